@@ -1,0 +1,125 @@
+/**
+ * The runtime beside @kubernetes/client-node's informer, on one real API server, in one run: each contestant in a process
+ * of its own, turn by turn, medians of the turns and of their ratios.
+ */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { startControlPlane } from '../../src/controlplane/index.ts';
+import { connect, loadKubeconfig } from '../../src/runtime/index.ts';
+import { objectCount, patchCount, patchesAtOnce, seed } from './objects.ts';
+
+/** What a contestant measures of itself. */
+export interface Measures {
+  listMilliseconds: number;
+  heapMegabytes: number;
+  residentMegabytes: number;
+  eventP50Milliseconds: number;
+  eventP99Milliseconds: number;
+  patchesPerSecond: number;
+  patchCpuMilliseconds: number;
+}
+
+interface Row {
+  what: string;
+  measure: keyof Measures;
+  /** Undefined: printed, not judged. */
+  target?: { text: string; isMet: (ratio: number) => boolean };
+}
+
+const rows: readonly Row[] = [
+  {
+    what: `${objectCount.toLocaleString('en')} objects of 2 KB into the cache, ms`,
+    measure: 'listMilliseconds',
+    target: { text: '≤ 0.5', isMet: (ratio) => ratio <= 0.5 },
+  },
+  {
+    what: 'memory of that cache, heap and buffers, MB',
+    measure: 'heapMegabytes',
+    target: { text: '≤ 0.5', isMet: (ratio) => ratio <= 0.5 },
+  },
+  { what: 'resident memory it took, MB', measure: 'residentMegabytes' },
+  { what: 'event to handler, p50, ms', measure: 'eventP50Milliseconds' },
+  {
+    what: 'event to handler, p99, ms',
+    measure: 'eventP99Milliseconds',
+    target: { text: '≤ 1', isMet: (ratio) => ratio <= 1 },
+  },
+  {
+    what: `${patchCount.toLocaleString('en')} status patches, ${patchesAtOnce} at once, a second`,
+    measure: 'patchesPerSecond',
+    target: { text: '≥ 5', isMet: (ratio) => ratio >= 5 },
+  },
+  { what: 'CPU of the client a patch, ms', measure: 'patchCpuMilliseconds' },
+];
+
+export async function run(flags: readonly string[]): Promise<boolean> {
+  const turns = Number(flags.find((flag) => flag.startsWith('--turns='))?.slice('--turns='.length) ?? 7);
+  const controlPlane = await startControlPlane();
+  try {
+    const client = connect(loadKubeconfig({ file: controlPlane.kubeconfig }));
+    process.stdout.write(`runtime: seeding ${objectCount.toLocaleString('en')} objects\n`);
+    await seed(client);
+    await client.close();
+    const results: Record<'ours' | 'theirs', Measures[]> = { ours: [], theirs: [] };
+    for (let turn = 0; turn < turns; turn += 1) {
+      // Each goes first in every other turn.
+      for (const name of turn % 2 === 0 ? (['theirs', 'ours'] as const) : (['ours', 'theirs'] as const)) {
+        const measures = await contest(name, controlPlane.kubeconfig);
+        results[name].push(measures);
+        const { listMilliseconds, heapMegabytes, patchesPerSecond } = measures;
+        process.stdout.write(
+          `  turn ${turn + 1} of ${turns}, ${name}: list ${listMilliseconds.toFixed(0)} ms, heap ${heapMegabytes.toFixed(1)} MB, ${patchesPerSecond.toFixed(0)} patches/s\n`,
+        );
+      }
+    }
+    return report(results);
+  } finally {
+    await controlPlane.stop();
+  }
+}
+
+function contest(name: 'ours' | 'theirs', kubeconfig: string): Promise<Measures> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--expose-gc', join(import.meta.dirname, `${name}.ts`), kubeconfig], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => {
+      if (code === 0) resolve(JSON.parse(output) as Measures);
+      else reject(new Error(`the contestant "${name}" ended with ${code}`));
+    });
+  });
+}
+
+function report(results: Record<'ours' | 'theirs', Measures[]>): boolean {
+  const line = (cells: readonly string[]) =>
+    `${(cells[0] ?? '').padEnd(58)}${cells
+      .slice(1)
+      .map((cell) => cell.padStart(10))
+      .join('')}\n`;
+  process.stdout.write(line(['medians', 'ours', 'theirs', 'ratio', 'target', '']));
+  let met = true;
+  for (const { what, measure, target } of rows) {
+    const ours = median(results.ours.map((measures) => measures[measure]));
+    const theirs = median(results.theirs.map((measures) => measures[measure]));
+    // Of each turn, whose two halves ran one after the other: the machine may be busier in the next.
+    const ratio = median(
+      results.ours.map((measures, turn) => measures[measure] / (results.theirs[turn]?.[measure] ?? 0)),
+    );
+    const isMet = target === undefined || target.isMet(ratio);
+    met &&= isMet;
+    const verdict = target === undefined ? '' : isMet ? 'met' : 'MISSED';
+    process.stdout.write(
+      line([what, ours.toFixed(2), theirs.toFixed(2), ratio.toFixed(2), target?.text ?? '', verdict]),
+    );
+  }
+  return met;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,165 @@
+/** What both contestants read and write, and how they are timed. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, KubernetesObject, Resource } from '../../src/runtime/index.ts';
+
+export const objectCount = 10_000;
+export const eventCount = 300;
+export const patchCount = 1_000;
+export const patchedObjects = 50;
+export const patchesAtOnce = 8;
+export const listed = 'bench-listed';
+export const watched = 'bench-watched';
+
+export const configMaps: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  namespaced: true,
+};
+/** A custom resource, because its status is what the reconcilers write. */
+export const things: Resource = {
+  group: 'bench.kidp.dev',
+  version: 'v1',
+  plural: 'things',
+  kind: 'Thing',
+  namespaced: true,
+};
+const definitions: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };
+
+/** 2 KB as the API server gives it out: labels, an annotation, twelve settings, and the managedFields of their writer. */
+function objectOf(index: number): KubernetesObject & { data: Record<string, string> } {
+  const data: Record<string, string> = {};
+  for (let setting = 0; setting < 12; setting += 1) {
+    data[`setting-${setting}`] = `value ${index} of setting ${setting} `.padEnd(70, 'abcdefghij');
+  }
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      name: `object-${index}`,
+      namespace: listed,
+      labels: { 'app.kubernetes.io/name': 'bench', 'app.kubernetes.io/part-of': 'runtime', team: `team-${index % 20}` },
+      annotations: { 'example.com/description': `An object of two kilobytes, number ${index}` },
+    },
+    data,
+  };
+}
+
+export async function seed(client: Client): Promise<void> {
+  for (const name of [listed, watched]) {
+    await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  }
+  await seedThings(client);
+  let next = 0;
+  const write = async () => {
+    while (next < objectCount) await client.create(configMaps, objectOf(next++));
+  };
+  await Promise.all(Array.from({ length: 16 }, write));
+}
+
+async function seedThings(client: Client): Promise<void> {
+  const { group, version, plural, kind } = things;
+  const status = {
+    type: 'object',
+    properties: { observedGeneration: { type: 'integer' }, phase: { type: 'string' }, writer: { type: 'integer' } },
+  };
+  await client.create(definitions, {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: definitions.kind,
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural, singular: 'thing', kind, listKind: `${kind}List` },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object' }, status } } },
+        },
+      ],
+    },
+  } as KubernetesObject);
+  for (let index = 0; index < patchedObjects; index += 1) {
+    const object = {
+      apiVersion: `${group}/${version}`,
+      kind,
+      metadata: { name: thingOf(index), namespace: watched },
+      spec: {},
+    };
+    // A new resource is served a moment after its definition was taken.
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await client.create(things, object);
+        break;
+      } catch (error) {
+        if (attempt === 100) throw error;
+        await sleep(100);
+      }
+    }
+  }
+}
+
+/** The object that the patch with this number is for, and the status it sets. */
+export const thingOf = (patch: number) => `thing-${patch % patchedObjects}`;
+export const statusOf = (patch: number) => ({
+  status: { observedGeneration: patch, phase: 'Ready', writer: process.pid },
+});
+
+export function percentile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+}
+
+/** Memory that is reachable after everything else was collected. */
+export function retained(): { heap: number; resident: number } {
+  for (let round = 0; round < 3; round += 1) globalThis.gc?.();
+  const { heapUsed, external, rss } = process.memoryUsage();
+  return { heap: heapUsed + external, resident: rss };
+}
+
+/** Writes `eventCount` objects one after the other and takes the time of each from the moment before it is sent. */
+export async function timeEvents(
+  create: (name: string) => Promise<unknown>,
+  arrivals: Map<string, (at: number) => void>,
+): Promise<number[]> {
+  const times: number[] = [];
+  for (let index = 0; index < eventCount; index += 1) {
+    const name = `event-${process.pid}-${index}`;
+    const arrived = new Promise<number>((resolve) => arrivals.set(name, resolve));
+    const sent = performance.now();
+    await create(name);
+    times.push((await arrived) - sent);
+    arrivals.delete(name);
+  }
+  return times;
+}
+
+/** The rate of `patchCount` patches, `patchesAtOnce` at a time, and the CPU that each takes in this process. */
+export async function ratePatches(
+  patch: (number: number) => Promise<unknown>,
+): Promise<{ patchesPerSecond: number; patchCpuMilliseconds: number }> {
+  let next = 0;
+  const cpu = process.cpuUsage();
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: patchesAtOnce }, async () => {
+      while (next < patchCount) await patch(next++);
+    }),
+  );
+  const { user, system } = process.cpuUsage(cpu);
+  return {
+    patchesPerSecond: patchCount / ((performance.now() - started) / 1000),
+    patchCpuMilliseconds: (user + system) / 1000 / patchCount,
+  };
+}

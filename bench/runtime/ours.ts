@@ -1,0 +1,62 @@
+/** A contestant: kidp's runtime. Prints its `Measures`. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, loadKubeconfig, Reflector } from '../../src/runtime/index.ts';
+import type { Measures } from './main.ts';
+import {
+  configMaps,
+  listed,
+  percentile,
+  ratePatches,
+  retained,
+  statusOf,
+  thingOf,
+  things,
+  timeEvents,
+  watched,
+} from './objects.ts';
+
+const client = connect(loadKubeconfig({ file: process.argv[2] ?? '' }));
+
+const before = retained();
+const started = performance.now();
+const reflector = new Reflector({ client, resource: configMaps, namespace: listed, stripManagedFields: true });
+reflector.start();
+await reflector.synced();
+const listMilliseconds = performance.now() - started;
+await sleep(500);
+const after = retained();
+
+const arrivals = new Map<string, (at: number) => void>();
+const watching = new Reflector({
+  client,
+  resource: configMaps,
+  namespace: watched,
+  handlers: { added: ({ metadata }) => arrivals.get(metadata.name)?.(performance.now()) },
+});
+watching.start();
+await watching.synced();
+const times = await timeEvents(
+  (name) => client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: watched, name } }),
+  arrivals,
+);
+const patches = await ratePatches((number) =>
+  client.patch(
+    things,
+    { namespace: watched, name: thingOf(number) },
+    { type: 'merge', body: statusOf(number) },
+    { subresource: 'status' },
+  ),
+);
+
+const measures: Measures = {
+  listMilliseconds,
+  heapMegabytes: (after.heap - before.heap) / 1e6,
+  residentMegabytes: (after.resident - before.resident) / 1e6,
+  eventP50Milliseconds: percentile(times, 0.5),
+  eventP99Milliseconds: percentile(times, 0.99),
+  ...patches,
+};
+process.stdout.write(JSON.stringify(measures));
+if (reflector.store.size === 0) throw new Error('nothing was listed');
+await Promise.all([reflector.stop(), watching.stop()]);
+await client.close();

@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+// `kidp`, also as `kubectl kidp`. Holds on any Node >= 18: where this one is older than the project's, it hands over.
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(realpathSync(fileURLToPath(import.meta.url))), '..');
+const source = join(root, 'src', 'cli', 'main.ts');
+// In a work tree the source runs as it is; an installed package has only what was built.
+const entry = existsSync(source) ? source : join(root, 'dist', 'cli', 'main.js');
+
+if (Number(process.versions.node.split('.')[0]) >= 24) {
+  await import(entry);
+} else {
+  handOver(findNode());
+}
+
+function findNode() {
+  try {
+    const packageFile = createRequire(join(root, 'package.json')).resolve('node/package.json');
+    const node = join(dirname(packageFile), 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+    if (existsSync(node)) return node;
+  } catch {
+    // Said below: the dependency is not installed.
+  }
+  process.stderr.write(
+    `kidp: Node ${process.versions.node} is too old and the package "node" is not installed beside kidp: run \`npm ci\` (or use Node 24 or newer).\n`,
+  );
+  process.exit(2);
+}
+
+function handOver(node) {
+  const child = spawn(node, [entry, ...process.argv.slice(2)], { stdio: 'inherit' });
+  process.on('SIGINT', () => {});
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('close', (code, signal) => {
+    process.exitCode = signal ? 1 : (code ?? 1);
+  });
+}

@@ -1,0 +1,55 @@
+/**
+ * `npm run generate` writes what follows from src/api: manifests/crds, manifests/schemas and docs/reference.
+ * With `--check` it writes nothing, names what is out of date, and fails.
+ */
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { GENERATED_MARK, generatedFiles, generatedFolders } from '../src/api/generated.ts';
+
+const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+const wanted = generatedFiles();
+const changed: string[] = [];
+for (const [path, content] of wanted) {
+  if ((await readOrUndefined(join(root, path))) !== content) changed.push(path);
+}
+const leftOver: string[] = [];
+for (const folder of generatedFolders) {
+  const names = await readdir(join(root, folder)).catch(() => []);
+  for (const path of names.map((name) => `${folder}/${name}`).filter((path) => !wanted.has(path))) {
+    // Other pages may stand beside the generated ones: only what bears our mark is ours to remove.
+    if ((await readOrUndefined(join(root, path)))?.includes(GENERATED_MARK)) leftOver.push(path);
+  }
+}
+
+if (values.check) {
+  for (const path of changed) console.error(`out of date: ${path}`);
+  for (const path of leftOver) console.error(`left over:   ${path}`);
+  if (changed.length + leftOver.length > 0) {
+    console.error('Run `npm run generate` and commit the result.');
+    process.exitCode = 1;
+  }
+} else {
+  for (const path of changed) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), wanted.get(path) ?? '');
+    console.log(`written: ${path}`);
+  }
+  for (const path of leftOver) {
+    await rm(join(root, path));
+    console.log(`removed: ${path}`);
+  }
+  if (changed.length + leftOver.length === 0) console.log(`${wanted.size} files, all up to date`);
+}
+
+async function readOrUndefined(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

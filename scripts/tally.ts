@@ -1,0 +1,37 @@
+/** Counts what the test runner reports. A skipped test is printed by name, and in CI it is a failure (style: no silent skip). */
+
+/** The part of vitest's TestModule that is counted. */
+export interface ReportedModule {
+  readonly moduleId: string;
+  readonly children: {
+    allTests(): Iterable<{ readonly fullName: string; result(): { readonly state: string } }>;
+  };
+  errors(): readonly unknown[];
+}
+
+export interface Tally {
+  passed: number;
+  failed: number;
+  skipped: string[];
+}
+
+export function tally(modules: Iterable<ReportedModule>, unhandled: readonly unknown[], skipIsFailure: boolean): Tally {
+  const result: Tally = { passed: 0, failed: unhandled.length, skipped: [] };
+  for (const module of modules) {
+    // A file that could not be loaded, or whose hooks failed, has tests that never ran.
+    if (module.errors().length > 0) result.failed += 1;
+    for (const test of module.children.allTests()) {
+      const { state } = test.result();
+      if (state === 'passed') result.passed += 1;
+      else if (state === 'failed') result.failed += 1;
+      else result.skipped.push(`${module.moduleId} > ${test.fullName} (${state})`);
+    }
+  }
+  if (skipIsFailure) result.failed += result.skipped.length;
+  return result;
+}
+
+export function formatTally(result: Tally): string[] {
+  const skipped = result.skipped.map((name) => `skipped: ${name}`);
+  return [...skipped, `${result.passed} passed, ${result.failed} failed`];
+}

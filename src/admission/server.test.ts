@@ -1,0 +1,367 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { Agent, request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Admission, startAdmission } from './index.ts';
+import { bodyLimitBytes, deadlineOf } from './server.ts';
+
+let admission: Admission;
+let agent: Agent;
+beforeAll(async () => {
+  admission = await startAdmission();
+  agent = new Agent({ keepAlive: true, maxSockets: 8 });
+});
+afterAll(async () => {
+  agent.destroy();
+  await admission.stop();
+});
+
+interface Answer {
+  status: number;
+  headers: Record<string, unknown>;
+  body: {
+    message?: string;
+    response?: { uid: string; allowed: boolean; status?: { message: string; details: unknown } };
+  };
+  text: string;
+}
+
+function send(
+  path: string,
+  body: string | Buffer | undefined,
+  over: { method?: string; headers?: OutgoingHttpHeaders } = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { method = 'POST', headers = { 'content-type': 'application/json' } } = over;
+    const sent = request(`${admission.url}${path}`, { method, headers, ca: admission.caBundle, agent }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part) => {
+        text += part;
+      });
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed(text), text }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+function parsed(text: string): Answer['body'] {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+const owner = { kind: 'Team', name: 'backend-team' };
+const object = (name: string) => ({
+  apiVersion: 'platform.company.com/v1',
+  kind: 'Database',
+  metadata: { name: 'orders', namespace: 'team-backend', labels: { a: 'b' } },
+  spec: { owner: { ...owner, name }, backup: { enabled: true }, size: 'small' },
+});
+const review = (over: object = {}) => ({
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  request: {
+    uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
+    kind: { group: 'platform.company.com', version: 'v1', kind: 'Database' },
+    resource: { group: 'platform.company.com', version: 'v1', resource: 'databases' },
+    name: 'orders',
+    namespace: 'team-backend',
+    operation: 'UPDATE',
+    userInfo: { username: 'admin', groups: ['system:authenticated'] },
+    object: object('other-team'),
+    oldObject: object('backend-team'),
+    dryRun: false,
+    options: { apiVersion: 'meta.k8s.io/v1', kind: 'UpdateOptions' },
+    ...over,
+  },
+});
+
+describe('the webhook, alone', () => {
+  it('denies with the reason, for people and for programs', async () => {
+    const { status, body } = await send('/validate?timeout=5s', JSON.stringify(review()));
+    expect(status).toBe(200);
+    expect(body.response).toMatchObject({
+      uid: review().request.uid,
+      allowed: false,
+      status: {
+        code: 403,
+        reason: 'Forbidden',
+        details: { causes: [{ reason: 'OwnerImmutable', field: 'spec.owner' }] },
+      },
+    });
+    expect(body.response?.status?.message).toContain('Team backend-team → Team other-team');
+  });
+
+  it('lets in', async () => {
+    const { body } = await send('/validate', JSON.stringify(review({ object: object('backend-team') })));
+    expect(body.response).toEqual({ uid: review().request.uid, allowed: true });
+  });
+
+  const { uid: _, ...withoutUid } = review().request;
+  const rows: {
+    reason: string;
+    path?: string;
+    body?: string;
+    method?: string;
+    headers?: OutgoingHttpHeaders;
+    status: number;
+    says?: string;
+  }[] = [
+    { reason: 'JSON that breaks off', body: '{"kind": "AdmissionReview"', status: 400, says: 'not JSON' },
+    { reason: 'nothing', body: '', status: 400 },
+    { reason: 'a list', body: '[]', status: 400 },
+    { reason: 'another kind', body: '{"kind":"Pod","apiVersion":"v1"}', status: 400 },
+    {
+      reason: 'v1beta1',
+      body: JSON.stringify({ ...review(), apiVersion: 'admission.k8s.io/v1beta1' }),
+      status: 400,
+      says: 'admissionReviewVersions',
+    },
+    {
+      reason: 'a review without a request',
+      body: '{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}',
+      status: 400,
+    },
+    {
+      reason: 'a request without a uid',
+      body: JSON.stringify({ ...review(), request: withoutUid }),
+      status: 400,
+      says: 'uid',
+    },
+    {
+      reason: 'an unknown operation',
+      body: JSON.stringify(review({ operation: 'PATCH' })),
+      status: 400,
+      says: 'operation',
+    },
+    { reason: 'an update without the object', body: JSON.stringify(review({ object: null })), status: 400 },
+    { reason: 'an update without the old object', body: JSON.stringify(review({ oldObject: null })), status: 400 },
+    { reason: 'a kind without a group', body: JSON.stringify(review({ kind: { kind: 'Database' } })), status: 400 },
+    { reason: 'another content type', body: 'a: b', headers: { 'content-type': 'application/yaml' }, status: 415 },
+    { reason: 'no content type', body: '{}', headers: {}, status: 415 },
+    { reason: 'another method', method: 'GET', status: 405 },
+    { reason: 'an unknown path', path: '/nothing', body: '{}', status: 404 },
+    { reason: 'a path that is no path', path: '//', body: '{}', status: 404 },
+    { reason: 'more than it takes, announced', body: ' '.repeat(bodyLimitBytes + 1), status: 413 },
+  ];
+  it.each(rows)('answers $status to $reason', async ({
+    path = '/validate',
+    body,
+    method,
+    headers,
+    status,
+    says = '',
+  }) => {
+    const answer = await send(path, body, {
+      ...(method === undefined ? {} : { method }),
+      ...(headers === undefined ? {} : { headers }),
+    });
+    expect(answer.status).toBe(status);
+    expect(answer.body.message).toContain(says);
+  });
+
+  it('takes a content type with a character set', async () => {
+    const headers = { 'content-type': 'application/json; charset=utf-8' };
+    await expect(send('/mutate', JSON.stringify(review()), { headers })).resolves.toMatchObject({ status: 200 });
+  });
+
+  it('takes a review as large as two of the largest objects', async () => {
+    const big = { ...object('backend-team'), data: 'x'.repeat(3 * 1024 * 1024) };
+    const answer = await send('/validate', JSON.stringify(review({ object: big, oldObject: big })));
+    expect(answer.body.response?.allowed).toBe(true);
+  });
+
+  it('gives up on a body that does not arrive in time', async () => {
+    const answer = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'content-length': 100 };
+      const sent = request(
+        `${admission.url}/validate?timeout=50ms`,
+        { method: 'POST', headers, ca: admission.caBundle },
+        (response) => {
+          resolve(response.statusCode);
+          response.resume();
+          sent.destroy();
+        },
+      );
+      sent.on('error', reject);
+      sent.write('{');
+    });
+    expect(answer).toBe(408);
+  });
+
+  it('stops reading a body of unknown length that is too long', async () => {
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+      const sent = request(
+        `${admission.url}/validate`,
+        { method: 'POST', headers, ca: admission.caBundle },
+        (response) => {
+          resolve(response.statusCode);
+          sent.destroy();
+        },
+      );
+      sent.on('error', reject);
+      const more = () => {
+        while (!sent.destroyed && sent.write(' '.repeat(256 * 1024)));
+      };
+      sent.on('drain', more);
+      more();
+    });
+    expect(status).toBe(413);
+  });
+
+  it('says how it is', async () => {
+    await expect(send('/healthz', undefined, { method: 'GET' })).resolves.toMatchObject({ status: 200, text: 'ok' });
+    await expect(send('/readyz', undefined, { method: 'GET' })).resolves.toMatchObject({ status: 200, text: 'ok' });
+  });
+
+  it('keeps its certificates in a directory over a restart', async () => {
+    const certificateDirectory = await mkdtemp(join(tmpdir(), 'kidp-admission-'));
+    try {
+      const first = await startAdmission({ certificateDirectory });
+      await first.stop();
+      const second = await startAdmission({ certificateDirectory });
+      await second.stop();
+      expect(second.caBundle).toBe(first.caBundle);
+    } finally {
+      await rm(certificateDirectory, { recursive: true });
+    }
+  });
+
+  it('is not ready any more once it stops, and refuses afterwards', async () => {
+    const leaving = await startAdmission();
+    await leaving.stop();
+    const refused = new Promise((resolve, reject) => {
+      request(`${leaving.url}/readyz`, { ca: leaving.caBundle }, resolve).on('error', reject).end();
+    });
+    await expect(refused).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});
+
+describe('deadlineOf', () => {
+  const rows = [
+    { reason: 'what an API server sends', timeout: '5s', milliseconds: 5000 },
+    { reason: 'a duration of several parts', timeout: '1s500ms', milliseconds: 1500 },
+    { reason: 'a fraction', timeout: '1.5s', milliseconds: 1500 },
+    { reason: 'longer than an API server may wait', timeout: '5m', milliseconds: 30_000 },
+    { reason: 'nothing', timeout: null, milliseconds: 30_000 },
+    { reason: 'no duration', timeout: 'soon', milliseconds: 30_000 },
+    { reason: 'a negative one', timeout: '-5s', milliseconds: 30_000 },
+    { reason: 'no time at all', timeout: '0s', milliseconds: 1 },
+  ];
+  it.each(rows)('$reason', ({ timeout, milliseconds }) => {
+    expect(deadlineOf(timeout)).toBe(milliseconds);
+  });
+});
+
+/** One change somewhere in a review: a value replaced, removed or repeated, or the text itself damaged. */
+const strange = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    '',
+    0,
+    -1,
+    true,
+    [],
+    {},
+    'Team',
+    'UPDATE',
+    '__proto__',
+    { __proto__: null },
+    'x'.repeat(5000),
+  ),
+  fc.json({ maxDepth: 3 }).map((text): unknown => JSON.parse(text)),
+);
+const mutation = fc.record({
+  at: fc.nat(),
+  how: fc.constantFrom('replace', 'remove', 'repeat', 'damage'),
+  value: strange,
+});
+
+function mutate(value: unknown, mutations: { at: number; how: string; value: unknown }[]): string {
+  let text = JSON.stringify(value);
+  for (const { at, how, value: replacement } of mutations) {
+    const tree: unknown = how === 'damage' ? undefined : safeParse(text);
+    if (tree === undefined) {
+      const cut = at % (text.length + 1);
+      text = text.slice(0, cut) + String.fromCharCode(at % 256) + text.slice(cut + 1);
+      continue;
+    }
+    const places = placesIn(tree);
+    const place = places[at % Math.max(1, places.length)];
+    if (place === undefined) continue;
+    if (how === 'remove') delete place.parent[place.key];
+    else if (how === 'repeat') place.parent[`${place.key}_`] = place.parent[place.key];
+    else place.parent[place.key] = replacement;
+    text = JSON.stringify(tree);
+  }
+  return text;
+}
+
+const safeParse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+interface Place {
+  parent: Record<string, unknown>;
+  key: string;
+}
+
+function placesIn(tree: unknown): Place[] {
+  if (typeof tree !== 'object' || tree === null) return [];
+  const parent = tree as Record<string, unknown>;
+  return Object.keys(parent).flatMap((key) => [{ parent, key }, ...placesIn(parent[key])]);
+}
+
+/** What the change of owner looks like without our code: as little of it as says for certain "this must not pass". */
+function changesOwner(text: string): boolean {
+  const tree = safeParse(text) as {
+    request?: { kind?: { group?: unknown }; operation?: unknown; object?: Tree; oldObject?: Tree };
+  };
+  const request = tree?.request;
+  if (request?.kind?.group !== 'platform.company.com' || request.operation !== 'UPDATE') return false;
+  const [before, after] = [request.oldObject?.spec?.owner, request.object?.spec?.owner];
+  const parts = (each: { kind?: unknown; name?: unknown } | null | undefined) =>
+    JSON.stringify([each?.kind, each?.name]);
+  return parts(before) !== parts(after);
+}
+type Tree = { spec?: { owner?: { kind?: unknown; name?: unknown } | null } | null };
+
+describe('reviews that nobody would send', () => {
+  it('get an answer with the same uid or a 4xx, and never let an owner change', async () => {
+    let denials = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('/validate', '/mutate'),
+        fc.array(mutation, { minLength: 1, maxLength: 4 }),
+        async (path, mutations) => {
+          const text = mutate(review(), mutations);
+          const { status, body } = await send(path, text);
+          if (status >= 400 && status < 500) return;
+          expect(status).toBe(200);
+          const sent = safeParse(text) as { request: { uid: string } };
+          expect(body.response?.uid).toBe(sent.request.uid);
+          expect(typeof body.response?.allowed).toBe('boolean');
+          if (body.response?.allowed === false) denials += 1;
+          if (changesOwner(text)) expect(body.response?.allowed).toBe(false);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+    // The check above must have been of use: most mutations leave the change of owner in place.
+    expect(denials).toBeGreaterThan(500);
+    await expect(send('/healthz', undefined, { method: 'GET' })).resolves.toMatchObject({ status: 200 });
+  }, 120_000);
+});

@@ -1,0 +1,18 @@
+/** The names that the platform gives a meaning to. */
+
+export const GROUP = 'platform.company.com';
+export const VERSION = 'v1';
+export const API_VERSION = `${GROUP}/${VERSION}`;
+
+/** All kinds answer to `kubectl get kidp`. */
+export const CATEGORY = 'kidp';
+
+/** On every object of the platform, with the value `MANAGED_BY`. */
+export const MANAGED_BY_LABEL = `${GROUP}/managed-by`;
+export const MANAGED_BY = 'kidp';
+
+/** Holds the namespace of the team (`spec.namespace` of the Team), not the Team's own name. */
+export const TEAM_LABEL = `${GROUP}/team`;
+
+/** Keeps a deployable object until its broker has confirmed that the thing is gone. */
+export const CLEANUP_FINALIZER = `${GROUP}/cleanup-resources`;

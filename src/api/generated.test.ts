@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { GENERATED_MARK, generatedFiles, generatedFolders } from './generated.ts';
+import { crdFor, kinds } from './index.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const files = generatedFiles();
+
+describe('what is generated is what is in the repository (else run `npm run generate`)', () => {
+  test.each([...files])('%s', (path, content) => {
+    expect(readFileSync(join(root, path), 'utf8')).toBe(content);
+  });
+
+  test('nothing is left over from a kind that is gone', () => {
+    const generated = generatedFolders
+      .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
+      .filter((path) => readFileSync(join(root, path), 'utf8').includes(GENERATED_MARK));
+    expect(generated.filter((path) => !files.has(path))).toEqual([]);
+  });
+});
+
+test('the YAML of a CRD reads back as the CRD', () => {
+  for (const kind of kinds) {
+    const yaml = files.get(`manifests/crds/${kind.plural}.yaml`) ?? '';
+    expect(parse(yaml)).toEqual(crdFor(kind));
+  }
+});
+
+test('a reference page names every field of its kind', () => {
+  const page = files.get('docs/reference/topic.md') ?? '';
+  expect(page).toContain('| `spec.partitions` | integer, 1 to 10000 | `1` |');
+  expect(page).toContain('| `spec.partitions` | on update | the number of partitions can only grow');
+  expect(page).toContain('| `spec.dependencies.databaseSelector` | label selector');
+});
+
+test('kinds with a namesake in the core API say how to address them', () => {
+  expect(files.get('docs/reference/service.md')).toContain('kubectl get services.platform.company.com');
+  expect(files.get('docs/reference/secret.md')).toContain('kubectl get secrets.platform.company.com');
+});

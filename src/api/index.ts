@@ -1,0 +1,34 @@
+/**
+ * The resources of the platform: one file a kind, its schema written once.
+ *
+ * In: nothing. Out: for each kind its schema, its TypeScript types, how the runtime addresses it (`resource`), its CRD and its
+ * editor schema. (The files that follow from them are made by generated.ts, which only `npm run generate` needs.)
+ * It must not know: what policies mean, CEL, reconcilers, or any server. It says what an object may look like, not what
+ * happens because of it.
+ */
+export { type Application, application } from './application.ts';
+export { type Broker, broker } from './broker.ts';
+export { type Cache, cache } from './cache.ts';
+export {
+  API_VERSION,
+  CATEGORY,
+  CLEANUP_FINALIZER,
+  GROUP,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  TEAM_LABEL,
+  VERSION,
+} from './constants.ts';
+export { type CustomResourceDefinition, crdFor } from './crd.ts';
+export { type Database, database } from './database.ts';
+export { type DeploymentTarget, deploymentTarget } from './deployment-target.ts';
+export { type JsonSchema, schemaFor } from './json-schema.ts';
+export { type Kind, type ManifestOf, type ObjectOf, openApiOf } from './kind.ts';
+export { deployableKinds, kindNamed, kinds } from './kinds.ts';
+export { type Policy, policy } from './policy.ts';
+export { type PolicyException, policyException } from './policy-exception.ts';
+export type { OpenApiSchema, ValidationRule } from './schema/index.ts';
+export { type Secret, secret } from './secret.ts';
+export { type Service, service } from './service.ts';
+export { type Team, team } from './team.ts';
+export { type Topic, topic } from './topic.ts';

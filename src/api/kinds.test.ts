@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { crdFor, deployableKinds, kindNamed, kinds, type OpenApiSchema, openApiOf } from './index.ts';
+import { structuralViolations } from './schema/index.ts';
+
+test('all kinds are there, with the right scope', () => {
+  const scopes = Object.fromEntries(kinds.map((kind) => [kind.kind, kind.scope]));
+  expect(scopes).toEqual({
+    Team: 'Cluster',
+    Policy: 'Cluster',
+    DeploymentTarget: 'Cluster',
+    Broker: 'Cluster',
+    Application: 'Namespaced',
+    PolicyException: 'Namespaced',
+    Database: 'Namespaced',
+    Service: 'Namespaced',
+    Cache: 'Namespaced',
+    Topic: 'Namespaced',
+    Secret: 'Namespaced',
+  });
+  expect(deployableKinds.map((kind) => kind.kind)).toEqual(['Database', 'Service', 'Cache', 'Topic', 'Secret']);
+});
+
+test('a kind is found by its name, and none by another', () => {
+  expect(kindNamed('Database')?.plural).toBe('databases');
+  expect(kindNamed('Deployment')).toBeUndefined();
+});
+
+test('no two names that kubectl knows a kind by are the same', () => {
+  const names = kinds.flatMap(({ plural, singular, shortName }) => [plural, singular, shortName]);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+describe.each(kinds.map((kind) => ({ name: kind.kind, kind })))('$name', ({ kind }) => {
+  test('is structural, and every field is described and bounded', () => {
+    expect(structuralViolations(openApiOf(kind))).toEqual([]);
+  });
+
+  test('fills in nothing inside lists of the spec, so that an unchanged manifest applies as unchanged', () => {
+    expect(defaultsInLists(kind.spec.openapi, 'spec')).toEqual([]);
+  });
+
+  test('has a status subresource, phase, conditions by type, observedGeneration and an age', () => {
+    const [version] = crdFor(kind).spec.versions;
+    expect(version?.subresources.status).toEqual({});
+    expect(version?.additionalPrinterColumns.map((column) => column.name)).toContain('Age');
+    const { phase, conditions, observedGeneration } = kind.status.openapi.properties ?? {};
+    expect(phase?.enum).toEqual(['pending', 'deploying', 'ready', 'failed', 'unknown']);
+    expect(conditions?.['x-kubernetes-list-map-keys']).toEqual(['type']);
+    expect(observedGeneration?.type).toBe('integer');
+  });
+
+  test('every column shows a field that exists', () => {
+    for (const { jsonPath } of kind.columns) {
+      const path = jsonPath.replace(/\[[^\]]*\]/g, '[]').replace(/^\./, '');
+      if (path !== 'metadata.creationTimestamp') expect(fieldAt(openApiOf(kind), path), jsonPath).toBeDefined();
+    }
+  });
+
+  test('the example is of the kind', () => {
+    expect(parse(kind.example)).toMatchObject({ apiVersion: 'platform.company.com/v1', kind: kind.kind });
+  });
+
+  test('is addressed by the runtime as the CRD is named', () => {
+    const { group, plural, version, namespaced } = kind.resource;
+    const crd = crdFor(kind);
+    expect(crd.metadata.name).toBe(`${plural}.${group}`);
+    expect(crd.spec.versions[0]?.name).toBe(version);
+    expect(crd.spec.scope === 'Namespaced').toBe(namespaced);
+  });
+});
+
+describe.each(deployableKinds.map((kind) => ({ name: kind.kind, kind })))('$name is deployable', ({ kind }) => {
+  test.each(['owner', 'targetRef', 'dependencies', 'costTags'])('spec.%s', (field) => {
+    expect(kind.spec.openapi.properties).toHaveProperty(field);
+  });
+  test.each(['owner', 'deploymentId', 'bindings', 'outbox'])('status.%s', (field) => {
+    expect(kind.status.openapi.properties).toHaveProperty(field);
+  });
+});
+
+test('what a policy should be able to demand is not filled in', () => {
+  const filledIn = [
+    ['Database', 'spec.backup'],
+    ['Database', 'spec.backup.enabled'],
+    ['Database', 'spec.size'],
+    ['Topic', 'spec.replication'],
+    ['Service', 'spec.loadBalancer.scope'],
+    ['Service', 'spec.resources'],
+  ].filter(([kind, path]) => {
+    const found = kindNamed(kind ?? '');
+    const field = found && fieldAt(openApiOf(found), path ?? '');
+    return field === undefined || field.default !== undefined;
+  });
+  expect(filledIn).toEqual([]);
+});
+
+function defaultsInLists(schema: OpenApiSchema, path: string, inList = false): string[] {
+  return [
+    ...(inList && schema.default !== undefined ? [path] : []),
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
+      defaultsInLists(field, `${path}.${name}`, inList),
+    ),
+    ...(schema.additionalProperties ? defaultsInLists(schema.additionalProperties, `${path}.*`, inList) : []),
+    ...(schema.items ? defaultsInLists(schema.items, `${path}[]`, true) : []),
+  ];
+}
+
+/** The schema of `spec.ports[].name` and the like. */
+function fieldAt(schema: OpenApiSchema, path: string): OpenApiSchema | undefined {
+  let here: OpenApiSchema | undefined = schema;
+  for (const step of path.split('.')) {
+    here = here?.properties?.[step.replace('[]', '')];
+    if (step.endsWith('[]')) here = here?.items;
+  }
+  return here;
+}

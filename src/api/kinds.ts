@@ -1,0 +1,35 @@
+import { application } from './application.ts';
+import { broker } from './broker.ts';
+import { cache } from './cache.ts';
+import { database } from './database.ts';
+import { deploymentTarget } from './deployment-target.ts';
+import type { Kind } from './kind.ts';
+import { policy } from './policy.ts';
+import { policyException } from './policy-exception.ts';
+import { secret } from './secret.ts';
+import { service } from './service.ts';
+import { team } from './team.ts';
+import { topic } from './topic.ts';
+
+/** Every kind of the platform: what is kept for itself first, then what brokers bring about. */
+export const kinds: readonly Kind[] = [
+  team,
+  application,
+  policy,
+  policyException,
+  deploymentTarget,
+  broker,
+  database,
+  service,
+  cache,
+  topic,
+  secret,
+];
+
+/** The kinds that a broker brings about. */
+export const deployableKinds: readonly Kind[] = kinds.filter((kind) => kind.deployable);
+
+/** The kind of that name, or undefined where it is none of ours. */
+export function kindNamed(name: string): Kind | undefined {
+  return kinds.find((kind) => kind.kind === name);
+}

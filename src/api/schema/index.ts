@@ -1,0 +1,26 @@
+/**
+ * The small language in which the kinds are written. In: fields with descriptions, bounds, defaults and rules. Out: one
+ * value that is the OpenAPI schema at run time and the TypeScript type at compile time. It must not know any kind.
+ */
+export type { OpenApiSchema, ValidationRule } from './openapi.ts';
+export {
+  anyObject,
+  boolean,
+  choice,
+  type Fields,
+  immutable,
+  instant,
+  integer,
+  integerOrText,
+  list,
+  listByKey,
+  map,
+  object,
+  Schema,
+  type Stored,
+  set,
+  setOnce,
+  text,
+  type Written,
+} from './schema.ts';
+export { structuralViolations } from './structural.ts';

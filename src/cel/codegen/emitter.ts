@@ -1,0 +1,316 @@
+/** Every kind of plan as JavaScript; attributes, calls and loops have files of their own. */
+import { LIST_CREATE, MAP_CREATE, STRUCT_CREATE } from '../cost/size.ts';
+import { ACCUMULATOR } from '../parse/builder.ts';
+import type { ListPlan, LogicPlan, MapPlan, Plan, StructPlan } from '../plan/plan.ts';
+import { isOptional, type Type } from '../types.ts';
+import { attribute, endsOptional, optionalAttribute, type Values, variable } from './attributes.ts';
+import { call, equality } from './calls.ts';
+import { fold, term } from './folds.ts';
+import { block, canFail, type Generator, isBoolean, localName, surcharge, type Target } from './generator.ts';
+
+export class Emitter implements Values {
+  readonly #g: Generator;
+
+  constructor(g: Generator) {
+    this.#g = g;
+  }
+
+  value(plan: Plan, target: Target, bare = false): string {
+    const g = this.#g;
+    switch (plan.op) {
+      case 'constant':
+        return this.#constant(plan.value);
+      case 'variable': {
+        const value = g.name();
+        const name = JSON.stringify(plan.name);
+        if (!bare) g.charge(1);
+        g.emit(`const ${value} = ${variable(plan.name)};`);
+        g.failIf(`${value} === undefined`, target, `at(undeclared(${name}), ${plan.node.offset})`);
+        g.failIf(`${value} instanceof NonValue`, target, value);
+        g.emit(`if (${value} instanceof Optional) bail();`);
+        return value;
+      }
+      case 'local':
+        return this.#local(plan, target, bare);
+      case 'attribute':
+        return attribute(g, this, plan, target, bare);
+      case 'conditional':
+        return this.#conditional(plan, target);
+      case 'and':
+      case 'or':
+        return this.#logic(plan, target);
+      case 'equal':
+      case 'unequal':
+        return this.#held(equality(g, this, plan, target));
+      case 'notFalse': {
+        const value = g.name();
+        g.emit(`let ${value};`);
+        block(g, value, (inner) => this.value(plan.operand, inner));
+        g.charge(1);
+        return `(${value} !== false)`;
+      }
+      case 'call':
+        return call(g, this, plan, target);
+      case 'membership': {
+        const element = this.value(plan.element, target);
+        const members = g.constant(plan.members);
+        return this.#held(
+          `(typeof ${element} === 'string' ? ${members}.has(${element}) : ${members}.has(memberKey(${element})))`,
+        );
+      }
+      case 'or optional':
+      case 'or value':
+        return this.#or(plan, target);
+      case 'list':
+        return this.#list(plan, target);
+      case 'map':
+        return this.#map(plan, target);
+      case 'struct':
+        return this.#struct(plan, target);
+      case 'append':
+        return this.#append(plan, target);
+      case 'insert':
+        return this.#insert(plan, target);
+      case 'fold':
+        return fold(g, this, plan, target);
+      case 'bind':
+        return this.#bind(plan, target);
+    }
+  }
+
+  #constant(value: unknown): string {
+    if (value === null || typeof value === 'boolean') return String(value);
+    // In parentheses, because a name may follow: `1.constructor` is no JavaScript.
+    if (typeof value === 'number' && !Object.is(value, -0)) return `(${value})`;
+    return this.#g.constant(value);
+  }
+
+  /** An expression that is used more than once is put into a variable. */
+  #held(expression: string): string {
+    const value = this.#g.name();
+    this.#g.emit(`const ${value} = ${expression};`);
+    return value;
+  }
+
+  #local(plan: Plan & { op: 'local' }, target: Target, bare: boolean): string {
+    const g = this.#g;
+    const { local } = plan;
+    const name = localName(local.slot);
+    if (!bare) g.charge(1);
+    if (local.lazy !== undefined) {
+      g.flush();
+      g.emit(`if (${name} === UNSET) ${name} = ${name}f();`);
+    }
+    if (local.name === ACCUMULATOR) {
+      g.failIf(`${name} instanceof NonValue`, target, name);
+      // The accumulator is assigned to again; what is used later must be what it was now.
+      return this.#held(name);
+    }
+    if (local.lazy !== undefined) g.failIf(`${name} instanceof NonValue`, target, name);
+    if (!mayBeOptional(plan.type)) return name;
+    const value = this.#held(`${name} instanceof Optional ? reread(${name}) : ${name}`);
+    g.failIf(`${value} instanceof NonValue`, target, value);
+    return value;
+  }
+
+  #conditional(plan: Plan & { op: 'conditional' }, target: Target): string {
+    const g = this.#g;
+    const condition = this.value(plan.condition, target);
+    const result = g.name();
+    g.flush();
+    g.emit(`let ${result};`);
+    g.emit(`if (${condition}${isBoolean(plan.condition) ? '' : ' === true'}) {`);
+    g.apart(() => this.#branch(plan.truthy, result, target));
+    g.emit(isBoolean(plan.condition) ? '} else {' : `} else if (${condition} === false) {`);
+    g.apart(() => this.#branch(plan.falsy, result, target));
+    if (!isBoolean(plan.condition)) {
+      g.emit(`} else { ${target.fail(`badCondition(${condition}, ${plan.node.offset})`, [])}`);
+    }
+    g.emit('}');
+    return result;
+  }
+
+  #branch(plan: Plan, result: string, target: Target): void {
+    const g = this.#g;
+    g.emit(`${result} = ${this.value(plan, target, true)};`);
+    if (plan.op === 'constant' || plan.op === 'append' || isBoolean(plan)) return;
+    g.emit(`if (${result} instanceof Optional) {`);
+    g.emit(`${result} = reread(${result});`);
+    g.failIf(`${result} instanceof NonValue`, target, result);
+    g.emit('}');
+  }
+
+  #logic(plan: LogicPlan, target: Target): string {
+    const g = this.#g;
+    const stop = plan.op === 'or';
+    const result = g.name();
+    const end = g.name('L');
+    const terms = flatten(plan);
+    g.emit(`let ${result} = ${!stop};`);
+    g.emit(`${end}: {`);
+    terms.forEach((each, index) => {
+      term(g, this, each, result, stop, plan.node.offset);
+      if (index < terms.length - 1) g.emit(`if (${result} === ${stop}) break ${end};`);
+    });
+    g.emit('}');
+    if (canFail(plan)) g.failIf(`typeof ${result} !== 'boolean'`, target, result);
+    return result;
+  }
+
+  #or(plan: Plan & { op: 'or optional' | 'or value' }, target: Target): string {
+    const g = this.#g;
+    const result = g.name();
+    g.emit(`let ${result};`);
+    const otherwise = (): void => g.apart(() => g.emit(`${result} = ${this.value(plan.otherwise, target)};`));
+    if (endsOptional(plan.operand)) {
+      const some = (value: string): void =>
+        g.emit(`${result} = ${plan.op === 'or value' ? value : `new Optional(${value})`};`);
+      optionalAttribute(g, this, plan.operand, target, false, result, { some, none: otherwise });
+      return result;
+    }
+    const operand = this.value(plan.operand, target);
+    g.flush();
+    g.emit(`if (!(${operand} instanceof Optional)) ${result} = ${operand};`);
+    g.emit(`else if (${operand}.value !== undefined) ${result} = ${operand}${plan.op === 'or value' ? '.value' : ''};`);
+    g.emit('else {');
+    otherwise();
+    g.emit('}');
+    return result;
+  }
+
+  #list(plan: ListPlan, target: Target): string {
+    const g = this.#g;
+    const failing = surcharge(target, [String(LIST_CREATE)]);
+    if (plan.elements.every((each) => !each.optional)) {
+      const elements = plan.elements.map((each) => this.value(each.plan, failing));
+      g.charge(LIST_CREATE);
+      return this.#held(`[${elements.join(', ')}]`);
+    }
+    const list = this.#held('[]');
+    for (const { plan: each, optional } of plan.elements) {
+      const value = this.value(each, failing);
+      if (!optional) g.emit(`${list}.push(${value});`);
+      else {
+        const failed = this.#held(`element(${list}, ${value})`);
+        g.failIf(`${failed} !== undefined`, failing, `at(${failed}, ${plan.node.offset})`);
+      }
+    }
+    g.charge(LIST_CREATE);
+    return list;
+  }
+
+  #map(plan: MapPlan, target: Target): string {
+    const g = this.#g;
+    const failing = surcharge(target, [String(MAP_CREATE)]);
+    const names = plan.entries.map((each) => (each.key.op === 'constant' ? each.key.value : undefined));
+    const plain = names.every((each) => typeof each === 'string') && new Set(names).size === names.length;
+    if (plain && plan.entries.every((each) => !each.optional)) {
+      const entries = plan.entries.map((each, index) => {
+        const value = this.value(each.value, failing);
+        // In brackets even `__proto__` is a key like any other.
+        return `[${JSON.stringify(names[index])}]: ${value}`;
+      });
+      g.charge(MAP_CREATE);
+      return this.#held(`{ ${entries.join(', ')} }`);
+    }
+    const entries = this.#held('[]');
+    for (const each of plan.entries) {
+      const key = this.value(each.key, failing);
+      const value = this.#optional(this.value(each.value, failing), each.optional, 'entry', failing, plan.node.offset);
+      g.emit(`if (${value} !== undefined) ${entries}.push([${key}, ${value}]);`);
+    }
+    const made = this.#held(`makeMap(${entries}, ${plan.unique})`);
+    g.failIf(`${made} instanceof NonValue`, failing, `at(${made}, ${plan.node.offset})`);
+    g.charge(MAP_CREATE);
+    return made;
+  }
+
+  #optional(value: string, optional: boolean, what: string, target: Target, offset: number): string {
+    if (!optional) return value;
+    const inner = this.#held(`entry(${value}, ${JSON.stringify(what)})`);
+    this.#g.failIf(`${inner} instanceof NonValue`, target, `at(${inner}, ${offset})`);
+    return inner;
+  }
+
+  #struct(plan: StructPlan, target: Target): string {
+    const g = this.#g;
+    const failing = surcharge(target, [String(STRUCT_CREATE)]);
+    const fields = this.#held('{}');
+    for (const field of plan.fields) {
+      const value = this.value(field.plan, failing);
+      const inner = this.#optional(value, field.optional, `entry '${field.name}'`, failing, plan.node.offset);
+      // defineProperty by way of a computed literal: `__proto__` must become a field.
+      const set = `Object.assign(${fields}, { [${JSON.stringify(field.name)}]: ${inner} });`;
+      g.emit(field.name === '__proto__' ? `bail();` : field.optional ? `if (${inner} !== undefined) ${set}` : set);
+    }
+    g.charge(STRUCT_CREATE);
+    const made = this.#held(`${g.constant(plan.construct)}(${fields})`);
+    g.failIf(`${made} instanceof NonValue`, target, `at(${made}, ${plan.node.offset})`);
+    return made;
+  }
+
+  #append(plan: Plan & { op: 'append' }, target: Target): string {
+    const g = this.#g;
+    const accumulator = localName(plan.accumulator.local.slot);
+    // The accumulator is read first and charged, then the addition is computed even if the accumulator has failed.
+    const first = surcharge(target, ['2']);
+    const { addition } = plan;
+    const single = addition.op === 'list' && addition.elements.length === 1 && addition.elements[0]?.optional === false;
+    const failing: Target = {
+      fail: (error, costs) => first.fail(`${accumulator} instanceof NonValue ? ${accumulator} : ${error}`, costs),
+    };
+    const added = single
+      ? this.value((addition as ListPlan).elements[0]?.plan as Plan, surcharge(failing, [String(LIST_CREATE)]))
+      : this.value(addition, failing);
+    g.charge(2 + (single ? LIST_CREATE : 0));
+    g.failIf(`${accumulator} instanceof NonValue`, target, accumulator);
+    g.emit(single ? `${accumulator}.push(${added});` : `for (const each of ${added}) ${accumulator}.push(each);`);
+    return accumulator;
+  }
+
+  #insert(plan: Plan & { op: 'insert' }, target: Target): string {
+    const g = this.#g;
+    const accumulator = localName(plan.accumulator.local.slot);
+    g.charge(1);
+    const one = plan.args.length === 1;
+    // Of three arguments none is computed after one that failed; of two both are.
+    if (!one) g.failIf(`${accumulator} instanceof NonValue`, target, accumulator);
+    const values = plan.args.map((each, index) => {
+      const last = index === plan.args.length - 1;
+      const failing: Target = one
+        ? {
+            fail: (error, costs) =>
+              target.fail(`${accumulator} instanceof NonValue ? ${accumulator} : ${error}`, [...costs, '1']),
+          }
+        : surcharge(target, last ? ['1'] : []);
+      return this.value(each, failing);
+    });
+    g.charge(1);
+    if (one) g.failIf(`${accumulator} instanceof NonValue`, target, accumulator);
+    const failed = this.#held(`${accumulator}.${one ? 'merge' : 'insert'}(${values.join(', ')})`);
+    g.failIf(`${failed} !== undefined`, target, `at(${failed}, ${plan.node.offset})`);
+    return accumulator;
+  }
+
+  #bind(plan: Plan & { op: 'bind' }, target: Target): string {
+    const g = this.#g;
+    const name = localName(plan.local.slot);
+    const inner: Target = { fail: (error, costs) => `${g.owed(costs)}return ${error};` };
+    g.emit(`let ${name} = UNSET;`);
+    g.emit(`const ${name}f = () => {`);
+    g.apart(() => {
+      const value = this.value(plan.local.lazy as Plan, inner);
+      g.flush();
+      g.emit(`return ${value};`);
+    });
+    g.emit('};');
+    return this.value(plan.body, target);
+  }
+}
+
+const mayBeOptional = (type: Type): boolean => type.kind === 'dyn' || type.kind === 'error' || isOptional(type);
+
+/** The terms of nested && or ||: the tree is balanced for depth, the order is what counts. */
+function flatten(plan: LogicPlan): readonly Plan[] {
+  return plan.terms.flatMap((each) => (each.op === plan.op ? flatten(each) : [each]));
+}

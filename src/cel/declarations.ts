@@ -1,0 +1,170 @@
+/**
+ * How a library tells the language what it adds: functions with their overloads, types, macros.
+ *
+ *     const library: Library = {
+ *       name: 'quantity',
+ *       types: [QUANTITY],
+ *       functions: [
+ *         fn('isQuantity', [overload('is_quantity_string', [STRING], BOOL, (text) => parses(text), { cost, estimate })]),
+ *         fn('add', [member('quantity_add', [QUANTITY, QUANTITY], QUANTITY, (left, right) => …)]),
+ *       ],
+ *     };
+ *
+ * An implementation is called only with arguments that match the declared parameters at run time: the right kind,
+ * and for a list or map the right kind of its first element (that is all cel-go looks at, so an implementation
+ * checks the other elements itself and answers `noSuchOverload()`). It never gets an error or an unknown, must not
+ * throw, must not mutate its arguments, and answers with a value or a CelError.
+ */
+import type { Call, Expr } from './ast.ts';
+import type { Type } from './types.ts';
+import type { CelError, Result, Value } from './values.ts';
+
+export interface Library {
+  readonly name: string;
+  readonly functions?: readonly FunctionDeclaration[];
+  /** Types that an expression may name: `type(x) == net.IP`. */
+  readonly types?: readonly Type[];
+  readonly macros?: readonly Macro[];
+  readonly validators?: readonly CallValidator[];
+}
+
+/** Looks at a checked call for what can be told before it runs: a literal that can never be right. */
+export interface CallValidator {
+  readonly function: string;
+  readonly member: boolean;
+  /** What is wrong with the call and where, or undefined. `typeOf` answers the checked type of a node. */
+  validate(call: Call, typeOf: (node: Expr) => Type): { readonly node: Expr; readonly message: string } | undefined;
+}
+
+/** Several libraries may declare overloads of one function; the ids must differ. */
+export interface FunctionDeclaration {
+  readonly name: string;
+  readonly overloads: readonly Overload[];
+}
+
+export interface Overload {
+  readonly id: string;
+  /** Called as `receiver.name(…)`; then the first parameter is the receiver. */
+  readonly member: boolean;
+  readonly parameters: readonly Type[];
+  readonly result: Type;
+  readonly implementation: Implementation;
+  /** The implementation serves all overloads of the function and looks at its arguments itself: operators do. */
+  readonly singleton?: boolean;
+  /** Cost of one call at run time; 1 when it is not declared. */
+  readonly cost?: RuntimeCost;
+  /** As `cost`, but only where checking has left this overload alone; 1 elsewhere. The standard library's costs are so. */
+  readonly soleCost?: RuntimeCost;
+  /** Cost before running; 1 when it is not declared. */
+  readonly estimate?: StaticCost;
+}
+
+/**
+ * An implementation may name its parameters as narrowly as the declared types allow: dispatch has made sure of them.
+ * (Declared as a method-like bivariant function so that `(text: string) => …` fits.)
+ */
+export type Implementation = { bivariance(...args: Value[]): Value | CelError }['bivariance'];
+
+/**
+ * What a call costs, a whole number ≥ 0. `args` includes the receiver; an argument or the result may be an error
+ * (a call that fails is paid for too): `sizeOf` of cost/size.ts takes those as 1.
+ */
+export type RuntimeCost = (args: readonly Result[], result: Result) => number;
+
+/** Both bounds are whole numbers; `max` is UNBOUNDED where nothing is known. */
+export interface Range {
+  readonly min: number;
+  readonly max: number;
+}
+
+export const UNBOUNDED = 2 ** 64;
+
+export interface EstimateNode {
+  readonly type: Type;
+  /** Size bounds of the value: code points of a string, bytes, elements. 0…UNBOUNDED when nothing is known. */
+  readonly size: Range;
+  /** Whether `size` was computed or declared, not only assumed. */
+  readonly sized: boolean;
+  /** The value, when the expression is a literal. */
+  readonly literal?: Value;
+  /** For a list: a node for its elements. */
+  element(): EstimateNode | undefined;
+}
+
+export interface CallEstimate {
+  readonly cost: Range;
+  /** Size of the result, when it can be told. */
+  readonly resultSize?: Range;
+}
+
+/** `target` only for member calls; answers undefined to fall back to 1. */
+export type StaticCost = (target: EstimateNode | undefined, args: readonly EstimateNode[]) => CallEstimate | undefined;
+
+interface OverloadOptions {
+  readonly singleton?: boolean;
+  readonly cost?: RuntimeCost;
+  readonly soleCost?: RuntimeCost;
+  readonly estimate?: StaticCost;
+}
+
+export function overload(
+  id: string,
+  parameters: readonly Type[],
+  result: Type,
+  implementation: Implementation,
+  options: OverloadOptions = {},
+): Overload {
+  return { id, member: false, parameters, result, implementation, ...options };
+}
+
+/** As `overload`, called on a receiver: the first of `parameters`. */
+export function member(
+  id: string,
+  parameters: readonly Type[],
+  result: Type,
+  implementation: Implementation,
+  options: OverloadOptions = {},
+): Overload {
+  return { id, member: true, parameters, result, implementation, ...options };
+}
+
+export function fn(name: string, overloads: readonly Overload[]): FunctionDeclaration {
+  return { name, overloads };
+}
+
+/** A call that is rewritten at parse time. The first macro that answers something else than undefined wins. */
+export interface Macro {
+  readonly name: string;
+  readonly member: boolean;
+  /** undefined: any number. */
+  readonly arguments?: number;
+  /** `target` is set for a member. Answers undefined to leave the call as a plain call. */
+  expand(builder: MacroBuilder, target: Expr | undefined, args: readonly Expr[], call: Call): Expr | undefined;
+}
+
+/** Makes nodes at the place of the macro's call. */
+export interface MacroBuilder {
+  /** Name of the hidden accumulator. */
+  readonly accumulator: string;
+  literal(value: Value): Expr;
+  identifier(name: string): Expr;
+  select(operand: Expr, field: string, test?: boolean): Expr;
+  call(name: string, ...args: Expr[]): Expr;
+  memberCall(name: string, target: Expr, ...args: Expr[]): Expr;
+  list(...elements: Expr[]): Expr;
+  map(...entries: { key: Expr; value: Expr; optional?: boolean }[]): Expr;
+  comprehension(parts: {
+    range: Expr;
+    variable: string;
+    variable2?: string;
+    accumulator?: string;
+    initial: Expr;
+    condition: Expr;
+    step: Expr;
+    result: Expr;
+  }): Expr;
+  /** A copy with new ids: one node must not stand twice in a tree. */
+  copy(node: Expr): Expr;
+  /** Reports a syntax error at `node` and answers a node to go on with. */
+  error(node: Expr, message: string): Expr;
+}

@@ -1,0 +1,136 @@
+/** What an expression may refer to: variables, functions, types, macros, and which of the language's options are on. */
+import type { CallValidator, FunctionDeclaration, Library, Macro, Overload } from './declarations.ts';
+import { macroTable } from './parse/macros.ts';
+import { runtimeName, type Type, type } from './types.ts';
+import { type CelError, type JsonMap, TypeValue, type Value } from './values.ts';
+
+/** A type with fields: from a schema, or one that an expression may construct. */
+export interface ObjectType {
+  readonly name: string;
+  /** The type of a field, or undefined when there is none of that name. */
+  field(name: string): Type | undefined;
+  /** The names of the fields, as far as they are known: for "did you mean". */
+  fieldNames(): Iterable<string>;
+  /** Whether `Name{…}` makes one. */
+  readonly constructible: boolean;
+  /** Makes one of checked fields; a StructValue unless said otherwise. */
+  construct?(fields: JsonMap): Value | CelError;
+}
+
+/** Finds object types by name. */
+export type TypeProvider = (name: string) => ObjectType | undefined;
+
+export interface LanguageOptions {
+  /** `[1, 'a']` is a type error unless wrapped in dyn(): Kubernetes turns this on. */
+  readonly homogeneousLiterals: boolean;
+  readonly optionalSyntax: boolean;
+  readonly escapedFields: boolean;
+  /** A key twice in a map literal is an error; in cel-go the last one wins. */
+  readonly uniqueKeys: boolean;
+  /** Presence tests and `.?` on what has no fields are errors instead of absent. */
+  readonly strictPresence: boolean;
+  readonly container: string;
+}
+
+export interface EnvironmentOptions {
+  readonly name: string;
+  readonly libraries: readonly Library[];
+  readonly macros: readonly Macro[];
+  readonly variables?: Readonly<Record<string, Type>>;
+  readonly types?: readonly TypeProvider[];
+  readonly language?: Partial<LanguageOptions>;
+}
+
+export class Environment {
+  readonly name: string;
+  readonly language: LanguageOptions;
+  readonly macros: ReadonlyMap<string, readonly Macro[]>;
+  readonly functions: ReadonlyMap<string, readonly Overload[]>;
+  readonly variables: ReadonlyMap<string, Type>;
+  /** Names of types that may be used as values: `int`, `net.IP`. */
+  readonly typeNames: ReadonlyMap<string, Type>;
+  readonly validators: readonly CallValidator[];
+  readonly #options: EnvironmentOptions;
+
+  constructor(options: EnvironmentOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.language = {
+      homogeneousLiterals: false,
+      optionalSyntax: true,
+      escapedFields: false,
+      uniqueKeys: false,
+      strictPresence: false,
+      container: '',
+      ...options.language,
+    };
+    this.macros = macroTable([...options.macros, ...options.libraries.flatMap((library) => library.macros ?? [])]);
+    this.functions = functionTable(options.libraries.flatMap((library) => library.functions ?? []));
+    this.validators = options.libraries.flatMap((library) => library.validators ?? []);
+    this.variables = new Map(Object.entries(options.variables ?? {}));
+    this.typeNames = new Map(
+      options.libraries.flatMap((library) => library.types ?? []).map((each) => [runtimeName(each), each]),
+    );
+  }
+
+  /** This environment and more: variables, types, a library of the host. */
+  extend(more: {
+    variables?: Readonly<Record<string, Type>>;
+    types?: readonly TypeProvider[];
+    libraries?: readonly Library[];
+    language?: Partial<LanguageOptions>;
+  }): Environment {
+    const options = this.#options;
+    return new Environment({
+      ...options,
+      variables: { ...options.variables, ...more.variables },
+      types: [...(more.types ?? []), ...(options.types ?? [])],
+      libraries: [...options.libraries, ...(more.libraries ?? [])],
+      language: { ...options.language, ...more.language },
+    });
+  }
+
+  objectType(name: string): ObjectType | undefined {
+    for (const provider of this.#options.types ?? []) {
+      const found = provider(name);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** What `name` is outside of any loop: a variable's type, or the type of a type. */
+  identifier(name: string): { type: Type; value?: TypeValue } | undefined {
+    const variable = this.variables.get(name);
+    if (variable !== undefined) return { type: variable };
+    const named = this.typeNames.get(name);
+    if (named !== undefined) return { type: type(named), value: new TypeValue(runtimeName(named)) };
+    const object = this.objectType(name);
+    // Types of a schema have no name in the language; `object.spec` must not find one.
+    if (object?.constructible !== true) return undefined;
+    return { type: type({ kind: 'object', name: object.name, parameters: [] }), value: new TypeValue(object.name) };
+  }
+
+  /** Names that `name` may stand for inside the container, the innermost first. */
+  candidates(name: string): readonly string[] {
+    if (name.startsWith('.')) return [name.slice(1)];
+    const container = this.language.container;
+    if (container === '') return [name];
+    const parts = container.split('.');
+    return [...parts.map((_, index) => `${parts.slice(0, parts.length - index).join('.')}.${name}`), name];
+  }
+}
+
+function functionTable(declarations: readonly FunctionDeclaration[]): ReadonlyMap<string, readonly Overload[]> {
+  const table = new Map<string, Overload[]>();
+  for (const declaration of declarations) {
+    const known = table.get(declaration.name) ?? [];
+    for (const overload of declaration.overloads) {
+      const index = known.findIndex((each) => each.id === overload.id);
+      // A later declaration of the same overload takes the place of the earlier, as a host may want.
+      if (index >= 0) known[index] = overload;
+      else known.push(overload);
+    }
+    table.set(declaration.name, known);
+  }
+  return table;
+}

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { type Compiled, compile } from './compile.ts';
+import { environment } from './environments.ts';
+import { explain } from './explain.ts';
+import { DYN } from './types.ts';
+import type { Value } from './values.ts';
+
+const env = environment('kubernetes-1.36', { variables: { object: DYN } });
+const object: Value = { spec: { replicas: 3, list: [1, 5, 2] }, data: { password: 'secret' } };
+const compiled = (source: string) => compile(source, env) as Compiled;
+
+describe('explain', () => {
+  test('draws the value of each part under it', () => {
+    expect(explain(compiled('object.spec.replicas <= 2'), { object }, { maxValue: 20 }).picture).toBe(
+      [
+        'object.spec.replicas <= 2',
+        '|      |    |        |',
+        '|      |    3        false',
+        '|      {"replicas": 3, "li…',
+        '{"spec": {"replicas…',
+      ].join('\n'),
+    );
+  });
+
+  test('a part of a loop has its last value and how often it had one', () => {
+    const { steps, result } = explain(compiled('object.spec.list.all(x, x < 4)'), { object });
+    expect(result).toBe(false);
+    expect(steps.find((each) => each.text === 'x < 4')).toMatchObject({ value: false, count: 2 });
+    expect(steps.find((each) => each.text.endsWith('.all(x, x < 4)'))).toMatchObject({ value: false, count: 1 });
+    expect(steps.every((each) => !each.text.includes('@'))).toBe(true);
+  });
+
+  test('what was not computed is not shown', () => {
+    const { steps } = explain(compiled('true || object.spec.replicas == 3'), { object });
+    expect(steps.map((each) => each.text)).toEqual(['true || object.spec.replicas == 3']);
+  });
+
+  test('an error is a value with a place', () => {
+    const { result, steps } = explain(compiled('object.spec.missing == 1'), { object });
+    expect(result).toMatchObject({ code: 'no_such_key', offset: 11 });
+    expect(steps.find((each) => each.text === 'object.spec.missing')?.shown).toContain('no such key');
+  });
+
+  test('what is redacted is neither shown nor kept', () => {
+    const { steps, picture } = explain(
+      compiled("object.data.password == 'x'"),
+      { object },
+      {
+        redact: ({ path, value }) =>
+          path === 'object' || path?.startsWith('object.data') ? '<redacted>' : value === true ? '' : undefined,
+      },
+    );
+    expect(picture).not.toContain('secret');
+    expect(JSON.stringify(steps)).not.toContain('secret');
+    expect(steps.find((each) => each.text === "object.data.password == 'x'")).toMatchObject({ value: false });
+  });
+
+  test('stays small whatever the data and the expression', () => {
+    const huge: Value = { spec: { list: Array.from({ length: 100_000 }, () => 'x'.repeat(1000)) } };
+    const source = Array.from({ length: 300 }, () => "object.spec.list[0] != 'y'").join(' && ');
+    const { picture, steps, truncated } = explain(compiled(source), { object: huge });
+    expect(picture.length).toBeLessThanOrEqual(20_000);
+    expect(steps.length).toBe(200);
+    expect(truncated).toBe(true);
+    for (const each of steps) expect(each.shown.length).toBeLessThanOrEqual(80);
+  });
+});

@@ -1,0 +1,152 @@
+/**
+ * Values of a host that need not be plain data: what has getters, cycles, classes or holes is copied into data or
+ * refused, so that no expression can run a host's code or reach a prototype. Clean data passes as it is, and is
+ * remembered, so that looking again costs next to nothing.
+ */
+import { setOwn } from './map.ts';
+import {
+  CelError,
+  CelMap,
+  Double,
+  Duration,
+  NonValue,
+  OpaqueValue,
+  Optional,
+  type Result,
+  StructValue,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Value,
+} from './values.ts';
+
+/** Variables whose values the host knows to be data: made by JSON.parse, decodeJson, a YAML parser or itself. */
+class TrustedVariables {}
+
+/** Spares evaluations the look at every variable. */
+export function trust(variables: Readonly<Record<string, Result>>): Readonly<Record<string, Result>> {
+  return Object.assign(new TrustedVariables(), variables) as Readonly<Record<string, Result>>;
+}
+
+const CLEAN = new WeakSet<object>();
+const MAX_DEPTH = 1000;
+
+/** The variables an expression uses, each of them data. */
+export function safeVariables(
+  variables: Readonly<Record<string, Result>>,
+  names: readonly string[],
+): Readonly<Record<string, Result>> {
+  if (variables instanceof TrustedVariables) return variables;
+  let copied: Record<string, Result> | undefined;
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as string;
+    const value = variables[name];
+    if (typeof value !== 'object' || value === null || CLEAN.has(value)) continue;
+    const safe = hostValue(value);
+    if (safe === value) continue;
+    copied ??= { ...variables };
+    copied[name] = safe;
+  }
+  return copied ?? variables;
+}
+
+/** Says of a value that it is data, so that it is not looked at again. */
+export function markClean<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) CLEAN.add(value);
+  return value;
+}
+
+/** `value` itself when it is data, a copy of what in it is data, or an error for what can be none. */
+export function hostValue(value: unknown): Result {
+  if (typeof value === 'object' && value !== null && CLEAN.has(value)) return value as Value;
+  try {
+    return new Importer().value(value, 0);
+  } catch (thrown) {
+    // Only a proxy can run code here: every property is looked at by its descriptor.
+    return new CelError(
+      'host',
+      `the value cannot be read: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+    );
+  }
+}
+
+class Importer {
+  /** What is being looked at now, from the root down: to find cycles. */
+  readonly #path = new Set<object>();
+
+  value(value: unknown, depth: number): Result {
+    switch (typeof value) {
+      case 'boolean':
+      case 'string':
+      case 'number':
+        return value;
+      case 'bigint':
+        return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
+      case 'object':
+        return value === null ? null : this.#object(value, depth);
+      default:
+        return new CelError('host', `a ${typeof value} is no value`);
+    }
+  }
+
+  #object(value: object, depth: number): Result {
+    if (isLeaf(value)) return value as Result;
+    if (this.#path.has(value)) return new CelError('host', 'the value holds itself');
+    if (depth > MAX_DEPTH) return new CelError('too_deep', `the value nests deeper than ${MAX_DEPTH}`);
+    if (value instanceof Date) return new Timestamp(Math.floor(value.getTime() / 1000), (value.getTime() % 1000) * 1e6);
+    this.#path.add(value);
+    const made = Array.isArray(value) ? this.#list(value, depth) : this.#map(value, depth);
+    this.#path.delete(value);
+    if (made === value) CLEAN.add(value);
+    return made;
+  }
+
+  #list(list: readonly unknown[], depth: number): Result {
+    const made: Value[] = [];
+    let same = true;
+    for (let index = 0; index < list.length; index++) {
+      const descriptor = Object.getOwnPropertyDescriptor(list, index);
+      const element = descriptor?.value as unknown;
+      const converted = this.value(element ?? null, depth + 1);
+      if (converted instanceof NonValue) return converted;
+      same &&= converted === element;
+      made.push(converted);
+    }
+    return same ? (list as readonly Value[]) : made;
+  }
+
+  #map(object: object, depth: number): Result {
+    const prototype = Object.getPrototypeOf(object);
+    let same = prototype === Object.prototype || prototype === null;
+    const made: Record<string, Value> = {};
+    for (const key of Object.keys(object)) {
+      const descriptor = Object.getOwnPropertyDescriptor(object, key);
+      const property = descriptor?.value as unknown;
+      // A getter is code, and undefined is what JSON would have left out.
+      if (property === undefined) {
+        same = false;
+        continue;
+      }
+      const converted = this.value(property, depth + 1);
+      if (converted instanceof NonValue) return converted;
+      same &&= converted === property;
+      setOwn(made, key, converted);
+    }
+    // What is not enumerable may be a getter that a name could reach.
+    same &&= Object.getOwnPropertyNames(object).length === Object.keys(object).length;
+    return same ? (object as Value) : made;
+  }
+}
+
+const isLeaf = (value: object): boolean =>
+  value instanceof NonValue ||
+  value instanceof OpaqueValue ||
+  value instanceof Timestamp ||
+  value instanceof Duration ||
+  value instanceof Uint ||
+  value instanceof Double ||
+  value instanceof Optional ||
+  value instanceof TypeValue ||
+  value instanceof StructValue ||
+  value instanceof CelMap ||
+  value instanceof Uint8Array;

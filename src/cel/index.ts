@@ -1,0 +1,40 @@
+/**
+ * The Common Expression Language over JSON, as Kubernetes 1.36 speaks it.
+ *
+ * In: the source of an expression, an environment (variables with their types, function libraries), and values.
+ * Out: a value or an error as a value, each with its place in the source and what it cost.
+ * It must not know policies, Kubernetes objects, or any other room: the Kubernetes function libraries under
+ * `library/` are functions like any other.
+ *
+ *     const env = environment('kubernetes-1.36', { variables: { object: types.DYN } });
+ *     const compiled = compile('object.spec.replicas <= 5', env);
+ *     if (compiled.evaluate === undefined) throw new Error(compiled.message);
+ *     compiled.evaluate({ object });
+ */
+export * from './ast.ts';
+export type { Checked, Reference } from './check/checker.ts';
+export { nearest } from './check/suggest.ts';
+export { compare, equal } from './compare.ts';
+export { type Compiled, type CompileOptions, compile, type Rejected } from './compile.ts';
+export { estimate, type SizeBounds } from './cost/estimate.ts';
+export * from './declarations.ts';
+export { DecodeError, type DecodeOptions, decodeJson } from './decode.ts';
+export { Environment, type LanguageOptions, type ObjectType, type TypeProvider } from './environment.ts';
+export { type EnvironmentAdditions, type EnvironmentName, environment, mutationTypes } from './environments.ts';
+export { type ExplainOptions, type Explanation, explain, pathOf, type Step } from './explain.ts';
+export { format, literal } from './format.ts';
+export { hostValue, trust } from './host.ts';
+export * from './library/index.ts';
+export { mapEntries, mapGet, mapHas, mapKeys, mapOf, mapSize } from './map.ts';
+export { type Parsed, type ParseOptions, parse } from './parse/parser.ts';
+export { type Budget, DEFAULT_COST_LIMIT, type Evaluate } from './run/evaluate.ts';
+export type { Variables } from './run/frame.ts';
+export { escapeProperty } from './schema/escape.ts';
+export type { Schema } from './schema/schema.ts';
+export { type SchemaOptions, type SchemaTypes, typesFromSchema } from './schema/types.ts';
+export { valueBySchema } from './schema/values.ts';
+export { show } from './show.ts';
+export { formatIssues, type Issue, type IssueCode, type Position, Source } from './source.ts';
+export type { Type } from './types.ts';
+export * as types from './types.ts';
+export * from './values.ts';

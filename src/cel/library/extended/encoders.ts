@@ -1,0 +1,51 @@
+/** cel-go's encoders extension: base64 and JSON. */
+import { sizeOf } from '../../cost/size.ts';
+import { fn, type Library, overload, type RuntimeCost, type StaticCost, UNBOUNDED } from '../../declarations.ts';
+import { BYTES, DYN, STRING } from '../../types.ts';
+import { type CelError, invalidArgument } from '../../values.ts';
+import { add, estimate, ONE, range, scale, sizeOfNode, UNKNOWN_SIZE } from '../estimate.ts';
+import { encodeJson } from './json-text.ts';
+
+const cost: RuntimeCost = ([input]) => Math.ceil(sizeOf(input ?? null) * 0.1) + 1;
+
+const estimateWith =
+  (resultSize: (size: number) => number): StaticCost =>
+  (_target, [input]) => {
+    const size = sizeOfNode(input);
+    return estimate(add(scale(size, 0.1), ONE), range(resultSize(size.min), Math.min(resultSize(size.max), UNBOUNDED)));
+  };
+
+export const encoders: Library = {
+  name: 'cel.lib.ext.encoders',
+  functions: [
+    fn('base64.decode', [
+      overload('base64_decode_string', [STRING], BYTES, decode, {
+        cost,
+        estimate: estimateWith((size) => Math.floor((size * 3) / 4)),
+      }),
+    ]),
+    fn('base64.encode', [
+      overload('base64_encode_bytes', [BYTES], STRING, (bytes: Uint8Array) => Buffer.from(bytes).toString('base64'), {
+        cost,
+        estimate: estimateWith((size) => Math.floor((size * 4 + 2) / 3)),
+      }),
+    ]),
+    fn('json.encode', [
+      overload('json_encode_dyn', [DYN], STRING, encodeJson, {
+        // cel-go counts the highest cost there is, so that no budget allows a call. Here the size of the text is paid.
+        cost: (_args, result) => sizeOf(result) + 1,
+        estimate: () => estimate(UNKNOWN_SIZE, UNKNOWN_SIZE),
+      }),
+    ]),
+  ],
+};
+
+/** Padded or not; line breaks may stand anywhere, as Go's decoder has it. */
+function decode(text: string): Uint8Array | CelError {
+  const digits = text.replace(/[\r\n]/g, '');
+  const unpadded = digits.replace(/={1,2}$/, '');
+  const padding = digits.length - unpadded.length;
+  const wrong = !/^[A-Za-z0-9+/]*$/.test(unpadded) || unpadded.length % 4 === 1;
+  if (wrong || (padding > 0 && digits.length % 4 !== 0)) return invalidArgument('illegal base64 data');
+  return new Uint8Array(Buffer.from(unpadded, 'base64'));
+}

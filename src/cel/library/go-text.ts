@@ -1,0 +1,48 @@
+/** Text as Go's standard library writes and trims it, for error messages and results that must read the same. */
+
+// unicode.IsSpace; JavaScript's trim() differs in U+0085 and U+FEFF.
+const LEADING_SPACE = /^[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
+const SPACE = /[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+/** strings.TrimSpace */
+export function trimSpace(text: string): string {
+  const start = LEADING_SPACE.exec(text)?.[0].length ?? 0;
+  let end = text.length;
+  while (end > start && SPACE.test(text.charAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
+
+const SHORT_ESCAPES: Readonly<Record<string, string>> = {
+  '\x07': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+  '\\': '\\\\',
+  '"': '\\"',
+};
+
+/** strconv.Quote */
+export function quote(text: string): string {
+  let quoted = '"';
+  for (const character of text) quoted += quotedCharacter(character);
+  return `${quoted}"`;
+}
+
+function quotedCharacter(character: string): string {
+  const short = SHORT_ESCAPES[character];
+  if (short !== undefined) return short;
+  const code = character.codePointAt(0) ?? 0;
+  if (code >= 0x20 && code < 0x7f) return character;
+  if (code < 0x20 || code === 0x7f) return `\\x${hex(code, 2)}`;
+  // Go cannot hold a lone surrogate; the text would have had the replacement character in its place.
+  if (code >= 0xd800 && code <= 0xdfff) return '\ufffd';
+  if (PRINTABLE.test(character)) return character;
+  return code > 0xffff ? `\\U${hex(code, 8)}` : `\\u${hex(code, 4)}`;
+}
+
+const hex = (code: number, width: number): string => code.toString(16).padStart(width, '0');

@@ -1,0 +1,30 @@
+/** What Kubernetes 1.36 gives its policies, apart from the language itself. */
+
+import type { Library } from '../../declarations.ts';
+import { sets } from '../sets.ts';
+import { authorization } from './authorizer.ts';
+import { jsonPatch } from './json-patch.ts';
+import { lists } from './lists.ts';
+import { listsExtension } from './lists-extension.ts';
+import { namedFormats } from './named-format.ts';
+import { cidr, ip } from './network.ts';
+import { quantities } from './quantity.ts';
+import { regex } from './regex.ts';
+import { semvers } from './semver.ts';
+import { strings } from './strings.ts';
+import { urls } from './urls.ts';
+
+/** What newer extensions do not replace. */
+export const ownLibraries: readonly Library[] = [
+  urls,
+  regex,
+  lists,
+  authorization,
+  quantities,
+  sets,
+  namedFormats,
+  semvers,
+  jsonPatch,
+];
+
+export const kubernetesLibraries: readonly Library[] = [...ownLibraries, strings, ip, cidr, listsExtension];

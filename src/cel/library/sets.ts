@@ -1,0 +1,49 @@
+/** Lists looked at as sets: cel-go's sets extension, the same in both environments. */
+import { equal } from '../compare.ts';
+import { sizeOf } from '../cost/size.ts';
+import { fn, type Library, overload, type RuntimeCost, type StaticCost } from '../declarations.ts';
+import { BOOL, list, parameter } from '../types.ts';
+import type { Value } from '../values.ts';
+import { add, estimate, multiply, ONE, scale, sizeOfNode } from './estimate.ts';
+
+type List = readonly Value[];
+
+const LIST = list(parameter('T'));
+
+/** Each element of one is compared with each of the other, `passes` times over. */
+const costs = (passes: number): { soleCost: RuntimeCost; estimate: StaticCost } => ({
+  soleCost: ([left, right]) => 1 + Math.floor(sizeOf(left ?? null) * sizeOf(right ?? null) * passes),
+  estimate: (_target, [left, right]) =>
+    estimate(add(scale(multiply(sizeOfNode(left), sizeOfNode(right)), passes), ONE)),
+});
+
+export const sets: Library = {
+  name: 'cel.lib.ext.sets',
+  functions: [
+    fn('sets.contains', [overload('list_sets_contains_list', [LIST, LIST], BOOL, contains, costs(1))]),
+    fn('sets.equivalent', [
+      overload(
+        'list_sets_equivalent_list',
+        [LIST, LIST],
+        BOOL,
+        (left: List, right: List) => contains(left, right) && contains(right, left),
+        costs(2),
+      ),
+    ]),
+    fn('sets.intersects', [
+      overload(
+        'list_sets_intersects_list',
+        [LIST, LIST],
+        BOOL,
+        (left: List, right: List) => left.some((element) => has(right, element)),
+        costs(1),
+      ),
+    ]),
+  ],
+};
+
+function contains(whole: List, part: List): boolean {
+  return part.every((element) => has(whole, element));
+}
+
+const has = (whole: List, element: Value): boolean => whole.some((each) => equal(element, each));

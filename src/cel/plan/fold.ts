@@ -1,0 +1,43 @@
+/** Lists and maps of constants are made once, when the plan is. */
+import { mapGet, mapOf } from '../map.ts';
+import { CelError, Optional, type Value } from '../values.ts';
+import type { ListPlan, MapPlan, Plan } from './plan.ts';
+
+export function foldList(list: ListPlan): Plan {
+  const values: Value[] = [];
+  for (const { plan, optional } of list.elements) {
+    if (plan.op !== 'constant' || optional) return list;
+    values.push(plan.value);
+  }
+  return { op: 'constant', node: list.node, value: Object.freeze(values) as readonly Value[] };
+}
+
+export function foldMap(map: MapPlan): Plan {
+  const entries: [Value, Value][] = [];
+  for (const { key, value, optional } of map.entries) {
+    if (key.op !== 'constant' || value.op !== 'constant' || optional) return map;
+    entries.push([key.value, value.value]);
+  }
+  const made = makeMap(entries, map.unique);
+  return made instanceof CelError ? map : { op: 'constant', node: map.node, value: made };
+}
+
+/** A map of entries; of two with equal keys the last wins, unless keys must be unique. */
+export function makeMap(entries: readonly (readonly [Value, Value])[], unique: boolean): Value | CelError {
+  const made = mapOf(entries);
+  if (!(made instanceof CelError) || made.code !== 'duplicate_key' || unique) return made;
+  const kept: (readonly [Value, Value])[] = [];
+  for (let index = entries.length - 1; index >= 0; index--) {
+    const entry = entries[index] as readonly [Value, Value];
+    const known = mapOf(kept);
+    if (known instanceof CelError || mapGet(known, entry[0]) !== undefined) continue;
+    kept.unshift(entry);
+  }
+  return mapOf(kept);
+}
+
+/** The value inside an optional element; undefined to leave the element out. */
+export function optionalElement(value: Value, what: string): Value | undefined | CelError {
+  if (value instanceof Optional) return value.value;
+  return new CelError('invalid_argument', `cannot initialize optional ${what} from non-optional value`);
+}

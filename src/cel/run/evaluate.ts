@@ -1,0 +1,81 @@
+/** One evaluation from the outside: variables in, a value or an error out, costs accounted for. */
+import { codeAllowed, compileCode, type Run } from '../codegen/index.ts';
+import { BAIL, type State } from '../codegen/runtime.ts';
+import { safeVariables } from '../host.ts';
+import type { Program } from '../plan/plan.ts';
+import type { Result } from '../values.ts';
+import { type Closure, compileClosures } from './closures.ts';
+import { at, Frame, fromThrown, overBudget, type Variables } from './frame.ts';
+
+const RUNS_BEFORE_CODE = 4;
+const MAX_CODE_SIZE = 2000;
+
+export const DEFAULT_COST_LIMIT = 1_000_000;
+
+/**
+ * Shared by the evaluations that one decision is made of. `spent` grows with each; one that would take it over
+ * `limit` stops with `cost_exceeded`.
+ */
+export interface Budget {
+  /** Kubernetes gives a policy 10,000,000. */
+  readonly limit?: number;
+  spent: number;
+  /** Asked every 100 iterations of a loop; true stops the evaluation with `interrupted`. */
+  readonly interrupt?: () => boolean;
+}
+
+export type Evaluate = (variables: Variables, budget?: Budget) => Result;
+
+export interface EvaluateOptions {
+  readonly backend?: 'auto' | 'code' | 'closures';
+  readonly costLimit?: number;
+}
+
+export function makeEvaluate(program: Program, options: EvaluateOptions): Evaluate {
+  const limit = options.costLimit ?? DEFAULT_COST_LIMIT;
+  const { backend = 'auto' } = options;
+  let closures: Closure | undefined;
+  const interpreted: Run = (variables, state) => {
+    closures ??= compileClosures(program);
+    const frame = new Frame(variables, program.locals, state.limit, state.interrupt);
+    try {
+      return closures(frame);
+    } finally {
+      state.cost = frame.cost;
+    }
+  };
+  let run = interpreted;
+  if (backend === 'code') run = compileCode(program);
+  // Most expressions run a few times or very often: the first runs do not wait for code, the many get it.
+  // Code for a page of expression would take more memory than it saves time.
+  const worthCode = backend === 'auto' && program.size <= MAX_CODE_SIZE && codeAllowed();
+  let patience = worthCode ? RUNS_BEFORE_CODE : Number.POSITIVE_INFINITY;
+  return (given, budget) => {
+    const variables = safeVariables(given, program.variables);
+    const allowed = budget?.limit === undefined ? limit : Math.min(limit, budget.limit - budget.spent);
+    const state: State = { limit: allowed, interrupt: budget?.interrupt, cost: 0 };
+    let result: Result;
+    if (patience !== Number.POSITIVE_INFINITY && --patience === 0) {
+      run = compileCode(program);
+      patience = Number.POSITIVE_INFINITY;
+      closures = undefined;
+    }
+    try {
+      result = run(variables, state);
+    } catch (thrown) {
+      result = thrown === BAIL ? again(interpreted, variables, state) : fromThrown(thrown);
+    }
+    if (state.cost > allowed) result = overBudget();
+    if (budget !== undefined) budget.spent += state.cost;
+    // What ends the whole evaluation (budget, interrupt, a host's value) is an error of the whole expression.
+    return at(result, 0);
+  };
+}
+
+function again(interpreted: Run, variables: Variables, state: State): Result {
+  try {
+    return interpreted(variables, state);
+  } catch (thrown) {
+    return fromThrown(thrown);
+  }
+}

@@ -1,0 +1,71 @@
+/** The state of one evaluation: variables, loop variables, what it has cost, and when it must stop. */
+import { CelError, type Result } from '../values.ts';
+
+/** The variables of an expression, by name. A host may put an error or an unknown where it has no value. */
+export type Variables = Readonly<Record<string, Result>>;
+
+/** How often a loop asks the host whether to stop, in iterations: cel-go's check frequency in Kubernetes. */
+const CHECK_FREQUENCY = 100;
+
+export class Frame {
+  readonly variables: Variables;
+  readonly locals: unknown[];
+  readonly limit: number;
+  readonly interrupt: (() => boolean) | undefined;
+  cost = 0;
+  /** Iterations since the host was last asked. */
+  ticks = 0;
+
+  constructor(variables: Variables, locals: number, limit: number, interrupt: (() => boolean) | undefined) {
+    this.variables = variables;
+    this.locals = new Array(locals).fill(undefined);
+    this.limit = limit;
+    this.interrupt = interrupt;
+  }
+
+  /** Adds to the cost and stops the evaluation when that is too much. */
+  charge(cost: number): void {
+    this.cost += cost;
+    if (this.cost > this.limit) throw new Cancelled(overBudget());
+  }
+
+  /** Once an iteration. */
+  tick(): void {
+    if (this.cost > this.limit) throw new Cancelled(overBudget());
+    if (++this.ticks < CHECK_FREQUENCY) return;
+    this.ticks = 0;
+    if (this.interrupt?.() === true) throw new Cancelled(interrupted());
+  }
+}
+
+/**
+ * Ends an evaluation whatever `||` would absorb. Thrown, because it happens at most once and must pass through
+ * everything; it never leaves the engine.
+ */
+export class Cancelled {
+  readonly error: CelError;
+  constructor(error: CelError) {
+    this.error = error;
+  }
+}
+
+export const overBudget = (): CelError =>
+  new CelError('cost_exceeded', 'operation cancelled: actual cost limit exceeded');
+
+export const interrupted = (): CelError => new CelError('interrupted', 'operation interrupted');
+
+/** The error for what JavaScript itself threw: a stack that is full, a string that is too long. */
+export function fromThrown(thrown: unknown): CelError {
+  if (thrown instanceof Cancelled) return thrown.error;
+  if (thrown instanceof RangeError) return new CelError('too_deep', `evaluation too deep or large: ${thrown.message}`);
+  return new CelError('host', `host error: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+}
+
+/** Says where an error happened, unless that is known already. */
+export function at<T extends Result>(result: T, offset: number): T {
+  if (result instanceof CelError && result.offset < 0) result.offset = offset;
+  return result;
+}
+
+export const undeclared = (name: string): CelError =>
+  new CelError('undeclared_reference', `no such attribute(s): ${name}`);

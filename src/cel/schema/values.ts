@@ -1,0 +1,102 @@
+/**
+ * Data as a schema sees it: times, durations and bytes as such, numbers as doubles, names of properties escaped,
+ * lists that are sets or maps compared and merged as those. This is how validation rules of CRDs see an object;
+ * admission policies see it as it is.
+ */
+
+import { markClean } from '../host.ts';
+import { markList } from '../lists.ts';
+import { setOwn } from '../map.ts';
+import { parseDuration, parseTimestamp } from '../time/text.ts';
+import { CelError, double, isInt, isMap, type JsonMap, type Result, type Value } from '../values.ts';
+import { escapeProperty, isReserved } from './escape.ts';
+import type { SchemaNode, SchemaTypes } from './types.ts';
+
+/** The value, or an error that says what in it is not as the schema says. */
+export function valueBySchema(value: Value, types: SchemaTypes): Result {
+  return markClean(convert(value, types.root));
+}
+
+const invalid = (message: string): CelError => new CelError('invalid_argument', `invalid data, ${message}`);
+
+function convert(value: Value, node: SchemaNode): Value | CelError {
+  const { schema } = node;
+  if (value === null) return schema.nullable === true ? null : invalid('got null for schema with nullable=false');
+  if (schema['x-kubernetes-int-or-string'] === true) {
+    return typeof value === 'string' || isInt(value) ? value : invalid('expected a string or an integer');
+  }
+  switch (schema.type) {
+    case 'object':
+      return isMap(value) ? convertMap(value as JsonMap, node) : invalid('expected a map');
+    case 'array':
+      return Array.isArray(value) ? convertList(value, node) : invalid('expected an array');
+    case 'string':
+      return typeof value === 'string' ? convertText(value, schema.format) : invalid('expected a string');
+    case 'number':
+      return isInt(value) ? double(Number(value)) : value;
+    case 'integer':
+      return isInt(value) ? value : invalid('expected an integer');
+    case 'boolean':
+      return typeof value === 'boolean' ? value : invalid('expected a boolean');
+    default:
+      return value;
+  }
+}
+
+function convertMap(value: JsonMap, node: SchemaNode): Value | CelError {
+  const made: Record<string, Value> = {};
+  const isObject = node.element === undefined;
+  for (const key of Object.keys(value)) {
+    const name = isObject ? escapeProperty(key) : key;
+    const inner = isObject ? (name === undefined ? undefined : node.field(name)) : node.element;
+    // A property that is null counts as one that is not there; an entry of a map does not.
+    if (isObject && value[key] === null) continue;
+    if (name === undefined || inner === undefined) {
+      // What the schema does not know keeps its name and form, where expressions may see it at all.
+      if (!node.hidesUnknown) setOwn(made, key, value[key] as Value);
+      continue;
+    }
+    const converted = convert(value[key] as Value, inner);
+    if (converted instanceof CelError) return converted;
+    setOwn(made, name, converted);
+    // A reserved word may be written as it is as well; seen as one property, not two.
+    if (name !== key && isReserved(key)) Object.defineProperty(made, key, { value: converted });
+  }
+  return made;
+}
+
+function convertList(values: readonly Value[], node: SchemaNode): Value | CelError {
+  const made: Value[] = [];
+  for (const each of values) {
+    const converted = node.element === undefined ? each : convert(each, node.element);
+    if (converted instanceof CelError) return converted;
+    made.push(converted);
+  }
+  switch (node.schema['x-kubernetes-list-type']) {
+    case 'set':
+      return markList(made, { kind: 'set' });
+    case 'map': {
+      const keys = node.schema['x-kubernetes-list-map-keys'] ?? [];
+      return markList(made, { kind: 'map', keys: keys.map((each) => escapeProperty(each) ?? each) });
+    }
+    default:
+      return made;
+  }
+}
+
+function convertText(text: string, format: string | undefined): Value | CelError {
+  switch (format) {
+    case 'date-time':
+      return parseTimestamp(text) ?? invalid(`expected a date-time, got ${text}`);
+    case 'date':
+      return parseTimestamp(`${text}T00:00:00Z`) ?? invalid(`expected a date, got ${text}`);
+    case 'duration':
+      return parseDuration(text) ?? invalid(`expected a duration, got ${text}`);
+    case 'byte':
+      return BASE64.test(text) ? new Uint8Array(Buffer.from(text, 'base64')) : invalid('expected base64');
+    default:
+      return text;
+  }
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;

@@ -1,0 +1,96 @@
+/**
+ * Static types: what the checker knows of an expression before it runs.
+ * Types are plain immutable data; compare them with `sameType`, never with `===`.
+ */
+
+export type TypeKind =
+  | 'null'
+  | 'bool'
+  | 'int'
+  | 'uint'
+  | 'double'
+  | 'string'
+  | 'bytes'
+  | 'timestamp'
+  | 'duration'
+  | 'dyn'
+  /** The type of an expression with an error already reported: nothing more is said about it. */
+  | 'error'
+  | 'list'
+  | 'map'
+  /** The type of a type: `type(int)`. */
+  | 'type'
+  /** A type by name with fields (from a schema, `Object.spec`, `JSONPatch`) or without (quantity): null may stand for it. */
+  | 'object'
+  /** A type by name, perhaps with parameters, whose inside is a library's affair: optional_type, net.IP. */
+  | 'opaque'
+  /** A primitive or null. */
+  | 'wrapper'
+  /** A variable of unification: the A of list(A). */
+  | 'parameter';
+
+export interface Type {
+  readonly kind: TypeKind;
+  /** How errors name it, without parameters; the name of the type for objects, opaques and parameters. */
+  readonly name: string;
+  readonly parameters: readonly Type[];
+}
+
+const make = (kind: TypeKind, name: string, parameters: readonly Type[] = []): Type => ({ kind, name, parameters });
+
+export const NULL = make('null', 'null');
+export const BOOL = make('bool', 'bool');
+export const INT = make('int', 'int');
+export const UINT = make('uint', 'uint');
+export const DOUBLE = make('double', 'double');
+export const STRING = make('string', 'string');
+export const BYTES = make('bytes', 'bytes');
+export const TIMESTAMP = make('timestamp', 'timestamp');
+export const DURATION = make('duration', 'duration');
+export const DYN = make('dyn', 'dyn');
+export const ERROR = make('error', '!error!');
+
+export const list = (element: Type): Type => make('list', 'list', [element]);
+export const map = (key: Type, value: Type): Type => make('map', 'map', [key, value]);
+export const type = (of?: Type): Type => make('type', 'type', of === undefined ? [] : [of]);
+export const object = (name: string): Type => make('object', name);
+export const opaque = (name: string, ...parameters: Type[]): Type => make('opaque', name, parameters);
+export const optional = (of: Type): Type => make('opaque', 'optional_type', [of]);
+export const parameter = (name: string): Type => make('parameter', name);
+/** `primitive` or null; `primitive` is bool, int, uint, double, string or bytes. */
+export const wrapper = (primitive: Type): Type => make('wrapper', 'wrapper', [primitive]);
+
+export const isOptional = (candidate: Type): boolean =>
+  candidate.kind === 'opaque' && candidate.name === 'optional_type';
+
+/** The parameter at `index`, or dyn where a type has fewer. */
+export const parameterOf = (of: Type, index: number): Type => of.parameters[index] ?? DYN;
+
+export function sameType(left: Type, right: Type): boolean {
+  if (left === right) return true;
+  if (left.kind !== right.kind || left.name !== right.name) return false;
+  if (left.parameters.length !== right.parameters.length) return false;
+  return left.parameters.every((each, index) => sameType(each, parameterOf(right, index)));
+}
+
+/** As cel-go writes types in its errors: `map(string, list(int))`, `wrapper(int)`. */
+export function typeName(of: Type): string {
+  if (of.parameters.length === 0) return of.name;
+  return `${of.name}(${of.parameters.map(typeName).join(', ')})`;
+}
+
+/** The name a value of this type has at run time, as `type(x)` gives it: parameters are erased. */
+export function runtimeName(of: Type): string {
+  switch (of.kind) {
+    case 'null':
+      return 'null_type';
+    case 'timestamp':
+      return 'google.protobuf.Timestamp';
+    case 'duration':
+      return 'google.protobuf.Duration';
+    case 'wrapper':
+      return runtimeName(parameterOf(of, 0));
+    default:
+      return of.name;
+  }
+}

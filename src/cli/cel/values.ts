@@ -1,0 +1,72 @@
+/** Data from files for expressions: YAML or JSON, with integers as exact as Kubernetes keeps them. */
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { LineCounter, parseAllDocuments } from 'yaml';
+import { DecodeError, decodeJson, hostValue, INT_MAX, INT_MIN, NonValue, type Value } from '../../cel/index.ts';
+import { InputError } from '../failure.ts';
+
+export async function readValue(path: string, standardInput: NodeJS.ReadableStream): Promise<Value> {
+  return path === '-' ? parseValue(await text(standardInput), '<stdin>') : parseValue(readText(path), path);
+}
+
+export function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw new InputError('no-such-file', `${path}: cannot be read (${error.message}): name a file that can.`);
+  }
+}
+
+/** The one document in `source`. */
+export function parseValue(source: string, file: string): Value {
+  return (/^\s*[[{]/.test(source) ? parseJson(source) : undefined) ?? parseYaml(source, file);
+}
+
+/** Undefined for what is not JSON after all: YAML may start with a bracket too. */
+function parseJson(source: string): Value | undefined {
+  try {
+    return decodeJson(source);
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined;
+    throw error;
+  }
+}
+
+function parseYaml(source: string, file: string): Value {
+  const lines = new LineCounter();
+  const documents = [...parseAllDocuments(source, { lineCounter: lines, intAsBigInt: true })];
+  const full = documents.filter(({ contents, errors }) => contents !== null || errors.length > 0);
+  const [document] = full;
+  if (document === undefined) throw new InputError('nothing', `${file}: there is nothing in there.`);
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const { line, col } = lines.linePos(error.pos[0]);
+    throw new InputError('yaml', `${file}:${line}:${col}: ${error.message.split('\n')[0]} Correct the YAML there.`);
+  }
+  if (full.length > 1) {
+    throw new InputError('several', `${file}: there are ${full.length} documents: an expression sees one, keep that.`);
+  }
+  const value = hostValue(contentOf(document, file));
+  if (value instanceof NonValue) throw new InputError('yaml', `${file}: ${String(value)}. Correct the YAML there.`);
+  return value;
+}
+
+type Reviver = (key: unknown, value: unknown) => unknown;
+
+function contentOf(
+  document: { toJS(options: { maxAliasCount: number; reviver: Reviver }): unknown },
+  file: string,
+): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100, reviver: (_, value) => fitInteger(value) });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new InputError('yaml', `${file}: ${message}. Correct the YAML there.`);
+  }
+}
+
+/** As in Kubernetes: what int64 cannot hold is a double. */
+function fitInteger(value: unknown): unknown {
+  return typeof value === 'bigint' && (value < INT_MIN || value > INT_MAX) ? Number(value) : value;
+}

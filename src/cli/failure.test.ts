@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { describeFailure, exitCodeOf, InputError } from './failure.ts';
+
+const coded = (code: string, message: string) => Object.assign(new Error(message), { code });
+
+describe('a failure is one sentence and an exit code', () => {
+  const rows: { reason: string; error: unknown; sentence: RegExp; exit: number }[] = [
+    { reason: 'bad input is 2', error: new InputError('x', 'no such file.'), sentence: /^no such file\.$/, exit: 2 },
+    { reason: 'a kubeconfig is input too', error: coded('config/parse', 'line 2'), sentence: /^line 2$/, exit: 2 },
+    {
+      reason: 'a full disk says what to do',
+      error: coded('ENOSPC', 'write'),
+      sentence: /disk is full .* free some space/,
+      exit: 1,
+    },
+    { reason: 'no permission says what to do', error: coded('EACCES', 'open'), sentence: /may not do that/, exit: 1 },
+    {
+      reason: 'a taken port says what to do',
+      error: coded('EADDRINUSE', 'listen'),
+      sentence: /port is taken .* --port/,
+      exit: 1,
+    },
+    {
+      reason: 'what carries a code explains itself',
+      error: coded('api/Forbidden', 'forbidden'),
+      sentence: /^forbidden$/,
+      exit: 1,
+    },
+    {
+      reason: 'a bug of ours shows its stack',
+      error: new TypeError('x is not a function'),
+      sentence: /failure\.test\.ts/,
+      exit: 1,
+    },
+    { reason: 'whatever was thrown is printed', error: 'words', sentence: /^words$/, exit: 1 },
+  ];
+  test.each(rows)('$reason', ({ error, sentence, exit }) => {
+    expect(describeFailure(error)).toMatch(sentence);
+    expect(exitCodeOf(error)).toBe(exit);
+  });
+});

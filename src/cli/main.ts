@@ -1,0 +1,74 @@
+/**
+ * `kidp`, also as `kubectl kidp`: words from the command line come in, an exit code and text go out. Every command is a file
+ * of its own, loaded only when it is called; what it decides, it asks of the rooms below.
+ *
+ * Exit codes: 0 done or clean, 1 violations or a failure, 2 bad input.
+ */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { declareCel } from './cel/command.ts';
+import { describeFailure, exitCodeOf } from './failure.ts';
+
+const code = await run(process.argv.slice(2));
+// Whatever still holds the event loop open (a connection that hangs, a process that will not end) must not hold the user.
+process.exit(code);
+
+async function run(words: string[]): Promise<number> {
+  let code = 0;
+  const program = new Command('kidp')
+    .description('Policy and admission for Kubernetes: for authors, CI and clusters.')
+    .version(version(), '-V, --version')
+    .exitOverride()
+    .showHelpAfterError('(kidp --help shows what there is)');
+
+  program
+    .command('up')
+    .description('start a real control plane with kidp in it, or join an existing cluster')
+    .option('--reset', 'begin anew: forget the state of earlier runs')
+    .option('--kubeconfig <file>', 'use this cluster instead of starting one; it is left as it was when stopped')
+    .option('--directory <path>', 'where state is kept between runs', '.kidp')
+    .option('--port <number>', 'port of the API server (default: the last one, or any free one)', port)
+    .option('--webhook-port <number>', 'port of the admission webhook (default: any free one)', port)
+    .option('--webhook-host <name>', 'name or address under which the cluster reaches this machine (default: on it)')
+    .action(async (options) => {
+      const { up } = await import('./up.ts');
+      code = await up(options);
+    });
+
+  program
+    .command('check')
+    .description('decide about manifests as admission would, without a cluster')
+    .requiredOption('-f, --filename <path...>', 'manifests: files, directories, or - for standard input')
+    .option('--old <path...>', 'the same objects as they are now: changes are judged as updates')
+    .option('-o, --output <format>', 'text or json', 'text')
+    .action(async (options) => {
+      const { check } = await import('./check.ts');
+      code = await check(options, { out: process.stdout, err: process.stderr, in: process.stdin });
+    });
+
+  declareCel(program.command('cel'), (result) => {
+    code = result;
+  });
+
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return code;
+  } catch (error) {
+    // commander has already said what was wrong; --help and --version end here too.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    process.stderr.write(`kidp: ${describeFailure(error)}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+}
+
+function port(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1 || number > 65_535) {
+    throw new InvalidArgumentError('a port is a whole number from 1 to 65535');
+  }
+  return number;
+}

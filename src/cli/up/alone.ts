@@ -1,0 +1,32 @@
+/** The webhooks without a cluster: for machines that have neither Go nor ready-made binaries. */
+import { startAdmission } from '../../admission/index.ts';
+import type { Running, UpOptions } from '../up.ts';
+import type { Steps } from './steps.ts';
+import type { Undo } from './undo.ts';
+import { webhookAddress } from './webhook.ts';
+
+export async function serveAlone(
+  options: UpOptions,
+  step: Steps['step'],
+  undo: Undo,
+  missing: string,
+): Promise<Running> {
+  process.stdout.write(`  no cluster is started: ${missing}\n`);
+  const admission = await step('admission webhooks, alone', () =>
+    startAdmission({ ...webhookAddress(options), failurePolicy: 'Ignore' }),
+  );
+  undo.add('stopping the webhooks', () => admission.stop());
+  return {
+    welcome: [
+      `  admission   ${admission.url}`,
+      '',
+      'The same decisions without a server, in another terminal:',
+      '',
+      '  # let in',
+      '  npx kidp check -f examples/quickstart/team.yaml',
+      '',
+      '  # denied, with the reason: the database moves to another owner',
+      '  npx kidp check -f examples/quickstart/new-owner.yaml --old examples/quickstart/team.yaml',
+    ],
+  };
+}

@@ -1,0 +1,91 @@
+/** A control plane of our own, with its state in a directory of the user's. */
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { startAdmission } from '../../admission/index.ts';
+import { kinds } from '../../api/index.ts';
+import {
+  type ControlPlane,
+  ensureAssets,
+  type ProcessHandle,
+  renderProgress,
+  startControlPlane,
+} from '../../controlplane/index.ts';
+import { connect, loadKubeconfig } from '../../runtime/index.ts';
+import type { Running, UpOptions } from '../up.ts';
+import { installDefinitions } from './definitions.ts';
+import type { Steps } from './steps.ts';
+import type { Undo } from './undo.ts';
+import { webhookAddress } from './webhook.ts';
+import { commandsToTry } from './welcome.ts';
+
+const nodes = 2;
+
+export async function startOwnCluster(options: UpOptions, step: Steps['step'], undo: Undo): Promise<Running> {
+  const directory = resolve(options.directory);
+  const assets = { onProgress: renderProgress(process.stderr) };
+  const { kubectl } = await step('programs of the control plane', () =>
+    ensureAssets(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok', 'kubectl'], assets),
+  );
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const plane = await step(`etcd, kube-apiserver, controller-manager, scheduler, ${nodes} nodes`, () =>
+    startControlPlane({
+      directory: join(directory, 'cluster'),
+      reset: options.reset === true,
+      controllerManager: true,
+      scheduler: true,
+      nodes,
+      ...(options.port === undefined ? {} : { port: options.port }),
+      assets,
+    }),
+  );
+  undo.add('stopping the control plane', () => plane.stop());
+  const client = connect(await loadKubeconfig({ file: plane.kubeconfig }));
+  undo.add('closing the connections', () => client.close());
+  await step(`${kinds.length} kinds of platform.company.com`, () => installDefinitions(client));
+  const admission = await step('admission webhooks', () =>
+    startAdmission({ client, ...webhookAddress(options), failurePolicy: 'Fail' }),
+  );
+  undo.add('removing the webhook configurations', () => admission.stop());
+  const kubeconfig = join(directory, 'kubeconfig');
+  await rm(kubeconfig, { force: true });
+  await symlink(relative(directory, plane.kubeconfig), kubeconfig);
+  await writeKubectl(join(directory, 'kubectl'), kubectl, kubeconfig);
+  const watch = watchProcesses(plane);
+  undo.add('watching the processes', async () => watch.stop());
+  return {
+    ended: watch.died,
+    welcome: [
+      `  API server  ${plane.url}`,
+      `  admission   ${admission.url}`,
+      `  kubeconfig  ${kubeconfig}`,
+      `  state       ${directory} (npm start -- --reset begins anew)`,
+      '',
+      ...commandsToTry(`${relative(process.cwd(), directory) || '.'}/kubectl`),
+    ],
+  };
+}
+
+/** A kubectl for this cluster, whatever kubectl and KUBECONFIG the machine has. */
+async function writeKubectl(file: string, kubectl: string, kubeconfig: string): Promise<void> {
+  const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  await writeFile(file, `#!/bin/sh\nKUBECONFIG=${quote(kubeconfig)} exec ${quote(kubectl)} "$@"\n`, { mode: 0o755 });
+}
+
+/** A cluster without its API server is none: whoever waits at the terminal should hear of it. */
+function watchProcesses(plane: ControlPlane): { died: Promise<string>; stop(): void } {
+  const processes: ProcessHandle[] = [
+    ...plane.etcd.members,
+    plane.apiServer,
+    plane.controllerManager,
+    plane.scheduler,
+    plane.kwok,
+  ].filter((handle) => handle !== undefined);
+  let timer: NodeJS.Timeout | undefined;
+  const died = new Promise<string>((resolve) => {
+    timer = setInterval(() => {
+      const dead = processes.find(({ pid }) => pid === undefined);
+      if (dead !== undefined) resolve(`${dead.name} has ended by itself: its last words are in ${dead.logFile}`);
+    }, 1_000);
+  });
+  return { died, stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,48 @@
+/** What `kidp up` says while it works: each step with the time it took, so that a slow one is seen. */
+
+export interface Steps {
+  /** Runs the work, and prints its name and time once it is done. Rejects with `Interrupted` as soon as a stop is asked for. */
+  step<T>(name: string, work: () => Promise<T>): Promise<T>;
+  /** The same for work of which half could not be taken back: it is brought to its end first, and only then rejects. */
+  whole<T>(name: string, work: () => Promise<T>): Promise<T>;
+  /** Since the first step began. */
+  seconds(): number;
+}
+
+/** The user stopped it before it was ready. */
+export class Interrupted extends Error {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(`stopped (${reason}) before it was ready`);
+    this.name = 'Interrupted';
+    this.reason = reason;
+  }
+}
+
+export function startSteps(
+  output: { write(text: string): unknown },
+  stopped: Promise<string>,
+  now: () => number = Date.now,
+): Steps {
+  const began = now();
+  const interrupted = stopped.then((reason): never => {
+    throw new Interrupted(reason);
+  });
+  interrupted.catch(() => undefined);
+  const timed = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const started = now();
+    const result = await work();
+    output.write(`  ${name.padEnd(62)} ${format(now() - started)}\n`);
+    return result;
+  };
+  return {
+    step: (name, work) => timed(name, () => Promise.race([interrupted, work()])),
+    whole: (name, work) => timed(name, async () => Promise.race([interrupted, await work()])),
+    seconds: () => (now() - began) / 1000,
+  };
+}
+
+function format(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,172 @@
+/** The kube-apiserver process: its files and flags. */
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Etcd } from './etcd.ts';
+import { issueLeaf, type KeyPair } from './pki.ts';
+import { manageProcess, type ProcessHandle } from './process.ts';
+import { ask, type TlsClient } from './request.ts';
+import type { ControlPlaneState } from './state.ts';
+
+/** An audit.k8s.io/v1 Policy without its apiVersion and kind. */
+export interface AuditPolicy {
+  omitStages?: readonly string[];
+  omitManagedFields?: boolean;
+  rules: readonly Readonly<Record<string, unknown>>[];
+}
+
+export interface EncryptionOptions {
+  provider: 'aescbc' | 'secretbox';
+  /** `secrets` unless told otherwise; `configmaps`, `teams.platform.company.com`, `*.*` … */
+  resources?: readonly string[];
+  /** Base64 of 32 bytes. Needed to read a snapshot of another control plane; otherwise one is made and kept. */
+  key?: string;
+}
+
+export interface ApiServerOptions {
+  directory: string;
+  logFile: string;
+  /** Where it leaves its identity while it runs. */
+  run: string;
+  program: string;
+  state: ControlPlaneState;
+  etcd: Etcd;
+  etcdPrefix: string;
+  /** Asked at each start. */
+  port: () => number;
+  admin: () => TlsClient;
+  audit?: AuditPolicy | undefined;
+  encryption?: EncryptionOptions | undefined;
+  /** Merged over our own; without the leading dashes. */
+  flags: Readonly<Record<string, string>>;
+}
+
+const serviceAddress = '10.96.0.1';
+export const servingHosts = [
+  '127.0.0.1',
+  'localhost',
+  serviceAddress,
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+];
+
+export const auditLogIn = (directory: string): string => join(directory, 'audit.log');
+
+/** Writes what the server reads and returns its handle; it is not started yet. */
+export async function prepareApiServer(options: ApiServerOptions): Promise<ProcessHandle> {
+  const files = await writeFiles(options);
+  return manageProcess({
+    name: 'kube-apiserver',
+    run: options.run,
+    logFile: options.logFile,
+    command: () => ({
+      program: options.program,
+      arguments: Object.entries({ ...flagsOf(options, files), ...options.flags }).map(
+        ([name, value]) => `--${name}=${value}`,
+      ),
+    }),
+    isReady: async () => {
+      const base = `https://127.0.0.1:${options.port()}`;
+      if ((await ask(options.admin(), `${base}/readyz`)).status !== 200) return false;
+      return (await ask(options.admin(), `${base}/api/v1/namespaces/default`)).status === 200;
+    },
+  });
+}
+
+/** The server watches these files and takes up a new pair by itself; each is replaced whole. */
+export async function writeServingPair(directory: string, pair: KeyPair): Promise<void> {
+  for (const [name, content] of [
+    ['serving.crt', pair.certificate],
+    ['serving.key', pair.key],
+  ] as const) {
+    const file = join(directory, name);
+    await writeFile(`${file}.new`, content, { mode: 0o600 });
+    await rename(`${file}.new`, file);
+  }
+}
+
+async function writeFiles(options: ApiServerOptions) {
+  const { directory, state } = options;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const write = async (name: string, content: string): Promise<string> => {
+    const file = join(directory, name);
+    await writeFile(file, content, { mode: 0o600 });
+    return file;
+  };
+  await writeServingPair(
+    directory,
+    issueLeaf(state.servingAuthority, { commonName: 'kube-apiserver', hosts: servingHosts }),
+  );
+  const proxy = issueLeaf(state.frontProxyAuthority, { commonName: 'front-proxy-client' });
+  return {
+    clientAuthority: await write('client-authority.crt', state.clientAuthority.certificate),
+    frontProxyAuthority: await write('front-proxy-authority.crt', state.frontProxyAuthority.certificate),
+    proxyCertificate: await write('front-proxy-client.crt', proxy.certificate),
+    proxyKey: await write('front-proxy-client.key', proxy.key),
+    signingKey: await write('service-account.key', state.serviceAccount.privateKey),
+    verifyingKey: await write('service-account.pub', state.serviceAccount.publicKey),
+    auditPolicy: options.audit && (await write('audit-policy.json', JSON.stringify(auditDocument(options.audit)))),
+    encryption:
+      options.encryption &&
+      (await write(
+        'encryption.json',
+        JSON.stringify(encryptionDocument(options.encryption, options.encryption.key ?? state.encryptionKey)),
+      )),
+  };
+}
+
+function flagsOf(options: ApiServerOptions, files: Awaited<ReturnType<typeof writeFiles>>): Record<string, string> {
+  const { etcd, directory } = options;
+  return {
+    'bind-address': '127.0.0.1',
+    'secure-port': String(options.port()),
+    'advertise-address': '127.0.0.1',
+    // Loopback may not stand in an Endpoints object, and nothing inside the cluster could reach it.
+    'endpoint-reconciler-type': 'none',
+    'etcd-servers': etcd.endpoints.join(','),
+    'etcd-cafile': etcd.clientFiles.authority,
+    'etcd-certfile': etcd.clientFiles.certificate,
+    'etcd-keyfile': etcd.clientFiles.key,
+    'etcd-prefix': options.etcdPrefix,
+    'tls-cert-file': join(directory, 'serving.crt'),
+    'tls-private-key-file': join(directory, 'serving.key'),
+    'client-ca-file': files.clientAuthority,
+    'authorization-mode': 'Node,RBAC',
+    'allow-privileged': 'true',
+    'service-cluster-ip-range': '10.96.0.0/16',
+    'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
+    'service-account-key-file': files.verifyingKey,
+    'service-account-signing-key-file': files.signingKey,
+    'requestheader-client-ca-file': files.frontProxyAuthority,
+    'requestheader-allowed-names': 'front-proxy-client',
+    'requestheader-username-headers': 'X-Remote-User',
+    'requestheader-group-headers': 'X-Remote-Group',
+    'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
+    'proxy-client-cert-file': files.proxyCertificate,
+    'proxy-client-key-file': files.proxyKey,
+    profiling: 'false',
+    ...(files.auditPolicy === undefined
+      ? {}
+      : { 'audit-policy-file': files.auditPolicy, 'audit-log-path': auditLogIn(directory) }),
+    ...(files.encryption === undefined ? {} : { 'encryption-provider-config': files.encryption }),
+  };
+}
+
+function auditDocument(policy: AuditPolicy): unknown {
+  return { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', ...policy };
+}
+
+/** `identity` comes last: what was written before encryption was asked for can still be read. */
+function encryptionDocument(options: EncryptionOptions, key: string): unknown {
+  return {
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'EncryptionConfiguration',
+    resources: [
+      {
+        resources: options.resources ?? ['secrets'],
+        providers: [{ [options.provider]: { keys: [{ name: 'kidp', secret: key }] } }, { identity: {} }],
+      },
+    ],
+  };
+}

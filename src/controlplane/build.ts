@@ -1,0 +1,173 @@
+/** Builds one recipe into its folder of the cache: once, whoever asks at the same time, and never half. */
+import { existsSync } from 'node:fs';
+import { copyFile, glob, mkdir, readdir, readFile, rename, rm, statfs, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { buildFlags, cacheKey, type Environment } from './cache.ts';
+import { ControlPlaneError } from './errors.ts';
+import { diskFull, go, noPermission, requireGo } from './go.ts';
+import { acquireLock } from './lock.ts';
+import { countLines, isDownload, isPackage, type Progress } from './progress.ts';
+import { reaper } from './reaper.ts';
+import type { Recipe } from './recipes.ts';
+
+export interface BuildOptions {
+  /** The folder of the recipe's Go module. */
+  sources: string;
+  /** The folder of all assets. */
+  cache: string;
+  environment: Environment;
+  onProgress: (progress: Progress) => void;
+}
+
+/** Resolves to the folder with the programs. */
+export async function build(recipe: Recipe, options: BuildOptions): Promise<string> {
+  const target = join(options.cache, cacheKey(recipe, options.sources));
+  if (existsSync(target)) return target;
+  const report = reporter(recipe, options.onProgress);
+  try {
+    await mkdir(options.cache, { recursive: true });
+    const lock = await acquireLock(`${target}.lock`, ({ pid }) => report('wait', 0, 1, { processId: pid }));
+    try {
+      // Whoever held the lock may have built it meanwhile.
+      if (!existsSync(target)) await buildAlone(recipe, target, options, report);
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    throw explainFileFailure(error, options.cache);
+  } finally {
+    report.end();
+  }
+  report('done', 1, 1);
+  return target;
+}
+
+interface Report {
+  (step: Progress['step'], done: number, total: number, more?: { processId: number }): void;
+  end(): void;
+}
+
+/** Says the last thing again every second: a long link step must not look like a standstill. */
+function reporter(recipe: Recipe, onProgress: (progress: Progress) => void): Report {
+  const started = Date.now();
+  let say = (): void => undefined;
+  const timer = setInterval(() => say(), 1_000);
+  const report: Report = (step, done, total, more) => {
+    const { asset, version } = recipe;
+    say = () => onProgress({ asset, version, step, done, total, seconds: (Date.now() - started) / 1000, ...more });
+    say();
+  };
+  report.end = () => clearInterval(timer);
+  return report;
+}
+
+async function buildAlone(recipe: Recipe, target: string, options: BuildOptions, report: Report): Promise<void> {
+  await removeLeftovers(target);
+  const scratch = `${target}.building-${process.pid}`;
+  const temporary = join(scratch, 'go');
+  const finished = join(scratch, 'finished');
+  const { environment, sources: directory } = options;
+  await reaper().tell({ directory: scratch });
+  try {
+    await mkdir(temporary, { recursive: true });
+    await mkdir(finished);
+    await requireGo({ directory, environment });
+    if (await nothingCached(options)) await requireSpace(recipe, options, 1);
+    const packages = await listPackages(recipe, options, report);
+    await requireSpace(recipe, options, 1 - packages.compiled / packages.total);
+    report(packages.compiled === packages.total ? 'link' : 'compile', packages.compiled, packages.total);
+    const onPackage = countLines(isPackage, (count, line) => {
+      const done = Math.min(packages.compiled + count, packages.total);
+      report(line === packages.main ? 'link' : 'compile', done, packages.total);
+    });
+    const flags = ['build', ...buildFlags(recipe), '-v', '-o', join(finished, recipe.output), recipe.package];
+    await go(flags, { directory, environment, temporary, onError: onPackage });
+    for (const program of recipe.programs) {
+      if (program !== recipe.output) await symlink(recipe.output, join(finished, program));
+    }
+    await copyFiles(recipe, options, finished);
+    await rename(finished, target);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+    await reaper().tell({ kept: scratch });
+  }
+}
+
+/** What a killed build left behind; whoever holds the lock is alone here. */
+async function removeLeftovers(target: string): Promise<void> {
+  for (const name of await readdir(dirname(target))) {
+    if (name.startsWith(`${basename(target)}.building-`))
+      await rm(join(dirname(target), name), { recursive: true, force: true });
+  }
+}
+
+/**
+ * Downloads what the build needs and counts it. A package in Go's build cache needs no compiling: that is how a build that
+ * was interrupted goes on where it was.
+ */
+async function listPackages(recipe: Recipe, options: BuildOptions, report: Report) {
+  const { environment, sources: directory } = options;
+  const modules = (await readFile(join(directory, 'go.mod'), 'utf8')).match(/^\t?(require )?\S+ v\S+/gm)?.length ?? 0;
+  const onDownload = countLines(isDownload, (count) => report('download', Math.min(count, modules), modules));
+  const format = '{{.ImportPath}} {{.Stale}} {{.StaleReason}}';
+  const listed = await go(['list', '-deps', ...buildFlags(recipe), '-f', format, recipe.package], {
+    directory,
+    environment,
+    onError: onDownload,
+  });
+  const packages = listed.trim().split('\n');
+  const stale = packages.filter((line) => / true /.test(line) && !/available in build cache/.test(line)).length;
+  return { total: packages.length, compiled: packages.length - stale, main: packages.at(-1)?.split(' ')[0] };
+}
+
+async function copyFiles(recipe: Recipe, options: BuildOptions, finished: string): Promise<void> {
+  if (recipe.copies === undefined) return;
+  const { module, files, into } = recipe.copies;
+  const { environment, sources: directory } = options;
+  const root = (await go(['list', '-m', '-mod=readonly', '-f', '{{.Dir}}', module], { directory, environment })).trim();
+  await mkdir(join(finished, into));
+  for await (const file of glob([...files], { cwd: root })) {
+    // The module cache is read-only; the mode is not copied, so that the cache can be removed.
+    await copyFile(join(root, file), join(finished, into, basename(file)));
+  }
+}
+
+async function nothingCached(options: BuildOptions): Promise<boolean> {
+  const { buildCache, moduleCache } = await goCaches(options);
+  return !existsSync(join(buildCache, 'README')) || !existsSync(join(moduleCache, 'cache', 'download'));
+}
+
+/** Fails before the work where it is plain that the disk will not do. `share` is how much of the work is still ahead. */
+async function requireSpace(recipe: Recipe, options: BuildOptions, share: number): Promise<void> {
+  const { buildCache, moduleCache } = await goCaches(options);
+  const free = await Promise.all([buildCache, moduleCache, options.cache].map(freeGigabytes));
+  const needed = recipe.gigabytes * share;
+  if (Math.min(...free) >= needed) return;
+  throw diskFull(
+    `building ${recipe.asset} needs about ${needed.toFixed(1)} GB for Go modules and Go’s build cache and ${Math.min(...free).toFixed(1)} GB are free`,
+  );
+}
+
+async function goCaches({ environment, sources }: BuildOptions): Promise<{ buildCache: string; moduleCache: string }> {
+  const said = await go(['env', 'GOCACHE', 'GOMODCACHE'], { directory: sources, environment });
+  const [buildCache = '', moduleCache = ''] = said.trim().split('\n');
+  return { buildCache, moduleCache };
+}
+
+async function freeGigabytes(directory: string): Promise<number> {
+  let existing = directory;
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
+  const { bavail, bsize } = await statfs(existing);
+  return (bavail * bsize) / 1e9;
+}
+
+export function explainFileFailure(error: unknown, cache: string): unknown {
+  if (error instanceof ControlPlaneError) return error;
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(`there is no space left in ${cache}`, error);
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    return noPermission(`this user may not write to ${path ?? cache}`, error);
+  }
+  if (code === 'ENOTDIR' || code === 'EEXIST') return noPermission(`${path ?? cache} is not a directory`, error);
+  return error;
+}

@@ -1,0 +1,42 @@
+/** Where built programs are kept, and under which name: another recipe, flag or platform is another folder. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Recipe } from './recipes.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `KIDP_CACHE`, else the user's cache directory as the platform has it. */
+export function cacheDirectory(environment: Environment, platform: NodeJS.Platform = process.platform): string {
+  if (environment.KIDP_CACHE) return environment.KIDP_CACHE;
+  if (environment.XDG_CACHE_HOME) return join(environment.XDG_CACHE_HOME, 'kidp');
+  const home = environment.HOME || homedir();
+  return platform === 'darwin' ? join(home, 'Library', 'Caches', 'kidp') : join(home, '.cache', 'kidp');
+}
+
+/** `kubernetes-1.36.3-0a1b2c3d4e5f-linux-x64` */
+export function cacheKey(
+  recipe: Recipe,
+  sources: string,
+  platform = process.platform,
+  architecture = process.arch,
+): string {
+  const hash = createHash('sha256');
+  for (const name of readdirSync(sources).filter(isSource).sort()) {
+    const content = readFileSync(join(sources, name));
+    hash.update(`${name} ${content.length}\n`).update(content);
+  }
+  hash.update(JSON.stringify([buildFlags(recipe), recipe.package, recipe.output, recipe.programs, recipe.copies]));
+  return `${recipe.asset}-${recipe.version}-${hash.digest('hex').slice(0, 12)}-${platform}-${architecture}`;
+}
+
+/** Reproducible: no C compiler, no paths of this machine, and exactly the modules of go.sum. */
+export function buildFlags(recipe: Recipe): string[] {
+  const variables = Object.entries(recipe.variables).map(([name, value]) => `-X ${name}=${value}`);
+  return ['-mod=readonly', '-trimpath', '-ldflags', ['-s', '-w', ...variables].join(' ')];
+}
+
+function isSource(name: string): boolean {
+  return name === 'go.mod' || name === 'go.sum' || name.endsWith('.go');
+}

@@ -1,0 +1,281 @@
+/** A whole control plane, from nothing or from a directory, and the handles to use it and to hurt it. */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type AuditPolicy,
+  auditLogIn,
+  type EncryptionOptions,
+  prepareApiServer,
+  servingHosts,
+  writeServingPair,
+} from './api-server.ts';
+import { type AssetOptions, ensureAssets } from './assets.ts';
+import { controllerManager, kwok, scheduler } from './components.ts';
+import { type ControlPlaneDirectory, openDirectory } from './directory.ts';
+import { type Etcd, startEtcd } from './etcd.ts';
+import { createAuthority, issueLeaf } from './pki.ts';
+import { demandPort, freePort, portOr } from './ports.ts';
+import { type ProcessHandle, portWasTaken } from './process.ts';
+import type { Program } from './recipes.ts';
+import type { TlsClient } from './request.ts';
+import { untilServed } from './serving.ts';
+import { type ControlPlaneState, loadState, newState, saveState } from './state.ts';
+import { type User, type UserFiles, userFiles } from './users.ts';
+
+export interface ControlPlaneOptions {
+  /** Where state is kept for the next start; without it everything is temporary and gone after `stop`. */
+  directory?: string;
+  /** Forgets what the directory holds of earlier runs. A control plane that runs there is never touched. */
+  reset?: boolean;
+  /** Of the API server; without it the one of the last run, or any that is free. */
+  port?: number;
+  /** An etcd of its own with so many members (1), or a share of another's under a prefix of its own. */
+  etcd?: { members: 1 | 3 } | { shared: Etcd; prefix: string };
+  /** A file written by `etcd.snapshot`: the new etcd begins with its content. */
+  restoreFrom?: string;
+  controllerManager?: boolean;
+  scheduler?: boolean;
+  /** So many nodes played by KWOK, with all pods on them (0: no KWOK). */
+  nodes?: number;
+  audit?: AuditPolicy;
+  encryption?: EncryptionOptions;
+  /** More flags for kube-apiserver, without the leading dashes; they win over our own. */
+  apiServerFlags?: Readonly<Record<string, string>>;
+  /** Where the programs come from. */
+  assets?: AssetOptions;
+}
+
+export interface ControlPlane {
+  readonly directory: string;
+  /** `https://127.0.0.1:port` */
+  readonly url: string;
+  /** PEM of the authority that signed the API server's certificate now. */
+  readonly authority: string;
+  /** The kubeconfig file of a user in system:masters. */
+  readonly kubeconfig: string;
+  readonly etcd: Etcd;
+  readonly apiServer: ProcessHandle;
+  readonly controllerManager: ProcessHandle | undefined;
+  readonly scheduler: ProcessHandle | undefined;
+  readonly kwok: ProcessHandle | undefined;
+  /** One JSON line an event, where an audit policy was given. */
+  readonly auditLog: string | undefined;
+  /** Base64; with it another control plane can read a snapshot of this one, where encryption was asked for. */
+  readonly encryptionKey: string;
+  /** A kubeconfig file for a user whom the API server knows by a certificate; what it may do is up to RBAC. */
+  kubeconfigFor(user: User): Promise<string>;
+  /** Gives the API server another certificate, from the same or a new authority; hot unless `restart` is asked for. */
+  replaceServingCertificate(options?: { authority?: 'same' | 'new'; restart?: boolean }): Promise<void>;
+  /** Ends every process and, where no directory was given, removes everything. */
+  stop(): Promise<void>;
+}
+
+/** Resolves once the API server is ready, the default namespace is there, and every part that was asked for works. */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  // Before the directory: a long build needs none, and a second run may build beside it.
+  await ensureAssets(programsOf(options), options.assets);
+  const directory = await openDirectory(options.directory, options.reset);
+  const started: ProcessHandle[] = [];
+  let stopped: Promise<void> | undefined;
+
+  async function stopAll(): Promise<void> {
+    const inOrder = [...started].reverse();
+    // Nobody reads throwaway data again, so there is nothing to wait for.
+    if (directory.throwaway) await Promise.all(inOrder.map((each) => each.kill()));
+    else for (const each of inOrder) await each.stop();
+    await directory.release();
+  }
+  const stop = () => {
+    stopped ??= stopAll();
+    return stopped;
+  };
+
+  try {
+    return await assemble({ options, directory, started, stop });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface Assembly {
+  options: ControlPlaneOptions;
+  directory: ControlPlaneDirectory;
+  /** In the order of their start; filled before each start, so that a failure leaves none behind. */
+  started: ProcessHandle[];
+  stop: () => Promise<void>;
+}
+
+async function assemble(assembly: Assembly): Promise<ControlPlane> {
+  const { options, directory, stop } = assembly;
+  const { path, throwaway } = directory;
+  // Logs are of this run alone: those of a kept directory would grow for ever.
+  await rm(join(path, 'logs'), { recursive: true, force: true });
+  await mkdir(join(path, 'logs'), { mode: 0o700 });
+  const state = (await loadState(path)) ?? newState();
+  const save = async () => {
+    if (!throwaway) await saveState(path, state);
+  };
+  await save();
+  const etcd = await ownOrSharedEtcd(assembly, state);
+  const server = await startApiServer(assembly, state, etcd);
+  await save();
+  const users = userFiles(join(path, 'kubeconfigs'), state, server.url);
+  const parts = await startParts(assembly, state, server, users);
+
+  async function replaceAuthority(): Promise<void> {
+    await users.rewrite();
+    await writeFile(rootAuthorityIn(path), state.servingAuthority.certificate);
+    await save();
+    // They read the authority once, at their start.
+    for (const part of Object.values(parts)) {
+      await part?.kill();
+      await part?.start();
+    }
+  }
+
+  return {
+    directory: path,
+    url: server.url(),
+    get authority() {
+      return state.servingAuthority.certificate;
+    },
+    kubeconfig: await users.kubeconfigFor({ name: 'kidp-admin', groups: ['system:masters'] }),
+    etcd,
+    apiServer: server.handle,
+    ...parts,
+    auditLog: options.audit === undefined ? undefined : auditLogIn(server.directory),
+    encryptionKey: options.encryption?.key ?? state.encryptionKey,
+    kubeconfigFor: users.kubeconfigFor,
+    async replaceServingCertificate({ authority = 'same', restart = false } = {}) {
+      if (authority === 'new') state.servingAuthority = createAuthority('kidp-servers');
+      const pair = issueLeaf(state.servingAuthority, { commonName: 'kube-apiserver', hosts: servingHosts });
+      if (restart) await server.handle.stop();
+      await writeServingPair(server.directory, pair);
+      if (restart) await server.handle.start();
+      else await untilServed(server.port(), pair.certificate);
+      if (authority === 'new') await replaceAuthority();
+    },
+    stop,
+  };
+}
+
+async function ownOrSharedEtcd({ options, directory, started }: Assembly, state: ControlPlaneState): Promise<Etcd> {
+  if (options.etcd !== undefined && 'shared' in options.etcd) return options.etcd.shared;
+  const etcd = await startEtcd({
+    directory: join(directory.path, 'etcd'),
+    logDirectory: join(directory.path, 'logs'),
+    run: directory.run,
+    members: options.etcd?.members ?? 1,
+    throwaway: directory.throwaway,
+    authority: state.etcdAuthority,
+    ports: state.etcdPorts,
+    restoreFrom: options.restoreFrom,
+    program: async (name) => (await ensureAssets([name], options.assets))[name],
+  });
+  started.push(...etcd.members);
+  state.etcdPorts = etcd.ports;
+  return etcd;
+}
+
+interface RunningApiServer {
+  handle: ProcessHandle;
+  directory: string;
+  port: () => number;
+  url: () => string;
+  admin: () => TlsClient;
+}
+
+async function startApiServer(assembly: Assembly, state: ControlPlaneState, etcd: Etcd): Promise<RunningApiServer> {
+  const { options, directory } = assembly;
+  let port = options.port === undefined ? await portOr(state.apiServerPort) : await demandPort(options.port);
+  const administrator = issueLeaf(state.clientAuthority, {
+    commonName: 'kidp-probe',
+    organizations: ['system:masters'],
+  });
+  const admin = (): TlsClient => ({ authority: state.servingAuthority.certificate, credentials: administrator });
+  const own = join(directory.path, 'kube-apiserver');
+  const { 'kube-apiserver': program } = await ensureAssets(['kube-apiserver'], options.assets);
+  const handle = await prepareApiServer({
+    directory: own,
+    logFile: join(directory.path, 'logs', 'kube-apiserver.log'),
+    run: directory.run,
+    program,
+    state,
+    etcd,
+    etcdPrefix: options.etcd !== undefined && 'prefix' in options.etcd ? options.etcd.prefix : '/registry',
+    port: () => port,
+    admin,
+    audit: options.audit,
+    encryption: options.encryption,
+    flags: {
+      // Without a controller-manager nobody makes the service accounts that this plugin wants for every pod.
+      ...(options.controllerManager === true ? {} : { 'disable-admission-plugins': 'ServiceAccount' }),
+      ...options.apiServerFlags,
+    },
+  });
+  assembly.started.push(handle);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await handle.start();
+      state.apiServerPort = port;
+      return { handle, directory: own, port: () => port, url: () => `https://127.0.0.1:${port}`, admin };
+    } catch (error) {
+      if (attempt === 5 || options.port !== undefined || !portWasTaken(error)) throw error;
+      port = await freePort();
+    }
+  }
+}
+
+type Parts = Pick<ControlPlane, 'controllerManager' | 'scheduler' | 'kwok'>;
+
+async function startParts(
+  { options, directory, started }: Assembly,
+  state: ControlPlaneState,
+  server: RunningApiServer,
+  users: UserFiles,
+): Promise<Parts> {
+  await writeFile(rootAuthorityIn(directory.path), state.servingAuthority.certificate);
+  const part = async (name: Program, user: User) => ({
+    program: (await ensureAssets([name], options.assets))[name],
+    logFile: join(directory.path, 'logs', `${name}.log`),
+    run: directory.run,
+    kubeconfig: await users.kubeconfigFor(user),
+    server: server.url,
+    admin: server.admin,
+  });
+  const parts: { -readonly [name in keyof Parts]: Parts[name] } = {
+    controllerManager: undefined,
+    scheduler: undefined,
+    kwok: undefined,
+  };
+  if (options.controllerManager === true) {
+    parts.controllerManager = controllerManager({
+      ...(await part('kube-controller-manager', { name: 'system:kube-controller-manager' })),
+      signingKeyFile: join(server.directory, 'service-account.key'),
+      rootAuthorityFile: rootAuthorityIn(directory.path),
+    });
+  }
+  if (options.scheduler === true) {
+    parts.scheduler = scheduler(await part('kube-scheduler', { name: 'system:kube-scheduler' }));
+  }
+  if (options.nodes !== undefined && options.nodes > 0) {
+    const user = { name: 'kwok', groups: ['system:masters'] };
+    parts.kwok = await kwok({ ...(await part('kwok', user)), nodes: options.nodes });
+  }
+  const present = Object.values(parts).filter((each) => each !== undefined);
+  started.push(...present);
+  await Promise.all(present.map((each) => each.start()));
+  return parts;
+}
+
+function programsOf(options: ControlPlaneOptions): Program[] {
+  const programs: Program[] = ['etcd', 'kube-apiserver'];
+  if (options.controllerManager === true) programs.push('kube-controller-manager');
+  if (options.scheduler === true) programs.push('kube-scheduler');
+  if (options.nodes !== undefined && options.nodes > 0) programs.push('kwok');
+  if (options.restoreFrom !== undefined) programs.push('etcdutl');
+  return programs;
+}
+
+const rootAuthorityIn = (directory: string): string => join(directory, 'authority.crt');

@@ -1,0 +1,81 @@
+/** The directory of a control plane: temporary and gone with the run, or kept and used by one run at a time. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ControlPlaneError } from './errors.ts';
+import { isAlive, type ProcessIdentity, signalGroup } from './identity.ts';
+import { tryLock } from './lock.ts';
+import { reaper } from './reaper.ts';
+
+export interface ControlPlaneDirectory {
+  readonly path: string;
+  readonly throwaway: boolean;
+  /** Each process leaves its identity here while it runs. */
+  readonly run: string;
+  /** Removes it, or lets the next run use it. */
+  release(): Promise<void>;
+}
+
+const lockName = 'control-plane.lock';
+
+/** `reset` empties a kept directory, once it is certain that nobody uses it. */
+export function openDirectory(kept: string | undefined, reset = false): Promise<ControlPlaneDirectory> {
+  return kept === undefined ? temporaryDirectory() : keptDirectory(resolve(kept), reset);
+}
+
+/** The reaper knows the name before the directory is there, so that no kill comes between the two. */
+async function temporaryDirectory(): Promise<ControlPlaneDirectory> {
+  const path = join(tmpdir(), `kidp-control-plane-${randomBytes(6).toString('hex')}`);
+  await reaper().tell({ directory: path });
+  await mkdir(join(path, 'run'), { recursive: true, mode: 0o700 });
+  return {
+    path,
+    throwaway: true,
+    run: join(path, 'run'),
+    async release() {
+      await rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+      await reaper().tell({ kept: path });
+    },
+  };
+}
+
+async function keptDirectory(path: string, reset: boolean): Promise<ControlPlaneDirectory> {
+  const run = join(path, 'run');
+  await mkdir(run, { recursive: true, mode: 0o700 });
+  const outcome = tryLock(join(path, lockName));
+  if ('heldBy' in outcome) {
+    throw new ControlPlaneError({
+      code: 'state/in-use',
+      message: `the control plane in ${path} is run by process ${outcome.heldBy.pid}`,
+      hint: 'Stop that one first, or use another directory.',
+    });
+  }
+  await endLeftovers(run);
+  if (reset) await empty(path);
+  return { path, throwaway: false, run, release: async () => outcome.lock.release() };
+}
+
+async function empty(path: string): Promise<void> {
+  const kept = ['run', lockName];
+  for (const name of await readdir(path)) {
+    if (!kept.includes(name)) await rm(join(path, name), { recursive: true, force: true });
+  }
+}
+
+/** Where a run was killed its reaper ends what it had started, in moments; where that was killed too, it is done here. */
+async function endLeftovers(run: string): Promise<void> {
+  for (const name of await readdir(run)) {
+    const file = join(run, name);
+    const identity = await readFile(file, 'utf8').then(
+      (text) => JSON.parse(text) as ProcessIdentity,
+      () => undefined,
+    );
+    for (let waited = 0; identity !== undefined && isAlive(identity); waited += 50) {
+      if (waited >= 2_000) signalGroup(identity, 'SIGKILL');
+      await sleep(50);
+    }
+    await rm(file, { force: true });
+  }
+}

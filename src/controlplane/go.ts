@@ -1,0 +1,129 @@
+/** Runs the machine's Go, apart from its settings, and turns what goes wrong into one sentence with the next step. */
+import { spawn } from 'node:child_process';
+import type { Environment } from './cache.ts';
+import { ControlPlaneError } from './errors.ts';
+import { identityOf } from './identity.ts';
+import { reaper } from './reaper.ts';
+
+export const wantedGo = { major: 1, minor: 26 };
+
+const orBinaries =
+  'or set KUBEBUILDER_ASSETS to a directory that holds etcd, kube-apiserver and kubectl (and what else is wanted)';
+
+export interface GoRun {
+  directory: string;
+  environment: Environment;
+  /** Go's scratch space. */
+  temporary?: string;
+  onError?: (text: string) => void;
+}
+
+/** Resolves to standard output. Should this process die, Go is ended with it. */
+export async function go(flags: readonly string[], run: GoRun): Promise<string> {
+  const watcher = reaper();
+  const child = spawn('go', flags, {
+    cwd: run.directory,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...goEnvironment(run), ...watcher.environment },
+  });
+  let output = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-20_000);
+    run.onError?.(text);
+  });
+  const identity = child.pid === undefined ? undefined : identityOf(child.pid);
+  if (identity !== undefined) await watcher.tell({ started: identity });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', (cause) => reject(noGo(cause)));
+    child.on('close', resolve);
+  });
+  if (identity !== undefined) await watcher.tell({ ended: identity.pid });
+  if (code !== 0) throw explain(flags, errors);
+  return output;
+}
+
+/** `go1.26.8`; fails where there is no Go or one too old for the recipes. */
+export async function requireGo(run: GoRun): Promise<string> {
+  const version = (await go(['env', 'GOVERSION'], run)).trim();
+  const parts = /^go(\d+)\.(\d+)/.exec(version);
+  const [major, minor] = [Number(parts?.[1]), Number(parts?.[2])];
+  // A development build (`devel go1.27-…`) says no plain version and is taken as new enough.
+  if (parts !== null && (major < wantedGo.major || (major === wantedGo.major && minor < wantedGo.minor))) {
+    throw new ControlPlaneError({
+      code: 'assets/go-too-old',
+      message: `Go ${version.slice(2)} is too old to build the control plane`,
+      hint: `Install Go ${wantedGo.major}.${wantedGo.minor} or newer, ${orBinaries}.`,
+    });
+  }
+  return version;
+}
+
+/** What Go said, as an error that says what to do. */
+export function explain(flags: readonly string[], said: string): ControlPlaneError {
+  const lines = said.trim().split('\n');
+  const about = (pattern: RegExp) => lines.findLast((line) => pattern.test(line))?.trim() ?? '';
+  const doing = `go ${flags[0]}`;
+  const full = /no space left on device|ENOSPC|disk quota exceeded/i;
+  if (full.test(said)) return diskFull(`${doing} found no space: ${about(full)}`);
+  const barred = /permission denied|read-only file system/i;
+  if (barred.test(said)) return noPermission(`${doing} may not write: ${about(barred)}`);
+  const offline =
+    /dial tcp|no such host|connection refused|connection reset|i\/o timeout|TLS handshake timeout|proxyconnect|network is unreachable|module lookup disabled|unexpected EOF|5\d\d (Bad Gateway|Service Unavailable|Gateway)|context deadline exceeded/i;
+  if (offline.test(said)) {
+    return new ControlPlaneError({
+      code: 'assets/no-network',
+      message: `Go modules could not be downloaded: ${about(offline)}`,
+      hint: 'Check the network and GOPROXY, then run the command again: what was downloaded is kept.',
+    });
+  }
+  return new ControlPlaneError({
+    code: 'assets/build-failed',
+    message: `${doing} failed: ${lines.slice(-12).join('\n')}`,
+    hint: `Run the command again, ${orBinaries}.`,
+  });
+}
+
+export function diskFull(message: string, cause?: unknown): ControlPlaneError {
+  return new ControlPlaneError({
+    code: 'assets/disk-full',
+    message,
+    hint: 'Free some space (`go clean -cache` and `go clean -modcache` empty Go’s own caches), then run the command again.',
+    cause,
+  });
+}
+
+export function noPermission(message: string, cause?: unknown): ControlPlaneError {
+  return new ControlPlaneError({
+    code: 'assets/no-permission',
+    message,
+    hint: 'Make the directory writable for this user, or set KIDP_CACHE (for Go: GOCACHE, GOMODCACHE) to one that is.',
+    cause,
+  });
+}
+
+function noGo(cause: Error): ControlPlaneError {
+  return new ControlPlaneError({
+    code: 'assets/no-go',
+    message: `there is no Go on PATH to build the control plane with (${cause.message})`,
+    hint: `Install Go ${wantedGo.major}.${wantedGo.minor} or newer, ${orBinaries}.`,
+    cause,
+  });
+}
+
+/** The user's proxies and caches hold; what would change the result (flags, a workspace, another platform) does not. */
+function goEnvironment(run: GoRun): Record<string, string | undefined> {
+  const { GOOS, GOARCH, GOEXPERIMENT, GO111MODULE, ...kept } = run.environment;
+  return {
+    ...kept,
+    CGO_ENABLED: '0',
+    GOFLAGS: '-buildvcs=false',
+    GOWORK: 'off',
+    GOTOOLCHAIN: 'local',
+    ...(run.temporary === undefined ? {} : { GOTMPDIR: run.temporary }),
+  };
+}

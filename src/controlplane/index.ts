@@ -1,0 +1,19 @@
+/**
+ * A real Kubernetes control plane on this machine: etcd, kube-apiserver, and where asked for controller-manager, scheduler
+ * and KWOK's nodes, for `kidp up` and for tests.
+ *
+ * In: which parts are wanted, a directory to keep state in or none, users, policies for audit and encryption.
+ * Out: a kubeconfig, and handles to stop, pause, kill and restart each process, to snapshot and to restore.
+ * It must not know what runs on the cluster: no CRD, no policy, no webhook of ours.
+ */
+export type { AuditPolicy, EncryptionOptions } from './api-server.ts';
+export { type AssetOptions, ensureAssets, fluxCrdsBeside, stagesBeside, type Wanted } from './assets.ts';
+export { type BuildOptions, build } from './build.ts';
+export { cacheDirectory } from './cache.ts';
+export { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
+export { ControlPlaneError, type ControlPlaneErrorCode } from './errors.ts';
+export type { Etcd } from './etcd.ts';
+export type { ProcessHandle } from './process.ts';
+export { formatProgress, type Progress, type ProgressOutput, renderProgress } from './progress.ts';
+export type { Program, Recipe } from './recipes.ts';
+export type { User } from './users.ts';

@@ -1,0 +1,36 @@
+/** The certificates of one control plane: its own authorities and the leaves they sign, all in memory as PEM. */
+import { generateKeyPairSync } from 'node:crypto';
+import { issueAuthority, issueLeaf as issueLeafFor, type KeyPair } from '../runtime/index.ts';
+
+export type { KeyPair } from '../runtime/index.ts';
+
+export interface LeafRequest {
+  commonName: string;
+  /** Kubernetes reads these as the user's groups. */
+  organizations?: readonly string[];
+  /** DNS names and IP addresses; a certificate without them is for clients only. */
+  hosts?: readonly string[];
+}
+
+const day = 24 * 60 * 60 * 1000;
+
+/** A self-signed authority, good for ten years. */
+export function createAuthority(commonName: string): KeyPair {
+  return issueAuthority({ commonName, ...validFor(3650) });
+}
+
+/** A leaf for a server (where `hosts` are given) and for a client, good for a year: the servers call one another. */
+export function issueLeaf(authority: KeyPair, { hosts = [], ...client }: LeafRequest): KeyPair {
+  return issueLeafFor(authority, { client, names: hosts, ...validFor(365) });
+}
+
+/** The keys that sign and verify service account tokens. */
+export function createSigningKeys(): { privateKey: string; publicKey: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  return {
+    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  };
+}
+
+const validFor = (days: number) => ({ now: Date.now(), validMilliseconds: days * day, backdateMilliseconds: day });

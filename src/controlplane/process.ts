@@ -1,0 +1,184 @@
+/** One server of the control plane as a process: started, watched, stopped, and hurt on purpose. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ControlPlaneError } from './errors.ts';
+import { identityOf, type ProcessIdentity } from './identity.ts';
+import { reaper } from './reaper.ts';
+
+export interface ProcessHandle {
+  readonly name: string;
+  /** Its id while it runs. */
+  readonly pid: number | undefined;
+  /** What it wrote to standard output and error, over all its starts. */
+  readonly logFile: string;
+  /** Starts it (again) with the same command line, ports and files, and waits until it is ready. */
+  start(): Promise<void>;
+  /** Asks it to end (SIGTERM), and kills it where it does not within `graceMilliseconds` (10 s). */
+  stop(options?: { graceMilliseconds?: number }): Promise<void>;
+  /** SIGKILL, as a crash would. */
+  kill(): Promise<void>;
+  /** SIGSTOP: it holds its port and connections but does nothing. */
+  pause(): void;
+  resume(): void;
+}
+
+export interface ProcessOptions {
+  name: string;
+  /** Asked at each start, so that flags may change between two. */
+  command: () => { program: string; arguments: readonly string[] };
+  logFile: string;
+  /** Resolves to true once the process serves; called again and again until then. */
+  isReady: () => Promise<boolean>;
+  readyWithinMilliseconds?: number;
+  /** A folder to leave its identity in while it runs. */
+  run: string;
+}
+
+export function manageProcess(options: ProcessOptions): ProcessHandle {
+  let child: ChildProcess | undefined;
+  let exited: Promise<void> = Promise.resolve();
+  /** Where in the log the words of this start begin. */
+  let firstByte = 0;
+
+  async function start(): Promise<void> {
+    if (child !== undefined) return;
+    const watcher = reaper();
+    const { program, arguments: flags } = options.command();
+    const log = openSync(options.logFile, 'a');
+    firstByte = fstatSync(log).size;
+    const started = spawn(program, flags, {
+      // A process group of its own: a Ctrl-C in the terminal reaches only the runner, which then stops them in order.
+      detached: true,
+      stdio: ['ignore', log, log],
+      env: { ...inherited(), ...watcher.environment },
+    });
+    closeSync(log);
+    child = started;
+    exited = new Promise((resolve) => {
+      const end = () => {
+        if (child === started) child = undefined;
+        resolve();
+      };
+      started.once('exit', end);
+      started.once('error', end);
+    });
+    const failure = new Promise<never>((_, reject) => {
+      started.once('error', (cause) => reject(notStarted(options, program, cause)));
+    });
+    failure.catch(() => undefined);
+    if (started.pid === undefined) return failure;
+    const identity: ProcessIdentity = identityOf(started.pid) ?? { pid: started.pid, startTime: '' };
+    await watcher.tell({ started: identity });
+    const record = join(options.run, options.name);
+    await writeFile(record, JSON.stringify(identity));
+    exited = exited.then(async () => {
+      await rm(record, { force: true });
+      await watcher.tell({ ended: identity.pid });
+    });
+    await untilReady(started);
+  }
+
+  async function untilReady(started: ChildProcess): Promise<void> {
+    const deadline = Date.now() + (options.readyWithinMilliseconds ?? 120_000);
+    for (let pause = 20; ; pause = Math.min(pause * 1.5, 250)) {
+      const ready = await options.isReady().catch(() => false);
+      if (child !== started) throw endedEarly(options, started, lastWords());
+      if (ready) return;
+      if (Date.now() > deadline) {
+        await kill();
+        throw notReady(options, lastWords());
+      }
+      await Promise.race([sleep(pause, undefined, { ref: true }), exited]);
+    }
+  }
+
+  function lastWords(): string {
+    return readFileSync(options.logFile)
+      .subarray(firstByte)
+      .toString('utf8')
+      .trimEnd()
+      .split('\n')
+      .slice(-8)
+      .join('\n');
+  }
+
+  function signal(name: NodeJS.Signals): void {
+    if (child?.pid === undefined) return;
+    try {
+      process.kill(-child.pid, name);
+    } catch (error) {
+      // It has just ended and Node has not told yet.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+
+  async function kill(): Promise<void> {
+    signal('SIGKILL');
+    await exited;
+  }
+
+  return {
+    name: options.name,
+    logFile: options.logFile,
+    get pid() {
+      return child?.pid;
+    },
+    start,
+    kill,
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    async stop({ graceMilliseconds = 10_000 } = {}) {
+      signal('SIGTERM');
+      // A paused process would never see the SIGTERM.
+      signal('SIGCONT');
+      const timer = new AbortController();
+      const late = sleep(graceMilliseconds, 'late', { signal: timer.signal }).catch(() => 'ended');
+      const outcome = await Promise.race([exited.then(() => 'ended'), late]);
+      timer.abort();
+      if (outcome === 'late') await kill();
+    },
+  };
+}
+
+/** Nothing that would change how a server behaves: etcd takes its flags from ETCD_* variables, and proxies are not for loopback. */
+function inherited(): Record<string, string> {
+  const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'SSL_CERT_FILE', 'SSL_CERT_DIR'];
+  return Object.fromEntries(
+    names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  );
+}
+
+function endedEarly(options: ProcessOptions, child: ChildProcess, words: string): ControlPlaneError {
+  const how = child.signalCode === null ? `status ${child.exitCode}` : `signal ${child.signalCode}`;
+  const taken = /address already in use/i.test(words);
+  return new ControlPlaneError({
+    code: taken ? 'port/taken' : 'process/failed',
+    message: `${options.name} ended with ${how} before it was ready; its last words: ${words}`,
+    hint: taken ? 'Stop what listens on its port, then start it again.' : `The whole log is in ${options.logFile}`,
+  });
+}
+
+function notReady(options: ProcessOptions, words: string): ControlPlaneError {
+  return new ControlPlaneError({
+    code: 'process/not-ready',
+    message: `${options.name} was not ready in time and has been stopped; its last words: ${words}`,
+    hint: `The whole log is in ${options.logFile}`,
+  });
+}
+
+function notStarted(options: ProcessOptions, program: string, cause: Error): ControlPlaneError {
+  return new ControlPlaneError({
+    code: 'process/failed',
+    message: `${options.name} could not be started from ${program}: ${cause.message}`,
+    hint: 'Remove the file so that it is built anew, or set KUBEBUILDER_ASSETS to a directory that holds it.',
+    cause,
+  });
+}
+
+/** Whether a start failed only because another process took the port in the moment between choosing and binding it. */
+export function portWasTaken(error: unknown): boolean {
+  return error instanceof ControlPlaneError && error.code === 'port/taken';
+}

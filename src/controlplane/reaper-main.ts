@@ -1,0 +1,45 @@
+/**
+ * The program of the reaper: a process of its own that outlives its runner by moments. It reads, a JSON line each, what the
+ * runner has started; when the pipe ends, because the runner stopped, crashed or was killed, it kills what is left and
+ * removes what was temporary.
+ */
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { identityOf, isAlive, type ProcessIdentity, signalGroup } from './identity.ts';
+import type { ReaperMessage } from './reaper.ts';
+
+const processes = new Map<number, ProcessIdentity>();
+const directories = new Set<string>();
+const token = process.argv[2] ?? '';
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const message = JSON.parse(line) as ReaperMessage;
+  if ('started' in message) processes.set(message.started.pid, message.started);
+  else if ('ended' in message) processes.delete(message.ended);
+  else if ('directory' in message) directories.add(message.directory);
+  else directories.delete(message.kept);
+}
+
+const left = [...processes.values(), ...untold()].filter((identity) => signalGroup(identity, 'SIGKILL'));
+// They write to their directories until they are gone.
+for (let waited = 0; left.some(isAlive) && waited < 10_000; waited += 20) await sleep(20);
+for (const directory of directories)
+  rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+
+/** What the runner had started but was killed before it could tell: known by the token in its environment (Linux). */
+function untold(): ProcessIdentity[] {
+  if (process.platform !== 'linux' || token === '') return [];
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry) && environmentOf(entry).includes(`KIDP_REAPER=${token}`))
+    .map((entry) => identityOf(Number(entry)))
+    .filter((identity) => identity !== undefined && identity.pid !== process.pid) as ProcessIdentity[];
+}
+
+function environmentOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,85 @@
+/** The runner's side of the reaper: one watcher a runner, told of every process and temporary directory. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { extname } from 'node:path';
+import type { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { ProcessIdentity } from './identity.ts';
+
+export type ReaperMessage = { started: ProcessIdentity } | { ended: number } | { directory: string } | { kept: string };
+
+export interface Reaper {
+  /** The watcher's own process id. */
+  readonly pid: number | undefined;
+  /** Marks what this runner starts: put it in the environment of each process. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Resolves once the message can no longer be lost with the runner. */
+  tell(message: ReaperMessage): Promise<void>;
+}
+
+let running: Reaper | undefined;
+
+export function reaper(): Reaper {
+  running ??= startReaper();
+  return running;
+}
+
+function startReaper(): Reaper {
+  const token = randomUUID();
+  const processes = new Map<number, ProcessIdentity>();
+  const directories = new Set<string>();
+  let watcher = spawnWatcher();
+
+  function spawnWatcher(): ChildProcess & { stdin: Writable } {
+    const child = spawnProgram(token);
+    const born = Date.now();
+    // Should something kill the watcher, a new one takes over what it knew; one that cannot even start is not tried forever.
+    child.once('exit', () => {
+      if (Date.now() - born < 500) return;
+      watcher = spawnWatcher();
+      for (const started of processes.values()) write(watcher.stdin, { started }).catch(() => undefined);
+      for (const directory of directories) write(watcher.stdin, { directory }).catch(() => undefined);
+    });
+    return child;
+  }
+
+  return {
+    get pid() {
+      return watcher.pid;
+    },
+    environment: { KIDP_REAPER: token },
+    tell(message) {
+      if ('started' in message) processes.set(message.started.pid, message.started);
+      else if ('ended' in message) processes.delete(message.ended);
+      else if ('directory' in message) directories.add(message.directory);
+      else directories.delete(message.kept);
+      return write(watcher.stdin, message);
+    },
+  };
+}
+
+function spawnProgram(token: string): ChildProcess & { stdin: Writable } {
+  const extension = extname(fileURLToPath(import.meta.url));
+  const program = fileURLToPath(new URL(`./reaper-main${extension}`, import.meta.url));
+  // Detached: a Ctrl-C in the runner's terminal, or a kill of its process group, must not reach the one that cleans up.
+  const child = spawn(process.execPath, [program, token], {
+    detached: true,
+    cwd: '/',
+    env: { PATH: process.env.PATH },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  child.unref();
+  // A Socket at run time, which the types do not say; it must not keep the runner alive.
+  (child.stdin as unknown as { unref(): void }).unref();
+  child.stdin.on('error', () => undefined);
+  // The net below the runner is not there; that is no reason for it to fall.
+  child.on('error', () => undefined);
+  return child;
+}
+
+/** A watcher that has just died has a successor that is told everything: not being heard is no failure. */
+function write(stdin: Writable, message: ReaperMessage): Promise<void> {
+  return new Promise((resolve) => {
+    stdin.write(`${JSON.stringify(message)}\n`, () => resolve());
+  });
+}

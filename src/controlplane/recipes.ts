@@ -1,0 +1,126 @@
+/** What is built from which Go module, and which programs come of it. The modules are in `recipes/`, a folder each. */
+
+export type AssetName = 'kubernetes' | 'etcd' | 'kwok' | 'helm' | 'flux-source' | 'flux-kustomize';
+
+export type KubernetesProgram = 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kubectl';
+
+export type Program =
+  | KubernetesProgram
+  | 'etcd'
+  | 'etcdctl'
+  | 'etcdutl'
+  | 'kwok'
+  | 'helm'
+  | 'source-controller'
+  | 'kustomize-controller';
+
+export interface Recipe {
+  asset: string;
+  version: string;
+  /** What `go build` is asked for: `.` for a main.go of ours, a package of the module otherwise. */
+  package: string;
+  /** `-X` settings: a variable of a package and its value. */
+  variables: Readonly<Record<string, string>>;
+  /** The file that is linked. */
+  output: string;
+  /** The names it is called by; the program looks at its own to know what to be. */
+  programs: readonly string[];
+  /** Files that the module carries and that the programs need, put into a folder beside them. */
+  copies?: { module: string; files: readonly string[]; into: string };
+  /** What modules and build cache take on disk when nothing is there yet. */
+  gigabytes: number;
+}
+
+const kubernetesVersion = '1.36.3';
+const stage = 'kustomize/stage';
+
+export const recipes: Readonly<Record<AssetName, Recipe>> = {
+  kubernetes: {
+    asset: 'kubernetes',
+    version: kubernetesVersion,
+    package: '.',
+    variables: {
+      'k8s.io/component-base/version.gitVersion': `v${kubernetesVersion}`,
+      'k8s.io/component-base/version.gitMajor': '1',
+      'k8s.io/component-base/version.gitMinor': '36',
+    },
+    output: 'kube',
+    programs: ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'],
+    gigabytes: 6,
+  },
+  etcd: {
+    asset: 'etcd',
+    version: '3.6.16',
+    package: '.',
+    variables: {},
+    output: 'etcd',
+    programs: ['etcd', 'etcdctl', 'etcdutl'],
+    gigabytes: 1,
+  },
+  kwok: {
+    asset: 'kwok',
+    version: '0.8.0',
+    package: 'sigs.k8s.io/kwok/cmd/kwok',
+    variables: { 'sigs.k8s.io/kwok/pkg/consts.Version': 'v0.8.0' },
+    output: 'kwok',
+    programs: ['kwok'],
+    copies: {
+      module: 'sigs.k8s.io/kwok',
+      files: [
+        `${stage}/node/fast/node-initialize.yaml`,
+        `${stage}/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml`,
+        `${stage}/pod/fast/pod-ready.yaml`,
+        `${stage}/pod/fast/pod-complete.yaml`,
+        `${stage}/pod/fast/pod-delete.yaml`,
+        `${stage}/pod/chaos/pod-container-running-failed.yaml`,
+        `${stage}/pod/chaos/pod-init-container-running-failed.yaml`,
+      ],
+      into: 'kwok-stages',
+    },
+    gigabytes: 2,
+  },
+  helm: {
+    asset: 'helm',
+    version: '4.3.1',
+    package: 'helm.sh/helm/v4/cmd/helm',
+    variables: { 'helm.sh/helm/v4/internal/version.version': 'v4.3.1' },
+    output: 'helm',
+    programs: ['helm'],
+    gigabytes: 3,
+  },
+  'flux-source': {
+    asset: 'flux-source',
+    version: '1.7.3',
+    package: 'github.com/fluxcd/source-controller',
+    variables: {},
+    output: 'source-controller',
+    programs: ['source-controller'],
+    copies: {
+      module: 'github.com/fluxcd/source-controller',
+      files: ['config/crd/bases/*.yaml'],
+      into: 'source-controller-crds',
+    },
+    gigabytes: 4,
+  },
+  'flux-kustomize': {
+    asset: 'flux-kustomize',
+    version: '1.7.3',
+    package: 'github.com/fluxcd/kustomize-controller',
+    variables: {},
+    output: 'kustomize-controller',
+    programs: ['kustomize-controller'],
+    copies: {
+      module: 'github.com/fluxcd/kustomize-controller',
+      files: ['config/crd/bases/*.yaml'],
+      into: 'kustomize-controller-crds',
+    },
+    gigabytes: 4,
+  },
+};
+
+/** Which recipe makes a program. */
+export function recipeFor(program: string, among: Readonly<Record<string, Recipe>> = recipes): Recipe {
+  const recipe = Object.values(among).find((each) => each.programs.includes(program));
+  if (recipe === undefined) throw new RangeError(`no recipe makes ${program}`);
+  return recipe;
+}

@@ -1,0 +1,32 @@
+/** Whether a server shows a certificate yet. */
+import { X509Certificate } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import { ControlPlaneError } from './errors.ts';
+
+/** Resolves once a new connection is shown the given certificate. */
+export async function untilServed(port: number, certificate: string, withinMilliseconds = 90_000): Promise<void> {
+  const wanted = new X509Certificate(certificate).fingerprint256;
+  const deadline = Date.now() + withinMilliseconds;
+  while ((await servedFingerprint(port)) !== wanted) {
+    if (Date.now() > deadline) {
+      throw new ControlPlaneError({
+        code: 'process/not-ready',
+        message: `the server on port ${port} did not take up its new certificate in time`,
+        hint: 'Restart it, which makes it read the files anew.',
+      });
+    }
+    await sleep(100);
+  }
+}
+
+/** Only the certificate is looked at; nothing is sent over the connection, so it need not be trusted. */
+export function servedFingerprint(port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerX509Certificate()?.fingerprint256);
+      socket.destroy();
+    });
+    socket.on('error', () => resolve(undefined));
+  });
+}

@@ -1,0 +1,54 @@
+/** What a control plane must remember to be the same one at its next start: authorities, keys and ports. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ControlPlaneError } from './errors.ts';
+import type { MemberPorts } from './etcd.ts';
+import { createAuthority, createSigningKeys, type KeyPair } from './pki.ts';
+
+export interface ControlPlaneState {
+  /** Signs users: one authority for clients and one for servers, so that either can be replaced alone. */
+  clientAuthority: KeyPair;
+  servingAuthority: KeyPair;
+  etcdAuthority: KeyPair;
+  frontProxyAuthority: KeyPair;
+  serviceAccount: { privateKey: string; publicKey: string };
+  /** Base64 of the 32 bytes that encrypt what is at rest. */
+  encryptionKey: string;
+  apiServerPort?: number;
+  etcdPorts?: readonly MemberPorts[];
+}
+
+export function newState(): ControlPlaneState {
+  return {
+    clientAuthority: createAuthority('kidp-clients'),
+    servingAuthority: createAuthority('kidp-servers'),
+    etcdAuthority: createAuthority('kidp-etcd'),
+    frontProxyAuthority: createAuthority('kidp-front-proxy'),
+    serviceAccount: createSigningKeys(),
+    encryptionKey: randomBytes(32).toString('base64'),
+  };
+}
+
+export async function loadState(directory: string): Promise<ControlPlaneState | undefined> {
+  const file = join(directory, 'state.json');
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as ControlPlaneState;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new ControlPlaneError({
+      code: 'state/unusable',
+      message: `${file} cannot be read: ${(cause as Error).message}`,
+      hint: 'Restore the file, or remove the directory to begin anew.',
+      cause,
+    });
+  }
+}
+
+/** Written aside and renamed: a crash leaves the old state or the new one. */
+export async function saveState(directory: string, state: ControlPlaneState): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const file = join(directory, 'state.json');
+  await writeFile(`${file}.new`, JSON.stringify(state, null, 2), { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}

@@ -1,0 +1,9 @@
+/**
+ * From a Policy (and Kubernetes' own ValidatingAdmissionPolicy and MutatingAdmissionPolicy) to a decision.
+ *
+ * In: compiled policies and a request. Out: a decision with its reasons. It must not know where the request came from (webhook,
+ * CLI, scan, test or reconciler) and does no input or output.
+ *
+ * The room is prepared but empty: the policy engine comes with its own release. See CHANGELOG.md for what there is.
+ */
+export {};

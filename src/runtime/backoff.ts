@@ -1,0 +1,77 @@
+/** How long to wait before the next try: per key, growing; and overall, so that many failing keys do not add up to a storm. */
+
+export interface BackoffOptions {
+  /** The wait after the first failure. */
+  baseMilliseconds?: number;
+  maximumMilliseconds?: number;
+}
+
+/** Doubles with each failure of a key, up to a maximum, until the key is forgotten. */
+export class KeyBackoff {
+  readonly #base: number;
+  readonly #maximum: number;
+  readonly #failures = new Map<string, number>();
+
+  constructor({ baseMilliseconds = 5, maximumMilliseconds = 300_000 }: BackoffOptions = {}) {
+    this.#base = baseMilliseconds;
+    this.#maximum = maximumMilliseconds;
+  }
+
+  /** Counts one more failure and says how long to wait for it. */
+  next(key: string): number {
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    return Math.min(this.#base * 2 ** failures, this.#maximum);
+  }
+
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+}
+
+export interface BucketOptions {
+  tokensPerSecond: number;
+  burst: number;
+}
+
+/** A token bucket that can be overdrawn: whoever takes a token that is not there yet is told how long until it is. */
+export class TokenBucket {
+  readonly #perMillisecond: number;
+  readonly #burst: number;
+  readonly #monotonic: () => number;
+  #tokens: number;
+  #at: number;
+
+  constructor({ tokensPerSecond, burst }: BucketOptions, monotonic: () => number) {
+    this.#perMillisecond = tokensPerSecond / 1000;
+    this.#burst = burst;
+    this.#monotonic = monotonic;
+    this.#tokens = burst;
+    this.#at = monotonic();
+  }
+
+  /** Takes one token; returns the milliseconds until it is there. */
+  reserve(): number {
+    this.#refill();
+    this.#tokens -= 1;
+    return this.#tokens >= 0 ? 0 : -this.#tokens / this.#perMillisecond;
+  }
+
+  /** Takes one token only if it is there. */
+  tryTake(): boolean {
+    this.#refill();
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  #refill(): void {
+    const now = this.#monotonic();
+    this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#at) * this.#perMillisecond);
+    this.#at = now;
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * An HTTPS server whose certificate turns while it runs: a new leaf is for new connections, those that are open go on.
+ * HTTP/1.1 only: that is what an API server speaks to webhooks behind Services.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import { type AddressInfo, isIPv6 } from 'node:net';
+import { ConfigError } from '../errors.ts';
+import type { CertificateSource } from './bundle.ts';
+
+export interface ServeOptions {
+  certificates: CertificateSource;
+  answer: (request: IncomingMessage, response: ServerResponse) => void;
+  host?: string;
+  /** 0 or nothing: any free port. */
+  port?: number;
+  /** Several processes on one port, each taking its share of the connections. */
+  reusePort?: boolean;
+}
+
+export interface Serving {
+  readonly url: string;
+  readonly port: number;
+  /**
+   * Finishes what is in flight. For `drainMilliseconds` connections are still taken and every answer closes its own, so that
+   * clients move away before the port does; after `limitMilliseconds` more whoever is left is cut off.
+   */
+  stop(options?: { drainMilliseconds?: number; limitMilliseconds?: number }): Promise<void>;
+  /** From the first word of `stop` on. */
+  readonly draining: boolean;
+}
+
+/** Longer than the 90 s after which an API server's transport drops an idle connection: whoever closes first never cuts off a request. */
+const keepAliveMilliseconds = 120_000;
+
+export async function serveHttps(options: ServeOptions): Promise<Serving> {
+  const { certificates, answer, host = '127.0.0.1', port = 0, reusePort = false } = options;
+  let draining = false;
+  const server = createServer(
+    { ...contextOf(certificates), ALPNProtocols: ['http/1.1'], keepAliveTimeout: keepAliveMilliseconds },
+    (request, response) => {
+      if (draining) response.setHeader('connection', 'close');
+      answer(request, response);
+    },
+  );
+  // A client that breaks off its handshake or speaks no TLS is its own problem.
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  server.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+    else socket.destroy();
+  });
+  let shown = certificates.current().certificate;
+  const unsubscribe = certificates.subscribe(() => {
+    const leaf = certificates.current();
+    if (leaf.certificate === shown) return;
+    shown = leaf.certificate;
+    server.setSecureContext(contextOf(certificates));
+  });
+
+  try {
+    await listen(server, { host, port, reusePort });
+  } catch (error) {
+    unsubscribe();
+    throw error;
+  }
+  const bound = (server.address() as AddressInfo).port;
+  let stopped: Promise<void> | undefined;
+  return {
+    url: `https://${reachable(host)}:${bound}`,
+    port: bound,
+    get draining() {
+      return draining;
+    },
+    stop({ drainMilliseconds = 0, limitMilliseconds = 10_000 } = {}) {
+      draining = true;
+      stopped ??= delay(drainMilliseconds)
+        .then(() => close(server, limitMilliseconds))
+        .finally(unsubscribe);
+      return stopped;
+    },
+  };
+}
+
+/** Somebody who listens everywhere is found here. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return isIPv6(host) ? `[${host}]` : host;
+}
+
+function contextOf(certificates: CertificateSource) {
+  const { certificate, key } = certificates.current();
+  return { cert: certificate, key, minVersion: 'TLSv1.2' as const };
+}
+
+function listen(server: Server, options: { host: string; port: number; reusePort: boolean }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const { host, port } = options;
+      if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES') return reject(error);
+      const problem = error.code === 'EADDRINUSE' ? 'is taken' : 'may not be used by this user';
+      const hint = 'Choose another port, or stop whoever listens there';
+      reject(new ConfigError({ code: 'port', message: `Port ${port} on ${host} ${problem}`, hint, cause: error }));
+    });
+    server.listen(options, resolve);
+  });
+}
+
+function close(server: Server, limitMilliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cutOff = setTimeout(() => server.closeAllConnections(), limitMilliseconds);
+    // Also ends idle connections; those with a request in flight end with their answer.
+    server.close(() => {
+      clearTimeout(cutOff);
+      resolve();
+    });
+  });
+}
+
+const delay = (milliseconds: number): Promise<void> =>
+  milliseconds === 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -1,0 +1,50 @@
+/** What this replica knows of the bundle at those who verify us: which authorities it holds, and for how long already. */
+import type { Clock } from '../clock.ts';
+import type { Bundle, Publication } from './bundle.ts';
+import { inspect, splitBundle } from './inspect.ts';
+
+export class Trust {
+  readonly #settleMilliseconds: number;
+  readonly #clock: Clock;
+  readonly #since = new Map<string, number>();
+  #held: Bundle | undefined;
+  #known = false;
+  #outpacedBy: number | undefined;
+
+  constructor(settleMilliseconds: number, clock: Clock) {
+    this.#settleMilliseconds = settleMilliseconds;
+    this.#clock = clock;
+  }
+
+  /** The generation of another bundle than ours that consumers hold and would not give up for ours. */
+  get outpacedBy(): number | undefined {
+    return this.#outpacedBy;
+  }
+
+  /** Told by what they hold, not by its number: a store that was lost and restored may give a number twice. */
+  published(ours: Bundle, { before, held }: Publication): void {
+    // Somebody else has published since we last looked, and perhaps more than once: what is there now may have been away.
+    if (!isSame(before, this.#held)) this.#since.clear();
+    this.#held = held;
+    this.#known = true;
+    this.#outpacedBy = held.pem !== ours.pem ? held.generation : undefined;
+    const now = this.#clock.monotonic();
+    const fingerprints = new Set(splitBundle(held.pem).map((pem) => inspect(pem).fingerprint));
+    for (const fingerprint of this.#since.keys()) if (!fingerprints.has(fingerprint)) this.#since.delete(fingerprint);
+    for (const fingerprint of fingerprints) if (!this.#since.has(fingerprint)) this.#since.set(fingerprint, now);
+  }
+
+  /** It could not be found out what they hold. */
+  unknown(): void {
+    this.#known = false;
+    this.#outpacedBy = undefined;
+  }
+
+  settled(fingerprint: string): boolean {
+    const since = this.#since.get(fingerprint);
+    return this.#known && since !== undefined && this.#clock.monotonic() - since >= this.#settleMilliseconds;
+  }
+}
+
+const isSame = (one: Bundle, other: Bundle | undefined): boolean =>
+  one.generation === other?.generation && one.pem === other.pem;

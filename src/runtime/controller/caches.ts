@@ -1,0 +1,180 @@
+/** One reflector for each resource and selection, however many controllers watch it. */
+import type { Client } from '../client.ts';
+import type { Clock } from '../clock.ts';
+import { ConfigError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { KubernetesObject, Resource, UnknownObject } from '../object.ts';
+import { Reflector, type ReflectorHandlers } from '../reflector/index.ts';
+import type { IndexFunction, ReadonlyStore } from '../store.ts';
+
+/** Which objects of a resource. */
+export interface Selection {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+export interface CacheRequest<T extends KubernetesObject> extends Selection {
+  resource: Resource;
+  /** By name; two that ask for the same selection share them. */
+  indexes?: Readonly<Record<string, IndexFunction<T>>>;
+}
+
+interface Entry {
+  readonly request: CacheRequest<UnknownObject>;
+  reflector?: Reflector<UnknownObject>;
+}
+
+export class Caches {
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #entries = new Map<string, Entry>();
+  #started = false;
+
+  constructor(client: Client, { clock, log }: { clock: Clock; log: Logger }) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Sees to it that there will be a cache. Indexes can be added until it is started. */
+  request<T extends KubernetesObject>(request: CacheRequest<T>): void {
+    const id = idOf(request.resource, request);
+    const known = this.#entries.get(id);
+    const wanted = request as unknown as CacheRequest<UnknownObject>;
+    const newIndexes = Object.entries(wanted.indexes ?? {}).filter(([name, indexOf]) => {
+      const there = known?.request.indexes?.[name];
+      if (there === undefined || there === indexOf) return there === undefined;
+      throw new ConfigError({
+        code: 'index-clash',
+        message: `Two different functions are asked for as the index ${name} of the cache of ${id}`,
+        hint: 'Share one function, or name the indexes apart',
+      });
+    });
+    if (known?.reflector !== undefined && newIndexes.length > 0) {
+      throw new ConfigError({
+        code: 'cache-started',
+        message: `The cache of ${id} runs already, indexes cannot be added to it`,
+        hint: 'Ask for the indexes before the manager starts',
+      });
+    }
+    const entry = { request: { ...wanted, indexes: { ...known?.request.indexes, ...wanted.indexes } } };
+    if (known?.reflector !== undefined) return;
+    this.#entries.set(id, entry);
+    if (this.#started) this.#open(entry);
+  }
+
+  start(): void {
+    this.#started = true;
+    for (const entry of this.#entries.values()) this.#open(entry);
+  }
+
+  /** Resolves once every cache holds all that was there. */
+  async synced(): Promise<void> {
+    await Promise.all([...this.#entries.values()].map(({ reflector }) => reflector?.synced()));
+  }
+
+  /** Resolves once this one does. */
+  syncedOf(resource: Resource, selection: Selection): Promise<void> {
+    return this.#reflector(resource, selection).synced();
+  }
+
+  /** The caches that do not get through to the API server now. */
+  failing(): { cache: string; error: Error }[] {
+    return [...this.#entries].flatMap(([cache, { reflector }]) =>
+      reflector?.status.state === 'failing' ? [{ cache, error: reflector.status.error }] : [],
+    );
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#entries.values()].map(({ reflector }) => reflector?.stop()));
+  }
+
+  /** Tells of what is there and of what changes; returns what ends it. */
+  subscribe<T extends KubernetesObject>(
+    resource: Resource,
+    selection: Selection,
+    handlers: ReflectorHandlers<T>,
+  ): () => void {
+    return this.#reflector(resource, selection).subscribe(handlers as unknown as ReflectorHandlers<UnknownObject>);
+  }
+
+  /** The cache of just this selection: what it does not hold may exist outside of it. */
+  store<T extends KubernetesObject>(resource: Resource, selection: Selection = {}): ReadonlyStore<T> {
+    return this.#reflector(resource, selection).store as unknown as ReadonlyStore<T>;
+  }
+
+  /** A cache that holds all of this selection, and maybe more: what it does not hold does not exist. */
+  covering<T extends KubernetesObject>(resource: Resource, selection: Selection): ReadonlyStore<T> {
+    const wide = [...this.#entries.values()].find(
+      ({ request }) => idOf(request.resource, {}) === idOf(resource, {}) && covers(request, selection),
+    );
+    return this.store<T>(resource, wide?.request ?? selection);
+  }
+
+  #reflector(resource: Resource, selection: Selection): Reflector<UnknownObject> {
+    const id = idOf(resource, selection);
+    const entry = this.#entries.get(id);
+    if (entry?.reflector !== undefined) return entry.reflector;
+    if (entry !== undefined) {
+      throw new ConfigError({
+        code: 'cache-not-started',
+        message: `The cache of ${id} is not started yet`,
+        hint: 'Read from it once the manager has started',
+      });
+    }
+    const name = idOf(resource, {});
+    const others = [...this.#entries.keys()].filter((other) => other === name || other.startsWith(`${name}?`));
+    throw new ConfigError({
+      code: 'not-watched',
+      message:
+        others.length === 0
+          ? `Nothing watches ${id}`
+          : `Nothing watches all of ${id}, only ${others.join(' and ')}: what is not there may exist all the same`,
+      hint:
+        `Watch ${id} from a controller or ask for it with manager.caches.request, read with { live: true }, ` +
+        'or name the selection to read from',
+    });
+  }
+
+  #open(entry: Entry): void {
+    if (entry.reflector !== undefined) return;
+    const { resource } = entry.request;
+    const log = this.#log.with({ resource: idOf(resource, entry.request) });
+    entry.reflector = new Reflector<UnknownObject>({
+      ...entry.request,
+      client: this.#client,
+      clock: this.#clock,
+      stripManagedFields: true,
+      observer: {
+        failed: (error, during) => log.warn('a cache met an error and goes on', { error, during }),
+        relisted: (cause) => log.info('a cache lists everything anew', { cause }),
+        listed: ({ objects, milliseconds }) => log.debug('a cache has listed', { objects, milliseconds }),
+      },
+    });
+    entry.reflector.start();
+  }
+}
+
+function idOf(resource: Resource, { namespace, labelSelector, fieldSelector }: Selection): string {
+  const selection = Object.entries({ namespace, labelSelector, fieldSelector }).filter(
+    ([, value]) => value !== undefined,
+  );
+  const name = `${resource.plural}.${resource.version}.${resource.group}`;
+  return selection.length === 0 ? name : `${name}?${selection.map(([key, value]) => `${key}=${value}`).join('&')}`;
+}
+
+/** Whether all that is wanted is in the cache: it is narrower in nothing. */
+function covers(cache: Selection, wanted: Selection): boolean {
+  if (cache.namespace !== undefined && cache.namespace !== wanted.namespace) return false;
+  return (['labelSelector', 'fieldSelector'] as const).every((selector) => {
+    const asked = new Set(termsOf(wanted[selector]));
+    return termsOf(cache[selector]).every((term) => asked.has(term));
+  });
+}
+
+/** Of a selector, which all must hold: `a=b`, `c in (d,e)`. */
+function termsOf(selector = ''): string[] {
+  return selector.split(/,(?![^(]*\))/).flatMap((term) => (term.trim() === '' ? [] : [term.trim()]));
+}

@@ -1,0 +1,245 @@
+/** Watches, queues and reconciles: what a builder puts together and a manager runs. */
+import type { BackoffOptions, BucketOptions } from '../backoff.ts';
+import { clientUntil } from '../bound-client.ts';
+import type { Client } from '../client.ts';
+import { type Clock, sleep } from '../clock.ts';
+import { ApiError, FenceError, isConflict } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { ControllerMetrics, ReconcileOutcome, RuntimeMetrics } from '../metrics.ts';
+import { formatKey, type ObjectKey, type Resource } from '../object.ts';
+import { Workqueue } from '../workqueue.ts';
+import type { Caches, Selection } from './caches.ts';
+import type { Mapper } from './mappers.ts';
+import type { Change, Predicate } from './predicates.ts';
+import { readerOver } from './reader.ts';
+import { type Reconcile, ReconcileTimeoutError, type Result, TerminalError } from './reconcile.ts';
+
+export interface ControllerOptions {
+  /** How many keys are reconciled at a time. */
+  maxConcurrentReconciles?: number;
+  /**
+   * Aborts a reconcile that takes longer, and tries again with backoff. One that does not listen to its signal is left behind:
+   * it can do nothing more through its client.
+   */
+  timeoutMilliseconds?: number;
+  /** How long reconciles under way may go on when the controller is stopped; then they are aborted. */
+  drainMilliseconds?: number;
+  backoff?: BackoffOptions;
+  bucket?: BucketOptions;
+  /** Which keys take turns with which; by default namespaces do. */
+  groupOf?: (key: ObjectKey) => string;
+  /** Run it on every replica, without waiting for leadership and without a fence. */
+  everywhere?: boolean;
+}
+
+export interface WatchedSource {
+  readonly resource: Resource;
+  readonly selection: Selection;
+  readonly mapper: Mapper;
+  readonly predicates: readonly Predicate[];
+}
+
+export interface ControllerParts {
+  readonly name: string;
+  readonly sources: readonly WatchedSource[];
+  readonly reconcile: Reconcile;
+  readonly options: ControllerOptions;
+  readonly caches: Caches;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: RuntimeMetrics | undefined;
+}
+
+/** After they were aborted, so long are reconciles given to unwind before the controller stops without them. */
+const unwindMilliseconds = 1_000;
+
+export class Controller {
+  readonly name: string;
+  readonly leaderOnly: boolean;
+  readonly #parts: ControllerParts;
+  readonly #queue: Workqueue;
+  readonly #metrics: ControllerMetrics | undefined;
+  readonly #running = new Map<string, AbortController>();
+  #stopping = false;
+
+  constructor(parts: ControllerParts) {
+    this.name = parts.name;
+    this.leaderOnly = parts.options.everywhere !== true;
+    this.#parts = parts;
+    const { backoff, bucket, groupOf } = parts.options;
+    this.#metrics = parts.metrics?.controller(parts.name, () => this.#queue);
+    this.#queue = new Workqueue({
+      clock: parts.clock,
+      groupOf: (key) => (groupOf === undefined ? (parseKey(key).namespace ?? '') : groupOf(parseKey(key))),
+      ...(backoff === undefined ? {} : { backoff }),
+      ...(bucket === undefined ? {} : { bucket }),
+      ...(this.#metrics === undefined ? {} : { metrics: this.#metrics }),
+    });
+  }
+
+  /** Asks for a reconcile from outside the watches: a webhook's news, a broker's answer. */
+  enqueue(key: ObjectKey): void {
+    this.#queue.add(formatKey(key));
+  }
+
+  /** Works until the signal is aborted, then drains. The caches must have been started; it waits until its own are filled. */
+  async start(signal: AbortSignal): Promise<void> {
+    const { caches, sources, options } = this.#parts;
+    const ends = sources.map((source) =>
+      caches.subscribe(source.resource, source.selection, {
+        added: (object, initial) => this.#changed(source, { type: 'added', object, initial }),
+        updated: (object, old) => this.#changed(source, { type: 'updated', object, old }),
+        deleted: (object) => this.#changed(source, { type: 'deleted', object }),
+      }),
+    );
+    const stopped = aborted(signal);
+    // Before that, what is there would look absent to a reconcile.
+    await Promise.race([
+      Promise.all(sources.map((source) => caches.syncedOf(source.resource, source.selection))),
+      stopped,
+    ]);
+    if (!signal.aborted) {
+      for (let worker = 0; worker < (options.maxConcurrentReconciles ?? 4); worker += 1) void this.#work();
+    }
+    await stopped;
+    for (const end of ends) end();
+    await this.#drain(signal.reason);
+  }
+
+  #changed(source: WatchedSource, change: Change): void {
+    const { log } = this.#parts;
+    try {
+      if (!source.predicates.every((predicate) => predicate(change))) return;
+      // What it was mapped to before has lost it and must know; each only once, or an idle worker would do it twice.
+      const objects = change.type === 'updated' ? [change.old, change.object] : [change.object];
+      const keys = new Set(objects.flatMap((object) => [...source.mapper(object)].map(formatKey)));
+      for (const key of keys) this.#queue.add(key);
+    } catch (error) {
+      const { kind, metadata } = change.object;
+      log.error('a predicate or mapper threw, the change was not looked at', { error, kind, name: metadata.name });
+    }
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      const key = await this.#queue.get();
+      if (key === undefined) return;
+      const outcome = await this.#reconcile(key);
+      this.#queue.done(key);
+      this.#parts.log.debug('reconciled', { key, outcome });
+    }
+  }
+
+  async #reconcile(key: string): Promise<ReconcileOutcome> {
+    const { clock, options, log } = this.#parts;
+    const abort = new AbortController();
+    const started = clock.monotonic();
+    const limit = options.timeoutMilliseconds;
+    const cancel =
+      limit === undefined ? undefined : clock.schedule(limit, () => abort.abort(new ReconcileTimeoutError(limit)));
+    this.#running.set(key, abort);
+    this.#metrics?.active(this.#running.size);
+    let outcome: ReconcileOutcome;
+    try {
+      outcome = this.#succeeded(key, await untilAborted(this.#call(key, abort.signal), abort.signal));
+    } catch (error) {
+      outcome = this.#failed(key, error, log.with({ key }));
+    } finally {
+      cancel?.();
+      this.#running.delete(key);
+      this.#metrics?.active(this.#running.size);
+    }
+    // What was started and not waited for must not go on beside the next reconcile of this key.
+    abort.abort(new Error('the reconcile has ended'));
+    this.#metrics?.reconciled(outcome, (clock.monotonic() - started) / 1000);
+    return outcome;
+  }
+
+  async #call(key: string, signal: AbortSignal): Promise<Result> {
+    const { caches, client, log, reconcile } = this.#parts;
+    const own = clientUntil(client, signal);
+    return (await reconcile(parseKey(key), {
+      client: own,
+      read: readerOver(caches, own),
+      log: log.with({ key }),
+      signal,
+      failures: this.#queue.failures(key),
+    })) as Result;
+  }
+
+  #succeeded(key: string, result: Result): ReconcileOutcome {
+    const after = result?.requeueAfterMilliseconds;
+    if (after !== undefined && !(Number.isFinite(after) && after >= 0)) {
+      throw new RangeError(`requeueAfterMilliseconds must be a number from 0, not ${after}`);
+    }
+    this.#queue.forget(key);
+    if (after === undefined) return 'success';
+    this.#queue.addAfter(key, after);
+    return 'requeue_after';
+  }
+
+  #failed(key: string, error: unknown, log: Logger): ReconcileOutcome {
+    if (error instanceof FenceError) {
+      // The renewal that is under way may still succeed; where it does not, the queue is shut down and forgets this.
+      this.#queue.addRateLimited(key);
+      log.info('a reconcile was cut off, this process may not write now');
+      return 'fenced';
+    }
+    if (this.#stopping) {
+      log.info('a reconcile was cut off, the controller stops', { error });
+      return 'error';
+    }
+    if (error instanceof TerminalError) {
+      this.#queue.forget(key);
+      log.error('a reconcile failed for good, it waits for a change', { error });
+      return 'terminal_error';
+    }
+    const askedToWait = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+    this.#queue.addRateLimited(key, askedToWait);
+    if (isConflict(error)) {
+      log.debug('a reconcile worked on an old state, it comes again', { error });
+      return 'conflict';
+    }
+    log.error('a reconcile failed, it comes again', { error, failures: this.#queue.failures(key) });
+    return error instanceof ReconcileTimeoutError ? 'timeout' : 'error';
+  }
+
+  async #drain(reason: unknown): Promise<void> {
+    const { clock, log, options } = this.#parts;
+    this.#stopping = true;
+    const drained = this.#queue.shutdown();
+    // Who leads no more has nothing to finish.
+    const patience = reason instanceof FenceError ? 0 : (options.drainMilliseconds ?? 10_000);
+    if (await endsWithin(drained, patience, clock)) return;
+    const stopping = reason instanceof Error ? reason : new Error('the controller stops');
+    for (const abort of this.#running.values()) abort.abort(stopping);
+    if (await endsWithin(drained, unwindMilliseconds, clock)) return;
+    log.warn('stopped without waiting any longer for reconciles', { keys: [...this.#running.keys()] });
+  }
+}
+
+function parseKey(key: string): ObjectKey {
+  const slash = key.indexOf('/');
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** The work's outcome, or the signal's reason where that comes first. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+  });
+}
+
+async function endsWithin(work: Promise<void>, milliseconds: number, clock: Clock): Promise<boolean> {
+  const late = new AbortController();
+  const ended = await Promise.race([work.then(() => true), sleep(clock, milliseconds, late.signal).then(() => false)]);
+  late.abort();
+  return ended;
+}

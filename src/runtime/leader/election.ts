@@ -1,0 +1,333 @@
+/**
+ * Leader election on a Lease. One object stands for one candidacy: `acquire` waits for the lease, `signal` is aborted when it
+ * is lost, `release` gives it up. A candidacy that has ended does not begin again: the process exits and another one starts.
+ *
+ * Safe under clock skew: no time written by another machine is compared with ours. A candidate takes over once it has seen
+ * the same record for a whole lease duration on its own monotonic clock; a leader stops `renewDeadline` after it *sent* its
+ * last successful renewal, which is before any candidate can have begun to count. What has to hold is that the two clocks
+ * run at about the same rate: within `renewDeadline` to `leaseDuration`, a third apart by default.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Client, Fence, RequestOptions } from '../client.ts';
+import { type Clock, microTime, sleep, systemClock } from '../clock.ts';
+import { ConfigError, FenceError, isAlreadyExists, isConflict, isNotFound } from '../errors.ts';
+import { type Logger, silentLogger } from '../logger.ts';
+import type { ObjectKey } from '../object.ts';
+import { type Lease, type LeaseSpec, leases } from './lease.ts';
+
+export interface ElectionOptions {
+  /**
+   * Not the one that the leader works with, but another one with connections of its own (`connect` once more): behind a leader's
+   * own writes, which a slow server holds up, the renewals would wait for a connection until the lease is lost.
+   */
+  client: Client;
+  lease: Required<ObjectKey>;
+  /** Must be another one each time a process starts; the default is. */
+  identity?: string;
+  /** How long a candidate leaves a record alone that does not change. Whole seconds. */
+  leaseDurationMilliseconds?: number;
+  /** How long a leader acts on its last renewal. */
+  renewDeadlineMilliseconds?: number;
+  /** How often the leader renews and a candidate looks. */
+  retryPeriodMilliseconds?: number;
+  clock?: Clock;
+  log?: Logger;
+  /** Between 0 and 1; spreads candidates out. */
+  random?: () => number;
+}
+
+interface Observation {
+  readonly record: string;
+  /** On the monotonic clock: when the record was first seen as it is. */
+  readonly since: number;
+  readonly validMilliseconds: number;
+}
+
+type Renewal = 'renewed' | 'failed' | 'taken' | 'deleted';
+
+export class LeaderElection implements Fence {
+  readonly identity: string;
+  readonly lease: Required<ObjectKey>;
+  readonly #client: Client;
+  readonly #duration: number;
+  readonly #deadline: number;
+  readonly #retry: number;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #random: () => number;
+
+  #observed: Observation | undefined;
+  /** The most that we have seen of the lease, or of one before it that was deleted. */
+  #transitionsSeen = -1;
+  /** The lease as we wrote it last. */
+  #held: Lease | undefined;
+  /** On both clocks: the monotonic one stops while the machine sleeps, the wall clock may be set back. */
+  #leadsUntil: { monotonic: number; wall: number } | undefined;
+  #cancelDeadline: (() => void) | undefined;
+  readonly #ended = new AbortController();
+  #renewing: Promise<void> | undefined;
+
+  constructor(options: ElectionOptions) {
+    this.#client = options.client;
+    this.lease = options.lease;
+    this.identity = options.identity ?? `${hostname()}_${randomUUID()}`;
+    this.#duration = options.leaseDurationMilliseconds ?? 15_000;
+    this.#deadline = options.renewDeadlineMilliseconds ?? 10_000;
+    this.#retry = options.retryPeriodMilliseconds ?? 2_000;
+    this.#clock = options.clock ?? systemClock;
+    this.#log = (options.log ?? silentLogger).with({ lease: options.lease, identity: this.identity });
+    this.#random = options.random ?? Math.random;
+    this.#validate();
+  }
+
+  /** Aborted when the lease is lost (the reason is a `FenceError`) or released. */
+  get signal(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  get leading(): boolean {
+    return this.remainingMilliseconds() > 0;
+  }
+
+  /**
+   * How often the lease has changed hands: greater for each leader than for all before it, so others can tell them apart. That
+   * holds for as long as the Lease is not deleted; after that only for a leader that had seen it, and one that had not begins at 0.
+   */
+  get term(): number {
+    return this.#held?.spec?.leaseTransitions ?? 0;
+  }
+
+  remainingMilliseconds(): number {
+    if (this.#leadsUntil === undefined || this.#ended.signal.aborted) return 0;
+    const { monotonic, wall } = this.#leadsUntil;
+    return Math.min(monotonic - this.#clock.monotonic(), wall - this.#clock.now());
+  }
+
+  /** Resolves with true once we lead, with false where the signal was aborted before. Tries for as long as it takes. */
+  async acquire(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      let wait: number;
+      try {
+        wait = await this.#tryToAcquire(signal);
+      } catch (error) {
+        wait = this.#jitteredRetry();
+        if (!signal.aborted) this.#log.warn('could not read or write the lease, trying again', { error });
+      }
+      if (this.leading) {
+        this.#log.info('acquired the lease', { term: this.term });
+        this.#renewing = this.#keepRenewing();
+        return true;
+      }
+      await sleep(this.#clock, wait, signal);
+    }
+    return false;
+  }
+
+  /**
+   * Stops renewing and ends our right to write, then gives the lease up, so that the next leader need not wait. Call it
+   * once everything that leads has stopped. A lease that was lost is left alone.
+   */
+  async release(): Promise<void> {
+    const mayRelease = this.leading;
+    this.#end(new FenceError('the lease was released'));
+    await this.#renewing;
+    if (!mayRelease) return;
+    try {
+      const current = await this.#client.get<Lease>(leases, this.lease, { timeoutMilliseconds: this.#deadline });
+      if (current.spec?.holderIdentity !== this.identity) return;
+      const { acquireTime, leaseTransitions } = current.spec;
+      await this.#client.update<Lease>(
+        leases,
+        // With the resourceVersion of the read: if this goes out late, it changes nothing of a successor's.
+        { ...current, spec: this.#spec({ acquireTime, leaseTransitions, holderIdentity: undefined }) },
+        { timeoutMilliseconds: this.#deadline },
+      );
+      this.#log.info('released the lease');
+    } catch (error) {
+      this.#log.warn('could not release the lease, it runs out by itself', { error });
+    }
+  }
+
+  /** Returns how long to wait before the next try; `leading` says whether this one succeeded. */
+  async #tryToAcquire(signal: AbortSignal): Promise<number> {
+    const options = { signal, timeoutMilliseconds: this.#deadline };
+    const current = await this.#client.get<Lease>(leases, this.lease, options).catch((error) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+    const now = this.#clock.monotonic();
+    // Where the lease was deleted under a leader we have seen, that leader may still act on it.
+    if (current !== undefined) this.#observe(current, now);
+    const expiresIn = this.#observed === undefined ? 0 : this.#observed.since + this.#observed.validMilliseconds - now;
+    const free = current === undefined ? false : (current.spec?.holderIdentity ?? '') === '';
+    const ours = current?.spec?.holderIdentity === this.identity;
+    if (!free && !ours && expiresIn > 0) return Math.min(this.#jitteredRetry(), expiresIn);
+
+    const sent = this.#instant();
+    try {
+      this.#held = await this.#write(current, options);
+    } catch (error) {
+      if (!isConflict(error) && !isAlreadyExists(error)) throw error;
+      return this.#jitteredRetry();
+    }
+    this.#leadFrom(sent);
+    return 0;
+  }
+
+  #write(current: Lease | undefined, options: RequestOptions): Promise<Lease> {
+    const now = microTime(this.#clock.now());
+    if (current === undefined) {
+      const metadata = { ...this.lease };
+      const spec = this.#spec({ acquireTime: now, leaseTransitions: this.#transitionsSeen + 1 });
+      return this.#client.create<Lease>(
+        leases,
+        { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec },
+        options,
+      );
+    }
+    const { holderIdentity, acquireTime, leaseTransitions = 0 } = current.spec ?? {};
+    const spec =
+      holderIdentity === this.identity
+        ? this.#spec({ acquireTime, leaseTransitions })
+        : this.#spec({ acquireTime: now, leaseTransitions: Math.max(leaseTransitions, this.#transitionsSeen) + 1 });
+    return this.#client.update<Lease>(leases, { ...current, spec }, options);
+  }
+
+  async #keepRenewing(): Promise<void> {
+    while (!this.signal.aborted) {
+      await sleep(this.#clock, this.#retry, this.signal);
+      if (this.signal.aborted) return;
+      // Woken late, after a stop or a long pause: nothing more may be written, not even a renewal.
+      if (!this.leading) return this.#lose('it was not renewed in time');
+      const outcome = await this.#renew();
+      if (outcome === 'taken') return this.#lose('another candidate holds it');
+      if (outcome === 'deleted') return this.#lose('it was deleted');
+    }
+  }
+
+  async #renew(): Promise<Renewal> {
+    if (this.#held === undefined) return 'failed';
+    try {
+      return await this.#writeRenewal(this.#held);
+    } catch (error) {
+      if (isNotFound(error)) return 'deleted';
+      if (isConflict(error)) return this.#renewAfterConflict();
+      return this.#couldNotRenew(error);
+    }
+  }
+
+  /**
+   * Someone wrote to the lease: another candidate; or only a label was added; or it was we, with a renewal whose answer was lost.
+   * Where it is still ours it is renewed at once: after a lost answer there is no time for another retry period.
+   */
+  async #renewAfterConflict(): Promise<Renewal> {
+    try {
+      const current = await this.#client.get<Lease>(leases, this.lease, this.#renewalOptions());
+      if (current.spec?.holderIdentity !== this.identity) return 'taken';
+      this.#held = current;
+      return await this.#writeRenewal(current);
+    } catch (error) {
+      return isNotFound(error) ? 'deleted' : this.#couldNotRenew(error);
+    }
+  }
+
+  async #writeRenewal(held: Lease): Promise<Renewal> {
+    const sent = this.#instant();
+    this.#held = await this.#write(held, { ...this.#renewalOptions(), fence: this });
+    this.#leadFrom(sent);
+    return 'renewed';
+  }
+
+  #couldNotRenew(error: unknown): Renewal {
+    if (!this.signal.aborted) this.#log.warn('could not renew the lease, trying again', { error });
+    return 'failed';
+  }
+
+  #renewalOptions(): { signal: AbortSignal; timeoutMilliseconds: number } {
+    // Half, so that one connection that swallows everything does not use up the time for a second try.
+    const timeoutMilliseconds = Math.max(1, Math.min(this.remainingMilliseconds(), this.#deadline / 2));
+    return { signal: this.signal, timeoutMilliseconds };
+  }
+
+  #observe(lease: Lease, now: number): void {
+    this.#transitionsSeen = Math.max(this.#transitionsSeen, lease.spec?.leaseTransitions ?? 0);
+    const record = JSON.stringify(lease.spec ?? {});
+    if (this.#observed?.record === record) return;
+    const seconds = lease.spec?.leaseDurationSeconds;
+    this.#observed = {
+      record,
+      since: now,
+      validMilliseconds: seconds === undefined ? this.#duration : seconds * 1000,
+    };
+  }
+
+  /** A renewal that was sent long ago and answered only now (the process was stopped meanwhile) gives nothing. */
+  #leadFrom(sent: { monotonic: number; wall: number }): void {
+    if (this.signal.aborted) return;
+    this.#leadsUntil = { monotonic: sent.monotonic + this.#deadline, wall: sent.wall + this.#deadline };
+    this.#watchDeadline();
+  }
+
+  #watchDeadline(): void {
+    this.#cancelDeadline?.();
+    this.#cancelDeadline = this.#clock.schedule(this.remainingMilliseconds(), () => {
+      // A timer may fire a moment early, or the wall clock was set back: then the rest has to pass too.
+      if (this.leading) this.#watchDeadline();
+      else if (this.#renewing !== undefined) this.#lose('it was not renewed in time');
+    });
+  }
+
+  #lose(why: string): void {
+    if (this.signal.aborted) return;
+    this.#log.error('lost the lease', { why, term: this.term });
+    this.#end(new FenceError(`the lease ${this.lease.namespace}/${this.lease.name} was lost: ${why}`));
+  }
+
+  #end(reason: FenceError): void {
+    this.#cancelDeadline?.();
+    this.#leadsUntil = undefined;
+    this.#ended.abort(reason);
+  }
+
+  #spec(part: {
+    acquireTime: string | undefined;
+    leaseTransitions: number | undefined;
+    holderIdentity?: string | undefined;
+  }): LeaseSpec {
+    const held = !('holderIdentity' in part);
+    return {
+      ...(held ? { holderIdentity: this.identity } : {}),
+      leaseDurationSeconds: held ? this.#duration / 1000 : 1,
+      ...(part.acquireTime === undefined ? {} : { acquireTime: part.acquireTime }),
+      renewTime: microTime(this.#clock.now()),
+      leaseTransitions: part.leaseTransitions ?? 0,
+    };
+  }
+
+  #instant(): { monotonic: number; wall: number } {
+    return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
+  }
+
+  /** At most nine tenths of it: with the requests themselves a takeover comes within lease duration + one retry period. */
+  #jitteredRetry(): number {
+    return this.#retry * (0.7 + 0.2 * this.#random());
+  }
+
+  #validate(): void {
+    const wrong =
+      this.#duration % 1000 !== 0 || this.#duration <= 0
+        ? 'leaseDurationMilliseconds must be whole seconds, at least one'
+        : this.#deadline >= this.#duration
+          ? 'renewDeadlineMilliseconds must be less than leaseDurationMilliseconds'
+          : this.#retry * 1.2 >= this.#deadline || this.#retry <= 0
+            ? 'retryPeriodMilliseconds must be more than 0 and well under renewDeadlineMilliseconds'
+            : undefined;
+    if (wrong === undefined) return;
+    throw new ConfigError({
+      code: 'leader-election',
+      message: wrong,
+      hint: 'The defaults are 15000, 10000 and 2000',
+    });
+  }
+}

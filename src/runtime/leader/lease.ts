@@ -1,0 +1,24 @@
+/** coordination.k8s.io/v1 Lease: the record that candidates read and the leader renews. */
+import type { KubernetesObject, Resource } from '../object.ts';
+
+export interface LeaseSpec {
+  /** Absent: released. */
+  holderIdentity?: string;
+  /** Whole seconds: the API has no finer unit. */
+  leaseDurationSeconds?: number;
+  acquireTime?: string;
+  renewTime?: string;
+  leaseTransitions?: number;
+}
+
+export interface Lease extends KubernetesObject {
+  spec?: LeaseSpec;
+}
+
+export const leases: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};

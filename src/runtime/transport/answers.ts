@@ -1,0 +1,92 @@
+/** From an answer's bytes to an object, a typed error or warnings. */
+import { ApiError, ConnectionError, type StatusDetails } from '../errors.ts';
+import type { Answer, HeaderValues } from './exchange.ts';
+
+/** Straight from the bytes: no classes, nothing dropped, nothing that keeps the page alive (V8 copies each string out). */
+export function parseObject<T>(doing: string, answer: Answer): T {
+  try {
+    return JSON.parse(answer.body.toString('utf8')) as T;
+  } catch (cause) {
+    throw new ConnectionError({
+      doing,
+      failure: 'other',
+      message: `the answer (status ${answer.status}) is not JSON: ${excerpt(answer.body)}`,
+      hint: 'Check that the address is that of a Kubernetes API server, with no other proxy in front',
+      cause,
+    });
+  }
+}
+
+interface Status {
+  kind?: string;
+  message?: string;
+  reason?: string;
+  details?: StatusDetails;
+}
+
+/** The server's refusal. A body that is no metav1.Status (a proxy's, a plain 404) still makes a clear error. */
+export function statusError(doing: string, answer: Answer, advice?: string): ApiError {
+  let status: Status = {};
+  try {
+    const parsed: unknown = JSON.parse(answer.body.toString('utf8'));
+    if (typeof parsed === 'object' && parsed !== null) status = parsed as Status;
+  } catch {
+    // Not JSON: the excerpt below stands in for a message.
+  }
+  const reason =
+    status.reason !== undefined && status.reason !== '' ? status.reason : (reasons[answer.status] ?? 'Unknown');
+  const message = status.message ?? (answer.body.length === 0 ? `status ${answer.status}` : excerpt(answer.body));
+  return new ApiError({
+    doing,
+    status: answer.status,
+    reason,
+    message: advice === undefined ? message : `${message}: ${advice}`,
+    ...(status.details === undefined ? {} : { details: status.details }),
+    retryAfterSeconds: retryAfterSeconds(answer.headers),
+  });
+}
+
+/** Seconds, or an HTTP date. */
+export function retryAfterSeconds(headers: HeaderValues, now = Date.now()): number | undefined {
+  const value = headers['retry-after'];
+  const text = Array.isArray(value) ? value[0] : value;
+  if (text === undefined) return undefined;
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
+
+/** `299 - "text"`, several in one header or several headers (RFC 7234, 5.5); the text alone is of interest. */
+export function warningsOf(headers: HeaderValues): string[] {
+  const value = headers.warning;
+  if (value === undefined) return [];
+  const warnings: string[] = [];
+  for (const header of Array.isArray(value) ? value : [value]) {
+    for (const match of header.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)) {
+      warnings.push((match[1] ?? '').replaceAll(/\\(.)/g, '$1'));
+    }
+  }
+  return warnings;
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+
+function excerpt(body: Buffer): string {
+  const text = body.toString('utf8', 0, 400).replaceAll(/\s+/g, ' ').trim();
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}

@@ -1,0 +1,107 @@
+/**
+ * The sockets to one API server. Two pools: short requests share a bounded set of kept-alive connections, watches get
+ * one each from a pool of their own, so that a hundred watches cannot keep a write waiting.
+ *
+ * undici over node:https, measured on TLS with HTTP/1.1: 1.1–1.3 × the rate one at a time, 1.6–2.5 × at 16 at once, and a
+ * megabyte's page in 0.55 × the time.
+ */
+import type { Agent } from 'node:http';
+import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import type { ClusterConfig } from '../kubeconfig.ts';
+import { type Credentials, readCredentials } from './credentials.ts';
+import { openFencedAgent } from './fenced-exchange.ts';
+
+export interface Pools {
+  readonly short: Dispatcher;
+  readonly watch: Dispatcher;
+  /** For writes that are sent in two steps. Opens nothing until the first. */
+  readonly fenced: Agent;
+  readonly credentials: Credentials;
+}
+
+export interface Connections {
+  /** The pools for the credentials as they are now. Rejects with a `ConfigError` where those cannot be had. */
+  use(): Pools | Promise<Pools>;
+  /** Reads the credentials anew after `refused` were. False: they are the same, a second try would fail too. */
+  renew(refused: Credentials): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export function openConnections(
+  config: ClusterConfig,
+  options: { connections: number; recheckMilliseconds: number },
+): Connections {
+  const source = readCredentials(config, options.recheckMilliseconds);
+  // Pools whose certificates were replaced: what they carry ends by itself, nothing new goes in.
+  const retired = new Set<Dispatcher>();
+  let pools: Pools | undefined;
+
+  const poolsFor = (credentials: Credentials): Pools => {
+    if (pools?.credentials === credentials) return pools;
+    if (pools !== undefined && pools.credentials.tlsIdentity === credentials.tlsIdentity) {
+      pools = { ...pools, credentials };
+      return pools;
+    }
+    if (pools !== undefined) {
+      for (const pool of [pools.short, pools.watch]) retire(pool);
+      retireAgent(pools.fenced);
+    }
+    pools = {
+      short: openPool(config, credentials, options.connections),
+      watch: openPool(config, credentials, null),
+      fenced: openFencedAgent(config, credentials, options.connections),
+      credentials,
+    };
+    return pools;
+  };
+
+  const retire = (pool: Dispatcher) => {
+    retired.add(pool);
+    void pool.close().finally(() => retired.delete(pool));
+  };
+
+  return {
+    use() {
+      const credentials = source.current();
+      return credentials instanceof Promise ? credentials.then(poolsFor) : poolsFor(credentials);
+    },
+    renew: (refused) => source.renew(refused),
+    async close() {
+      const open = [...retired, ...(pools === undefined ? [] : [pools.watch, pools.short])];
+      pools?.fenced.destroy();
+      await Promise.all(open.map((pool) => pool.destroy()));
+    },
+  };
+}
+
+/** Closes the idle connections now and the others as they become idle. */
+function retireAgent(agent: Agent): void {
+  agent.maxFreeSockets = 0;
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+}
+
+function openPool(config: ClusterConfig, credentials: Credentials, connections: number | null): Dispatcher {
+  const connect = {
+    ...(credentials.secureContext === undefined ? {} : { secureContext: credentials.secureContext }),
+    ...(config.insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : {}),
+    ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
+    // Finds a peer that vanished without a word (a node lost power, a NAT forgot us) long before TCP would.
+    keepAlive: true,
+    keepAliveInitialDelay: 15_000,
+    timeout: 10_000,
+  };
+  const options = {
+    connections,
+    pipelining: 1,
+    allowH2: false,
+    // Shorter than the 90 s after which the API server, and the 60 s after which most load balancers, close an idle connection.
+    keepAliveTimeout: 50_000,
+    // Every request has a deadline of its own, and a watch is silent for as long as nothing happens.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  const { origin } = new URL(config.server);
+  return config.proxyUrl === undefined
+    ? new Pool(origin, { ...options, connect })
+    : new ProxyAgent({ ...options, uri: config.proxyUrl, requestTls: connect });
+}

@@ -1,0 +1,124 @@
+/** One request and its whole answer over a pool: with a deadline that covers the body, an abort signal and a bound on size. */
+import type { Dispatcher } from 'undici';
+import { sizeFailure } from './failures.ts';
+
+export type HeaderValues = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface Exchange {
+  readonly origin: string;
+  readonly method: string;
+  readonly path: string;
+  /** Names and values in turn, as undici takes them fastest. */
+  readonly headers: string[];
+  readonly body: string | Uint8Array | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly maximumResponseBytes: number;
+  /** Takes the body of a 200 as it comes, in place of the answer. What it throws ends the exchange. */
+  readonly sink?: ((chunk: Buffer) => void) | undefined;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: HeaderValues;
+  readonly body: Buffer;
+}
+
+/** Thrown by `exchange` in place of undici's error where the deadline passed or the signal fired. */
+export class Interrupted extends Error {
+  readonly by: 'deadline' | 'signal';
+  constructor(by: 'deadline' | 'signal') {
+    super(`interrupted by the ${by}`);
+    this.by = by;
+  }
+}
+
+/** Carries undici's error, unclassified, and how far the request had come: on the wire, and answered with a first byte. */
+export class Lost extends Error {
+  readonly sent: boolean;
+  readonly answered: boolean;
+  constructor(cause: unknown, sent: boolean, answered: boolean) {
+    super('no whole answer', { cause });
+    this.sent = sent;
+    this.answered = answered;
+  }
+}
+
+export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { signal } = request;
+    let controller: Dispatcher.DispatchController | undefined;
+    let finished = false;
+    let status = 0;
+    let headers: HeaderValues = {};
+    let chunks: Buffer[] = [];
+    let size = 0;
+
+    const finish = () => {
+      finished = true;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    };
+    const interrupt = (error: Error) => {
+      if (finished) return;
+      finish();
+      reject(error);
+      controller?.abort(error);
+    };
+    const onAbort = () => interrupt(new Interrupted('signal'));
+    const timer = setTimeout(() => interrupt(new Interrupted('deadline')), Math.max(0, deadline - performance.now()));
+    if (signal?.aborted === true) return onAbort();
+    signal?.addEventListener('abort', onAbort);
+
+    dispatcher.dispatch(
+      {
+        origin: request.origin,
+        method: request.method,
+        path: request.path,
+        headers: request.headers,
+        body: request.body ?? null,
+      },
+      {
+        onRequestStart(started) {
+          controller = started;
+          if (finished) started.abort(new Interrupted('signal'));
+        },
+        onResponseStart(_controller, code, received) {
+          status = code;
+          headers = received;
+        },
+        onResponseData(_controller, chunk) {
+          if (request.sink !== undefined && status === 200) {
+            try {
+              if (!finished) request.sink(chunk);
+            } catch (error) {
+              interrupt(new Lost(error, true, true));
+            }
+            return;
+          }
+          size += chunk.length;
+          if (size > request.maximumResponseBytes) {
+            const error = Object.assign(new Error(`the answer is larger than ${request.maximumResponseBytes} bytes`), {
+              code: sizeFailure,
+            });
+            interrupt(new Lost(error, true, true));
+            return;
+          }
+          chunks.push(chunk);
+        },
+        onResponseEnd() {
+          if (finished) return;
+          finish();
+          const [only] = chunks;
+          const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size);
+          chunks = [];
+          resolve({ status, headers, body });
+        },
+        onResponseError(_controller, error) {
+          if (finished) return;
+          finish();
+          reject(new Lost(error, controller !== undefined, status !== 0));
+        },
+      },
+    );
+  });
+}

@@ -1,0 +1,139 @@
+/** Servers and proxies that misbehave, which the real API server does not. With the real one: test/runtime/leader.test.ts. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import type { Fence } from '../client.ts';
+import { ConnectionError, FenceError } from '../errors.ts';
+import type { Credentials } from './credentials.ts';
+import { type Exchange, Interrupted, Lost } from './exchange.ts';
+import { fencedExchange, openFencedAgent } from './fenced-exchange.ts';
+
+const servers: Server[] = [];
+const credentials: Credentials = {
+  authorization: undefined,
+  secureContext: undefined,
+  tlsIdentity: '',
+  clientCertificate: undefined,
+};
+const fence = (remaining: number): Fence => ({
+  remainingMilliseconds: () => remaining,
+  signal: new AbortController().signal,
+});
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.closeAllConnections();
+});
+
+/** `onHeaders` decides what becomes of a request before its body is asked for. */
+async function against(
+  onHeaders: (request: IncomingMessage, response: ServerResponse, answer: () => void) => void,
+  given: { fence: Fence; signal?: AbortSignal; headers?: string[] },
+) {
+  const bodies: string[] = [];
+  const urls: string[] = [];
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      bodies.push(body);
+      response.end('{"ok":true}');
+    });
+  };
+  const server = createServer(answer).on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    urls.push(request.url ?? '');
+    onHeaders(request, response, () => {
+      response.writeContinue();
+      answer(request, response);
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const agent = openFencedAgent({ server: origin, source: 'test' } as never, credentials, 1);
+  const request: Exchange = {
+    origin,
+    method: 'POST',
+    path: '/things?dryRun=All',
+    headers: given.headers ?? [],
+    body: '{"a":1}',
+    signal: given.signal,
+    maximumResponseBytes: 100,
+  };
+  const outcome = await fencedExchange(agent, request, performance.now() + 5_000, given.fence).catch(
+    (error: unknown) => error,
+  );
+  agent.destroy();
+  server.close();
+  return { outcome, bodies, urls };
+}
+
+it('sends the body once the headers are acknowledged, and the time that remains with them', async () => {
+  const { outcome, bodies, urls } = await against((_request, _response, answer) => answer(), { fence: fence(10_000) });
+  expect(outcome).toMatchObject({ status: 200, body: Buffer.from('{"ok":true}') });
+  expect(bodies).toEqual(['{"a":1}']);
+  expect(urls).toEqual(['/things?dryRun=All&timeout=8000ms']);
+});
+
+it('sends a header as often as it is given', async () => {
+  let groups: string[] | undefined;
+  await against(
+    (request, _response, answer) => {
+      groups = request.headersDistinct['impersonate-group'];
+      answer();
+    },
+    { fence: fence(10_000), headers: ['impersonate-group', 'a', 'impersonate-group', 'b'] },
+  );
+  expect(groups).toEqual(['a', 'b']);
+});
+
+it('sends nothing where the fence has fallen already', async () => {
+  const { outcome, urls } = await against((_request, _response, answer) => answer(), { fence: fence(0) });
+  expect(outcome).toBeInstanceOf(FenceError);
+  expect(urls).toEqual([]);
+});
+
+it('sends no body where nobody acknowledges the headers, and says what may be in the way', async () => {
+  const { outcome, bodies } = await against(() => {}, { fence: fence(200) });
+  expect(outcome).toBeInstanceOf(ConnectionError);
+  expect(outcome).toMatchObject({ code: 'connection/timeout', hint: expect.stringContaining('Expect') });
+  expect(bodies).toEqual([]);
+});
+
+it('takes an answer that comes in place of the acknowledgement', async () => {
+  const { outcome, bodies } = await against((_request, response) => response.writeHead(403).end('no'), {
+    fence: fence(10_000),
+  });
+  expect(outcome).toMatchObject({ status: 403, body: Buffer.from('no') });
+  expect(bodies).toEqual([]);
+});
+
+it('knows that nothing was sent where the connection breaks before the acknowledgement', async () => {
+  const { outcome } = await against((request) => request.socket.destroy(), { fence: fence(10_000) });
+  expect(outcome).toBeInstanceOf(Lost);
+  expect(outcome).toMatchObject({ sent: false, answered: false });
+});
+
+it('knows that it may have been done where the connection breaks after the body', async () => {
+  const { outcome } = await against(
+    (request, response) => {
+      response.writeContinue();
+      request.on('end', () => request.socket.destroy()).resume();
+    },
+    { fence: fence(10_000) },
+  );
+  expect(outcome).toBeInstanceOf(Lost);
+  expect(outcome).toMatchObject({ sent: true });
+});
+
+it('ends with its signal', async () => {
+  const abort = new AbortController();
+  const { outcome } = await against(() => abort.abort(), { fence: fence(10_000), signal: abort.signal });
+  expect(outcome).toBeInstanceOf(Interrupted);
+});
+
+it('does not swallow an answer without end', async () => {
+  const { outcome } = await against((_request, response) => response.end('x'.repeat(1000)), { fence: fence(10_000) });
+  expect(outcome).toBeInstanceOf(Lost);
+});

@@ -1,0 +1,173 @@
+/**
+ * Brings one request to the server and an answer back, and tries again where that is safe and can help:
+ * - credentials refused (401) or the server's certificate not trusted: read them anew, once, if they have changed;
+ * - the connection lost before a byte of an answer: once for what may be done twice, or was never sent;
+ * - put off by the server (429, 503 with Retry-After): as long as it asks, within the deadline.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fence } from '../client.ts';
+import { type ApiError, FenceError } from '../errors.ts';
+import type { ClusterConfig } from '../kubeconfig.ts';
+import { retryAfterSeconds, statusError, warningsOf } from './answers.ts';
+import type { Connections, Pools } from './connections.ts';
+import type { Credentials } from './credentials.ts';
+import { type Answer, type Exchange, exchange, type HeaderValues, Interrupted, Lost } from './exchange.ts';
+import {
+  abortError,
+  connectionError,
+  expiredClientCertificate,
+  isDistrust,
+  isReset,
+  timeoutError,
+} from './failures.ts';
+import { fencedExchange } from './fenced-exchange.ts';
+
+export interface Call {
+  readonly doing: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly contentType?: string;
+  readonly body?: string | Uint8Array;
+  /** Doing it twice does what doing it once does. */
+  readonly idempotent: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly timeoutMilliseconds: number | undefined;
+  /** See `Exchange`. */
+  readonly sink?: (chunk: Buffer) => void;
+  readonly fence?: Fence | undefined;
+}
+
+export interface SenderOptions {
+  timeoutMilliseconds: number;
+  retries: number;
+  maximumResponseBytes: number;
+  maximumEventBytes: number;
+  userAgent: string;
+  onWarning: ((warning: string, doing: string) => void) | undefined;
+}
+
+export interface Sender {
+  readonly config: ClusterConfig;
+  readonly options: SenderOptions;
+  /** Any status is an answer, but for 401, which is thrown as an `ApiError` that says what is wrong with the credentials. */
+  send(call: Call): Promise<Answer>;
+  /** The same care for an exchange of another sort (a watch). */
+  persist<T extends { status: number; headers: HeaderValues }>(
+    call: Call,
+    perform: (pools: Pools, request: Exchange, deadline: number) => Promise<T>,
+  ): Promise<T>;
+}
+
+export function openSender(config: ClusterConfig, connections: Connections, options: SenderOptions): Sender {
+  const { origin, pathname } = new URL(config.server);
+  const prefix = pathname.replace(/\/$/, '');
+
+  const requestOf = (call: Call, pools: Pools): Exchange => {
+    const headers = ['accept', 'application/json', 'user-agent', options.userAgent];
+    if (pools.credentials.authorization !== undefined) headers.push('authorization', pools.credentials.authorization);
+    if (call.contentType !== undefined) headers.push('content-type', call.contentType);
+    headers.push(...call.headers);
+    return {
+      origin,
+      method: call.method,
+      path: prefix + call.path,
+      headers,
+      body: call.body,
+      signal: call.signal,
+      maximumResponseBytes: options.maximumResponseBytes,
+      sink: call.sink,
+    };
+  };
+
+  const persist = async <T extends { status: number; headers: HeaderValues }>(
+    call: Call,
+    perform: (pools: Pools, request: Exchange, deadline: number) => Promise<T>,
+  ): Promise<T> => {
+    const timeout = call.timeoutMilliseconds ?? options.timeoutMilliseconds;
+    // Not the wall clock: a step of it would end or stretch every request under way.
+    const deadline = performance.now() + timeout;
+    let mayRenew = true;
+    let mayResend = true;
+    for (let putOff = 0; ; ) {
+      let answer: T;
+      let tried: Credentials | undefined;
+      try {
+        const used = connections.use();
+        const pools = used instanceof Promise ? await used : used;
+        tried = pools.credentials;
+        answer = await perform(pools, requestOf(call, pools), deadline);
+      } catch (error) {
+        if (error instanceof FenceError) throw error;
+        if (error instanceof Interrupted) {
+          throw error.by === 'signal' && call.signal !== undefined
+            ? abortError(call.doing, call.signal)
+            : timeoutError(call.doing, config, timeout);
+        }
+        const cause = error instanceof Lost ? error.cause : error;
+        if (mayRenew && tried !== undefined && isDistrust(cause)) {
+          mayRenew = false;
+          if (await connections.renew(tried)) continue;
+        }
+        const safe = error instanceof Lost && (!error.sent || (call.idempotent && !error.answered));
+        if (mayResend && safe && isReset(cause)) {
+          mayResend = false;
+          continue;
+        }
+        throw connectionError(call.doing, config, cause);
+      }
+      if (answer.status === 401 && mayRenew) {
+        mayRenew = false;
+        if (await connections.renew(tried)) continue;
+      }
+      const wait = waitFor(call, answer);
+      if (wait === undefined || putOff >= options.retries || performance.now() + wait >= deadline) return answer;
+      putOff += 1;
+      await sleep(wait, undefined, call.signal === undefined ? {} : { signal: call.signal }).catch(() => {
+        throw abortError(call.doing, call.signal as AbortSignal);
+      });
+    }
+  };
+
+  return {
+    config,
+    options,
+    persist,
+    async send(call) {
+      const { fence, method } = call;
+      const answer = await persist(call, (pools, request, deadline) =>
+        fence === undefined || method === 'GET'
+          ? exchange(pools.short, request, deadline)
+          : fencedExchange(pools.fenced, request, deadline, fence),
+      );
+      if (options.onWarning !== undefined && answer.headers.warning !== undefined) {
+        for (const warning of warningsOf(answer.headers)) options.onWarning(warning, call.doing);
+      }
+      if (answer.status === 401) throw await unauthorized(call, answer);
+      return answer;
+    },
+  };
+
+  async function unauthorized(call: Call, answer: Answer): Promise<ApiError> {
+    const { credentials } = await connections.use();
+    const expired = expiredClientCertificate(credentials.clientCertificate, new Date());
+    return statusError(
+      call.doing,
+      answer,
+      expired !== undefined
+        ? `the client certificate in ${config.source} expired at ${expired}, renew it`
+        : `the credentials in ${config.source} are not accepted, log in again or correct them`,
+    );
+  }
+}
+
+/** How long the server asks us to wait before the same request, in milliseconds; undefined where it must not be repeated. */
+function waitFor(call: Call, answer: { status: number; headers: HeaderValues }): number | undefined {
+  // A 429 was refused before anything was done, so any verb may go again, but a POST's caller may have asked a question
+  // that 429 answers (an eviction that a disruption budget forbids for now).
+  const mayRepeat = answer.status === 429 ? call.method !== 'POST' : answer.status === 503 && call.idempotent;
+  if (!mayRepeat) return undefined;
+  const seconds = retryAfterSeconds(answer.headers);
+  // Spread by up to a fifth, or all that were put off together come back together.
+  return seconds === undefined ? undefined : seconds * 1000 * (1 + Math.random() / 5);
+}

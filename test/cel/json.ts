@@ -1,0 +1,18 @@
+/**
+ * JSON text as Kubernetes reads it: a whole number is an int while int64 holds it, everything else a double. This is the
+ * plain way to do it; src/cel has a faster one, which is tested against this.
+ */
+import { double, INT_MAX, INT_MIN, type Value } from '../../src/cel/values.ts';
+
+export function parseJson(text: string): Value {
+  return JSON.parse(text, revive) as Value;
+}
+
+function revive(_key: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== 'number') return value;
+  const source = context?.source ?? String(value);
+  if (!/^-?\d+$/.test(source)) return double(value);
+  if (Number.isSafeInteger(value)) return value + 0;
+  const whole = BigInt(source);
+  return whole < INT_MIN || whole > INT_MAX ? double(value) : whole;
+}

@@ -1,0 +1,265 @@
+/** `npm start`, as a newcomer runs it: each mode started for real, used, and stopped. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type ControlPlane, sharedCluster, startControlPlane } from '../support/cluster.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+let folder: string;
+const running = new Set<ChildProcess>();
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kidp-up-'));
+});
+afterEach(async () => {
+  for (const child of running) child.kill('SIGKILL');
+  // What it had started ends with it; only then is the directory free.
+  await sleep(running.size > 0 ? 3_000 : 0);
+  running.clear();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+});
+
+describe('a control plane of its own', () => {
+  test('starts, lets in, denies with the reason, keeps its state, and leaves nothing behind', async () => {
+    const first = start(['--directory', folder]);
+    await first.until(/ready in/);
+    expect(first.output()).toContain(`kubeconfig  ${folder}/kubeconfig`);
+    const commands = [...first.output().matchAll(/^ {2}(\S+\/kubectl) (apply -f \S+)$/gm)].map(
+      (match) => match[2] ?? '',
+    );
+    expect(commands).toHaveLength(2);
+    const [letIn, denied] = await Promise.all([shell(commands[0] ?? '')]).then(async ([one]) => [
+      one,
+      await shell(commands[1] ?? ''),
+    ]);
+    expect(letIn).toMatchObject({ code: 0 });
+    expect(letIn?.stdout).toContain('database.platform.company.com/users created');
+    expect(denied?.code).not.toBe(0);
+    expect(denied?.stderr).toMatch(/spec\.owner/);
+    const processes = await processesBelow(folder);
+    expect(processes.length).toBeGreaterThanOrEqual(5);
+
+    const second = start(['--directory', folder]);
+    expect(await second.ended()).toBe(1);
+    expect(second.output()).toMatch(/is run by process \d+/);
+    const reset = start(['--directory', folder, '--reset']);
+    expect(await reset.ended()).toBe(1);
+    expect(await shell('get databases -n team-backend users')).toMatchObject({ code: 0 });
+
+    first.stop('SIGINT');
+    expect(await first.ended()).toBe(0);
+    expect(await processesBelow(folder)).toEqual([]);
+
+    const again = start(['--directory', folder]);
+    await again.until(/ready in/);
+    expect(await shell('get databases -n team-backend users')).toMatchObject({ code: 0 });
+    again.stop('SIGKILL');
+    await again.ended();
+    await until(async () => (await processesBelow(folder)).length === 0);
+
+    // The killed run has left its webhook configuration in etcd; the next one must not be locked out by it.
+    const healed = start(['--directory', folder]);
+    await healed.until(/ready in/);
+    expect(await shell('annotate databases -n team-backend users tried=yes')).toMatchObject({ code: 0 });
+    healed.stop('SIGTERM');
+    expect(await healed.ended()).toBe(0);
+
+    const anew = start(['--directory', folder, '--reset']);
+    await anew.until(/ready in/);
+    expect((await shell('get databases -A')).stderr).toContain('No resources found');
+    anew.stop('SIGINT');
+    expect(await anew.ended()).toBe(0);
+  }, 240_000);
+
+  test('a stop before it is ready is a stop', async () => {
+    const run = start(['--directory', folder]);
+    await until(async () => (await processesBelow(folder)).length > 0);
+    run.stop('SIGINT');
+    expect(await run.ended()).toBe(130);
+    expect(run.output()).toMatch(/stopped \(SIGINT\) before it was ready/);
+    await until(async () => (await processesBelow(folder)).length === 0);
+  });
+
+  test('an API server that dies is noticed, and the rest is taken down', async () => {
+    const run = start(['--directory', folder]);
+    await run.until(/ready in/);
+    const line = (await processesBelow(folder)).find((each) => each.includes('kube-apiserver ')) ?? '';
+    process.kill(Number(line.trim().split(/\s+/)[0]), 'SIGKILL');
+    expect(await run.ended()).toBe(1);
+    expect(run.output()).toMatch(/kube-apiserver has ended by itself: its last words are in \S+kube-apiserver\.log/);
+    expect(await processesBelow(folder)).toEqual([]);
+  });
+
+  test('a port that is taken is said in one sentence', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const address = taken.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const run = start(['--directory', folder, '--port', String(port)]);
+    expect(await run.ended()).toBe(1);
+    expect(run.output()).toMatch(new RegExp(`kidp: .*port ${port}.*\\n`));
+    taken.close();
+  });
+});
+
+describe('an existing cluster', () => {
+  let plane: ControlPlane;
+  beforeEach(async () => {
+    plane = await startControlPlane();
+  });
+  afterEach(() => plane.stop());
+
+  test('is joined with failurePolicy Ignore and left as it was', async () => {
+    const before = await everything(plane);
+    const run = start(['--kubeconfig', plane.kubeconfig, '--directory', folder]);
+    await run.until(/ready in/);
+    const during = await kubectl(plane, 'get validatingwebhookconfigurations -o json');
+    expect(
+      JSON.parse(during.stdout).items.map(
+        (item: { webhooks: { failurePolicy: string }[] }) => item.webhooks[0]?.failurePolicy,
+      ),
+    ).toEqual(['Ignore']);
+    run.stop('SIGINT');
+    expect(await run.ended()).toBe(0);
+    await until(async () => (await everything(plane)) === before);
+  });
+
+  test('is left as it was by a stop in the middle of joining', async () => {
+    const before = await everything(plane);
+    const run = start(['--kubeconfig', plane.kubeconfig, '--directory', folder]);
+    await run.until(/connected to/);
+    run.stop('SIGINT');
+    expect(await run.ended()).toBe(130);
+    await until(async () => (await everything(plane)) === before);
+  });
+
+  test('keeps a kind of which there are objects, and says so', async () => {
+    const run = start(['--kubeconfig', plane.kubeconfig, '--directory', folder]);
+    await run.until(/ready in/);
+    const { code, stderr } = await kubectl(plane, `apply -f ${join(root, 'examples/quickstart/team.yaml')}`);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    run.stop('SIGTERM');
+    expect(await run.ended()).toBe(0);
+    expect(run.output()).toMatch(/databases\.platform\.company\.com stays: there are objects of it/);
+    expect(await kubectl(plane, 'get databases -n team-backend users')).toMatchObject({ code: 0 });
+    expect((await kubectl(plane, 'get caches.platform.company.com')).code).not.toBe(0);
+  });
+
+  test('that cannot be reached, or whose kubeconfig cannot be read, is one sentence', async () => {
+    const broken = join(folder, 'broken.yaml');
+    writeFileSync(broken, 'clusters: [\n');
+    const parse = start(['--kubeconfig', broken]);
+    expect(await parse.ended()).toBe(2);
+    expect(parse.errors()).toMatch(/^kidp: .*broken\.yaml.*\n$/s);
+    await plane.apiServer.kill();
+    const away = start(['--kubeconfig', plane.kubeconfig]);
+    expect(await away.ended()).toBe(1);
+    expect(away.errors()).toMatch(/^kidp: .*127\.0\.0\.1:\d+.*\n$/s);
+  });
+});
+
+test('without Go and without binaries the webhooks are served alone', async () => {
+  const { PATH: _, KUBEBUILDER_ASSETS: __, ...rest } = process.env;
+  const run = start(['--directory', folder], {
+    ...rest,
+    PATH: dirname(process.execPath),
+    KIDP_CACHE: join(folder, 'cache'),
+  });
+  await run.until(/ready in/);
+  expect(run.output()).toMatch(/no cluster is started: .*Go/);
+  expect(run.output()).toMatch(/npx kidp check -f examples/);
+  const url = /admission {3}(https:\S+)/.exec(run.output())?.[1] ?? '';
+  expect(await status(`${url}/healthz`)).toBe(200);
+  run.stop('SIGINT');
+  expect(await run.ended()).toBe(0);
+});
+
+function start(words: readonly string[], env: NodeJS.ProcessEnv = process.env) {
+  const child = spawn(process.execPath, [join(root, 'bin', 'kidp.js'), 'up', ...words], {
+    cwd: root,
+    env,
+    stdio: 'pipe',
+  });
+  running.add(child);
+  let output = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    errors += text;
+  });
+  let code: number | undefined;
+  const ended = new Promise<number>((resolve) => {
+    child.on('close', (exit) => {
+      running.delete(child);
+      code = exit ?? -1;
+      resolve(code);
+    });
+  });
+  return {
+    output: () => output,
+    errors: () => errors,
+    ended: () => ended,
+    stop: (signal: NodeJS.Signals) => child.kill(signal),
+    async until(pattern: RegExp) {
+      await until(async () => {
+        if (code !== undefined) throw new Error(`kidp up ended with ${code}:\n${output}`);
+        return pattern.test(output);
+      });
+    },
+  };
+}
+
+async function until(check: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 90_000; !(await check()); await sleep(100)) {
+    if (Date.now() > deadline) throw new Error('it did not happen within 90 s');
+  }
+}
+
+/** The kubectl that `kidp up` has put beside the state, as a user calls it. */
+const shell = (words: string) => command(join(folder, 'kubectl'), words.split(' '));
+const kubectl = (plane: ControlPlane, words: string) =>
+  sharedCluster().kubectl(words.split(' '), { kubeconfig: plane.kubeconfig });
+
+function command(program: string, words: readonly string[]): Promise<{ stdout: string; stderr: string; code: number }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, words, { cwd: root });
+    const result = { stdout: '', stderr: '' };
+    child.stdout.on('data', (text) => (result.stdout += text));
+    child.stderr.on('data', (text) => (result.stderr += text));
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ ...result, code: code ?? -1 }));
+  });
+}
+
+async function processesBelow(path: string): Promise<string[]> {
+  const { stdout } = await command('ps', ['-eo', 'pid,stat,args']);
+  return stdout.split('\n').filter((line) => line.includes(`${path}/cluster`) && !/^\s*\d+\s+Z/.test(line));
+}
+
+/** What a cluster's owner would notice: kinds, webhooks, namespaces. */
+async function everything(plane: ControlPlane): Promise<string> {
+  const { stdout } = await kubectl(
+    plane,
+    'get crds,validatingwebhookconfigurations,mutatingwebhookconfigurations,namespaces,clusterroles,clusterrolebindings -o name',
+  );
+  return stdout;
+}
+
+function status(url: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request(url, { rejectUnauthorized: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .on('error', reject)
+      .end();
+  });
+}

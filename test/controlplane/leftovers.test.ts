@@ -1,0 +1,94 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { identityOf, isAlive, type ProcessIdentity } from '../../src/controlplane/identity.ts';
+import { startControlPlane } from '../support/cluster.ts';
+
+interface Started {
+  processes: number[];
+  directory: string;
+  reaper: number;
+}
+
+describe('what a runner leaves behind when it ends without stopping', () => {
+  const endings = [
+    { reason: 'kill -9', ending: 'wait', signal: 'SIGKILL' },
+    { reason: 'a termination that nobody handles', ending: 'wait', signal: 'SIGTERM' },
+    { reason: 'Ctrl-C that nobody handles', ending: 'wait', signal: 'SIGINT' },
+    { reason: 'a crash', ending: 'throw', signal: undefined },
+    { reason: 'an exit that forgot to stop', ending: 'exit', signal: undefined },
+  ] as const;
+
+  it.concurrent.for(endings)('is nothing after $reason', async ({ ending, signal }, { expect }) => {
+    const { child, started, ended } = await run(ending);
+    const identities = started.processes.map(identity);
+    if (signal !== undefined) {
+      expect(identities.every(isAlive)).toBe(true);
+      expect(existsSync(started.directory)).toBe(true);
+      child.kill(signal);
+    }
+    await ended;
+    await expect.poll(() => identities.filter(isAlive), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => existsSync(started.directory), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => identityOf(started.reaper), { timeout: 20_000 }).toBeUndefined();
+  });
+
+  it('is nothing even where the watcher was killed before', async () => {
+    const { child, started, ended } = await run('wait');
+    const identities = started.processes.map(identity);
+    process.kill(started.reaper, 'SIGKILL');
+    await expect
+      .poll(() => watchersOf(child.pid ?? 0).filter((pid) => pid !== started.reaper), { timeout: 20_000 })
+      .toHaveLength(1);
+    child.kill('SIGKILL');
+    await ended;
+    await expect.poll(() => identities.filter(isAlive), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => existsSync(started.directory), { timeout: 20_000 }).toBe(false);
+  });
+
+  it('keeps a directory that was given, and the next run takes it over', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'kidp-leftovers-'));
+    try {
+      const { child, started, ended } = await run('wait', directory);
+      const identities = started.processes.map(identity);
+      child.kill('SIGKILL');
+      await ended;
+      const plane = await startControlPlane({ directory });
+      expect(identities.filter(isAlive)).toEqual([]);
+      await plane.stop();
+      expect(existsSync(join(directory, 'state.json'))).toBe(true);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+});
+
+async function run(...flags: string[]) {
+  const program = fileURLToPath(new URL('./fixtures/runner.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, ...flags], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  for await (const line of createInterface({ input: child.stdout })) {
+    return { child, ended, started: JSON.parse(line) as Started };
+  }
+  throw new Error('the runner ended before it had started its control plane');
+}
+
+/** A process that ended at once has no identity any more; it counts as one that is not alive. */
+function identity(pid: number): ProcessIdentity {
+  return identityOf(pid) ?? { pid, startTime: 'ended' };
+}
+
+/** The processes that run the reaper's program for the given runner. */
+function watchersOf(child: number): number[] {
+  const out = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' });
+  return out
+    .split('\n')
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line))
+    .filter((parts) => Number(parts?.[2]) === child && parts?.[3]?.includes('reaper-main'))
+    .map((parts) => Number(parts?.[1]));
+}

@@ -1,0 +1,58 @@
+/** What a reviewer would otherwise have to look for by hand. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..', '..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8' })
+  .split('\0')
+  .filter((file) => file !== '');
+
+test('the lockfile holds no download addresses', () => {
+  expect(read('package-lock.json')).not.toMatch(/"resolved":/);
+});
+
+test('every dependency has an exact version', () => {
+  const { dependencies, devDependencies } = JSON.parse(read('package.json'));
+  const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
+    ([, version]) => !/^\d+\.\d+\.\d+$/.test(String(version)),
+  );
+  expect(loose).toEqual([]);
+});
+
+test('every dependency is used', () => {
+  const { dependencies } = JSON.parse(read('package.json'));
+  const sources = tracked
+    .filter((file) => /^(src|scripts|bin)\/.*\.(ts|js|mjs)$/.test(file))
+    .map(read)
+    .join('\n');
+  const unused = Object.keys(dependencies).filter(
+    (name) => name !== 'node' && !new RegExp(`['"]${name}(/[^'"]*)?['"]`).test(sources),
+  );
+  expect(unused).toEqual([]);
+});
+
+test('no file names a path of the machine it was written on', () => {
+  const offending = tracked
+    .filter(
+      (file) =>
+        /\.(ts|js|mjs|md|ya?ml|json|go|mod|sh)$|^\.ci\/|Dockerfile$/.test(file) && file !== 'test/house/order.test.ts',
+    )
+    .filter((file) => /(^|[\s"'`(=])\/(work|root|home\/\w+)\//m.test(read(file)));
+  expect(offending).toEqual([]);
+});
+
+test('the source is formatted and lint-free', () => {
+  const run = spawnSync(join(root, 'node_modules/.bin/biome'), ['check', '--colors=off', '.'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  expect(run.status === 0 ? '' : run.stdout + run.stderr).toBe('');
+}, 120_000);
+
+test('the types check', () => {
+  const run = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'], { cwd: root, encoding: 'utf8' });
+  expect(run.status === 0 ? '' : run.stdout + run.stderr).toBe('');
+}, 300_000);

@@ -1,0 +1,55 @@
+/**
+ * A process that contends for a lease and, while it leads, writes as fast as it can: one ConfigMap a write, stamped with its term.
+ * Started by test/soak/leader.ts, which kills and stops it. Says what it does in lines on stdout, ends with its parent's stdin.
+ *
+ * Once its lease is lost it goes on trying to write for a while: what it may write then is nothing.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, FenceError, fenced, LeaderElection, loadKubeconfig } from '../../../src/runtime/index.ts';
+
+const [kubeconfig = '', namespace = '', identity = '', timing = '{}'] = process.argv.slice(2);
+const writers = 4;
+const triesAfterLoss = 200;
+
+process.stdin.resume().on('end', () => process.exit(0));
+const say = (event: string, fields: object = {}) => process.stdout.write(`${JSON.stringify({ event, ...fields })}\n`);
+
+const election = new LeaderElection({
+  client: connect(loadKubeconfig({ file: kubeconfig })),
+  lease: { namespace, name: 'leader' },
+  identity,
+  ...JSON.parse(timing),
+});
+const leaderClient = fenced(connect(loadKubeconfig({ file: kubeconfig })), election);
+
+say('started');
+await election.acquire(new AbortController().signal);
+say('leading', { term: election.term, at: Date.now() });
+await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+process.exit(1);
+
+async function write(writer: number): Promise<void> {
+  let refused = 0;
+  for (let count = 0; refused < triesAfterLoss; count += 1) {
+    try {
+      await leaderClient.create(configMaps(), {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: {
+          name: `${identity}-${writer}-${count}`,
+          namespace,
+          labels: { term: String(election.term), writer: identity },
+        },
+      });
+    } catch (error) {
+      if (election.signal.aborted) refused += 1;
+      if (refused === 1 && writer === 0)
+        say('lost', { refusedBy: error instanceof FenceError ? 'fence' : String(error) });
+      await sleep(5);
+    }
+  }
+}
+
+function configMaps() {
+  return { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+}
