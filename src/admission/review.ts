@@ -1,40 +1,9 @@
 /** AdmissionReview v1: from the bytes that an API server sends to a request, and from a decision to the bytes of the answer. */
+import type { AdmissionRequest, GroupVersionKind, Json, Operation, UserInfo } from '../policy/index.ts';
 import type { JsonPatchOperation } from '../runtime/index.ts';
 import type { Decision } from './gates.ts';
 
-export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
-
-export interface GroupVersionKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
-
-export interface UserInfo {
-  readonly username?: string;
-  readonly uid?: string;
-  readonly groups?: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
-
-/** A JSON object whose shape is the user's: nothing in it may be taken for granted. */
-export type Json = Readonly<Record<string, unknown>>;
-
-export interface AdmissionRequest {
-  readonly uid: string;
-  readonly kind: GroupVersionKind;
-  readonly resource?: { readonly group: string; readonly version: string; readonly resource: string };
-  readonly subResource?: string;
-  readonly name?: string;
-  readonly namespace?: string;
-  readonly operation: Operation;
-  readonly userInfo?: UserInfo;
-  /** As it shall be; not there on DELETE. */
-  readonly object?: Json;
-  /** As it is; not there on CREATE. */
-  readonly oldObject?: Json;
-  readonly dryRun?: boolean;
-}
+export type { AdmissionRequest, GroupVersionKind, Json, Operation, UserInfo };
 
 /** A review that cannot be judged: answered with a status of HTTP, because there is no uid, or no trust in it, to answer to. */
 export interface Unreadable {

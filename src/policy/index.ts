@@ -3,7 +3,8 @@
  *
  * In: compiled policies and a request. Out: a decision with its reasons. It must not know where the request came from (webhook,
  * CLI, scan, test or reconciler) and does no input or output.
- *
- * The room is prepared but empty: the policy engine comes with its own release. See CHANGELOG.md for what there is.
  */
-export {};
+export * from './decision.ts';
+export * from './model.ts';
+export * from './request.ts';
+export * from './world.ts';
