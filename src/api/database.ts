@@ -34,7 +34,13 @@ const spec = deployableSpec('The database to have.', {
     retentionDays: integer('For how many days a backup is kept.', { minimum: 1, maximum: 3650 }).optional(),
   }).optional(),
   connectionSecret: connectionSecret.optional(),
-}).rules(immutable('engine', 'spec.engine is fixed at creation: create another Database and migrate the data'));
+}).rules(immutable('engine', 'spec.engine is fixed at creation: create another Database and migrate the data'), {
+  // Without it a version could be taken away and a lower one given later.
+  rule: '!has(oldSelf.version) || has(self.version)',
+  message: 'a version that was given cannot be taken away: keep it, or give a later one',
+  fieldPath: '.version',
+  reason: 'FieldValueForbidden',
+});
 
 const status = object('What the platform and the broker have made of it.', deployableStatusFields);
 
