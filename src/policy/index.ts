@@ -6,5 +6,6 @@
  */
 export * from './decision.ts';
 export * from './model.ts';
+export * from './native/index.ts';
 export * from './request.ts';
 export * from './world.ts';
