@@ -1,7 +1,7 @@
 /** What an expression may refer to: variables, functions, types, macros, and which of the language's options are on. */
 import type { CallValidator, FunctionDeclaration, Library, Macro, Overload } from './declarations.ts';
 import { macroTable } from './parse/macros.ts';
-import { runtimeName, type Type, type } from './types.ts';
+import { DYN, list, parameterOf, runtimeName, sameType, type Type, type, union } from './types.ts';
 import { type CelError, type JsonMap, TypeValue, type Value } from './values.ts';
 
 /** A type with fields: from a schema, or one that an expression may construct. */
@@ -29,6 +29,8 @@ export interface LanguageOptions {
   readonly uniqueKeys: boolean;
   /** Presence tests and `.?` on what has no fields are errors instead of absent. */
   readonly strictPresence: boolean;
+  /** Anything may be compared with null: types come from schemas, and JSON may hold null where they do not say so. */
+  readonly nullAnywhere: boolean;
   readonly container: string;
 }
 
@@ -52,7 +54,8 @@ export class Environment {
   readonly validators: readonly CallValidator[];
   readonly #options: EnvironmentOptions;
 
-  constructor(options: EnvironmentOptions) {
+  /** `tables` is an environment of the same libraries and macros, so that these need not be looked through again. */
+  constructor(options: EnvironmentOptions, tables?: Environment) {
     this.#options = options;
     this.name = options.name;
     this.language = {
@@ -61,16 +64,19 @@ export class Environment {
       escapedFields: false,
       uniqueKeys: false,
       strictPresence: false,
+      nullAnywhere: false,
       container: '',
       ...options.language,
     };
-    this.macros = macroTable([...options.macros, ...options.libraries.flatMap((library) => library.macros ?? [])]);
-    this.functions = functionTable(options.libraries.flatMap((library) => library.functions ?? []));
-    this.validators = options.libraries.flatMap((library) => library.validators ?? []);
+    this.macros =
+      tables?.macros ??
+      macroTable([...options.macros, ...options.libraries.flatMap((library) => library.macros ?? [])]);
+    this.functions = tables?.functions ?? functionTable(options.libraries.flatMap((library) => library.functions ?? []));
+    this.validators = tables?.validators ?? options.libraries.flatMap((library) => library.validators ?? []);
     this.variables = new Map(Object.entries(options.variables ?? {}));
-    this.typeNames = new Map(
-      options.libraries.flatMap((library) => library.types ?? []).map((each) => [runtimeName(each), each]),
-    );
+    this.typeNames =
+      tables?.typeNames ??
+      new Map(options.libraries.flatMap((library) => library.types ?? []).map((each) => [runtimeName(each), each]));
   }
 
   /** This environment and more: variables, types, a library of the host. */
@@ -81,21 +87,37 @@ export class Environment {
     language?: Partial<LanguageOptions>;
   }): Environment {
     const options = this.#options;
-    return new Environment({
+    const extended = {
       ...options,
       variables: { ...options.variables, ...more.variables },
       types: [...(more.types ?? []), ...(options.types ?? [])],
       libraries: [...options.libraries, ...(more.libraries ?? [])],
       language: { ...options.language, ...more.language },
-    });
+    };
+    return new Environment(extended, more.libraries === undefined ? this : undefined);
   }
 
   objectType(name: string): ObjectType | undefined {
+    if (name.includes('|')) return this.#either(name);
     for (const provider of this.#options.types ?? []) {
       const found = provider(name);
       if (found !== undefined) return found;
     }
     return undefined;
+  }
+
+  /** A type with the fields of several, as `union` names them. */
+  #either(name: string): ObjectType | undefined {
+    const parts = name.split('|').flatMap((each) => this.objectType(each) ?? []);
+    return {
+      name,
+      constructible: false,
+      field: (field) => {
+        const found = parts.flatMap((part) => part.field(field) ?? []);
+        return found.length === 0 ? undefined : found.reduce(either);
+      },
+      fieldNames: () => new Set(parts.flatMap((part) => [...part.fieldNames()])),
+    };
   }
 
   /** What `name` is outside of any loop: a variable's type, or the type of a type. */
@@ -118,6 +140,13 @@ export class Environment {
     const parts = container.split('.');
     return [...parts.map((_, index) => `${parts.slice(0, parts.length - index).join('.')}.${name}`), name];
   }
+}
+
+function either(left: Type, right: Type): Type {
+  if (sameType(left, right)) return left;
+  if (left.record === true && right.record === true) return union(left, right);
+  if (left.kind === 'list' && right.kind === 'list') return list(either(parameterOf(left, 0), parameterOf(right, 0)));
+  return DYN;
 }
 
 function functionTable(declarations: readonly FunctionDeclaration[]): ReadonlyMap<string, readonly Overload[]> {

@@ -23,9 +23,40 @@ import {
 /** Variables whose values the host knows to be data: made by JSON.parse, decodeJson, a YAML parser or itself. */
 class TrustedVariables {}
 
-/** Spares evaluations the look at every variable. */
-export function trust(variables: Readonly<Record<string, Result>>): Readonly<Record<string, Result>> {
-  return Object.assign(new TrustedVariables(), variables) as Readonly<Record<string, Result>>;
+/** Of these some are computed when they are first read. */
+class LazyVariables extends TrustedVariables {}
+
+/**
+ * Spares evaluations the look at every variable. Those in `lazy` are computed by the host when an expression first
+ * reads them, once for all the evaluations that are given this record.
+ */
+export function trust(
+  variables: Readonly<Record<string, Result>>,
+  lazy?: Readonly<Record<string, () => Result>>,
+): Readonly<Record<string, Result>> {
+  if (lazy === undefined) return Object.assign(new TrustedVariables(), variables) as Readonly<Record<string, Result>>;
+  const made = Object.assign(new LazyVariables(), variables) as Readonly<Record<string, Result>>;
+  for (const [name, compute] of Object.entries(lazy)) {
+    let known: { readonly value: Result } | undefined;
+    const get = (): Result => {
+      known ??= { value: compute() };
+      return known.value;
+    };
+    Object.defineProperty(made, name, { get, enumerable: true });
+  }
+  return made;
+}
+
+/** `original` and `more`, which is data; trusted if `original` is, and what is lazy stays so. */
+export function withMore(
+  original: Readonly<Record<string, Result>>,
+  more: Readonly<Record<string, Result>>,
+): Readonly<Record<string, Result>> {
+  if (original instanceof LazyVariables) {
+    const made = Object.defineProperties(new LazyVariables(), Object.getOwnPropertyDescriptors(original));
+    return Object.assign(made, more) as Readonly<Record<string, Result>>;
+  }
+  return original instanceof TrustedVariables ? trust({ ...original, ...more }) : { ...original, ...more };
 }
 
 const CLEAN = new WeakSet<object>();

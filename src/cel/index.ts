@@ -10,12 +10,21 @@
  *     const compiled = compile('object.spec.replicas <= 5', env);
  *     if (compiled.evaluate === undefined) throw new Error(compiled.message);
  *     compiled.evaluate({ object });
+ *
+ * What a host builds on it with:
+ * - one budget for many evaluations, and a way to stop them: `Budget`, the second argument of `evaluate`;
+ * - variables that are expressions, computed when they are first read (`variables.x`): compose.ts;
+ * - variables that the host computes when they are first read, and data it need not have looked at: `trust`;
+ * - which variables and fields an expression reads: `reads`; any other question to its tree: `walk`, `children`;
+ * - types from the schemas of Kubernetes and CRDs: `typesFromSchema`, and the worst cost by them: `estimate`;
+ * - why an answer is what it is: `explain`.
  */
 export * from './ast.ts';
 export type { Checked, Reference } from './check/checker.ts';
 export { nearest } from './check/suggest.ts';
 export { compare, equal } from './compare.ts';
 export { type Compiled, type CompileOptions, compile, type Rejected } from './compile.ts';
+export { ComposedVariables, compose, composedType, withComposed } from './compose.ts';
 export { estimate, type SizeBounds } from './cost/estimate.ts';
 export * from './declarations.ts';
 export { DecodeError, type DecodeOptions, decodeJson } from './decode.ts';
@@ -27,6 +36,7 @@ export { hostValue, trust } from './host.ts';
 export * from './library/index.ts';
 export { mapEntries, mapGet, mapHas, mapKeys, mapOf, mapSize } from './map.ts';
 export { type Parsed, type ParseOptions, parse } from './parse/parser.ts';
+export { type Read, reads } from './reads.ts';
 export { type Budget, DEFAULT_COST_LIMIT, type Evaluate } from './run/evaluate.ts';
 export type { Variables } from './run/frame.ts';
 export { escapeProperty } from './schema/escape.ts';

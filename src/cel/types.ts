@@ -34,6 +34,8 @@ export interface Type {
   /** How errors name it, without parameters; the name of the type for objects, opaques and parameters. */
   readonly name: string;
   readonly parameters: readonly Type[];
+  /** Of an object: its values are JSON as it came, so it may also be used as a map(string, dyn). */
+  readonly record?: true;
 }
 
 const make = (kind: TypeKind, name: string, parameters: readonly Type[] = []): Type => ({ kind, name, parameters });
@@ -54,11 +56,16 @@ export const list = (element: Type): Type => make('list', 'list', [element]);
 export const map = (key: Type, value: Type): Type => make('map', 'map', [key, value]);
 export const type = (of?: Type): Type => make('type', 'type', of === undefined ? [] : [of]);
 export const object = (name: string): Type => make('object', name);
+export const record = (name: string): Type => ({ ...make('object', name), record: true });
 export const opaque = (name: string, ...parameters: Type[]): Type => make('opaque', name, parameters);
 export const optional = (of: Type): Type => make('opaque', 'optional_type', [of]);
 export const parameter = (name: string): Type => make('parameter', name);
 /** `primitive` or null; `primitive` is bool, int, uint, double, string or bytes. */
 export const wrapper = (primitive: Type): Type => make('wrapper', 'wrapper', [primitive]);
+
+/** Either of two records: it has the fields of both. */
+export const union = (left: Type, right: Type): Type =>
+  record([...new Set([...left.name.split('|'), ...right.name.split('|')])].sort().join('|'));
 
 export const isOptional = (candidate: Type): boolean =>
   candidate.kind === 'opaque' && candidate.name === 'optional_type';

@@ -79,6 +79,8 @@ export class CelError extends NonValue {
   readonly message: string;
   /** Offset in the source of the expression that failed; -1 until the caller has said where. */
   offset = -1;
+  /** What failed in another expression, with its place there: the one that defines a variable that was read. */
+  cause: CelError | undefined = undefined;
 
   constructor(code: ErrorCode, message: string) {
     super();
@@ -188,7 +190,7 @@ export class StructValue {
  */
 export abstract class HostObject extends OpaqueValue {
   abstract field(name: string): Value | NonValue | undefined;
-  abstract has(name: string): boolean;
+  abstract has(name: string): boolean | NonValue;
   equals(other: Value): boolean {
     return this === other;
   }

@@ -170,6 +170,7 @@ class Checker {
     for (const argument of node.args) this.check(argument);
     const target = node.target;
     if (target === undefined) {
+      if (node.function === '_[_]' && this.#isRecordField(node)) return this.#recordField(node);
       const found = this.#function(node.function);
       if (found === undefined) return this.#undeclared(node, node.function, this.#functionNames(false));
       return this.#resolve(node, found.name, found.overloads, undefined);
@@ -197,6 +198,19 @@ class Checker {
     return this.#field(node, operand, field.value, true);
   }
 
+  /** `record["field"]`: the same as `record.field`, for names that are no identifiers. */
+  #isRecordField({ args: [operand, key] }: Call): boolean {
+    const of = operand === undefined ? undefined : this.#types.get(operand.id);
+    return of?.record === true && key?.kind === 'literal' && typeof key.value === 'string';
+  }
+
+  #recordField(node: Call): Type {
+    const [operand, key] = node.args as [Expr, Expr & { kind: 'literal' }];
+    const overloads = (this.#environment.functions.get('_[_]') ?? []).filter(({ id }) => id === 'index_map');
+    this.#references.set(node.id, { kind: 'function', name: '_[_]', overloads, member: false });
+    return this.#objectField(key.offset, (this.#types.get(operand.id) as Type).name, key.value as string);
+  }
+
   #function(name: string): { name: string; overloads: readonly Overload[] } | undefined {
     for (const candidate of this.#environment.candidates(name)) {
       const overloads = this.#environment.functions.get(candidate);
@@ -220,6 +234,10 @@ class Checker {
       if (result === undefined) result = found;
       else if (!isDyn(result) && !sameType(found, result)) result = DYN;
     }
+    if (result === undefined && this.#comparesNull(name, argumentTypes)) {
+      matching.push(...overloads);
+      result = BOOL;
+    }
     if (result === undefined) {
       const shown = argumentTypes.map((each) => typeName(this.#unifier.substitute(each, true)));
       const signature = target === undefined ? `(${shown.join(', ')})` : `${shown[0]}.(${shown.slice(1).join(', ')})`;
@@ -228,6 +246,11 @@ class Checker {
     }
     this.#references.set(node.id, { kind: 'function', name, overloads: matching, member: target !== undefined });
     return result;
+  }
+
+  #comparesNull(name: string, argumentTypes: readonly Type[]): boolean {
+    if (!this.#environment.language.nullAnywhere || (name !== '_==_' && name !== '_!=_')) return false;
+    return argumentTypes.some((each) => each.kind === 'null');
   }
 
   #logical(node: Call, name: string, overloads: readonly Overload[], argumentTypes: readonly Type[]): Type {
@@ -322,18 +345,24 @@ class Checker {
         return two ? [INT, parameterOf(range, 0)] : [parameterOf(range, 0), DYN];
       case 'map':
         return [parameterOf(range, 0), parameterOf(range, 1)];
+      case 'object':
+        if (range.record === true) return [types.STRING, DYN];
+        return this.#noRange(node, range);
       case 'dyn':
       case 'error':
       case 'parameter':
         this.#unifier.assignable(DYN, range);
         return [DYN, DYN];
-      default: {
-        const shown = typeName(range);
-        const message = `expression of type '${shown}' cannot be range of a comprehension (must be list, map, or dynamic)`;
-        this.#report('type_mismatch', node.range, message);
-        return [ERROR, ERROR];
-      }
+      default:
+        return this.#noRange(node, range);
     }
+  }
+
+  #noRange(node: Comprehension, range: Type): [Type, Type] {
+    const shown = typeName(range);
+    const message = `expression of type '${shown}' cannot be range of a comprehension (must be list, map, or dynamic)`;
+    this.#report('type_mismatch', node.range, message);
+    return [ERROR, ERROR];
   }
 
   #assert(node: Expr, actual: Type, expected: Type): void {

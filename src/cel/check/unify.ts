@@ -2,7 +2,7 @@
  * Which types fit which, with type parameters solved on the way. The rules are cel-go's: dyn fits everything, null
  * fits what can be null, a parameter takes the first type it meets and widens to a more general one.
  */
-import { DYN, isOptional, list, map, opaque, parameterOf, sameType, type Type, type } from '../types.ts';
+import { DYN, isOptional, list, map, opaque, parameterOf, STRING, sameType, type Type, type, union } from '../types.ts';
 
 export class Unifier {
   readonly #bound = new Map<string, Type>();
@@ -76,6 +76,7 @@ export class Unifier {
     if (isDynOrError(from) || isDynOrError(to)) return true;
     if (from.kind === 'null') return nullable(to);
     if (to.kind === 'null') return nullable(from);
+    if (from.record === true || to.record === true) return this.#recordFits(from, to);
     switch (from.kind) {
       case 'type':
         return to.kind === 'type';
@@ -86,6 +87,14 @@ export class Unifier {
       default:
         return sameType(unwrap(from), unwrap(to));
     }
+  }
+
+  /** Records are JSON objects: one fits another, whatever its fields, and any map of strings. */
+  #recordFits(from: Type, to: Type): boolean {
+    if (from.record === true && to.record === true) return true;
+    const [one, other] = from.record === true ? [from, to] : [to, from];
+    if (other.kind === 'map') return this.#assignableAll([STRING, DYN], other.parameters);
+    return sameType(one, other);
   }
 
   #assignableAll(from: readonly Type[], to: readonly Type[]): boolean {
@@ -127,6 +136,11 @@ export const unwrapOptional = (of: Type): Type => (isOptional(of) ? parameterOf(
 
 /** The more general of two types that are known to fit each other. */
 export function mostGeneral(left: Type, right: Type): Type {
+  if (left.record === true && right.record === true) return sameType(left, right) ? left : union(left, right);
+  if (left.kind === right.kind && (left.kind === 'list' || left.kind === 'map') && hasRecord(left)) {
+    const joined = left.parameters.map((each, index) => mostGeneral(each, parameterOf(right, index)));
+    return { ...left, parameters: joined };
+  }
   return equalOrLessSpecific(left, right) ? left : right;
 }
 
@@ -166,6 +180,8 @@ function nullable(of: Type): boolean {
 const unwrap = (of: Type): Type => (of.kind === 'wrapper' ? parameterOf(of, 0) : of);
 
 const parameterAt = (types: readonly Type[], index: number): Type => types[index] ?? DYN;
+
+const hasRecord = (of: Type): boolean => of.record === true || of.parameters.some(hasRecord);
 
 const hasParameter = (of: Type): boolean => of.kind === 'parameter' || of.parameters.some(hasParameter);
 

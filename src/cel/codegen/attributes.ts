@@ -68,7 +68,7 @@ function root(g: Generator, values: Values, plan: AttributePlan, target: Target)
   g.emit(`const ${held} = ${variable(from.name)};`);
   const check = (): void => {
     g.failIf(`${held} === undefined`, target, `at(undeclared(${name}), ${from.node.offset})`);
-    g.failIf(`${held} instanceof NonValue`, target, held);
+    g.failIf(`${held} instanceof NonValue`, target, `readAt(${held}, ${from.node.offset})`);
   };
   return { held, check };
 }

@@ -26,7 +26,7 @@ export class Emitter implements Values {
         if (!bare) g.charge(1);
         g.emit(`const ${value} = ${variable(plan.name)};`);
         g.failIf(`${value} === undefined`, target, `at(undeclared(${name}), ${plan.node.offset})`);
-        g.failIf(`${value} instanceof NonValue`, target, value);
+        g.failIf(`${value} instanceof NonValue`, target, `readAt(${value}, ${plan.node.offset})`);
         g.emit(`if (${value} instanceof Optional) bail();`);
         return value;
       }

@@ -6,7 +6,7 @@ import { makeMap, optionalElement } from '../plan/fold.ts';
 import { memberKey } from '../plan/planner.ts';
 import { hasField, isContainer, lookup, missing, selectField, selectIndex } from '../run/access.ts';
 import { MapBuilder } from '../run/builders.ts';
-import { at, Cancelled, interrupted, overBudget, undeclared } from '../run/frame.ts';
+import { at, Cancelled, interrupted, overBudget, readAt, undeclared } from '../run/frame.ts';
 import { absorb, badCondition } from '../run/logic.ts';
 import { inside, reread } from '../run/optionals.ts';
 import { compareCost, equalityCost } from '../standard/costs.ts';
@@ -121,6 +121,7 @@ export const RUNTIME = {
   inside,
   reread,
   at,
+  readAt,
   undeclared,
   lookup,
   dispatch,

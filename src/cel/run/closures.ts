@@ -27,7 +27,7 @@ import { compareCost, equalityCost } from '../standard/costs.ts';
 import { CelError, isMap, NonValue, noSuchOverload, Optional, type Result, type Value } from '../values.ts';
 import { hasField, isContainer, lookup, missing } from './access.ts';
 import { MapBuilder } from './builders.ts';
-import { at, type Frame, undeclared } from './frame.ts';
+import { at, type Frame, readAt, undeclared } from './frame.ts';
 import { absorb, badCondition } from './logic.ts';
 import { inside, reread } from './optionals.ts';
 
@@ -175,6 +175,7 @@ class ClosureCompiler {
       return (frame) => {
         const variables = frame.variables;
         const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+        if (value instanceof NonValue) return readAt(value, offset);
         return value === undefined ? at(undeclared(name), offset) : reread(value);
       };
     }

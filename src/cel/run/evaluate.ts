@@ -66,7 +66,11 @@ export function makeEvaluate(program: Program, options: EvaluateOptions): Evalua
       result = thrown === BAIL ? again(interpreted, variables, state) : fromThrown(thrown);
     }
     if (state.cost > allowed) result = overBudget();
-    if (budget !== undefined) budget.spent += state.cost;
+    if (budget !== undefined) {
+      budget.spent += state.cost;
+      // Variables that were computed on the way have spent from it too.
+      if (budget.limit !== undefined && budget.spent > budget.limit) result = overBudget();
+    }
     // What ends the whole evaluation (budget, interrupt, a host's value) is an error of the whole expression.
     return at(result, 0);
   };

@@ -1,5 +1,5 @@
 /** The state of one evaluation: variables, loop variables, what it has cost, and when it must stop. */
-import { CelError, type Result } from '../values.ts';
+import { CelError, type NonValue, type Result } from '../values.ts';
 
 /** The variables of an expression, by name. A host may put an error or an unknown where it has no value. */
 export type Variables = Readonly<Record<string, Result>>;
@@ -65,6 +65,15 @@ export function fromThrown(thrown: unknown): CelError {
 export function at<T extends Result>(result: T, offset: number): T {
   if (result instanceof CelError && result.offset < 0) result.offset = offset;
   return result;
+}
+
+/** An error or unknown that the host put where a variable is read: the host's own stays as it is. */
+export function readAt(result: NonValue, offset: number): NonValue {
+  if (!(result instanceof CelError)) return result;
+  const error = new CelError(result.code, result.message);
+  error.cause = result.cause;
+  error.offset = offset;
+  return error;
 }
 
 export const undeclared = (name: string): CelError =>

@@ -19,6 +19,11 @@ export interface SchemaOptions {
    * it is in the validation rules of CRDs.
    */
   readonly unknownFields?: 'dyn' | 'hidden';
+  /**
+   * What values look like when expressions run: `converted` by `valueBySchema`, or the `json` as it came. Then formats are
+   * text, objects may be used as maps, numbers may be whole, and properties go by their own names.
+   */
+  readonly values?: 'converted' | 'json';
   readonly resolve?: Resolve;
 }
 
@@ -36,6 +41,7 @@ export function typesFromSchema(schema: Schema, options: SchemaOptions): SchemaT
   const context: Context = {
     registry,
     hidden: options.unknownFields === 'hidden',
+    json: options.values === 'json',
     resolve: options.resolve,
   };
   const root = new SchemaNode(schema, options.name, options.resource ?? true, context);
@@ -56,6 +62,7 @@ function boundAt(root: SchemaNode, path: readonly string[]): number | undefined 
 interface Context {
   readonly registry: Map<string, ObjectType>;
   readonly hidden: boolean;
+  readonly json: boolean;
   readonly resolve: Resolve | undefined;
 }
 
@@ -109,11 +116,11 @@ export class SchemaNode {
       case 'object':
         return this.#objectType();
       case 'string':
-        return FORMATS[schema.format ?? '']?.type ?? types.STRING;
+        return this.#context.json ? types.STRING : (FORMATS[schema.format ?? '']?.type ?? types.STRING);
       case 'boolean':
         return types.BOOL;
       case 'number':
-        return types.DOUBLE;
+        return this.#context.json ? DYN : types.DOUBLE;
       case 'integer':
         return types.INT;
       default:
@@ -127,6 +134,7 @@ export class SchemaNode {
 
   #objectType(): Type | undefined {
     const { schema } = this;
+    const { json } = this.#context;
     if (isSchema(schema.additionalProperties)) {
       const element = this.element?.type;
       return element === undefined ? undefined : types.map(types.STRING, element);
@@ -138,9 +146,9 @@ export class SchemaNode {
       name: this.#name,
       constructible: false,
       field: (name) => this.field(name)?.type ?? (open ? this.#open() : undefined),
-      fieldNames: () => Object.keys(fields).flatMap((each) => escapeProperty(each) ?? []),
+      fieldNames: () => (json ? Object.keys(fields) : Object.keys(fields).flatMap((each) => escapeProperty(each) ?? [])),
     });
-    return types.object(this.#name);
+    return json ? types.record(this.#name) : types.object(this.#name);
   }
 
   get hidesUnknown(): boolean {
@@ -155,7 +163,9 @@ export class SchemaNode {
 
   #findField(name: string): SchemaNode | undefined {
     const properties = this.schema.properties ?? {};
-    const written = Object.hasOwn(properties, name) && (escapeProperty(name) === name || isReserved(name));
+    const { json } = this.#context;
+    const written = Object.hasOwn(properties, name) && (json || escapeProperty(name) === name || isReserved(name));
+    if (json && !written) return undefined;
     const property = written ? name : Object.keys(properties).find((each) => escapeProperty(each) === name);
     if (property === undefined) return undefined;
     return new SchemaNode(properties[property] as Schema, `${this.#name}.${name}`, false, this.#context);

@@ -1,0 +1,76 @@
+/**
+ * What an expression reads of its variables, from its tree alone: for a host that must know before it evaluates
+ * whether `request` is needed, which kinds to watch, or what a picture would show.
+ */
+import { type Comprehension, children, type Expr } from './ast.ts';
+
+/** A variable and the way into it; whatever is below may be read as well. */
+export interface Read {
+  readonly variable: string;
+  /** Names of fields; `*` for an element, or a key that is computed. */
+  readonly path: readonly string[];
+  /** The node that ends the path. */
+  readonly node: Expr;
+}
+
+/** Each way once, in the order of the source, with what a loop or `cel.bind` reads through its own variables. */
+export function reads(ast: Expr): readonly Read[] {
+  const found: Read[] = [];
+  visit(ast, new Map(), found);
+  const known = new Map<string, Read>();
+  for (const read of found) {
+    const key = JSON.stringify([read.variable, ...read.path]);
+    if (!known.has(key)) known.set(key, read);
+  }
+  return [...known.values()];
+}
+
+/** What a variable of a loop stands for; null where that is no part of a variable. */
+type Scope = ReadonlyMap<string, Way | null>;
+type Way = Omit<Read, 'node'>;
+
+/** Answers the way that `node` itself is, for what goes on from it under another name. */
+function visit(node: Expr, scope: Scope, found: Read[]): Way | null | undefined {
+  const way = wayOf(node, scope, found);
+  if (way === undefined) visitInside(node, scope, found);
+  else if (way !== null) found.push({ ...way, node });
+  return way;
+}
+
+function visitInside(node: Expr, scope: Scope, found: Read[]): void {
+  if (node.kind === 'comprehension') visitLoop(node, scope, found);
+  else for (const child of children(node)) visit(child, scope, found);
+}
+
+/** The way a chain of selections goes; null when it starts at nothing of the host's, undefined when it is no chain. */
+function wayOf(node: Expr, scope: Scope, found: Read[]): Way | null | undefined {
+  if (node.kind === 'identifier') {
+    const local = scope.get(node.name);
+    return local === undefined ? { variable: node.name.replace(/^\./, ''), path: [] } : local;
+  }
+  if (node.kind === 'select') return longer(wayOf(node.operand, scope, found), node.field);
+  if (node.kind !== 'call' || !INDEXING.has(node.function)) return undefined;
+  const [operand, key] = node.args as [Expr, Expr];
+  const way = wayOf(operand, scope, found);
+  if (way === undefined) return undefined;
+  visit(key, scope, found);
+  return longer(way, key.kind === 'literal' && typeof key.value === 'string' ? key.value : '*');
+}
+
+const INDEXING: ReadonlySet<string> = new Set(['_[_]', '_[?_]', '_?._']);
+
+const longer = (way: Way | null | undefined, step: string): Way | null | undefined =>
+  way == null ? way : { variable: way.variable, path: [...way.path, step] };
+
+function visitLoop(node: Comprehension, scope: Scope, found: Read[]): void {
+  const range = visit(node.range, scope, found);
+  const initial = visit(node.initial, scope, found);
+  // What the loop runs over is reached through its own variables as well.
+  const element = longer(range, '*') ?? null;
+  const accumulating = new Map([...scope, [node.accumulator, initial ?? null]]);
+  const looping = new Map([...accumulating, [node.variable, node.variable2 === undefined ? element : null]]);
+  if (node.variable2 !== undefined) looping.set(node.variable2, element);
+  visit(node.condition, looping, found);
+  visit(node.step, looping, found);
+  visit(node.result, accumulating, found);
+}
