@@ -71,7 +71,8 @@ export class Environment {
     this.macros =
       tables?.macros ??
       macroTable([...options.macros, ...options.libraries.flatMap((library) => library.macros ?? [])]);
-    this.functions = tables?.functions ?? functionTable(options.libraries.flatMap((library) => library.functions ?? []));
+    this.functions =
+      tables?.functions ?? functionTable(options.libraries.flatMap((library) => library.functions ?? []));
     this.validators = tables?.validators ?? options.libraries.flatMap((library) => library.validators ?? []);
     this.variables = new Map(Object.entries(options.variables ?? {}));
     this.typeNames =

@@ -89,7 +89,9 @@ export class SchemaNode {
   constructor(schema: Schema, name: string, resource: boolean, context: Context) {
     const found = dereference(schema, context.resolve);
     this.schema = resource || found['x-kubernetes-embedded-resource'] === true ? withTypeMeta(found) : found;
-    this.#name = name;
+    // JSON of one definition is of one type wherever it stands: containers and initContainers may be added.
+    const reference = context.json ? (schema.$ref ?? schema.allOf?.[0]?.$ref) : undefined;
+    this.#name = reference?.split('/').at(-1) ?? name;
     this.#context = context;
   }
 
@@ -146,7 +148,8 @@ export class SchemaNode {
       name: this.#name,
       constructible: false,
       field: (name) => this.field(name)?.type ?? (open ? this.#open() : undefined),
-      fieldNames: () => (json ? Object.keys(fields) : Object.keys(fields).flatMap((each) => escapeProperty(each) ?? [])),
+      fieldNames: () =>
+        json ? Object.keys(fields) : Object.keys(fields).flatMap((each) => escapeProperty(each) ?? []),
     });
     return json ? types.record(this.#name) : types.object(this.#name);
   }
