@@ -27,6 +27,14 @@ export { type Kind, type ManifestOf, type ObjectOf, openApiOf } from './kind.ts'
 export { deployableKinds, kindNamed, kinds } from './kinds.ts';
 export { type Policy, policy } from './policy.ts';
 export { type PolicyException, policyException } from './policy-exception.ts';
+export {
+  isAtLeast,
+  type ReplicaReport,
+  readReplicaLease,
+  replicaLease,
+  replicaLeaseName,
+  replicaSelector,
+} from './replica-lease.ts';
 export type { OpenApiSchema, ValidationRule } from './schema/index.ts';
 export { type Secret, secret } from './secret.ts';
 export { type Service, service } from './service.ts';
