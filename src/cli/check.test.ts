@@ -114,11 +114,11 @@ describe('bad input is exit code 2 and one sentence', () => {
     {
       reason: 'an object without a name',
       filename: ['no-name.yaml'],
-      message: /no-name\.yaml:1: ConfigMap has no metadata\.name/,
+      message: /no-name\.yaml:1:1: ConfigMap has no metadata\.name/,
     },
-    { reason: 'words are no object', filename: ['text.yaml'], message: /text\.yaml:1: this is no Kubernetes object/ },
-    { reason: 'an alias that leads nowhere', filename: ['alias.yaml'], message: /alias\.yaml: .*nowhere/ },
-    { reason: 'a document that unfolds without end', filename: ['bomb.yaml'], message: /bomb\.yaml: .*alias/ },
+    { reason: 'words are no object', filename: ['text.yaml'], message: /text\.yaml:1:1: this is no Kubernetes object/ },
+    { reason: 'an alias that leads nowhere', filename: ['alias.yaml'], message: /alias\.yaml:1:1: .*nowhere/ },
+    { reason: 'a document that unfolds without end', filename: ['bomb.yaml'], message: /bomb\.yaml:1:1: .*alias/ },
     { reason: 'nothing at all is not clean', filename: ['empty.yaml'], message: /there is no Kubernetes object/ },
     { reason: 'an output there is not', filename: ['database.yaml'], output: 'toml', message: /choose text or json/ },
   ];

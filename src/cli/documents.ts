@@ -1,90 +1,193 @@
-/** Kubernetes objects from files, directories and standard input, each with the place it came from. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { LineCounter, parseAllDocuments } from 'yaml';
+/**
+ * Kubernetes objects from files, directories, standard input, kustomize and Helm, each with the place it came from.
+ *
+ * All that is wrong with the input is found in one go and is a value; an object can tell the line and column of any field, which is
+ * only worked out when somebody asks.
+ */
 import type { UnknownObject } from '../runtime/index.ts';
+import { type Place, type Problem, SourceDocument } from './documents/document.ts';
+import type { FieldPath } from './documents/field-path.ts';
+import { readSources, type SourceText, templateFile } from './documents/sources.ts';
 import { InputError } from './failure.ts';
 
+export type { Place, Problem } from './documents/document.ts';
+
 export interface LocatedObject {
-  object: UnknownObject;
-  file: string;
-  line: number;
+  readonly object: UnknownObject;
+  readonly file: string;
+  /** Of the object's first field. */
+  readonly line: number;
+  /** Helm's template, where the text came from `helm template`. */
+  readonly source?: string | undefined;
+  /** Where a field stands, or the nearest thing around it that is there. */
+  place(field?: string): Place;
 }
 
-/** Reads every object below the given paths, in a stable order. A `List` is taken apart. */
+export interface Manifests {
+  readonly objects: LocatedObject[];
+  readonly problems: Problem[];
+}
+
+/** Every object below the given paths, in a stable order, and all that is wrong there. A `List` is taken apart. */
+export async function readManifests(
+  paths: readonly string[],
+  standardInput: NodeJS.ReadableStream,
+  progress: (text: SourceText) => void = () => {},
+): Promise<Manifests> {
+  const { texts, problems } = await readSources(paths, standardInput);
+  const objects: LocatedObject[] = [];
+  for (const source of texts) {
+    progress(source);
+    parseSource(source, { objects, problems });
+  }
+  return { objects, problems };
+}
+
+/** The same for who cannot go on without: problems are thrown, all in one error. */
 export async function readObjects(
   paths: readonly string[],
   standardInput: NodeJS.ReadableStream,
 ): Promise<LocatedObject[]> {
-  const objects: LocatedObject[] = [];
-  for (const path of paths) {
-    if (path === '-') objects.push(...parseObjects(await text(standardInput), '<stdin>'));
-    else for (const file of filesBelow(path)) objects.push(...parseObjects(readFileSync(file, 'utf8'), file));
-  }
+  const { objects, problems } = await readManifests(paths, standardInput);
+  if (problems.length > 0) throw inputErrorOf(problems);
   return objects;
 }
 
-export function parseObjects(source: string, file: string): LocatedObject[] {
-  const lines = new LineCounter();
-  const documents = parseAllDocuments(source, { lineCounter: lines });
-  return [...documents].flatMap((document) => {
-    const [error] = document.errors;
-    if (error !== undefined) {
-      const { line, col } = lines.linePos(error.pos[0]);
-      throw new InputError('yaml', `${file}:${line}:${col}: ${error.message.split('\n')[0]} Correct the YAML there.`);
-    }
-    const value = contentOf(document, file);
-    if (value === null || value === undefined) return [];
-    const line = lines.linePos(document.contents?.range?.[0] ?? 0).line;
-    return asObjects(value, file, line);
-  });
+export function parseObjects(text: string, file: string): LocatedObject[] {
+  const manifests: Manifests = { objects: [], problems: [] };
+  parseSource({ file, text }, manifests);
+  if (manifests.problems.length > 0) throw inputErrorOf(manifests.problems);
+  return manifests.objects;
 }
 
-/** Aliases are resolved here: one that leads nowhere, or far too many of them, is the document's fault. */
-function contentOf(document: { toJS(options: { maxAliasCount: number }): unknown }, file: string): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 100 });
-  } catch (error) {
-    throw new InputError(
-      'yaml',
-      `${file}: ${error instanceof Error ? error.message : String(error)}. Correct the YAML there.`,
-    );
+/** One error for all of them, a line each. */
+export function inputErrorOf(problems: readonly Problem[]): InputError {
+  return new InputError(problems[0]?.code ?? 'input', problems.map(describeProblem).join('\n'));
+}
+
+export function describeProblem({ file, line, column, message }: Problem): string {
+  return `${[file, line, column].filter((part) => part !== undefined).join(':')}: ${message}`;
+}
+
+function parseSource(source: SourceText, into: Manifests): void {
+  for (const document of documentsOf(source)) {
+    const read = document.read();
+    if ('problem' in read) into.problems.push(read.problem);
+    else if (read.value !== undefined) takeObjects(read.value, { source, document, within: [] }, into);
   }
 }
 
-function asObjects(value: unknown, file: string, line: number): LocatedObject[] {
+const MARKER = /^(?:---(?=[ \t\r\n]|$)|\.\.\.[ \t\r]*(?:\n|$))/gm;
+const ONLY_DIRECTIVES = /^(?:[ \t]*(?:#[^\n]*)?\n|%[^\n]*\n)*%[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*$/;
+
+/** Cut at the lines that end a document; no text inside a document can look like one. */
+function documentsOf({ file, text }: SourceText): SourceDocument[] {
+  const lines = lineIndex(text);
+  const documents: SourceDocument[] = [];
+  let start = 0;
+  const cut = (end: number, next: number) => {
+    const part = text.slice(start, end);
+    // Directives belong to the document after them.
+    if (ONLY_DIRECTIVES.test(part)) return;
+    const from = start;
+    if (/\S/.test(part)) documents.push(new SourceDocument(file, part, () => lines(from)));
+    start = next;
+  };
+  for (const { 0: marker, index } of text.matchAll(MARKER)) {
+    if (marker === '---') cut(index, index);
+    else cut(index, index + marker.length);
+  }
+  cut(text.length, text.length);
+  return documents;
+}
+
+/** How many line breaks there are before an offset. The index is made once, when somebody asks. */
+function lineIndex(text: string): (offset: number) => number {
+  let breaks: number[] | undefined;
+  return (offset) => {
+    if (offset === 0) return 0;
+    if (breaks === undefined) {
+      breaks = [];
+      for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) breaks.push(at);
+    }
+    let [low, high] = [0, breaks.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((breaks[middle] ?? 0) < offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+}
+
+interface Origin {
+  readonly source: SourceText;
+  readonly document: SourceDocument;
+  /** The way to the object within the document. */
+  readonly within: FieldPath;
+}
+
+function takeObjects(value: unknown, origin: Origin, into: Manifests): void {
+  const problem = (code: string, message: string) =>
+    into.problems.push({ code, file: origin.document.file, ...placeOf(origin), message });
   if (!isObject(value)) {
-    throw new InputError(
-      'not-an-object',
-      `${file}:${line}: this is no Kubernetes object: it wants apiVersion, kind and metadata.name.`,
-    );
+    problem('not-an-object', 'this is no Kubernetes object: it wants apiVersion, kind and metadata.name.');
+    return;
   }
   if (value.kind.endsWith('List') && Array.isArray(value.items)) {
-    return value.items.flatMap((item: unknown) => asObjects(item, file, line));
+    value.items.forEach((item: unknown, index) => {
+      takeObjects(item, { ...origin, within: [...origin.within, 'items', index] }, into);
+    });
+    return;
   }
-  if (typeof value.metadata?.name !== 'string' && typeof value.metadata?.generateName !== 'string') {
-    throw new InputError('no-name', `${file}:${line}: ${value.kind} has no metadata.name: give it one.`);
+  const { name, generateName } = isFields(value.metadata) ? value.metadata : {};
+  if ((typeof name !== 'string' || name === '') && typeof generateName !== 'string') {
+    problem('no-name', `${value.kind} has no metadata.name: give it one.`);
+    return;
   }
-  return [{ object: value, file, line }];
+  into.objects.push(new FoundObject(value, origin));
+}
+
+class FoundObject implements LocatedObject {
+  readonly object: UnknownObject;
+  readonly #origin: Origin;
+
+  constructor(object: UnknownObject, origin: Origin) {
+    this.object = object;
+    this.#origin = origin;
+  }
+
+  get file(): string {
+    const { renderedFrom, file } = this.#origin.source;
+    const template = this.#origin.document.source;
+    if (renderedFrom?.tool === 'helm' && template !== undefined) return templateFile(renderedFrom.directory, template);
+    return file;
+  }
+
+  get line(): number {
+    return this.place().line;
+  }
+
+  get source(): string | undefined {
+    return this.#origin.document.source;
+  }
+
+  place(field = ''): Place {
+    return placeOf(this.#origin, field);
+  }
+}
+
+function placeOf({ source, document, within }: Origin, field = ''): Place {
+  // Nobody can open what a tool has made on the way: the file it began with is all that can be named.
+  if (source.renderedFrom !== undefined) return { line: 1, column: 1 };
+  return within.length === 0 && field === '' ? document.start() : document.place(field, within);
 }
 
 function isObject(value: unknown): value is UnknownObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const { apiVersion, kind } = value as Record<string, unknown>;
-  return typeof apiVersion === 'string' && typeof kind === 'string';
+  if (!isFields(value)) return false;
+  return typeof value.apiVersion === 'string' && typeof value.kind === 'string';
 }
 
-function filesBelow(path: string): string[] {
-  let isDirectory: boolean;
-  try {
-    isDirectory = statSync(path).isDirectory();
-  } catch {
-    throw new InputError('no-such-file', `${path}: there is no such file or directory.`);
-  }
-  if (!isDirectory) return [path];
-  return readdirSync(path, { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.(ya?ml|json)$/.test(name))
-    .sort()
-    .map((name) => join(path, name));
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

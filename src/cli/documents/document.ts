@@ -1,0 +1,173 @@
+/** One YAML document of a file: what it says, and where in the file a field of it stands. The second costs a full parse, so it is only done when asked. */
+import {
+  type Document,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseAllDocuments,
+  type ScalarTag,
+} from 'yaml';
+import { type FieldPath, parseFieldPath } from './field-path.ts';
+import { readQuickly, unusual } from './quick.ts';
+import { notJson, plainScalar } from './scalar.ts';
+
+/** From 1, as editors count. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Something in the input that cannot be judged. */
+export interface Problem {
+  /** Stable, for programs. */
+  readonly code: string;
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+  /** What is wrong and what to do. */
+  readonly message: string;
+}
+
+export class SourceDocument {
+  readonly file: string;
+  /** Of the document alone, from its `---` on. */
+  readonly text: string;
+  readonly #before: () => number;
+  #parsed: { document: Document | undefined; lines: LineCounter } | undefined;
+
+  /** `before` tells how many lines of the file come before the document. */
+  constructor(file: string, text: string, before: () => number) {
+    this.file = file;
+    this.text = text;
+    this.#before = before;
+  }
+
+  /** The template that Helm says it has made this from. */
+  get source(): string | undefined {
+    return SOURCE_COMMENT.exec(this.text)?.[1]?.trim();
+  }
+
+  /** What the document says (undefined: nothing), or what is wrong with it. */
+  read(): { value: unknown } | { problem: Problem } {
+    const value = readQuickly(this.text);
+    return value === unusual ? this.#readFully() : { value: value ?? undefined };
+  }
+
+  /** Where the document's content begins. */
+  start(): Place {
+    const skipped = BEFORE_CONTENT.exec(this.text)?.[0] ?? '';
+    const line = skipped.split('\n').length;
+    return { line: this.#before() + line, column: skipped.length - skipped.lastIndexOf('\n') };
+  }
+
+  /** Where a field stands; where there is none, the nearest thing around it that is there. `within` leads to the object, as in a List. */
+  place(field: string, within: FieldPath = []): Place {
+    const { document, lines } = this.#parse();
+    const found = nearest(document?.contents, [...within, ...parseFieldPath(field)]);
+    if (found === undefined) return this.start();
+    const { line, col } = lines.linePos(found);
+    return { line: this.#before() + line, column: col };
+  }
+
+  #readFully(): { value: unknown } | { problem: Problem } {
+    const { document, lines } = this.#parse();
+    if (document === undefined) return { value: undefined };
+    const [error] = document.errors;
+    const at = (offset: number) => {
+      const { line, col } = lines.linePos(offset);
+      return { line: this.#before() + line, column: col };
+    };
+    if (error !== undefined) return { problem: this.#wrong(`${firstLine(error.message)}`, at(error.pos[0])) };
+    try {
+      // Aliases are resolved here: one that leads nowhere, or far too many of them, is the document's fault.
+      const value: unknown = document.toJS({ maxAliasCount: 100 });
+      return { value: value ?? undefined };
+    } catch (error) {
+      return { problem: this.#wrong(error instanceof Error ? error.message : String(error), this.start()) };
+    }
+  }
+
+  #wrong(message: string, place: Place): Problem {
+    return {
+      code: 'yaml',
+      file: this.file,
+      ...place,
+      message: `${message.replace(/[.:]?$/, '.')} Correct the YAML there.`,
+    };
+  }
+
+  #parse(): { document: Document | undefined; lines: LineCounter } {
+    if (this.#parsed === undefined) {
+      const lines = new LineCounter();
+      const [document] = parseAllDocuments(this.text, { ...asKubernetes, lineCounter: lines });
+      this.#parsed = { document, lines };
+    }
+    return this.#parsed;
+  }
+}
+
+const SOURCE_COMMENT = /^(?:---[^\n]*\n)?(?:[ \t]*\n)*# Source: ([^\n]+)/;
+const BEFORE_CONTENT = /^(?:---(?=[ \n]))?(?:[ \t\r\n]+|#[^\n]*)*/;
+
+const kubernetesScalar: ScalarTag = {
+  tag: 'tag:platform.company.com,2026:plain',
+  default: true,
+  test: /^(?:[-+.0-9~]|[yYnNtTfFoO][a-zA-Z]{0,4}$|$)/,
+  resolve(text, onError) {
+    const value = plainScalar(text);
+    if (value !== notJson) return value;
+    onError(`${text} is no number that JSON can carry`);
+    return null;
+  },
+};
+
+/** The words of `plainScalar`, merge keys, nothing twice. */
+const asKubernetes = {
+  merge: true,
+  prettyErrors: false,
+  customTags: (tags: readonly unknown[]) => [kubernetesScalar, ...(tags as ScalarTag[])],
+} as const;
+
+/** The offset at which the deepest part of the path that exists begins: of a field its name, of an item the item. */
+function nearest(root: unknown, path: FieldPath): number | undefined {
+  let node = root;
+  let found = offsetOf(root);
+  for (let depth = 0; depth < path.length; ) {
+    const step = stepInto(node, path, depth);
+    if (step === undefined) break;
+    node = step.node;
+    found = step.offset ?? found;
+    depth += step.taken;
+  }
+  return found;
+}
+
+interface Step {
+  readonly node: unknown;
+  readonly offset: number | undefined;
+  readonly taken: number;
+}
+
+function stepInto(node: unknown, path: FieldPath, depth: number): Step | undefined {
+  const step = path[depth];
+  if (isSeq(node)) {
+    const item = typeof step === 'number' ? node.items[step] : undefined;
+    return item === undefined ? undefined : { node: item, offset: offsetOf(item), taken: 1 };
+  }
+  if (!isMap(node)) return undefined;
+  // A key may have dots in it, and whoever wrote the path may not have quoted it: the longest that is there counts.
+  for (let taken = path.length - depth; taken > 0; taken--) {
+    const key = path.slice(depth, depth + taken).join('.');
+    const pair = node.items.find((each) => isPair(each) && keyText(each) === key);
+    if (pair !== undefined) return { node: pair.value, offset: offsetOf(pair.key), taken };
+  }
+  return undefined;
+}
+
+const keyText = ({ key }: Pair): string => (isScalar(key) ? String(key.value) : '');
+const offsetOf = (node: unknown): number | undefined => (node as Node | null | undefined)?.range?.[0];
+const firstLine = (text: string): string => text.split('\n')[0] ?? '';

@@ -1,0 +1,334 @@
+/**
+ * The YAML that manifests are mostly written in, read about ten times as fast as by a full parser: block maps and lists, plain and
+ * quoted words, flow collections on one line, literal blocks, and JSON. Anything else (anchors, tags, folded text, words over several
+ * lines, a key that comes twice, whatever is not YAML at all) is not read here: the answer is `unusual`, and a full parser has the
+ * word. So this reader never has to explain what is wrong, and must never read something that the other would read differently.
+ */
+import { notJson, plainScalar } from './scalar.ts';
+
+export const unusual: unique symbol = Symbol('for a full parser');
+
+/** One document, with the `---` before it if there is one; null where it is empty. */
+export function readQuickly(text: string): unknown {
+  if (UNREADABLE.test(text)) return unusual;
+  try {
+    return new Reader(text).document();
+  } catch (error) {
+    if (error === unusual) return unusual;
+    throw error;
+  }
+}
+
+type Fields = Record<string, unknown>;
+
+const MAX_DEPTH = 100;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: YAML forbids most of them, and tabs and carriage returns have rules of their own
+const UNREADABLE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff]/;
+/** A key: a word, or quoted without escapes; then a colon, and a space or the end of the line. */
+const KEY = /(?:([A-Za-z0-9_./-]+)|"([^"\\\n]*)"|'([^'\n]*)') *:(?=[ \n]|$)/y;
+const DOUBLE_QUOTED = /"(?:[^"\\\n]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"/y;
+const SINGLE_QUOTED = /'((?:[^'\n]|'')*)'/y;
+/** A word inside a flow collection: no indicator in it but a colon that something follows. */
+const FLOW_WORD = /(?:[A-Za-z0-9_./+~]|-(?=[A-Za-z0-9_./]))(?:[^,[\]{}:#"'&*!|>%@`?\n]|:(?=[^\s,[\]{}]))*/y;
+const FLOW_KEY = /(?:([A-Za-z0-9_./-]+) *:(?=[ \n])|"([^"\\\n]*)"[ \n]*:|'([^'\n]*)' *:(?=[ \n]))/y;
+const REST_OF_LINE = / *(?:(?<= )#[^\n]*)?(?=\n|$)/y;
+const LITERAL = /\|(-?) *(?:(?<= )#[^\n]*)?(?=\n|$)/y;
+
+class Reader {
+  readonly #text: string;
+  /** Where reading goes on within the line. */
+  #at = 0;
+  /** Column at which the rest of the line begins; -1 at the end. A map inside `- ` begins in the middle of a line. */
+  #indent = -1;
+  #depth = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  document(): unknown {
+    if (this.#text.startsWith('---')) {
+      this.#at = 3;
+      this.#endLine();
+    } else this.#toContent();
+    if (this.#indent < 0) return null;
+    const first = this.#text[this.#at];
+    const value = first === '{' || first === '[' ? this.#rootFlow() : this.#block();
+    if (this.#indent >= 0) throw unusual;
+    return value;
+  }
+
+  #block(): unknown {
+    if (++this.#depth > MAX_DEPTH) throw unusual;
+    const value = this.#isItem() ? this.#list(this.#indent) : this.#map(this.#indent);
+    this.#depth--;
+    return value;
+  }
+
+  #map(indent: number): Fields {
+    const made: Fields = {};
+    while (this.#indent === indent && !this.#isItem()) {
+      const key = this.#key(KEY);
+      if (key === undefined || Object.hasOwn(made, key)) throw unusual;
+      made[key] = this.#value(indent, true);
+    }
+    if (this.#indent >= indent) throw unusual;
+    return made;
+  }
+
+  #list(indent: number): unknown[] {
+    const made: unknown[] = [];
+    while (this.#indent === indent && this.#isItem()) {
+      this.#at++;
+      made.push(this.#item(indent));
+    }
+    if (this.#indent > indent) throw unusual;
+    return made;
+  }
+
+  /** After the dash. */
+  #item(indent: number): unknown {
+    const start = this.#at;
+    while (this.#text[this.#at] === ' ') this.#at++;
+    KEY.lastIndex = this.#at;
+    if (this.#isItem() || KEY.test(this.#text)) {
+      this.#indent = indent + 1 + this.#at - start;
+      return this.#block();
+    }
+    this.#at = start;
+    return this.#value(indent, false);
+  }
+
+  /** After the colon of a key or the dash of an item, in a collection that begins at `indent`. */
+  #value(indent: number, ofKey: boolean): unknown {
+    if (this.#matches(REST_OF_LINE)) {
+      this.#toNextLine();
+      if (this.#indent > indent) return this.#block();
+      return ofKey && this.#indent === indent && this.#isItem() ? this.#list(indent) : null;
+    }
+    while (this.#text[this.#at] === ' ') this.#at++;
+    if (this.#text[this.#at] === '|') return this.#literal(indent);
+    const value = this.#inline();
+    this.#endLine();
+    // What goes on in the next line is no single word.
+    if (this.#indent > indent) throw unusual;
+    return value;
+  }
+
+  #inline(): unknown {
+    switch (this.#text[this.#at]) {
+      case '"':
+      case "'":
+        return this.#quoted();
+      case '{':
+      case '[':
+        return this.#flow(false);
+      default:
+        return this.#plain();
+    }
+  }
+
+  #plain(): unknown {
+    const { lineEnd } = this;
+    const comment = this.#text.indexOf(' #', this.#at);
+    const end = comment >= 0 && comment < lineEnd ? comment : lineEnd;
+    const word = this.#text.slice(this.#at, end).trimEnd();
+    if (/^[-?:](?: |$)|^[,[\]{}#&*!|>'"%@`]|: |:$/.test(word)) throw unusual;
+    this.#at = end;
+    return known(plainScalar(word));
+  }
+
+  #quoted(): string {
+    if (this.#text[this.#at] === '"') {
+      const quoted = this.#taken(DOUBLE_QUOTED);
+      return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
+    }
+    return this.#taken(SINGLE_QUOTED).slice(1, -1).replaceAll("''", "'");
+  }
+
+  /** Lines of text as they are, from the next line on. */
+  #literal(indent: number): string {
+    LITERAL.lastIndex = this.#at;
+    const header = LITERAL.exec(this.#text);
+    if (header === null) throw unusual;
+    this.#at = LITERAL.lastIndex;
+    const lines: string[] = [];
+    let margin = -1;
+    let start = this.lineEnd + 1;
+    while (start <= this.#text.length) {
+      const end = this.#endOf(start);
+      let content = start;
+      while (this.#text[content] === ' ') content++;
+      if (content >= end) {
+        // Before the first line of text, a blank one that is longer is a mistake; after it, its spaces count.
+        if (margin < 0 && content > start) throw unusual;
+        lines.push(margin < 0 ? '' : this.#text.slice(start + margin, end));
+      } else {
+        if (margin < 0 && content - start > indent) margin = content - start;
+        if (content - start < margin || margin < 0) {
+          if (content - start > indent) throw unusual;
+          break;
+        }
+        lines.push(this.#text.slice(start + margin, end));
+      }
+      start = end + 1;
+    }
+    if (margin < 0) throw unusual;
+    this.#at = Math.min(start, this.#text.length);
+    this.#toContent();
+    // Blank lines at the end fall away, unless they hold spaces of their own.
+    while (lines.at(-1) === '') lines.pop();
+    if (/^ +$/.test(lines.at(-1) ?? '')) throw unusual;
+    return `${lines.join('\n')}${header[1] === '-' ? '' : '\n'}`;
+  }
+
+  #rootFlow(): unknown {
+    const value = this.#flow(true);
+    this.#endLine();
+    return value;
+  }
+
+  /** A collection in brackets; over several lines only where nothing is around it, because otherwise indentation counts. */
+  #flow(overLines: boolean): unknown {
+    if (++this.#depth > MAX_DEPTH) throw unusual;
+    const value = this.#text[this.#at] === '{' ? this.#flowMap(overLines) : this.#flowList(overLines);
+    this.#depth--;
+    return value;
+  }
+
+  #flowMap(overLines: boolean): Fields {
+    const made: Fields = {};
+    this.#open(overLines);
+    if (this.#accept('}')) return made;
+    do {
+      this.#space(overLines);
+      const key = this.#key(FLOW_KEY);
+      if (key === undefined || Object.hasOwn(made, key)) throw unusual;
+      this.#space(overLines);
+      made[key] = this.#flowValue(overLines);
+      this.#space(overLines);
+    } while (this.#accept(','));
+    if (!this.#accept('}')) throw unusual;
+    return made;
+  }
+
+  #flowList(overLines: boolean): unknown[] {
+    const made: unknown[] = [];
+    this.#open(overLines);
+    if (this.#accept(']')) return made;
+    do {
+      this.#space(overLines);
+      made.push(this.#flowValue(overLines));
+      this.#space(overLines);
+    } while (this.#accept(','));
+    if (!this.#accept(']')) throw unusual;
+    return made;
+  }
+
+  #flowValue(overLines: boolean): unknown {
+    const first = this.#text[this.#at];
+    if (first === '{' || first === '[') return this.#flow(overLines);
+    if (first === '"' || first === "'") return this.#quoted();
+    const word = this.#taken(FLOW_WORD);
+    // The same rule as for plain words: a comment may follow a space.
+    if (this.#text[this.#at] === '#') throw unusual;
+    return known(plainScalar(word.trimEnd()));
+  }
+
+  #key(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const match = pattern.exec(this.#text);
+    if (match === null) return undefined;
+    this.#at = pattern.lastIndex;
+    const key = match[1] ?? match[2] ?? match[3] ?? '';
+    // A word that means a number or a truth is a key of another name; the rest are not safe as names of fields.
+    if (key === '__proto__' || (match[1] !== undefined && (plainScalar(key) !== key || key.startsWith('-')))) {
+      return undefined;
+    }
+    return key;
+  }
+
+  #open(overLines: boolean): void {
+    this.#at++;
+    this.#space(overLines);
+  }
+
+  #space(overLines: boolean): void {
+    for (;;) {
+      const character = this.#text[this.#at];
+      if (character !== ' ' && !(overLines && character === '\n')) return;
+      this.#at++;
+    }
+  }
+
+  #accept(character: string): boolean {
+    if (this.#text[this.#at] !== character) return false;
+    this.#at++;
+    return true;
+  }
+
+  #taken(pattern: RegExp): string {
+    const start = this.#at;
+    if (!this.#matches(pattern)) throw unusual;
+    return this.#text.slice(start, this.#at);
+  }
+
+  #matches(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at;
+    if (!pattern.test(this.#text)) return false;
+    this.#at = pattern.lastIndex;
+    return true;
+  }
+
+  #isItem(): boolean {
+    if (this.#text[this.#at] !== '-') return false;
+    const next = this.#text[this.#at + 1];
+    return next === ' ' || next === '\n' || next === undefined;
+  }
+
+  get lineEnd(): number {
+    return this.#endOf(this.#at);
+  }
+
+  #endOf(start: number): number {
+    const end = this.#text.indexOf('\n', start);
+    return end < 0 ? this.#text.length : end;
+  }
+
+  /** Nothing but a comment may follow in this line. */
+  #endLine(): void {
+    if (!this.#matches(REST_OF_LINE)) throw unusual;
+    this.#toNextLine();
+  }
+
+  #toNextLine(): void {
+    this.#at = Math.min(this.lineEnd + 1, this.#text.length);
+    this.#toContent();
+  }
+
+  /** From the start of a line to the first word that is there, in this line or a later one. */
+  #toContent(): void {
+    let start = this.#at;
+    for (;;) {
+      let content = start;
+      while (this.#text[content] === ' ') content++;
+      if (content >= this.#text.length) {
+        this.#at = this.#text.length;
+        this.#indent = -1;
+        return;
+      }
+      const first = this.#text[content];
+      if (first !== '\n' && first !== '#') {
+        this.#at = content;
+        this.#indent = content - start;
+        return;
+      }
+      start = this.#endOf(content) + 1;
+    }
+  }
+}
+
+function known(value: unknown): unknown {
+  if (value === notJson) throw unusual;
+  return value;
+}

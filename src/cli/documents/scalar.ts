@@ -1,0 +1,51 @@
+/**
+ * What a plain word in a manifest means. Kubernetes' clients read YAML by rules of their own, somewhere between YAML 1.1 and 1.2:
+ * `yes` is true and `0644` is 420, but a date stays text. Whoever reads `0644` as 644 judges another object than the cluster gets.
+ */
+
+/** A number that JSON cannot carry, and that no API server takes. */
+export const notJson: unique symbol = Symbol('no JSON number');
+
+/** The value of a scalar without quotes. Integers past 2^53 are exact, as in the values of our CEL. */
+export function plainScalar(text: string): unknown {
+  if (words.has(text)) return words.get(text);
+  const first = text.charCodeAt(0);
+  // 0-9, and the signs and the dot that a number may begin with.
+  if ((first >= 0x30 && first <= 0x39) || first === 0x2b || first === 0x2d || first === 0x2e) return numberOf(text);
+  return text;
+}
+
+const words = new Map<string, unknown>([
+  ...['', '~', 'null', 'Null', 'NULL'].map((word) => [word, null] as const),
+  ...['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'].map((word) => [word, true] as const),
+  ...['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'].map((word) => [word, false] as const),
+]);
+
+const DECIMAL = /^[-+]?(?:0|[1-9][0-9]*)$/;
+const BASED = /^([-+]?)(?:0x([0-9a-f]+)|0b([01]+)|0o?([0-7]+))$/i;
+const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
+const NO_NUMBER = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
+
+function numberOf(text: string): unknown {
+  const digits = text.includes('_') ? text.replaceAll('_', '') : text;
+  if (DECIMAL.test(digits)) return digits.length < 16 ? Number(digits) + 0 : exact(BigInt(digits.replace('+', '')));
+  const based = BASED.exec(digits);
+  if (based !== null) {
+    const [, sign, hexadecimal, binary, octal] = based;
+    const magnitude = BigInt(
+      hexadecimal !== undefined ? `0x${hexadecimal}` : binary !== undefined ? `0b${binary}` : `0o${octal}`,
+    );
+    return exact(sign === '-' ? -magnitude : magnitude);
+  }
+  if (FLOAT.test(digits)) {
+    const number = Number(digits) + 0;
+    return Number.isFinite(number) ? number : notJson;
+  }
+  return NO_NUMBER.test(text) ? notJson : text;
+}
+
+/** Past 2^53 an integer is a bigint, and past int64 a number again: a double, as in Kubernetes. */
+function exact(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) || value < -(2n ** 63n) || value >= 2n ** 63n ? number : value;
+}

@@ -1,0 +1,210 @@
+/**
+ * From the paths of a command line to texts: files, what is below directories, standard input, and what kustomize and Helm make of a
+ * directory of theirs where the tool is at hand.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { parse } from 'yaml';
+import type { Problem } from './document.ts';
+
+/** Text with manifests in it. */
+export interface SourceText {
+  readonly file: string;
+  readonly text: string;
+  /** The directory that a tool has made the text of: its lines stand in no file. */
+  readonly renderedFrom?: { readonly tool: 'kustomize' | 'helm'; readonly directory: string };
+}
+
+export interface Sources {
+  readonly texts: SourceText[];
+  readonly problems: Problem[];
+}
+
+export async function readSources(paths: readonly string[], standardInput: NodeJS.ReadableStream): Promise<Sources> {
+  const sources: Sources = { texts: [], problems: [] };
+  for (const path of paths) {
+    if (path === '-') sources.texts.push({ file: '<stdin>', text: await text(standardInput) });
+    else readPath(path, sources);
+  }
+  return sources;
+}
+
+function readPath(path: string, into: Sources): void {
+  let isDirectory: boolean;
+  try {
+    isDirectory = statSync(path).isDirectory();
+  } catch {
+    into.problems.push({ code: 'no-such-file', file: path, message: 'there is no such file or directory.' });
+    return;
+  }
+  if (!isDirectory) {
+    readFile(path, into);
+    return;
+  }
+  const found: Found = { files: [], kustomizations: [], charts: [] };
+  walk(path, found, into);
+  const used = new Set(found.kustomizations.flatMap(usedBy));
+  const count = into.texts.length + into.problems.length;
+  for (const file of found.files) readFile(file, into);
+  for (const directory of found.kustomizations) {
+    // What another kustomization builds upon is not applied by itself.
+    if (!used.has(resolve(directory)) && !isComponent(directory)) into.texts.push(...build(directory, into.problems));
+  }
+  for (const directory of found.charts) into.texts.push(...template(directory, into.problems));
+  if (into.texts.length + into.problems.length === count) {
+    into.problems.push({
+      code: 'nothing',
+      file: path,
+      message: 'there is no .yaml, .yml or .json file below this directory: name one that has manifests.',
+    });
+  }
+}
+
+function readFile(file: string, into: Sources): void {
+  try {
+    into.texts.push({ file, text: readFileSync(file, 'utf8') });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    into.problems.push({ code: 'unreadable', file, message: `cannot be read (${reason}): fix its owner or mode.` });
+  }
+}
+
+interface Found {
+  files: string[];
+  kustomizations: string[];
+  charts: string[];
+}
+
+/** In a stable order. Hidden directories and node_modules hold no manifests of the user's. */
+function walk(directory: string, found: Found, into: Sources, onlyTools = false): void {
+  const isKustomization = kustomizationIn(directory) !== undefined;
+  if (existsSync(join(directory, 'Chart.yaml'))) {
+    found.charts.push(directory);
+    return;
+  }
+  if (isKustomization) found.kustomizations.push(directory);
+  let entries: { name: string; isDirectory(): boolean; isSymbolicLink(): boolean }[];
+  try {
+    entries = readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    into.problems.push({
+      code: 'unreadable',
+      file: directory,
+      message: `cannot be read (${reason}): fix its owner or mode.`,
+    });
+    return;
+  }
+  // Beside a kustomization lie patches and values: they are kustomize's to read.
+  const filesToo = !onlyTools && !isKustomization;
+  for (const entry of entries) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) {
+      if (!entry.name.startsWith('.') && entry.name !== 'node_modules') walk(path, found, into, !filesToo);
+    } else if (filesToo && MANIFEST.test(entry.name)) found.files.push(path);
+  }
+}
+
+const MANIFEST = /\.(?:ya?ml|json)$/;
+const KUSTOMIZATIONS = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'];
+
+export function kustomizationIn(directory: string): string | undefined {
+  return KUSTOMIZATIONS.map((name) => join(directory, name)).find((file) => existsSync(file));
+}
+
+interface Kustomization {
+  kind?: unknown;
+  resources?: unknown;
+  bases?: unknown;
+  components?: unknown;
+}
+
+function kustomizationOf(directory: string): Kustomization {
+  try {
+    const read: unknown = parse(readFileSync(kustomizationIn(directory) ?? '', 'utf8'));
+    return typeof read === 'object' && read !== null ? read : {};
+  } catch {
+    // kustomize itself says better what is wrong with it.
+    return {};
+  }
+}
+
+function usedBy(directory: string): string[] {
+  const { resources, bases, components } = kustomizationOf(directory);
+  return [resources, bases, components]
+    .flatMap((list): unknown[] => (Array.isArray(list) ? list : []))
+    .filter((entry) => typeof entry === 'string')
+    .map((entry) => resolve(directory, entry));
+}
+
+const isComponent = (directory: string): boolean => kustomizationOf(directory).kind === 'Component';
+
+function build(directory: string, problems: Problem[]): SourceText[] {
+  const file = kustomizationIn(directory) ?? directory;
+  const tried = firstThatRuns([
+    ['kustomize', 'build', directory],
+    ['kubectl', 'kustomize', directory],
+  ]);
+  if (tried === undefined) {
+    problems.push({
+      code: 'no-kustomize',
+      file,
+      message: `this is built by kustomize, and neither kustomize nor kubectl is on the PATH: install one, or check its output with "kustomize build ${directory} | kidp check -f -".`,
+    });
+    return [];
+  }
+  return rendered(tried, file, { tool: 'kustomize', directory }, problems);
+}
+
+function template(directory: string, problems: Problem[]): SourceText[] {
+  const file = join(directory, 'Chart.yaml');
+  const tried = firstThatRuns([['helm', 'template', basename(resolve(directory)), directory]]);
+  if (tried === undefined) {
+    problems.push({
+      code: 'no-helm',
+      file,
+      message: `this is a Helm chart, and helm is not on the PATH: install it, or check its output with "helm template ${directory} | kidp check -f -".`,
+    });
+    return [];
+  }
+  return rendered(tried, file, { tool: 'helm', directory }, problems);
+}
+
+interface Run {
+  readonly words: readonly string[];
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Undefined where none of the programs is there. */
+function firstThatRuns(commands: readonly (readonly [string, ...string[]])[]): Run | undefined {
+  for (const [program, ...words] of commands) {
+    const run = spawnSync(program, words, { encoding: 'utf8', maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'pipe'] });
+    if (run.error === undefined) return { words: [program, ...words], ...run };
+    if ((run.error as NodeJS.ErrnoException).code !== 'ENOENT') throw run.error;
+  }
+  return undefined;
+}
+
+function rendered(
+  run: Run,
+  file: string,
+  renderedFrom: NonNullable<SourceText['renderedFrom']>,
+  problems: Problem[],
+): SourceText[] {
+  if (run.status === 0) return [{ file, text: run.stdout, renderedFrom }];
+  problems.push({
+    code: renderedFrom.tool,
+    file,
+    message: `"${run.words.join(' ')}" failed: ${run.stderr.trim() || `exit code ${run.status}`}.`,
+  });
+  return [];
+}
+
+/** The file of a chart that Helm's comment names: its first step is the name of the chart, not of the directory. */
+export function templateFile(directory: string, source: string): string {
+  return relative('.', join(directory, source.split('/').slice(1).join('/')));
+}
