@@ -41,6 +41,11 @@ const expectation = object('What is to become of it. What is left out is not com
     text('A part of a warning.', { maxLength: 4096 }),
     { maxItems: 64 },
   ).optional(),
+  audited: list(
+    'Parts of what is only put on record, by rules that do not deny or warn, in any order, and no others.',
+    text('A part of a message.', { maxLength: 4096 }),
+    { maxItems: 64 },
+  ).optional(),
   object: anyObject('What the object looks like after mutation: every field that is given here must be so.').optional(),
 });
 
