@@ -6,6 +6,7 @@
  */
 export * from './decision.ts';
 export * from './model.ts';
+export * from './mutation/index.ts';
 export * from './native/index.ts';
 export * from './request.ts';
 export * from './world.ts';

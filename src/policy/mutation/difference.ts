@@ -1,0 +1,125 @@
+/** The patch that turns one document into another, and touches nothing but what differs. */
+import { isJsonObject, type JsonObject, sameJson, writeJson } from './json.ts';
+import type { JsonPatchOperation } from './json-patch.ts';
+
+/** Lists whose product of lengths is beyond this are compared element by element: the table would be larger than the patch is worth. */
+const MAX_TABLE = 250_000;
+
+/** Operations that, applied to `before` in this order, give `after`. None where they are the same. */
+export function jsonPatchBetween(before: unknown, after: unknown): JsonPatchOperation[] {
+  const operations: JsonPatchOperation[] = [];
+  compare(before, after, '', operations);
+  return operations;
+}
+
+/** The text of a patch as an AdmissionResponse carries it, with every number as it was. */
+export const writeJsonPatch = (operations: readonly JsonPatchOperation[]): string => writeJson(operations);
+
+function compare(before: unknown, after: unknown, path: string, operations: JsonPatchOperation[]): void {
+  if (isJsonObject(before) && isJsonObject(after)) compareObjects(before, after, path, operations);
+  else if (Array.isArray(before) && Array.isArray(after)) compareLists(before, after, path, operations);
+  else if (!sameJson(before, after)) operations.push({ op: 'replace', path, value: after });
+}
+
+function compareObjects(before: JsonObject, after: JsonObject, path: string, operations: JsonPatchOperation[]): void {
+  if (before === after) return;
+  for (const name of Object.keys(before)) {
+    if (!Object.hasOwn(after, name)) operations.push({ op: 'remove', path: below(path, name) });
+  }
+  for (const name of Object.keys(after)) {
+    if (!Object.hasOwn(before, name)) operations.push({ op: 'add', path: below(path, name), value: after[name] });
+    else compare(before[name], after[name], below(path, name), operations);
+  }
+}
+
+/** What both ends share stays; between them as few elements as possible are added, removed or changed. */
+function compareLists(
+  before: readonly unknown[],
+  after: readonly unknown[],
+  path: string,
+  operations: JsonPatchOperation[],
+): void {
+  if (before === after) return;
+  let start = 0;
+  while (start < before.length && start < after.length && sameJson(before[start], after[start])) start++;
+  let end = 0;
+  const most = Math.min(before.length, after.length) - start;
+  while (end < most && sameJson(before[before.length - 1 - end], after[after.length - 1 - end])) end++;
+  const left = before.slice(start, before.length - end);
+  const right = after.slice(start, after.length - end);
+  // From the last to the first, so that no operation moves what a later one is about.
+  for (const step of steps(left, right).toReversed()) {
+    const element = below(path, String(start + step.at));
+    if (step.kind === 'remove') operations.push({ op: 'remove', path: element });
+    else if (step.kind === 'add') operations.push({ op: 'add', path: element, value: right[step.of] });
+    else compare(left[step.at], right[step.of], element, operations);
+  }
+}
+
+/** One change of a list: `at` an index of the list before, `of` one of the list after. */
+interface Step {
+  readonly kind: 'remove' | 'add' | 'change';
+  readonly at: number;
+  readonly of: number;
+}
+
+function steps(left: readonly unknown[], right: readonly unknown[]): readonly Step[] {
+  if (left.length * right.length > MAX_TABLE) return inOrder(left, right);
+  const costs = editCosts(left, right);
+  const found: Step[] = [];
+  let at = 0;
+  let of = 0;
+  const cost = (i: number, j: number): number => costs[i * (right.length + 1) + j] as number;
+  while (at < left.length || of < right.length) {
+    const both = at < left.length && of < right.length;
+    if (both && cost(at, of) === cost(at + 1, of + 1) && sameJson(left[at], right[of])) {
+      at++;
+      of++;
+    } else if (both && cost(at, of) === cost(at + 1, of + 1) + changeCost(left[at], right[of])) {
+      found.push({ kind: 'change', at: at++, of: of++ });
+    } else if (at < left.length && cost(at, of) === cost(at + 1, of) + 1) {
+      found.push({ kind: 'remove', at: at++, of });
+    } else {
+      found.push({ kind: 'add', at, of: of++ });
+    }
+  }
+  return found;
+}
+
+/** The least cost to turn what is left of one list, from each index on, into what is left of the other. */
+function editCosts(left: readonly unknown[], right: readonly unknown[]): Float64Array {
+  const width = right.length + 1;
+  const costs = new Float64Array((left.length + 1) * width);
+  for (let i = left.length; i >= 0; i--) {
+    for (let j = right.length; j >= 0; j--) {
+      if (i === left.length || j === right.length) {
+        costs[i * width + j] = left.length - i + (right.length - j);
+        continue;
+      }
+      const change = sameJson(left[i], right[j]) ? 0 : changeCost(left[i], right[j]);
+      costs[i * width + j] = Math.min(
+        (costs[(i + 1) * width + j + 1] as number) + change,
+        (costs[(i + 1) * width + j] as number) + 1,
+        (costs[i * width + j + 1] as number) + 1,
+      );
+    }
+  }
+  return costs;
+}
+
+/** Changing an element beats removing it and adding another, most of all where the two have a name in common. */
+function changeCost(left: unknown, right: unknown): number {
+  if (!isJsonObject(left) || !isJsonObject(right)) return 1.5;
+  return left.name !== undefined && left.name === right.name ? 0.5 : 1.5;
+}
+
+function inOrder(left: readonly unknown[], right: readonly unknown[]): readonly Step[] {
+  const shared = Math.min(left.length, right.length);
+  const found: Step[] = [];
+  for (let index = 0; index < shared; index++) found.push({ kind: 'change', at: index, of: index });
+  for (let index = shared; index < left.length; index++) found.push({ kind: 'remove', at: index, of: shared });
+  for (let index = shared; index < right.length; index++) found.push({ kind: 'add', at: shared, of: index });
+  return found;
+}
+
+const below = (path: string, key: string): string => `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;

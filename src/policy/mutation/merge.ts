@@ -1,0 +1,181 @@
+/**
+ * A partial object merged into an object as server-side apply merges it: objects field by field, lists that are maps by their
+ * keys, sets by their values. Like the API server's own policies it refuses to touch what is atomic (a list or map that can only be
+ * replaced whole), because fields that the author did not think of would be lost.
+ */
+import { isJsonObject, type JsonObject, sameJson, setField, writeJson } from './json.ts';
+import type { ListType, MergeType } from './merge-type.ts';
+
+export type Merged = { readonly object: JsonObject; readonly error?: undefined } | { readonly error: string };
+
+/** The object after the merge; it itself where nothing changes. */
+export function mergeConfiguration(object: JsonObject, configuration: JsonObject, type: MergeType): Merged {
+  // Whatever the author says, it stays the same type of object.
+  const partial = { ...configuration, apiVersion: object.apiVersion, kind: object.kind };
+  const invalid = problems(partial, type, '');
+  if (invalid.length > 0) {
+    return { error: `failed to convert patch object to typed object: ${invalid.join(', ')}` };
+  }
+  const atomic = atomics(partial, type, '');
+  if (atomic.length > 0) {
+    return {
+      error: `invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${atomic.join(', ')}; use a JSONPatch to replace one whole`,
+    };
+  }
+  return { object: merge(object, partial, type) as JsonObject };
+}
+
+/** Where the partial object does not fit the type. */
+function problems(value: unknown, type: MergeType, path: string): readonly string[] {
+  if (value === null) return [];
+  const at = path === '' ? '.' : path;
+  switch (type.kind) {
+    case 'deduced':
+      return [];
+    case 'scalar':
+      return isJsonObject(value) || Array.isArray(value) ? [`${at}: expected scalar, got ${writeJson(value)}`] : [];
+    case 'struct':
+    case 'map':
+      if (!isJsonObject(value)) return [`${at}: expected map, got ${writeJson(value)}`];
+      return Object.entries(value).flatMap(([name, each]) => {
+        const inner = fieldOf(type, name);
+        return inner === undefined
+          ? [`${path}.${name}: field not declared in schema`]
+          : problems(each, inner, `${path}.${name}`);
+      });
+    case 'list': {
+      if (!Array.isArray(value)) return [`${at}: expected list, got ${writeJson(value)}`];
+      const inside = value.flatMap((each, index) => problems(each, type.element, `${path}[${index}]`));
+      return [...inside, ...keyProblems(value, type, path)];
+    }
+  }
+}
+
+function keyProblems(list: readonly unknown[], type: ListType, path: string): readonly string[] {
+  if (type.relation === 'atomic') return [];
+  const seen = new Set<string>();
+  return list.flatMap((each, index) => {
+    const key = keyOf(each, type);
+    if (key === undefined) {
+      const wanted = type.relation === 'set' ? 'a plain value' : `the key fields ${type.keys.map(({ name }) => name)}`;
+      return [`${path}[${index}]: an element of this list must have ${wanted}`];
+    }
+    if (seen.has(key)) return [`${path}: duplicate entries for key ${key}`];
+    seen.add(key);
+    return [];
+  });
+}
+
+/** What may only be replaced whole. Inside maps of anything the server does not look, so neither does this. */
+function atomics(value: unknown, type: MergeType, path: string): readonly string[] {
+  if (type.kind === 'struct' && isJsonObject(value)) {
+    const inside = Object.entries(value).flatMap(([name, each]) => {
+      const inner = type.fields.get(name);
+      return inner === undefined ? [] : atomics(each, inner, `${path}.${name}`);
+    });
+    return type.atomic ? [path, ...inside] : inside;
+  }
+  if (type.kind === 'map' && isJsonObject(value)) return type.atomic ? [path] : [];
+  if (type.kind === 'list' && Array.isArray(value)) {
+    const inside = value.flatMap((each, index) => atomics(each, type.element, `${path}[${index}]`));
+    return type.relation === 'atomic' ? [path, ...inside] : inside;
+  }
+  return [];
+}
+
+/** `left` with `right` merged into it; `left` itself where that changes nothing. */
+function merge(left: unknown, right: unknown, type: MergeType): unknown {
+  if (isJsonObject(left) && isJsonObject(right) && type.kind !== 'scalar' && type.kind !== 'list') {
+    return type.kind !== 'deduced' && type.atomic ? keep(left, right) : mergeObjects(left, right, type);
+  }
+  if (Array.isArray(left) && Array.isArray(right) && type.kind === 'list' && type.relation !== 'atomic') {
+    return keep(left, mergeLists(left, right, type));
+  }
+  return keep(left, right);
+}
+
+const keep = (left: unknown, right: unknown): unknown => (sameJson(left, right) ? left : right);
+
+function mergeObjects(left: JsonObject, right: JsonObject, type: MergeType): JsonObject {
+  let merged: Record<string, unknown> | undefined;
+  for (const [name, value] of Object.entries(right)) {
+    const before = Object.hasOwn(left, name) ? left[name] : undefined;
+    const after = before === undefined ? value : merge(before, value, fieldOf(type, name) ?? DEDUCED);
+    if (after === before) continue;
+    merged ??= { ...left };
+    setField(merged, name, after);
+  }
+  return merged ?? left;
+}
+
+const DEDUCED: MergeType = { kind: 'deduced' };
+
+function fieldOf(type: MergeType, name: string): MergeType | undefined {
+  switch (type.kind) {
+    case 'struct':
+      return type.fields.get(name) ?? (type.open ? DEDUCED : undefined);
+    case 'map':
+      return type.element;
+    case 'deduced':
+      return DEDUCED;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Elements that both have are merged, in the order of the right; those that only one has keep their place among their neighbours,
+ * the left's before the right's.
+ */
+function mergeLists(left: readonly unknown[], right: readonly unknown[], type: ListType): readonly unknown[] {
+  const leftKeys = left.map((each) => keyOf(each, type) ?? '');
+  const rightKeys = right.map((each) => keyOf(each, type) ?? '');
+  const leftByKey = new Map<string, unknown>();
+  // Twins of a key are not merged with anything: nobody could say which one is meant.
+  for (const [index, key] of leftKeys.entries()) leftByKey.set(key, leftByKey.has(key) ? undefined : left[index]);
+  const inRight = new Set(rightKeys);
+  const shared = rightKeys.filter((key) => leftByKey.has(key));
+  const done = new Set<string>();
+  const merged: unknown[] = [];
+  let l = 0;
+  let r = 0;
+  const takeRight = (key: string): void => {
+    const before = leftByKey.get(key);
+    merged.push(before === undefined ? right[r] : merge(before, right[r], type.element));
+    done.add(key);
+    if (shared[0] === key) shared.shift();
+    r++;
+  };
+  while (l < left.length || r < right.length) {
+    const leftKey = leftKeys[l];
+    const rightKey = rightKeys[r];
+    if (leftKey !== undefined && leftKey === rightKey) {
+      takeRight(rightKey);
+      l++;
+      continue;
+    }
+    if (leftKey !== undefined && !inRight.has(leftKey)) {
+      merged.push(left[l++]);
+      continue;
+    }
+    // What both have comes, or came, at its place on the right.
+    const waits = rightKey !== undefined && shared.length > 0 && shared[0] !== leftKey;
+    if (leftKey !== undefined && waits) {
+      l++;
+      continue;
+    }
+    if (leftKey !== undefined && done.has(leftKey)) l++;
+    if (rightKey !== undefined) takeRight(rightKey);
+  }
+  return merged;
+}
+
+/** What tells an element of a list from the others; undefined where it has nothing of the kind. */
+function keyOf(element: unknown, type: ListType): string | undefined {
+  if (type.relation === 'set') {
+    return isJsonObject(element) || Array.isArray(element) || element === null ? undefined : writeJson(element);
+  }
+  if (!isJsonObject(element)) return undefined;
+  const values = type.keys.map(({ name, byDefault }) => (Object.hasOwn(element, name) ? element[name] : byDefault));
+  return values.every((each) => each === undefined) ? undefined : writeJson(values);
+}
