@@ -1,6 +1,10 @@
 /** The patch that turns one document into another, and touches nothing but what differs. */
 import { isJsonObject, type JsonObject, sameJson, writeJson } from './json.ts';
-import type { JsonPatchOperation } from './json-patch.ts';
+
+/** What a patch of ours is made of: it never tests, moves or copies. */
+export type JsonPatchOperation =
+  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string };
 
 /** Lists whose product of lengths is beyond this are compared element by element: the table would be larger than the patch is worth. */
 const MAX_TABLE = 250_000;

@@ -4,5 +4,5 @@
  * In: an object and what expressions made of it. Out: the object as it becomes, and the smallest patch that gets there. It must
  * not know who asks, and does no input or output.
  */
-export { jsonPatchBetween, writeJsonPatch } from './difference.ts';
-export { applyJsonPatch, type JsonPatchOperation, type Patched } from './json-patch.ts';
+export { type JsonPatchOperation, jsonPatchBetween, writeJsonPatch } from './difference.ts';
+export { applyJsonPatch, type Patched, type PatchStep } from './json-patch.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { applyJsonPatch, type JsonPatchOperation } from './json-patch.ts';
+import { applyJsonPatch, type PatchStep } from './json-patch.ts';
 
 const document = () => ({ a: 1, list: ['x', 'y'], map: { 'k/1': 'v', 'm~n': 'w' }, nothing: null });
 
 describe('applyJsonPatch', () => {
-  it.each<{ operations: JsonPatchOperation[]; is: object; reason: string }>([
+  it.each<{ operations: PatchStep[]; is: object; reason: string }>([
     { operations: [{ op: 'add', path: '/b', value: 2 }], is: { b: 2 }, reason: 'a field' },
     { operations: [{ op: 'add', path: '/a', value: 2 }], is: { a: 2 }, reason: 'add replaces a field that is there' },
     { operations: [{ op: 'add', path: '/list/-', value: 'z' }], is: { list: ['x', 'y', 'z'] }, reason: 'at the end' },
@@ -31,7 +31,7 @@ describe('applyJsonPatch', () => {
     expect(before).toEqual(document());
   });
 
-  it.each<{ operations: JsonPatchOperation[]; message: RegExp; reason: string }>([
+  it.each<{ operations: PatchStep[]; message: RegExp; reason: string }>([
     { operations: [{ op: 'add', path: '/x/y', value: 1 }], message: /missing path/, reason: 'nothing to add to' },
     { operations: [{ op: 'add', path: '/list/9', value: 1 }], message: /invalid index/, reason: 'behind the end' },
     { operations: [{ op: 'add', path: '/list/x', value: 1 }], message: /proper array index/, reason: 'no index' },

@@ -4,7 +4,8 @@
  */
 import { isJsonObject, type JsonObject, sameJson, withField, withoutField } from './json.ts';
 
-export interface JsonPatchOperation {
+/** As an expression may have made it: `op` is any text. */
+export interface PatchStep {
   readonly op: string;
   readonly path: string;
   readonly from?: string;
@@ -25,7 +26,7 @@ class PatchError extends Error {
 }
 
 /** The document after all operations; it itself is left as it is. */
-export function applyJsonPatch(document: unknown, operations: readonly JsonPatchOperation[]): Patched {
+export function applyJsonPatch(document: unknown, operations: readonly PatchStep[]): Patched {
   try {
     return { document: operations.reduce(applyOne, document) };
   } catch (error) {
@@ -34,7 +35,7 @@ export function applyJsonPatch(document: unknown, operations: readonly JsonPatch
   }
 }
 
-function applyOne(document: unknown, operation: JsonPatchOperation): unknown {
+function applyOne(document: unknown, operation: PatchStep): unknown {
   const { op, path } = operation;
   switch (op) {
     case 'add':
@@ -62,7 +63,7 @@ function whole(value: unknown): unknown {
   throw new PatchError('replace operation value must be object or array');
 }
 
-function test(document: unknown, { path, value }: JsonPatchOperation): unknown {
+function test(document: unknown, { path, value }: PatchStep): unknown {
   const found = path === '' ? document : (valueAt(document, 'test', path) ?? null);
   if (sameJson(found, value ?? null)) return document;
   throw new PatchError(`testing value ${path} failed: test failed`, true);

@@ -11,7 +11,7 @@ import {
   type Value,
 } from '../../cel/index.ts';
 import { type JsonObject, setField } from './json.ts';
-import type { JsonPatchOperation } from './json-patch.ts';
+import type { PatchStep } from './json-patch.ts';
 
 /** A value that can be none is an error, as text. */
 export type Converted<T> = { readonly value: T; readonly error?: undefined } | { readonly error: string };
@@ -27,7 +27,7 @@ export function configurationOf(value: Value): Converted<JsonObject> {
 }
 
 /** What a list of `JSONPatch{…}` stands for. */
-export function operationsOf(value: Value): Converted<readonly JsonPatchOperation[]> {
+export function operationsOf(value: Value): Converted<readonly PatchStep[]> {
   if (!Array.isArray(value)) {
     return { error: `a JSONPatch must be a list of JSONPatch{…}, and this is a ${typeOf(value).name}` };
   }
@@ -45,7 +45,7 @@ function attempt<T>(make: () => T): Converted<T> {
   }
 }
 
-function operationOf(value: Value): JsonPatchOperation {
+function operationOf(value: Value): PatchStep {
   if (!(value instanceof StructValue) || value.typeName !== 'JSONPatch') {
     throw new NotJson(`a JSONPatch must be a list of JSONPatch{…}, and this has a ${typeOf(value).name}`);
   }

@@ -99,7 +99,7 @@ describe('readNative', () => {
       namespace: 'x',
       notFound: 'Deny',
     });
-    expect(one(policy({ validations, paramKind }), binding()).params).toBeUndefined();
+    expect(one(policy({ validations, paramKind }), binding()).params).toEqual({ ...paramKind, notFound: 'Allow' });
     expect(one(policy({ validations }), binding({ paramRef })).params).toBeUndefined();
     expect(one(policy({ validations, paramKind }), binding({ paramRef: { selector: {} } })).params).toEqual({
       ...paramKind,

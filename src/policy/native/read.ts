@@ -103,8 +103,10 @@ class Joined {
   /** Without paramKind a paramRef counts for nothing; without a paramRef `params` is null. */
   #params(): ParamsModel | undefined {
     const kind = this.#spec.object('paramKind');
+    if (kind === undefined) return undefined;
+    const type = { apiVersion: kind.words('apiVersion'), kind: kind.words('kind') };
     const reference = this.#bindingSpec.object('paramRef');
-    if (kind === undefined || reference === undefined) return undefined;
+    if (reference === undefined) return { ...type, notFound: 'Allow' };
     const name = reference.text('name');
     const namespace = reference.text('namespace');
     const selector = reference.selector('selector');
@@ -112,8 +114,7 @@ class Joined {
       reference.wrong('', 'must have either a name or a selector');
     }
     return {
-      apiVersion: kind.words('apiVersion'),
-      kind: kind.words('kind'),
+      ...type,
       ...(name === undefined || name === '' ? {} : { name }),
       ...(namespace === undefined || namespace === '' ? {} : { namespace }),
       ...(selector === undefined ? {} : { selector }),
