@@ -169,4 +169,25 @@ describe('serveHttps', () => {
     const { port } = await serve(certificates, { reusePort: true });
     await expect(serve(certificates, { port, reusePort: true })).resolves.toMatchObject({ port });
   });
+
+  it('leaves a shared port at once when it stops, and still answers on connections that are open', async () => {
+    const certificates = new Turning();
+    const leaving = await serve(certificates, { reusePort: true, answer: (_, response) => response.end('leaving') });
+    const agent = agentFor();
+    await get(leaving, certificates.bundle().pem, { agent });
+    await serve(certificates, {
+      port: leaving.port,
+      reusePort: true,
+      answer: (_, response) => response.end('staying'),
+    });
+    const stopped = leaving.stop({ drainMilliseconds: 2_000 });
+    for (let connection = 0; connection < 20; connection += 1) {
+      await expect(get(leaving, certificates.bundle().pem)).resolves.toMatchObject({ body: 'staying' });
+    }
+    await expect(get(leaving, certificates.bundle().pem, { agent })).resolves.toMatchObject({
+      body: 'leaving',
+      connection: 'close',
+    });
+    await stopped;
+  });
 });

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import { type AddressInfo, isIPv6 } from 'node:net';
+import { type AddressInfo, isIPv6, Server as NetServer } from 'node:net';
 import { ConfigError } from '../errors.ts';
 import type { CertificateSource } from './bundle.ts';
 
@@ -22,8 +22,9 @@ export interface Serving {
   readonly url: string;
   readonly port: number;
   /**
-   * Finishes what is in flight. For `drainMilliseconds` connections are still taken and every answer closes its own, so that
-   * clients move away before the port does; after `limitMilliseconds` more whoever is left is cut off.
+   * Finishes what is in flight. For `drainMilliseconds` every answer closes its connection, so that clients move away, and new
+   * connections are still taken, unless another process on the same port takes them (`reusePort`): then the port is left at once,
+   * while few are on their way to it. After `limitMilliseconds` more whoever is left is cut off.
    */
   stop(options?: { drainMilliseconds?: number; limitMilliseconds?: number }): Promise<void>;
   /** From the first word of `stop` on. */
@@ -64,6 +65,7 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
     throw error;
   }
   const bound = (server.address() as AddressInfo).port;
+  const closed = new Promise<void>((resolve) => server.once('close', resolve));
   let stopped: Promise<void> | undefined;
   return {
     url: `https://${reachable(host)}:${bound}`,
@@ -72,9 +74,10 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
       return draining;
     },
     stop({ drainMilliseconds = 0, limitMilliseconds = 10_000 } = {}) {
+      if (!draining && reusePort && drainMilliseconds > 0) stopListening(server);
       draining = true;
       stopped ??= delay(drainMilliseconds)
-        .then(() => close(server, limitMilliseconds))
+        .then(() => finish(server, closed, limitMilliseconds))
         .finally(unsubscribe);
       return stopped;
     },
@@ -105,15 +108,16 @@ function listen(server: Server, options: { host: string; port: number; reusePort
   });
 }
 
-function close(server: Server, limitMilliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cutOff = setTimeout(() => server.closeAllConnections(), limitMilliseconds);
-    // Also ends idle connections; those with a request in flight end with their answer.
-    server.close(() => {
-      clearTimeout(cutOff);
-      resolve();
-    });
-  });
+/** Unlike `server.close`, leaves alone connections that are idle: a request may be on its way on one. */
+function stopListening(server: Server): void {
+  NetServer.prototype.close.call(server);
+}
+
+function finish(server: Server, closed: Promise<void>, limitMilliseconds: number): Promise<void> {
+  const cutOff = setTimeout(() => server.closeAllConnections(), limitMilliseconds);
+  // Also ends idle connections; those with a request in flight end with their answer.
+  server.close();
+  return closed.finally(() => clearTimeout(cutOff));
 }
 
 const delay = (milliseconds: number): Promise<void> =>
