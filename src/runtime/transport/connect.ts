@@ -129,10 +129,10 @@ function clientOver(sender: Sender, identity: Impersonation | undefined, close: 
     ): Promise<ObjectList<T>> {
       const call = listCall(resource, options);
       const apiVersion = apiVersionOf(resource);
-      const splitter = new ItemSplitter({
+      const splitter = new ItemSplitter<T>({
         maximumItemBytes: sender.options.maximumEventBytes,
         omitManagedFields: options.omitManagedFields ?? false,
-        onItem: (json) => each(nameKind(JSON.parse(json) as T, apiVersion, resource.kind)),
+        onItem: (item) => each(nameKind(item, apiVersion, resource.kind)),
       });
       const { status, headers: received } = await demand({ ...call, sink: (chunk) => splitter.push(chunk) });
       return parseObject<ObjectList<T>>(call.doing, {

@@ -1,6 +1,7 @@
 /** One request and its whole answer over a pool: with a deadline that covers the body, an abort signal and a bound on size. */
 import type { Dispatcher } from 'undici';
 import { sizeFailure } from './failures.ts';
+import { isPacked, type Unpacker, unpack, unpackWhole } from './unpack.ts';
 
 export type HeaderValues = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -13,7 +14,7 @@ export interface Exchange {
   readonly body: string | Uint8Array | undefined;
   readonly signal: AbortSignal | undefined;
   readonly maximumResponseBytes: number;
-  /** Takes the body of a 200 as it comes, in place of the answer. What it throws ends the exchange. */
+  /** Takes the body of a 200 as it comes, unpacked, in place of the answer. What it throws ends the exchange. */
   readonly sink?: ((chunk: Buffer) => void) | undefined;
 }
 
@@ -45,13 +46,14 @@ export class Lost extends Error {
 
 export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const { signal } = request;
+    const { signal, sink } = request;
     let controller: Dispatcher.DispatchController | undefined;
     let finished = false;
     let status = 0;
     let headers: HeaderValues = {};
     let chunks: Buffer[] = [];
     let size = 0;
+    let unpacker: Unpacker | undefined;
 
     const finish = () => {
       finished = true;
@@ -61,8 +63,24 @@ export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: nu
     const interrupt = (error: Error) => {
       if (finished) return;
       finish();
+      unpacker?.abandon();
       reject(error);
       controller?.abort(error);
+    };
+    const answer = () => {
+      if (finished) return;
+      const [only] = chunks;
+      let body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size);
+      chunks = [];
+      try {
+        if (unpacker === undefined && isPacked(headers) && size > 0)
+          body = unpackWhole(body, request.maximumResponseBytes);
+      } catch (error) {
+        interrupt(new Lost(error, true, true));
+        return;
+      }
+      finish();
+      resolve({ status, headers, body });
     };
     const onAbort = () => interrupt(new Interrupted('signal'));
     const timer = setTimeout(() => interrupt(new Interrupted('deadline')), Math.max(0, deadline - performance.now()));
@@ -85,11 +103,23 @@ export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: nu
         onResponseStart(_controller, code, received) {
           status = code;
           headers = received;
+          if (sink === undefined || code !== 200 || !isPacked(received)) return;
+          unpacker = unpack({
+            sink,
+            onDrain: () => controller?.resume(),
+            onEnd: answer,
+            onError: (error) => interrupt(new Lost(error, true, true)),
+          });
         },
         onResponseData(_controller, chunk) {
-          if (request.sink !== undefined && status === 200) {
+          if (finished) return;
+          if (unpacker !== undefined) {
+            if (!unpacker.write(chunk)) controller?.pause();
+            return;
+          }
+          if (sink !== undefined && status === 200) {
             try {
-              if (!finished) request.sink(chunk);
+              sink(chunk);
             } catch (error) {
               interrupt(new Lost(error, true, true));
             }
@@ -107,15 +137,13 @@ export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: nu
         },
         onResponseEnd() {
           if (finished) return;
-          finish();
-          const [only] = chunks;
-          const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size);
-          chunks = [];
-          resolve({ status, headers, body });
+          if (unpacker === undefined) answer();
+          else unpacker.end();
         },
         onResponseError(_controller, error) {
           if (finished) return;
           finish();
+          unpacker?.abandon();
           reject(new Lost(error, controller !== undefined, status !== 0));
         },
       },

@@ -4,14 +4,10 @@ import { ItemSplitter } from './items.ts';
 
 function split(json: string, options: { cut?: boolean; sizes?: readonly number[] } = {}) {
   const items: unknown[] = [];
-  const texts: string[] = [];
-  const splitter = new ItemSplitter({
+  const splitter = new ItemSplitter<unknown>({
     maximumItemBytes: 1 << 20,
     omitManagedFields: options.cut ?? false,
-    onItem: (text) => {
-      texts.push(text);
-      items.push(JSON.parse(text));
-    },
+    onItem: (item) => items.push(item),
   });
   const bytes = Buffer.from(json);
   const sizes = options.sizes ?? [bytes.length];
@@ -20,10 +16,18 @@ function split(json: string, options: { cut?: boolean; sizes?: readonly number[]
     splitter.push(bytes.subarray(start, start + size));
     start += size;
   }
-  return { items, texts, envelope: JSON.parse(splitter.finish()) as Record<string, unknown> };
+  return { items, envelope: JSON.parse(splitter.finish()) as Record<string, unknown> };
 }
 
 const managedFields = [{ manager: 'me', fieldsV1: { 'k:{"uid":"]}"}': {}, 'f:a\\"b': {} } }];
+
+const chunkSizes = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1 });
+
+function expectWhatParseGives(items: readonly unknown[], sizes: readonly number[], cut: boolean): void {
+  const expected = JSON.parse(JSON.stringify(items)) as { metadata: { managedFields?: unknown } }[];
+  if (cut) for (const { metadata } of expected) delete metadata.managedFields;
+  expect(split(JSON.stringify({ items, metadata: {} }), { cut, sizes }).items).toEqual(expected);
+}
 
 describe('splitting a list into items', () => {
   const cases: { reason: string; list: unknown; cut?: boolean; items: unknown[] }[] = [
@@ -96,9 +100,9 @@ describe('splitting a list into items', () => {
     }
   }
 
-  it('leaves managedFields in where JSON is spaced out, rather than break it', () => {
+  it('cuts managedFields out of JSON that is spaced out, too', () => {
     const list = { items: [{ metadata: { name: 'a', managedFields } }], metadata: {} };
-    expect(split(JSON.stringify(list, null, 2), { cut: true }).items).toEqual(list.items);
+    expect(split(JSON.stringify(list, null, 2), { cut: true }).items).toEqual([{ metadata: { name: 'a' } }]);
   });
 
   it('gives what JSON.parse gives, for any items in any chunks', () => {
@@ -113,25 +117,7 @@ describe('splitting a list into items', () => {
       ),
       spec: fc.jsonValue(),
     });
-    fc.assert(
-      fc.property(
-        fc.array(item),
-        fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }),
-        fc.boolean(),
-        (items, sizes, cut) => {
-          const expected = JSON.parse(JSON.stringify(items)) as { metadata: { managedFields?: unknown } }[];
-          if (cut) for (const { metadata } of expected) delete metadata.managedFields;
-          const result = split(JSON.stringify({ items, metadata: {} }), { cut, sizes });
-          // Alone in metadata there is no comma to cut with it: then it stays.
-          const left = cut
-            ? (result.items as typeof expected).map(
-                ({ metadata: { managedFields: _alone, ...metadata }, ...rest }) => ({ ...rest, metadata }),
-              )
-            : result.items;
-          expect(left).toEqual(expected);
-        },
-      ),
-    );
+    fc.assert(fc.property(fc.array(item), chunkSizes, fc.boolean(), expectWhatParseGives));
   });
 
   it('grows for an item in many chunks without losing a byte', () => {
@@ -147,5 +133,108 @@ describe('splitting a list into items', () => {
   it('does not take half a list for a whole one', () => {
     expect(() => split('{"items":[{"a":1},{"b"')).toThrow(SyntaxError);
     expect(() => split('{"items":[{"a":1}')).toThrow(SyntaxError);
+  });
+});
+
+describe('leaping from item to item', () => {
+  const many = (item: (index: number) => unknown) => Array.from({ length: 40 }, (_, index) => item(index));
+  const cases: { reason: string; items: unknown[] }[] = [
+    {
+      reason: 'built-in kinds begin with metadata',
+      items: many((index) => ({ metadata: { name: `a${index}` }, data: {} })),
+    },
+    {
+      reason: 'custom resources begin with apiVersion and kind',
+      items: many((index) => ({
+        apiVersion: 'a/v1',
+        kind: 'A',
+        metadata: { managedFields, name: `a${index}`, ownerReferences: [{ apiVersion: 'a/v1', kind: 'A' }] },
+        spec: {},
+      })),
+    },
+    {
+      reason: 'templates inside an item begin as the items do',
+      items: many((index) => ({
+        metadata: { name: `a${index}` },
+        spec: { templates: [{ metadata: { name: 'x' } }, { metadata: { name: 'y' } }] },
+      })),
+    },
+    {
+      reason: 'a bracket in a string ends no managedFields',
+      items: many((index) => ({ metadata: { name: `a${index}`, managedFields: [{ fieldsV1: { 'f:a],"b': {} } }] } })),
+    },
+    {
+      reason: 'a bracket in a string followed by what would follow the managedFields',
+      items: many((index) => ({
+        metadata: { managedFields: [{ 'f:x],': {} }, { 'f:y]}': {} }], name: `a${index}` },
+        data: { x: ',' },
+      })),
+    },
+    {
+      reason: 'an array inside managedFields does not end them',
+      items: many((index) => ({ metadata: { managedFields: [{ a: [{ b: 1 }] }], name: `a${index}` } })),
+    },
+    {
+      reason: 'empty managedFields, and an array with objects behind them',
+      items: many((index) => ({ metadata: { managedFields: [], name: `a${index}`, ownerReferences: [{ uid: 'x' }] } })),
+    },
+    {
+      reason: 'managedFields of an object inside, where the item itself has none, are the user’s',
+      items: many((index) => ({ metadata: { name: `a${index}` }, data: { metadata: { managedFields } } })),
+    },
+    {
+      reason: 'managedFields of an object inside, before those of the item',
+      items: many((index) => ({
+        data: { metadata: { managedFields } },
+        metadata: { managedFields, name: `a${index}` },
+      })),
+    },
+    {
+      reason: 'a key that ends with the name',
+      items: many((index) => ({ metadata: { name: `a${index}`, 'a"managedFields': [{}] } })),
+    },
+    {
+      reason: 'only some have managedFields',
+      items: many((index) => ({ metadata: { name: `a${index}`, ...(index % 3 === 0 ? { managedFields } : {}) } })),
+    },
+    {
+      reason: 'some begin in another way',
+      items: many((index) => (index % 5 === 0 ? { spec: 1, metadata: {} } : { metadata: { name: `a${index}` } })),
+    },
+    {
+      reason: 'other scripts in some',
+      items: many((index) => ({ metadata: { name: index % 7 === 0 ? '日本語 🎉' : `a${index}`, managedFields } })),
+    },
+    {
+      reason: 'an item that is too long to wait for',
+      items: many((index) => ({ metadata: { name: `a${index}` }, data: index % 9 === 0 ? 'x'.repeat(100_000) : '' })),
+    },
+  ];
+  for (const { reason, items } of cases) {
+    for (const sizes of [[13], [1_000], [70_000], [1 << 20]]) {
+      it(`${reason} (chunks of ${sizes})`, () => {
+        for (const cut of [false, true]) expectWhatParseGives(items, sizes, cut);
+      });
+    }
+  }
+
+  it('gives what JSON.parse gives, for items that are made of what it looks for', () => {
+    const scraps = ['},{"metadata":{', '"managedFields":[', '],', ']}', '[{', '"', '\\', 'é', '}'];
+    const text = fc.array(fc.constantFrom(...scraps), { maxLength: 4 }).map((parts) => parts.join(''));
+    const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        text,
+        fc.dictionary(fc.oneof(text, fc.constantFrom('metadata', 'managedFields', 'name')), tie('value'), {
+          maxKeys: 3,
+        }),
+        fc.array(tie('value'), { maxLength: 3 }),
+      ),
+    }));
+    const metadata = fc.record({ name: text, managedFields: fc.array(value), labels: value }, { requiredKeys: [] });
+    const item = fc.record({ metadata, spec: value }, { requiredKeys: ['metadata'] });
+    fc.assert(fc.property(fc.array(item, { maxLength: 20 }), chunkSizes, fc.boolean(), expectWhatParseGives), {
+      numRuns: 500,
+    });
   });
 });

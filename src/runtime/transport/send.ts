@@ -67,6 +67,7 @@ export function openSender(config: ClusterConfig, connections: Connections, opti
     const headers = ['accept', 'application/json', 'user-agent', options.userAgent];
     if (pools.credentials.authorization !== undefined) headers.push('authorization', pools.credentials.authorization);
     if (call.contentType !== undefined) headers.push('content-type', call.contentType);
+    if (call.sink !== undefined) headers.push('accept-encoding', 'gzip');
     headers.push(...call.headers);
     return {
       origin,

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { unpack, unpackWhole } from './unpack.ts';
+
+const text = Buffer.from(randomBytes(200_000).toString('hex'));
+const packed = gzipSync(text);
+
+/** Feeds it in pieces as a socket would, heeding `write`, and resolves to what came out or rejects with what went wrong. */
+function run(bytes: Buffer, pieceSize: number, take: (chunk: Buffer) => void = () => {}): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let position = 0;
+    const feed = () => {
+      while (position < bytes.length) {
+        const piece = bytes.subarray(position, position + pieceSize);
+        position += piece.length;
+        if (!unpacker.write(piece)) return;
+      }
+      unpacker.end();
+    };
+    const unpacker = unpack({
+      sink: (chunk) => {
+        take(chunk);
+        chunks.push(Buffer.from(chunk));
+      },
+      onDrain: feed,
+      onEnd: () => resolve(Buffer.concat(chunks)),
+      onError: reject,
+    });
+    feed();
+  });
+}
+
+describe('unpacking a body as it comes', () => {
+  for (const { reason, pieceSize } of [
+    { reason: 'in small pieces', pieceSize: 700 },
+    { reason: 'in one piece', pieceSize: packed.length },
+  ]) {
+    it(`gives every byte, in order, and then the end: ${reason}`, async () => {
+      expect((await run(packed, pieceSize)).equals(text)).toBe(true);
+    });
+  }
+
+  it('is told to wait where more comes than is unpacked', async () => {
+    const large = Buffer.from(randomBytes(3_000_000).toString('hex'));
+    expect((await run(gzipSync(large), 300_000)).equals(large)).toBe(true);
+  });
+
+  it('takes half a body for a failure, not for the end', async () => {
+    await expect(run(packed.subarray(0, packed.length / 2), 700)).rejects.toThrow('unexpected end of file');
+  });
+
+  it('takes what is not packed for a failure', async () => {
+    await expect(run(text, 700)).rejects.toThrow('incorrect header check');
+  });
+
+  it('reports what the reader throws, once, and reads on no more', async () => {
+    let calls = 0;
+    const failing = run(packed, 700, () => {
+      calls += 1;
+      throw new RangeError('too large');
+    });
+    await expect(failing).rejects.toThrow('too large');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(calls).toBe(1);
+  });
+
+  it('hands on nothing after it was abandoned', async () => {
+    const unheard: string[] = [];
+    const unpacker = unpack({
+      sink: () => unheard.push('chunk'),
+      onDrain: () => {},
+      onEnd: () => unheard.push('end'),
+      onError: () => unheard.push('error'),
+    });
+    unpacker.write(packed);
+    unpacker.abandon();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(unheard).toEqual([]);
+  });
+});
+
+describe('unpacking a whole body', () => {
+  it('gives it back', () => {
+    expect(unpackWhole(packed, text.length).equals(text)).toBe(true);
+  });
+
+  it('does not let a small body become a huge one', () => {
+    expect(() => unpackWhole(gzipSync(Buffer.alloc(1_000_000)), 1_000)).toThrow(RangeError);
+  });
+});
