@@ -20,7 +20,7 @@
  * - why an answer is what it is: `explain`.
  */
 export * from './ast.ts';
-export type { Checked, Reference } from './check/checker.ts';
+export { type Checked, type CheckResult, check, type Reference } from './check/checker.ts';
 export { nearest } from './check/suggest.ts';
 export { compare, equal } from './compare.ts';
 export { type Compiled, type CompileOptions, compile, type Rejected } from './compile.ts';

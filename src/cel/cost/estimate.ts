@@ -18,8 +18,9 @@ import { standardEstimate } from './standard.ts';
  */
 export type SizeBounds = (path: readonly string[]) => number | undefined;
 
-export function estimate(checked: Checked, bounds: SizeBounds = () => undefined): Range {
-  return new Estimator(checked, bounds).cost(checked.ast);
+/** `unknown` is the largest size of what neither bounds nor the expression say anything about. */
+export function estimate(checked: Checked, bounds: SizeBounds = () => undefined, unknown = UNKNOWN.max): Range {
+  return new Estimator(checked, bounds, { min: 0, max: unknown }).cost(checked.ast);
 }
 
 /** Sizes of the keys and values of a list or map. */
@@ -38,14 +39,16 @@ interface LocalVariable {
 class Estimator {
   readonly #checked: Checked;
   readonly #bounds: SizeBounds;
+  readonly #unknown: Range;
   readonly #paths = new Map<number, readonly string[]>();
   readonly #sizes = new Map<number, Range>();
   readonly #entries = new Map<number, EntrySizes>();
   readonly #locals = new Map<string, LocalVariable[]>();
 
-  constructor(checked: Checked, bounds: SizeBounds) {
+  constructor(checked: Checked, bounds: SizeBounds, unknown: Range) {
     this.#checked = checked;
     this.#bounds = bounds;
+    this.#unknown = unknown;
   }
 
   cost(node: Expr): Range {
@@ -287,7 +290,7 @@ class Estimator {
 
   /** As #size, and everything possible where nothing is known. */
   sizeOf(node: Expr): Range {
-    return this.#size(node) ?? UNKNOWN;
+    return this.#size(node) ?? this.#unknown;
   }
 
   #size(node: Expr): Range | undefined {
@@ -320,7 +323,7 @@ class Estimator {
     const path = this.#path(node);
     const made = {
       type: of,
-      size: size ?? UNKNOWN,
+      size: size ?? this.#unknown,
       sized: size !== undefined,
       element: () => this.#element(of, path),
     };
@@ -334,7 +337,7 @@ class Estimator {
     const size = this.#bound(inner);
     return {
       type,
-      size: size ?? UNKNOWN,
+      size: size ?? this.#unknown,
       sized: size !== undefined,
       element: () => this.#element(type, inner),
     };

@@ -35,6 +35,7 @@ const KINDS: Readonly<Record<string, string>> = {
 const MODELS: Readonly<Record<string, string>> = {
   'v1/Event': 'CoreV1Event',
   'events.k8s.io/v1/Event': 'EventsV1Event',
+  'resource.k8s.io/v1/ResourceClaim': 'ResourceV1ResourceClaim',
 };
 
 /** What subresources take that is no object of the kind itself, by `kind/subresource`. */

@@ -1,0 +1,251 @@
+/**
+ * Whether the expressions of a policy fit what it matches. A policy says `object.spec.replicas` of every type it matches: where no
+ * type has such a field, the policy can never have worked; where some do not, it will fail on those.
+ */
+import {
+  type Checked,
+  check,
+  type Environment,
+  type Issue,
+  reads,
+  type SchemaTypes,
+  type Type,
+  type TypeProvider,
+  types,
+  withComposed,
+} from '../../cel/index.ts';
+import { SHORTHANDS } from '../engine/environment.ts';
+import type { PolicyIssue, PolicyModel } from '../model.ts';
+import { costOf, EXPRESSION_LIMIT, LARGE, USUAL } from './cost.ts';
+import { type CheckedExpression, expressionsOf, plainEnvironment, type Wanted } from './expressions.ts';
+import { type MatchedType, matchedTypes, typesOf } from './matched.ts';
+import type { SchemaSource } from './schemas.ts';
+
+export interface Examination {
+  readonly issues: PolicyIssue[];
+  /** The types of resources that it matches, as a policy would write them. */
+  readonly matchedTypes: readonly string[];
+  /** What judging one object may cost, in the units of Kubernetes, for objects of the usual size. */
+  readonly cost: number;
+}
+
+/** For a policy that compiles: what is wrong with its expressions for the types of resources that it matches. */
+export function typeCheck(model: PolicyModel, schemas: SchemaSource): PolicyIssue[] {
+  return examinePolicy(model, schemas).issues;
+}
+
+export function examinePolicy(model: PolicyModel, schemas: SchemaSource): Examination {
+  const { matched, missing } = matchedTypes(model, schemas);
+  const issues: PolicyIssue[] = missing.map(({ index, text, suggestion }) => {
+    const hint = suggestion === undefined ? 'its expressions are checked when it is' : `did you mean ${suggestion}?`;
+    return notThere(model, `${typePath(model)}[${index}]`, text, hint);
+  });
+  const base = environmentOf(model, schemas, issues);
+  const expressions = expressionsOf(model);
+  const outcomes = expressions.map(() => new Outcome());
+  let cost = 0;
+  for (const group of groupsOf(matched, expressions)) {
+    const found = checkAgainst(group[0] as MatchedType, base, expressions);
+    for (const [index, result] of found.results.entries()) outcomes[index]?.add(result, group);
+    cost = Math.max(cost, found.cost);
+  }
+  expressions.forEach((expression, index) => {
+    issues.push(...(outcomes[index] as Outcome).issues(model, expression, matched.length));
+  });
+  return { issues, matchedTypes: matched.map(({ name }) => name), cost };
+}
+
+const typePath = (model: PolicyModel): string =>
+  model.kind === 'Policy' ? 'spec.selector.resourceTypes' : 'spec.matchConstraints.resourceRules';
+
+function notThere(model: PolicyModel, path: string, text: string, hint: string): PolicyIssue {
+  const message = `${path}: there is no ${text} yet: ${hint}`;
+  return { severity: 'warning', code: 'unknown_kind', policy: model.name, path, message, resourceType: text };
+}
+
+/** Everything but the object itself: the same for all types that are matched. */
+function environmentOf(model: PolicyModel, schemas: SchemaSource, issues: PolicyIssue[]): Environment {
+  const variables: Record<string, Type> = {};
+  const providers: TypeProvider[] = [];
+  const look = (apiVersion: string, kind: string, path: string): Type => {
+    const found = typesOf(apiVersion, kind, schemas);
+    if (found === undefined) {
+      issues.push(notThere(model, path, `${apiVersion}/${kind}`, 'what expressions read of it is not checked'));
+      return types.DYN;
+    }
+    providers.push(found.provider);
+    return found.type;
+  };
+  const { params } = model;
+  if (params !== undefined) {
+    const path = model.kind === 'Policy' ? 'spec.params.kind' : 'spec.paramKind';
+    variables.params = look(params.apiVersion, params.kind, path);
+  }
+  model.context.forEach(({ name, apiVersion, kind, resourceName }, index) => {
+    const type = look(apiVersion, kind, `spec.context[${index}].kind`);
+    variables[name] = resourceName === undefined ? types.list(type) : type;
+  });
+  return plainEnvironment(model).extend({ variables, types: providers, language: { nullAnywhere: true } });
+}
+
+/** Types that look the same to these expressions: those that read only metadata are asked once, not for each of a hundred kinds. */
+function groupsOf(
+  matched: readonly MatchedType[],
+  expressions: readonly CheckedExpression[],
+): readonly (readonly MatchedType[])[] {
+  const fields = fieldsRead(expressions);
+  const groups = new Map<unknown, MatchedType[]>();
+  for (const each of matched) {
+    const key = keyOf(each.types, fields);
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [each]);
+    else known.push(each);
+  }
+  return [...groups.values()];
+}
+
+/** The fields at the top of the object that are read; undefined where an expression takes it as a whole. */
+function fieldsRead(expressions: readonly CheckedExpression[]): readonly string[] | undefined {
+  const fields = new Set<string>();
+  for (const { ast } of expressions) {
+    for (const { variable, path } of reads(ast)) {
+      if ((SHORTHANDS as readonly string[]).includes(variable)) fields.add(variable);
+      if (variable !== 'object' && variable !== 'oldObject') continue;
+      const [first] = path;
+      if (first === undefined || first === '*') return undefined;
+      fields.add(first);
+    }
+  }
+  return [...fields].sort();
+}
+
+function keyOf(of: SchemaTypes | undefined, fields: readonly string[] | undefined): unknown {
+  if (of === undefined || fields === undefined) return of;
+  return fields.map((field) => identity(of.root.field(field)?.schema)).join(' ');
+}
+
+const IDENTITIES = new WeakMap<object, number>();
+let identities = 0;
+
+function identity(of: object | undefined): number {
+  if (of === undefined) return -1;
+  let known = IDENTITIES.get(of);
+  if (known === undefined) {
+    known = identities++;
+    IDENTITIES.set(of, known);
+  }
+  return known;
+}
+
+interface Found {
+  readonly results: readonly (readonly Issue[])[];
+  readonly cost: number;
+}
+
+function checkAgainst(
+  { types: object }: MatchedType,
+  base: Environment,
+  expressions: readonly CheckedExpression[],
+): Found {
+  const typed = base.extend({
+    variables: objectVariables(object),
+    types: object === undefined ? [] : [object.provider],
+  });
+  const composed: Record<string, Type> = {};
+  let environment = withComposed(typed, composed);
+  let cost = 0;
+  const results = expressions.map((expression) => {
+    const { checked, issues } = check(expression.source, expression.ast, environment);
+    if (expression.variable !== undefined) {
+      // What is wrong with a variable is said where it is defined, not again wherever it is read.
+      composed[expression.variable] = checked?.type ?? types.DYN;
+      environment = withComposed(typed, composed);
+    }
+    const absent = absentParts(expression, object);
+    if (checked === undefined || absent.length > 0) return [...absent, ...issues];
+    cost += costOf(checked, object, USUAL);
+    return [...wrongResult(expression, checked), ...expensive(expression, checked, object)];
+  });
+  return { results, cost };
+}
+
+function objectVariables(object: SchemaTypes | undefined): Readonly<Record<string, Type>> {
+  if (object === undefined) return {};
+  const variables: Record<string, Type> = { object: object.type, oldObject: object.type };
+  for (const name of SHORTHANDS) variables[name] = object.root.field(name)?.type ?? types.ERROR;
+  return variables;
+}
+
+/** Short names of what the type does not have. The checker is told to keep quiet about them: one complaint is enough. */
+function absentParts({ ast, source }: CheckedExpression, object: SchemaTypes | undefined): readonly Issue[] {
+  if (object === undefined) return [];
+  return reads(ast)
+    .filter(({ variable }) => (SHORTHANDS as readonly string[]).includes(variable) && !object.root.field(variable))
+    .map(({ variable, node }) => source.issue('no_such_field', node.start, `the object has no field '${variable}'`));
+}
+
+const WANTED: Readonly<Record<Wanted, readonly string[]>> = {
+  bool: ['bool'],
+  string: ['string'],
+  'string or null': ['string', 'null'],
+  anything: [],
+};
+
+function wrongResult({ wanted, source }: CheckedExpression, { type }: Checked): readonly Issue[] {
+  const kind = type.kind === 'wrapper' ? type.parameters[0]?.kind : type.kind;
+  if (wanted === 'anything' || kind === 'dyn' || WANTED[wanted].includes(kind ?? '')) return [];
+  const message = `must give ${wanted}, and gives ${types.typeName(type)}`;
+  return [source.issue('type_mismatch', 0, message)];
+}
+
+function expensive({ source }: CheckedExpression, checked: Checked, object: SchemaTypes | undefined): readonly Issue[] {
+  if (costOf(checked, object, LARGE) <= EXPRESSION_LIMIT) return [];
+  const message = `may cost more than ${EXPRESSION_LIMIT} with lists of ${LARGE.elements} elements, which is as much as one evaluation may: loop less deeply, or bound what is looped over`;
+  return [source.issue(TOO_EXPENSIVE, 0, message)];
+}
+
+const TOO_EXPENSIVE = 'too_large';
+
+/** What became of one expression on all the types. */
+class Outcome {
+  readonly #byIssue = new Map<string, { issue: Issue; on: string[] }>();
+  readonly #failing = new Set<string>();
+
+  add(issues: readonly Issue[], group: readonly MatchedType[]): void {
+    for (const issue of issues) {
+      const key = `${issue.offset} ${issue.message}`;
+      const known = this.#byIssue.get(key) ?? { issue, on: [] };
+      this.#byIssue.set(key, known);
+      for (const { name } of group) {
+        known.on.push(name);
+        if (issue.code !== TOO_EXPENSIVE) this.#failing.add(name);
+      }
+    }
+  }
+
+  issues(model: PolicyModel, { path, source }: CheckedExpression, matched: number): readonly PolicyIssue[] {
+    const everywhere = this.#failing.size === matched;
+    return [...this.#byIssue.values()].map(({ issue, on }) => {
+      const { code, line, column, offset } = issue;
+      const where = on.length === matched && matched > 1 ? '' : ` (${listed(on)})`;
+      const message = `${path}:${line}:${column}: ${issue.message}${where}\n${source.picture(offset)}`;
+      return {
+        severity: everywhere && code !== TOO_EXPENSIVE ? 'error' : 'warning',
+        code: code === TOO_EXPENSIVE ? 'expensive' : code,
+        policy: model.name,
+        path,
+        line,
+        column,
+        message,
+        ...(on.length === 1 ? { resourceType: on[0] as string } : {}),
+      };
+    });
+  }
+}
+
+const MAX_LISTED = 5;
+
+function listed(names: readonly string[]): string {
+  const rest = names.length - MAX_LISTED;
+  return rest > 0 ? `${names.slice(0, MAX_LISTED).join(', ')} and ${rest} more` : names.join(', ');
+}
