@@ -6,10 +6,19 @@ export default defineConfig({
   test: {
     // Most of a test's time is spent waiting for servers; by default two cores would get one worker.
     maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Only to end what hangs: a loaded machine may take many times as long as a quiet one.
+    testTimeout: 120_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/house/*.test.ts'] },
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/house/*.test.ts'],
+          // Vitest's five seconds are too few for a property test on a machine that also runs the servers.
+          testTimeout: 60_000,
+        },
       },
       {
         extends: true,
@@ -18,8 +27,6 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/house/**'],
           globalSetup: ['test/global-setup.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 300_000,
         },
       },
     ],
