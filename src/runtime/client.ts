@@ -40,7 +40,7 @@ export interface ListOptions extends RequestOptions {
 }
 
 export interface ListEachOptions extends ListOptions {
-  /** Do not even parse metadata.managedFields. */
+  /** Do not even parse metadata.managedFields: they are undefined. */
   omitManagedFields?: boolean;
 }
 

@@ -178,10 +178,10 @@ describe('verbs', () => {
       { namespace, labelSelector: 'page=yes', omitManagedFields: true },
       (object) => streamed.push(object),
     );
-    expect(streamed.map(({ kind, metadata }) => `${kind} ${metadata.name} ${'managedFields' in metadata}`)).toEqual([
-      'ConfigMap list-a false',
-      'ConfigMap list-b false',
-      'ConfigMap list-c false',
+    expect(streamed.map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.managedFields}`)).toEqual([
+      'ConfigMap list-a undefined',
+      'ConfigMap list-b undefined',
+      'ConfigMap list-c undefined',
     ]);
     expect(envelope?.metadata.resourceVersion).toMatch(/^\d+$/);
 
