@@ -57,7 +57,7 @@ describe('building a recipe', () => {
     const victim = await runBuilder('die');
     expect(victim).toEqual({ steps: expect.arrayContaining(['link']) });
     await expect
-      .poll(() => readdirSync(cache).filter((name) => name.includes('.building-')), { timeout: 20_000 })
+      .poll(() => readdirSync(cache).filter((name) => name.includes('.building-')), { timeout: 60_000 })
       .toEqual([]);
     // Only the dead one's lock may be there.
     expect(readdirSync(cache).filter((name) => !name.endsWith('.lock'))).toEqual([]);

@@ -44,7 +44,7 @@ describe('a control plane that is hurt on purpose', () => {
     }
     const apply = { input: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'after-pause' } }, ...plane };
     await expect
-      .poll(async () => (await kubectl(['apply', '-n', 'default', '-f', '-'], apply)).code, { timeout: 30_000 })
+      .poll(async () => (await kubectl(['apply', '-n', 'default', '-f', '-'], apply)).code, { timeout: 60_000 })
       .toBe(0);
   });
 

@@ -33,9 +33,9 @@ describe('what a runner leaves behind when it ends without stopping', () => {
       child.kill(signal);
     }
     await ended;
-    await expect.poll(() => identities.filter(isAlive), { timeout: 20_000 }).toEqual([]);
-    await expect.poll(() => existsSync(started.directory), { timeout: 20_000 }).toBe(false);
-    await expect.poll(() => identityOf(started.reaper), { timeout: 20_000 }).toBeUndefined();
+    await expect.poll(() => identities.filter(isAlive), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => existsSync(started.directory), { timeout: 60_000 }).toBe(false);
+    await expect.poll(() => identityOf(started.reaper), { timeout: 60_000 }).toBeUndefined();
   });
 
   it('is nothing even where the watcher was killed before', async () => {
@@ -43,12 +43,12 @@ describe('what a runner leaves behind when it ends without stopping', () => {
     const identities = started.processes.map(identity);
     process.kill(started.reaper, 'SIGKILL');
     await expect
-      .poll(() => watchersOf(child.pid ?? 0).filter((pid) => pid !== started.reaper), { timeout: 20_000 })
+      .poll(() => watchersOf(child.pid ?? 0).filter((pid) => pid !== started.reaper), { timeout: 60_000 })
       .toHaveLength(1);
     child.kill('SIGKILL');
     await ended;
-    await expect.poll(() => identities.filter(isAlive), { timeout: 20_000 }).toEqual([]);
-    await expect.poll(() => existsSync(started.directory), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => identities.filter(isAlive), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => existsSync(started.directory), { timeout: 60_000 }).toBe(false);
   });
 
   it('keeps a directory that was given, and the next run takes it over', async () => {

@@ -82,7 +82,7 @@ describe('control planes side by side', () => {
     // The authorizer sees a new binding through its own watch.
     await expect
       .poll(async () => (await kubectl(['get', 'configmaps', '-n', 'default'], { kubeconfig })).code, {
-        timeout: 20_000,
+        timeout: 60_000,
       })
       .toBe(0);
     expect((await kubectl(['delete', 'namespace', 'default'], { kubeconfig })).stderr).toContain('forbidden');

@@ -63,4 +63,4 @@ test.each(rows)('$reason', ({ words, input, status, stdout, stderr }) => {
   expect(ran.stderr).toMatch(stderr);
   expect(ran.stdout).toMatch(stdout);
   expect(ran.status).toBe(status);
-}, 30_000);
+});
