@@ -143,7 +143,7 @@ describe('leader election', () => {
       });
       await election.acquire(new AbortController().signal);
       store.answerAfter = new Promise(() => {});
-      await eventually(() => election.signal.aborted, { within: 2_000, every: 5 });
+      await eventually(() => election.signal.aborted, { every: 5 });
     }
   });
 
