@@ -10,6 +10,7 @@ import { plan } from './plan/planner.ts';
 import { type Evaluate, makeEvaluate } from './run/evaluate.ts';
 import { formatIssues, type Issue, type Source } from './source.ts';
 import type { Type } from './types.ts';
+import type { Result } from './values.ts';
 
 export interface CompileOptions {
   /** Leave types unchecked: what does not fit fails when it runs. */
@@ -18,6 +19,8 @@ export interface CompileOptions {
   readonly backend?: 'auto' | 'code' | 'closures';
   /** The largest cost of one evaluation; Kubernetes' 1,000,000 unless said otherwise. */
   readonly costLimit?: number;
+  /** Sees the value of every part of the expression each time it is computed: for coverage. */
+  readonly watch?: (node: Expr, value: Result) => void;
   readonly maxSize?: number;
   readonly maxDepth?: number;
 }

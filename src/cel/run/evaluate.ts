@@ -1,4 +1,5 @@
 /** One evaluation from the outside: variables in, a value or an error out, costs accounted for. */
+import type { Expr } from '../ast.ts';
 import { codeAllowed, compileCode, type Run } from '../codegen/index.ts';
 import { BAIL, type State } from '../codegen/runtime.ts';
 import { safeVariables } from '../host.ts';
@@ -29,14 +30,17 @@ export type Evaluate = (variables: Variables, budget?: Budget) => Result;
 export interface EvaluateOptions {
   readonly backend?: 'auto' | 'code' | 'closures';
   readonly costLimit?: number;
+  /** Sees the value of every part of the expression, as it is computed. Such an evaluation never becomes code. */
+  readonly watch?: (node: Expr, value: Result) => void;
 }
 
 export function makeEvaluate(program: Program, options: EvaluateOptions): Evaluate {
   const limit = options.costLimit ?? DEFAULT_COST_LIMIT;
-  const { backend = 'auto' } = options;
+  const { watch } = options;
+  const backend = watch === undefined ? (options.backend ?? 'auto') : 'closures';
   let closures: Closure | undefined;
   const interpreted: Run = (variables, state) => {
-    closures ??= compileClosures(program);
+    closures ??= compileClosures(program, watch && ((plan, value) => watch(plan.node, value)));
     const frame = new Frame(variables, program.locals, state.limit, state.interrupt);
     try {
       return closures(frame);
