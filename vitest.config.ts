@@ -13,12 +13,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: {
-          name: 'unit',
-          include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/house/*.test.ts'],
-          // Vitest's five seconds are too few for a property test on a machine that also runs the servers.
-          testTimeout: 60_000,
-        },
+        test: { name: 'unit', include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/house/*.test.ts'] },
       },
       {
         extends: true,
