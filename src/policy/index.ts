@@ -5,6 +5,8 @@
  * CLI, scan, test or reconciler) and does no input or output.
  */
 export * from './decision.ts';
+export * from './engine/index.ts';
+export * from './load/index.ts';
 export * from './model.ts';
 export * from './mutation/index.ts';
 export * from './native/index.ts';

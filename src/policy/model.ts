@@ -74,6 +74,8 @@ export interface TypeMatch {
   readonly scope?: '*' | 'Cluster' | 'Namespaced';
   /** Native `Equivalent` (the default) also matches other versions of the group; ours always does only what `version` says. */
   readonly equivalent?: boolean;
+  /** Leaves out Events, Leases and access reviews, as our `*` does. */
+  readonly sparing?: boolean;
 }
 
 export type Action = 'Deny' | 'Warn' | 'Audit';
@@ -102,6 +104,7 @@ export interface MutationModel {
   readonly expression: ExpressionModel;
 }
 
+/** With neither name nor selector (a native policy whose binding has no paramRef) `params` is null. */
 export interface ParamsModel {
   readonly apiVersion: string;
   readonly kind: string;
@@ -128,6 +131,8 @@ export interface PodControllersModel {
 
 export interface ExceptionModel {
   readonly name: string;
+  /** As that of a policy. */
+  readonly revision: string;
   readonly namespace: string;
   readonly policies: readonly { readonly name: string; readonly rules?: readonly string[] }[];
   readonly match?: MatchModel;

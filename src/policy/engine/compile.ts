@@ -1,0 +1,218 @@
+/** A model → something that can judge: every expression parsed, checked and ready, or what is wrong with it and where. */
+import { type Issue, type Type, types } from '../../cel/index.ts';
+import { CompiledMatch } from '../match/match.ts';
+import type { ExceptionModel, ExpressionModel, MutationModel, PolicyIssue, PolicyModel, RuleModel } from '../model.ts';
+import type { RequestPart } from '../request.ts';
+import { composedType } from './environment.ts';
+import { type Unit, type UnitNeeds, unitFor } from './unit.ts';
+
+export const EXPRESSION_COST_LIMIT = 1_000_000;
+export const POLICY_COST_LIMIT = 10_000_000;
+
+export interface PolicyCompileOptions {
+  /** Of one evaluation, in the units of Kubernetes. */
+  readonly costLimit?: number;
+  /** Of all evaluations of a policy for one request. */
+  readonly policyCostLimit?: number;
+  readonly backend?: 'auto' | 'code' | 'closures';
+}
+
+export interface CompiledRule {
+  readonly model: RuleModel;
+  readonly unit: Unit;
+  readonly message: Unit | undefined;
+  readonly annotations: readonly { readonly key: string; readonly unit: Unit }[];
+}
+
+export interface CompiledMutation {
+  readonly model: MutationModel;
+  readonly unit: Unit;
+}
+
+export interface CompiledCondition {
+  readonly name: string;
+  readonly unit: Unit;
+}
+
+export interface CompiledPolicy {
+  readonly model: PolicyModel;
+  readonly match: CompiledMatch;
+  readonly exclude: CompiledMatch | undefined;
+  readonly alsoMatch: CompiledMatch | undefined;
+  readonly conditions: readonly CompiledCondition[];
+  readonly variables: ReadonlyMap<string, Unit>;
+  readonly rules: readonly CompiledRule[];
+  readonly mutations: readonly CompiledMutation[];
+  readonly costLimit: number;
+  /** What its rules must know of a request, any of them. */
+  readonly parts: readonly RequestPart[];
+}
+
+export interface CompiledException {
+  readonly model: ExceptionModel;
+  readonly match: CompiledMatch | undefined;
+  readonly conditions: readonly CompiledCondition[];
+}
+
+export function compilePolicy(
+  model: PolicyModel,
+  options: PolicyCompileOptions = {},
+): { policy?: CompiledPolicy; issues: PolicyIssue[] } {
+  const compiler = new Compiler(model.name, {
+    native: model.kind !== 'Policy',
+    params: model.params !== undefined,
+    authorizer: true,
+    context: model.context,
+    backend: options.backend ?? 'auto',
+    costLimit: options.costLimit ?? EXPRESSION_COST_LIMIT,
+  });
+  const conditions = compiler.conditions(model.matchConditions);
+  for (const variable of model.variables) compiler.variable(variable.name, variable);
+  const rules = model.rules.flatMap((rule) => compiler.rule(rule) ?? []);
+  const mutations = model.mutations.flatMap((mutation) => compiler.mutation(mutation) ?? []);
+  const { issues } = compiler;
+  if (issues.some(({ severity }) => severity === 'error')) return { issues };
+  const policy: CompiledPolicy = {
+    model,
+    match: new CompiledMatch(model.match),
+    exclude: model.exclude === undefined ? undefined : new CompiledMatch(model.exclude, 'exclude'),
+    alsoMatch: model.alsoMatch === undefined ? undefined : new CompiledMatch(model.alsoMatch),
+    conditions,
+    variables: compiler.units,
+    rules,
+    mutations,
+    costLimit: options.policyCostLimit ?? POLICY_COST_LIMIT,
+    parts: [...new Set(rules.flatMap(({ unit }) => unit.parts))],
+  };
+  return { policy, issues };
+}
+
+export function compileException(
+  model: ExceptionModel,
+  options: PolicyCompileOptions = {},
+): { exception?: CompiledException; issues: PolicyIssue[] } {
+  const compiler = new Compiler(model.name, {
+    native: false,
+    params: false,
+    authorizer: true,
+    context: [],
+    backend: options.backend ?? 'auto',
+    costLimit: options.costLimit ?? EXPRESSION_COST_LIMIT,
+  });
+  const conditions = compiler.conditions(model.matchConditions);
+  const { issues } = compiler;
+  if (issues.length > 0) return { issues };
+  const match = model.match === undefined ? undefined : new CompiledMatch(model.match);
+  return { exception: { model, match, conditions }, issues };
+}
+
+class Compiler {
+  readonly issues: PolicyIssue[] = [];
+  readonly #policy: string;
+  readonly #needs: UnitNeeds;
+  readonly #variables = new Map<string, { readonly unit: Unit; readonly type: Type }>();
+
+  constructor(policy: string, needs: UnitNeeds) {
+    this.#policy = policy;
+    this.#needs = needs;
+  }
+
+  get units(): ReadonlyMap<string, Unit> {
+    return new Map([...this.#variables].map(([name, { unit }]) => [name, unit]));
+  }
+
+  conditions(models: readonly (ExpressionModel & { readonly name: string })[]): readonly CompiledCondition[] {
+    return models.flatMap((each) => {
+      const unit = this.#unit(each, ['bool'], this.#needs);
+      return unit === undefined ? [] : [{ name: each.name, unit }];
+    });
+  }
+
+  /** Each sees those before it. */
+  variable(name: string, model: ExpressionModel): void {
+    const unit = this.#unit(model, undefined, this.#withVariables());
+    if (unit !== undefined) this.#variables.set(name, { unit, type: composedType(unit.compiled.type) });
+    // One that does not compile is complained about once, not wherever it is read.
+    else this.#broken.add(name);
+  }
+
+  readonly #broken = new Set<string>();
+
+  rule(model: RuleModel): CompiledRule | undefined {
+    const needs = this.#withVariables();
+    const unit = this.#unit(model.expression, ['bool'], needs);
+    // As in Kubernetes: a message is not the place to ask who may do what.
+    const message =
+      model.messageExpression === undefined
+        ? undefined
+        : this.#unit(model.messageExpression, ['string'], { ...needs, authorizer: false });
+    const annotations = model.auditAnnotations.flatMap(({ key, value }) => {
+      const made = this.#unit(value, ['string', 'null'], needs);
+      return made === undefined ? [] : [{ key, unit: made }];
+    });
+    if (unit === undefined) return undefined;
+    if (model.ratchet && unit.parts.includes('oldObject')) {
+      this.#complain(
+        'ratchet_reads_old_object',
+        model.expression.path,
+        'a rule with `ratchet: true` is asked about the old object too, so it must not read oldObject: take one of the two away',
+      );
+    }
+    return { model, unit, message, annotations };
+  }
+
+  mutation(model: MutationModel): CompiledMutation | undefined {
+    const unit = this.#unit(model.expression, undefined, this.#withVariables());
+    return unit === undefined ? undefined : { model, unit };
+  }
+
+  #withVariables(): UnitNeeds {
+    return { ...this.#needs, variables: this.#variables };
+  }
+
+  #unit(model: ExpressionModel, wanted: readonly Type['kind'][] | undefined, needs: UnitNeeds): Unit | undefined {
+    const made = unitFor(model.text, needs);
+    if (made.issues !== undefined) {
+      if (!this.#isAboutBroken(made.issues)) this.#report(model, made.issues, made.message);
+      return undefined;
+    }
+    const { type } = made.unit.compiled;
+    // Kubernetes wants the type to be known; ours may read `spec.enabled` and find out.
+    const open = type.kind === 'dyn' && !needs.native;
+    if (wanted !== undefined && !open && !wanted.includes(type.kind)) {
+      const message = `must give ${wanted.join(' or ')}, and gives ${types.typeName(type)}`;
+      this.#complain('wrong_result_type', model.path, message);
+      return undefined;
+    }
+    return made.unit;
+  }
+
+  #isAboutBroken(issues: readonly Issue[]): boolean {
+    const names = [...this.#broken];
+    return names.length > 0 && issues.every(({ message }) => names.some((name) => message.includes(`'${name}'`)));
+  }
+
+  #report({ path }: ExpressionModel, issues: readonly Issue[], picture: string): void {
+    const [first] = issues;
+    this.issues.push({
+      severity: 'error',
+      code: first?.code ?? 'syntax',
+      policy: this.#policy,
+      path,
+      ...(first === undefined ? {} : { line: first.line, column: first.column }),
+      message: `${path}: ${picture}`,
+    });
+  }
+
+  #complain(code: string, path: string, message: string): void {
+    this.issues.push({
+      severity: 'error',
+      code,
+      policy: this.#policy,
+      path,
+      line: 1,
+      column: 1,
+      message: `${path}: ${message}`,
+    });
+  }
+}

@@ -1,0 +1,42 @@
+/** Match conditions, with the meaning they have in Kubernetes: one false is no match whatever else failed, else a failure counts. */
+import { NonValue } from '../../cel/index.ts';
+import type { Missing } from '../match/match.ts';
+import type { CompiledCondition } from './compile.ts';
+import { errorText } from './results.ts';
+import type { Scope } from './scope.ts';
+import type { Unit } from './unit.ts';
+
+export interface ConditionsAnswer {
+  readonly answer: boolean | 'error' | Missing;
+  /** What failed. */
+  readonly message: string;
+  readonly name: string;
+}
+
+const MET: ConditionsAnswer = { answer: true, message: '', name: '' };
+/** A quarter of what a policy has. */
+const COST_LIMIT = 2_500_000;
+
+export function conditionsAnswer(
+  conditions: readonly CompiledCondition[],
+  scope: Scope,
+  charge: (unit: Unit) => number = () => 0,
+): ConditionsAnswer {
+  let answer = MET;
+  let cost = 0;
+  for (const { name, unit } of conditions) {
+    const missing = unit.plain ? undefined : scope.missing(unit);
+    if (missing !== undefined) {
+      if (answer === MET) answer = { answer: missing, message: '', name };
+      continue;
+    }
+    const result = scope.ask(unit);
+    if (result === false) return { answer: false, message: '', name };
+    cost += charge(unit);
+    if (cost > COST_LIMIT) return { answer: 'error', message: 'match conditions ran out of cost budget', name };
+    // What is known to fail counts for more than what cannot be told.
+    if (result instanceof NonValue || result !== true)
+      answer = { answer: 'error', message: errorText(unit, result), name };
+  }
+  return answer;
+}

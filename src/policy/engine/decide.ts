@@ -1,0 +1,69 @@
+/**
+ * The decision: (a set of policies, a request, what else is known) → what comes of it. One function for the webhook, the CLI, the
+ * scan, a policy's own tests and the reconcilers. A rule that passes costs one call and leaves nothing behind.
+ */
+import type { AuthorizationAnswer, AuthorizationAttributes } from '../../cel/index.ts';
+import type { PolicyDecision } from '../decision.ts';
+import type { AdmissionRequest } from '../request.ts';
+import type { World } from '../world.ts';
+import { Judge } from './judge.ts';
+import { Outcome } from './outcome.ts';
+import type { Judgement } from './scope.ts';
+import type { PolicySet } from './set.ts';
+import { viewsOf } from './views.ts';
+
+export interface DecideOptions {
+  /** Results of rules that hold, too. */
+  readonly passes?: boolean;
+  /** Milliseconds since 1970: what has not been judged by then is an error. */
+  readonly deadline?: number;
+}
+
+export function decide(
+  set: PolicySet,
+  request: AdmissionRequest,
+  world: World,
+  options: DecideOptions = {},
+): PolicyDecision {
+  const outcome = new Outcome(options.passes ?? false);
+  const judgement: Judgement = { questions: new Map(), deadline: options.deadline };
+  for (const view of viewsOf(set, request, world, judgement)) {
+    const judge = new Judge(set, view, judgement, outcome);
+    for (const group of view.lane.candidates(view.scope.subject)) judge.group(group);
+  }
+  return outcome.decision(set, judgement.questions);
+}
+
+/** No policy asks more often than this in a row: each round answers all that the one before wanted to know. */
+const MAX_ROUNDS = 8;
+
+export type Ask = (questions: readonly AuthorizationAttributes[]) => Promise<readonly AuthorizationAnswer[]>;
+
+/** As `decide`, with the questions of `authorizer` answered by `ask`, in the order they are given. */
+export async function decideAsking(
+  set: PolicySet,
+  request: AdmissionRequest,
+  world: World,
+  ask: Ask,
+  options: DecideOptions = {},
+): Promise<PolicyDecision> {
+  const known = new Map<string, AuthorizationAnswer>();
+  const authorize: World['authorize'] = (attributes) =>
+    known.get(JSON.stringify(attributes)) ?? world.authorize?.(attributes);
+  const asking: World = {
+    now: world.now,
+    namespace: (name) => world.namespace(name),
+    find: (query) => world.find(query),
+    authorize,
+  };
+  let decision = decide(set, request, asking, options);
+  for (let round = 0; round < MAX_ROUNDS && decision.questions.length > 0; round++) {
+    const { questions } = decision;
+    const answers = await ask(questions);
+    for (const [index, question] of questions.entries()) {
+      known.set(JSON.stringify(question), answers[index] ?? { allowed: false, error: 'there was no answer' });
+    }
+    decision = decide(set, request, asking, options);
+  }
+  return decision;
+}

@@ -1,0 +1,24 @@
+/**
+ * The engine: models into policies that judge, policies into sets, a set and a request into a decision.
+ *
+ * In: models, requests, a world of caches. Out: decisions with their reasons. It does no input or output, and must not know
+ * where a model or a request came from.
+ */
+export {
+  type CompiledException,
+  type CompiledMutation,
+  type CompiledPolicy,
+  type CompiledRule,
+  compileException,
+  compilePolicy,
+  type PolicyCompileOptions,
+} from './compile.ts';
+export { type Ask, type DecideOptions, decide, decideAsking } from './decide.ts';
+export {
+  DEFAULT_EXCEPTION_NAMESPACES,
+  DEFAULT_PLATFORM_NAMESPACE,
+  type PolicySet,
+  type PolicySetOptions,
+  policySet,
+  type ScopeEntry,
+} from './set.ts';

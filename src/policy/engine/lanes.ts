@@ -1,0 +1,194 @@
+/**
+ * The index: from a request to the policies that can match it, without touching the others.
+ *
+ * Policies with the same match form a group, asked once. The groups of a type of resource and an operation stand in a lane for
+ * each view of the object (as sent, or as the Pod of a template), filed under one thing that a request must have for them to match:
+ * a label, a label's key, a namespace or a name. What demands none of these is asked always.
+ */
+import { isGlob } from '../match/globs.ts';
+import type { Labels } from '../match/labels.ts';
+import { CompiledMatch, type MatchAnswer } from '../match/match.ts';
+import type { Subject } from '../match/subject.ts';
+import { fitsType, type RequestType } from '../match/types.ts';
+import type { MatchModel, TypeMatch } from '../model.ts';
+import type { Operation } from '../request.ts';
+import type { CompiledPolicy } from './compile.ts';
+import { controllerTypes } from './pods.ts';
+
+/** Policies that match alike, in the order of the set. */
+export class MatchGroup {
+  readonly match: CompiledMatch;
+  readonly exclude: CompiledMatch | undefined;
+  readonly alsoMatch: CompiledMatch | undefined;
+  readonly policies: CompiledPolicy[] = [];
+  /** The position of each policy in the set. */
+  readonly positions: number[] = [];
+
+  constructor(match: CompiledMatch, exclude: CompiledMatch | undefined, alsoMatch: CompiledMatch | undefined) {
+    this.match = match;
+    this.exclude = exclude;
+    this.alsoMatch = alsoMatch;
+  }
+
+  answer(subject: Subject): MatchAnswer {
+    let answer = this.match.answer(subject);
+    if (answer === false) return false;
+    if (this.alsoMatch !== undefined) answer = both(answer, this.alsoMatch.answer(subject));
+    if (answer === false || this.exclude === undefined) return answer;
+    const excluded = this.exclude.answer(subject);
+    return both(answer, typeof excluded === 'boolean' ? !excluded : excluded);
+  }
+}
+
+function both(left: MatchAnswer, right: MatchAnswer): MatchAnswer {
+  if (left === false || right === false) return false;
+  return left === true ? right : left;
+}
+
+/** The groups of one type and operation that see the object in one way. */
+export class Lane {
+  /** Where the template of a controller is; undefined: the object as it was sent. */
+  readonly path: string | undefined;
+  readonly #always: MatchGroup[] = [];
+  readonly #byLabel = new Map<string, MatchGroup[]>();
+  readonly #byNamespace = new Map<string, MatchGroup[]>();
+  readonly #byName = new Map<string, MatchGroup[]>();
+
+  constructor(path: string | undefined) {
+    this.path = path;
+  }
+
+  add(group: MatchGroup): void {
+    const { objectSelector, namespaces, names } = group.match.model;
+    const label = demandedLabel(objectSelector);
+    if (label !== undefined) file(this.#byLabel, label, group);
+    else if (isPlain(namespaces)) file(this.#byNamespace, namespaces, group);
+    else if (isPlain(names)) file(this.#byName, names, group);
+    else this.#always.push(group);
+  }
+
+  /** The groups that can match, each once. */
+  candidates(subject: Subject): readonly MatchGroup[] {
+    if (this.#byLabel.size + this.#byNamespace.size + this.#byName.size === 0) return this.#always;
+    const found: MatchGroup[] = [...this.#always];
+    this.#labelled(subject.labels, found);
+    if (subject.oldLabels !== undefined) this.#labelled(subject.oldLabels, found);
+    found.push(...(this.#byNamespace.get(subject.namespace) ?? []), ...(this.#byName.get(subject.name) ?? []));
+    return found.length < 2 ? found : [...new Set(found)];
+  }
+
+  #labelled(labels: Labels, found: MatchGroup[]): void {
+    if (this.#byLabel.size === 0) return;
+    for (const key of Object.keys(labels)) {
+      found.push(...(this.#byLabel.get(key) ?? []), ...(this.#byLabel.get(`${key}=${String(labels[key])}`) ?? []));
+    }
+  }
+}
+
+/** A label that what is selected must have, as `key=value` for each value that will do, or as `key`. */
+function demandedLabel(selector: MatchModel['objectSelector']): readonly string[] | undefined {
+  const [exact] = Object.entries(selector?.matchLabels ?? {});
+  if (exact !== undefined) return [`${exact[0]}=${exact[1]}`];
+  const requirements = selector?.matchExpressions ?? [];
+  const listed = requirements.find(({ operator }) => operator === 'In');
+  if (listed !== undefined) return (listed.values ?? []).map((value) => `${listed.key}=${value}`);
+  const present = requirements.find(({ operator }) => operator === 'Exists');
+  return present === undefined ? undefined : [present.key];
+}
+
+const isPlain = (patterns: readonly string[] | undefined): patterns is readonly string[] =>
+  patterns !== undefined && !patterns.some(isGlob);
+
+function file(shelf: Map<string, MatchGroup[]>, keys: readonly string[], group: MatchGroup): void {
+  for (const key of new Set(keys)) {
+    const filed = shelf.get(key);
+    if (filed === undefined) shelf.set(key, [group]);
+    else filed.push(group);
+  }
+}
+
+const MAX_TYPES = 2048;
+
+/** Every lane of a set. Made from the groups when a type is first met: a set that is replaced soon has paid little for it. */
+export class Lanes {
+  readonly #views: readonly { readonly path: string | undefined; readonly groups: readonly MatchGroup[] }[];
+  readonly #lanes = new Map<string, readonly Lane[]>();
+
+  constructor(policies: readonly CompiledPolicy[]) {
+    this.#views = groupsOf(policies);
+  }
+
+  of(type: RequestType, operation: Operation | undefined): readonly Lane[] {
+    const key = `${type.group}/${type.version}/${type.kind}/${type.resource}/${type.subresource} ${operation ?? ''}`;
+    let lanes = this.#lanes.get(key);
+    if (lanes === undefined) {
+      lanes = this.#make(type, operation);
+      // Kinds come from requests: no one may fill the memory with names of theirs.
+      if (this.#lanes.size >= MAX_TYPES) this.#lanes.clear();
+      this.#lanes.set(key, lanes);
+    }
+    return lanes;
+  }
+
+  #make(type: RequestType, operation: Operation | undefined): readonly Lane[] {
+    const lanes: Lane[] = [];
+    for (const { path, groups } of this.#views) {
+      const fitting = groups.filter(({ match: { model } }) => canMatch(model, type, operation));
+      if (fitting.length === 0) continue;
+      const lane = new Lane(path);
+      for (const group of fitting) lane.add(group);
+      lanes.push(lane);
+    }
+    return lanes;
+  }
+}
+
+function canMatch({ types, operations }: MatchModel, type: RequestType, operation: Operation | undefined): boolean {
+  if (operation !== undefined && operations !== undefined && !operations.includes(operation)) return false;
+  return types === undefined || types.some((each) => fitsType(each, type, operation));
+}
+
+function groupsOf(policies: readonly CompiledPolicy[]) {
+  const views = new Map<string | undefined, Map<string, MatchGroup>>();
+  const add = (
+    path: string | undefined,
+    policy: CompiledPolicy,
+    position: number,
+    types?: readonly TypeMatch[],
+  ): void => {
+    let groups = views.get(path);
+    if (groups === undefined) {
+      groups = new Map();
+      views.set(path, groups);
+    }
+    const key = types === undefined ? matchKey(policy) : `${matchKey(policy)}${JSON.stringify(types)}`;
+    let group = groups.get(key);
+    if (group === undefined) {
+      const match = types === undefined ? policy.match : new CompiledMatch({ ...policy.model.match, types });
+      group = new MatchGroup(match, policy.exclude, policy.alsoMatch);
+      groups.set(key, group);
+    }
+    group.policies.push(policy);
+    group.positions.push(position);
+  };
+  policies.forEach((policy, position) => {
+    add(undefined, policy, position);
+    const { podControllers } = policy.model;
+    if (podControllers === undefined) return;
+    for (const [path, types] of controllerTypes(podControllers)) add(path, policy, position, types);
+  });
+  return [...views].map(([path, groups]) => ({ path, groups: [...groups.values()] }));
+}
+
+const KEYS = new WeakMap<CompiledPolicy, string>();
+
+/** Sets are rebuilt often, policies seldom. */
+function matchKey(policy: CompiledPolicy): string {
+  let key = KEYS.get(policy);
+  if (key === undefined) {
+    const { match, exclude, alsoMatch } = policy.model;
+    key = JSON.stringify([match, exclude, alsoMatch]);
+    KEYS.set(policy, key);
+  }
+  return key;
+}

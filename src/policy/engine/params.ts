@@ -1,0 +1,29 @@
+/** The objects that a policy's rules read as `params`. */
+import type { Missing } from '../match/match.ts';
+import type { Json } from '../request.ts';
+import type { ObjectQuery } from '../world.ts';
+import type { CompiledPolicy } from './compile.ts';
+import type { Scope } from './scope.ts';
+
+export type Params =
+  | { readonly objects: readonly Json[] }
+  | { readonly none: 'Allow' | 'Deny'; readonly description: string }
+  | Missing;
+
+export function findParams({ model }: CompiledPolicy, { subject }: Scope): Params {
+  const params = model.params as NonNullable<typeof model.params>;
+  const namespace = params.namespace ?? (subject.isNamespace ? '' : subject.namespace);
+  const query: ObjectQuery = {
+    apiVersion: params.apiVersion,
+    kind: params.kind,
+    ...(namespace === '' ? {} : { namespace }),
+    ...(params.name === undefined ? {} : { name: params.name }),
+    ...(params.selector === undefined ? {} : { selector: params.selector }),
+  };
+  const found = subject.world.find(query);
+  if (found === undefined) return { what: 'objects', detail: `objects of ${params.apiVersion} ${params.kind}` };
+  if (found.length > 0) return { objects: found };
+  const name = params.name === undefined ? 'with the labels of its selector' : `named ${params.name}`;
+  const where = namespace === '' ? '' : ` in namespace ${namespace}`;
+  return { none: params.notFound, description: `there is no ${params.kind} ${name}${where}` };
+}

@@ -1,0 +1,65 @@
+/**
+ * The Pod that a controller's template describes, so that a rule written for Pods runs on a Deployment as it stands.
+ *
+ * The Pod has the metadata of the template, the name of the controller and its namespace. What a policy selects by (labels, names,
+ * namespaces) and what its expressions see is this Pod; `request` stays what was sent.
+ */
+import type { PodControllersModel, TypeMatch } from '../model.ts';
+import type { Json } from '../request.ts';
+
+/** Where the six kinds of Kubernetes have their template. */
+const TEMPLATES: Readonly<Record<string, { readonly group: string; readonly path: string }>> = {
+  Deployment: { group: 'apps', path: 'spec.template' },
+  StatefulSet: { group: 'apps', path: 'spec.template' },
+  DaemonSet: { group: 'apps', path: 'spec.template' },
+  ReplicaSet: { group: 'apps', path: 'spec.template' },
+  Job: { group: 'batch', path: 'spec.template' },
+  CronJob: { group: 'batch', path: 'spec.jobTemplate.spec.template' },
+};
+
+/** The types that a policy about Pods also holds for, by the path of their template. */
+export function controllerTypes(model: PodControllersModel): ReadonlyMap<string, readonly TypeMatch[]> {
+  const found = new Map<string, TypeMatch[]>();
+  const add = (path: string, type: TypeMatch): void => void found.set(path, [...(found.get(path) ?? []), type]);
+  for (const kind of model.kinds) {
+    const template = Object.hasOwn(TEMPLATES, kind) ? TEMPLATES[kind] : undefined;
+    if (template !== undefined) add(template.path, { group: template.group, version: '*', kind });
+  }
+  for (const { type, path } of model.additional) add(path.replace(/^\./, ''), type);
+  return found;
+}
+
+/** The Pod of the template at `path`, or null where there is none. */
+export function podOf(object: Json | null, path: string): Json | null {
+  const template = at(object, path);
+  if (object === null || !isObject(template)) return null;
+  const { name, namespace } = isObject(object.metadata) ? object.metadata : ({} as Json);
+  const metadata = isObject(template.metadata) ? template.metadata : {};
+  return {
+    ...template,
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...metadata,
+      ...(name === undefined ? {} : { name }),
+      ...(namespace === undefined ? {} : { namespace }),
+    },
+  };
+}
+
+/** Where a field of the Pod is in the controller. */
+export function fieldInController(field: string, path: string): string {
+  return /^metadata\.(name|namespace)$/.test(field) ? field : `${path}.${field}`;
+}
+
+function at(object: Json | null, path: string): unknown {
+  let value: unknown = object;
+  for (const step of path.split('.')) {
+    if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
+    value = value[step];
+  }
+  return value;
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,80 @@
+/** The words of a result: what a rule that did not hold, failed or could not be asked says to the user. */
+import { CelError, type Result, show } from '../../cel/index.ts';
+import type { ResultKind, RuleResult } from '../decision.ts';
+import type { Missing } from '../match/match.ts';
+import type { Action } from '../model.ts';
+import type { CompiledPolicy, CompiledRule } from './compile.ts';
+import type { Scope } from './scope.ts';
+
+export type ResultParts = Pick<RuleResult, 'result' | 'message'> & Partial<RuleResult>;
+
+export function makeResult(policy: CompiledPolicy, rule: CompiledRule, parts: ResultParts): RuleResult {
+  const { model } = policy;
+  const { name, severity, category, reason } = rule.model;
+  return {
+    policyKind: model.kind,
+    policy: model.name,
+    ...(model.binding === undefined ? {} : { binding: model.binding }),
+    rule: name,
+    denies: false,
+    audited: false,
+    severity,
+    ...(category === undefined ? {} : { category }),
+    ...(reason === undefined ? {} : { reason }),
+    ...parts,
+  };
+}
+
+/** What is done about a rule now: until its date it only audits. */
+export function actionsOf({ model }: CompiledRule, now: number): readonly Action[] {
+  return model.enforceAfter !== undefined && now < model.enforceAfter ? ['Audit'] : model.actions;
+}
+
+export function violated(policy: CompiledPolicy, rule: CompiledRule, scope: Scope, parts: ResultParts): RuleResult {
+  const actions = actionsOf(rule, scope.subject.world.now);
+  return makeResult(policy, rule, {
+    ...parts,
+    result: resultOf(actions),
+    denies: actions.includes('Deny'),
+    audited: actions.includes('Audit'),
+  });
+}
+
+function resultOf(actions: readonly Action[]): ResultKind {
+  if (actions.includes('Deny')) return 'fail';
+  return actions.includes('Warn') ? 'warn' : 'audit';
+}
+
+export function failed(policy: CompiledPolicy, rule: CompiledRule, scope: Scope, message: string): RuleResult {
+  const actions = actionsOf(rule, scope.subject.world.now);
+  const counts = policy.model.failurePolicy === 'Fail';
+  return makeResult(policy, rule, {
+    result: 'error',
+    message,
+    denies: counts && actions.includes('Deny'),
+    audited: counts && actions.includes('Audit'),
+  });
+}
+
+/**
+ * A scan, a reconciler or a CLI that lacks something skips and says so. Where all of a request is known, what is missing is a
+ * fault of ours (a cache that has not synced), and to let the request in for that would be an accident.
+ */
+export function notAsked(policy: CompiledPolicy, rule: CompiledRule, scope: Scope, missing: Missing): RuleResult {
+  const skips = missing.what === 'request' || scope.subject.unknown.length > 0;
+  if (!skips) return failed(policy, rule, scope, `${missing.detail} cannot be looked up now`);
+  const skipped = missing.what === 'request' ? `needs a request: ${missing.detail}` : `needs ${missing.detail}`;
+  return makeResult(policy, rule, { result: 'skip', message: skipped, skipped });
+}
+
+/** What went wrong in an expression, with its place. */
+export function errorText(rule: { readonly text: string }, result: Result): string {
+  const expression = shorten(rule.text);
+  if (result instanceof CelError) return `expression '${expression}' resulted in error: ${result.message}`;
+  return `expression '${expression}' must give true or false, and gave ${show(result, 60)}`;
+}
+
+export const shorten = (text: string, limit = 300): string => {
+  const line = text.trim().replaceAll(/\s+/g, ' ');
+  return line.length > limit ? `${line.slice(0, limit - 1).toWellFormed()}…` : line;
+};

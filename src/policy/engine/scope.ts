@@ -1,0 +1,243 @@
+/**
+ * Everything that the expressions of one request share: the variables, the answers so far, what they cost. A scope belongs to one
+ * view of the request (as it was sent, or as the Pod of a template) and, for what reads them, to one object of `params`.
+ */
+import {
+  type AuthorizationAttributes,
+  CelError,
+  HostObject,
+  type NonValue,
+  type Result,
+  TypeValue,
+  trust,
+  type Value,
+} from '../../cel/index.ts';
+import type { Missing } from '../match/match.ts';
+import type { Subject } from '../match/subject.ts';
+import type { ContextModel } from '../model.ts';
+import type { Json } from '../request.ts';
+import type { ObjectQuery } from '../world.ts';
+import { SHORTHANDS } from './environment.ts';
+import { authorizerFor, namespaceValue, requestResource, requestValue, shorthand } from './inputs.ts';
+import type { Unit } from './unit.ts';
+
+/** What one decision shares among its scopes. */
+export interface Judgement {
+  readonly questions: Map<string, AuthorizationAttributes>;
+  /** Milliseconds since 1970 after which nothing more is begun. */
+  readonly deadline: number | undefined;
+}
+
+/** Numbers each scope of the process: an answer that carries another number is not of this request. */
+let epochs = 0;
+
+export class Scope {
+  readonly subject: Subject;
+  readonly #judgement: Judgement;
+  readonly #inputs: Record<string, Result>;
+  readonly #epoch: number;
+  readonly #variables = new Map<Unit, { readonly result: Result; readonly cost: number }>();
+  readonly #context = new Map<string, readonly Json[] | undefined>();
+  #paramsEpoch: number;
+  #used: Unit[] | undefined;
+  #budget: { spent: number; readonly interrupt?: () => boolean };
+  #filled = false;
+
+  constructor(subject: Subject, judgement: Judgement) {
+    this.subject = subject;
+    this.#judgement = judgement;
+    this.#epoch = ++epochs;
+    this.#paramsEpoch = this.#epoch;
+    this.#budget = { spent: 0 };
+    const object = subject.object as Value;
+    const oldObject = subject.oldObject as Value;
+    const shown = subject.object ?? subject.oldObject;
+    const inputs: Record<string, Result> = { object, oldObject };
+    for (const name of SHORTHANDS) inputs[name] = shorthand(shown, name);
+    this.#inputs = trust(inputs) as Record<string, Result>;
+  }
+
+  /** What has to be known before `unit` can be asked, and is not. */
+  missing(unit: Unit): Missing | undefined {
+    const { unknown } = this.subject;
+    if (unknown.length > 0) {
+      const part = unit.parts.find((each) => unknown.includes(each));
+      if (part !== undefined) return { what: 'request', detail: PARTS[part] };
+    }
+    if (unit.readsNamespace && this.subject.namespaceObject === undefined) {
+      return { what: 'namespace', detail: `namespace ${this.subject.namespace}` };
+    }
+    return this.#missingContext(unit);
+  }
+
+  /** The answer of a rule, from this request or from a policy that said the same. */
+  ask(unit: Unit): Result {
+    const epoch = unit.readsParams ? this.#paramsEpoch : this.#epoch;
+    if (unit.epoch === epoch) return unit.result;
+    const { result, cost, used } = this.#evaluate(unit);
+    unit.result = result;
+    unit.cost = cost;
+    unit.used = used;
+    unit.epoch = epoch;
+    return result;
+  }
+
+  /** As `ask`, for what may answer with a part of the object: it is not kept. */
+  compute(unit: Unit): { readonly result: Result; readonly cost: number; readonly used: readonly Unit[] } {
+    return this.#evaluate(unit);
+  }
+
+  /** The values of the variables, for an explanation. */
+  inputsOf(unit: Unit): Readonly<Record<string, Result>> {
+    this.#fill();
+    this.#declareContext(unit);
+    this.#inputs.variables = unit.variables === undefined ? (undefined as never) : new Variables(unit.variables, this);
+    return this.#inputs;
+  }
+
+  /** From here on `params` is this object. */
+  useParams(params: Json | null): void {
+    this.#inputs.params = params as Value;
+    this.#paramsEpoch = ++epochs;
+    for (const unit of this.#variables.keys()) if (unit.readsParams) this.#variables.delete(unit);
+  }
+
+  variable(unit: Unit): Result {
+    this.#used?.push(unit);
+    let known = this.#variables.get(unit);
+    if (known === undefined) {
+      const { result, cost, used } = this.#evaluate(unit);
+      known = { result, cost };
+      unit.cost = cost;
+      unit.used = used;
+      this.#variables.set(unit, known);
+    }
+    return known.result;
+  }
+
+  costOf(unit: Unit): number {
+    return this.#variables.get(unit)?.cost ?? unit.cost;
+  }
+
+  #evaluate(unit: Unit): { result: Result; cost: number; used: readonly Unit[] } {
+    if (!this.#filled) this.#fill();
+    if (unit.context.length > 0) this.#declareContext(unit);
+    const budget = this.#slice();
+    if (unit.variables === undefined) {
+      const result = unit.compiled.evaluate(this.#inputs, budget);
+      return { result, cost: budget.spent, used: NONE };
+    }
+    const outer = { variables: this.#inputs.variables, used: this.#used };
+    const used: Unit[] = [];
+    this.#used = used;
+    this.#inputs.variables = new Variables(unit.variables, this);
+    const result = unit.compiled.evaluate(this.#inputs, budget);
+    this.#inputs.variables = outer.variables as Result;
+    this.#used = outer.used;
+    return { result, cost: budget.spent, used };
+  }
+
+  /** One expression may take half of the time that is left, so that one that loops leaves the others theirs. */
+  #slice(): { spent: number; readonly interrupt?: () => boolean } {
+    const { deadline } = this.#judgement;
+    if (deadline === undefined) {
+      this.#budget.spent = 0;
+      return this.#budget;
+    }
+    let end: number | undefined;
+    const interrupt = (): boolean => {
+      const now = Date.now();
+      end ??= now + (deadline - now) / 2;
+      return now >= end;
+    };
+    return { spent: 0, interrupt };
+  }
+
+  #fill(): void {
+    if (this.#filled) return;
+    this.#filled = true;
+    const { subject } = this;
+    const inputs = this.#inputs;
+    inputs.request = requestValue(subject);
+    inputs.namespaceObject = namespaceValue(subject.namespaceObject ?? null);
+    const authorizer = authorizerFor(subject.world, this.#judgement.questions);
+    inputs.authorizer = authorizer as unknown as Value;
+    inputs['authorizer.requestResource'] = requestResource(authorizer, subject) as unknown as Value;
+    inputs.params ??= null;
+  }
+
+  #missingContext(unit: Unit): Missing | undefined {
+    for (const each of unit.context) {
+      if (this.#find(each) === undefined)
+        return { what: 'objects', detail: `objects of ${each.apiVersion} ${each.kind}` };
+    }
+    for (const each of unit.variables?.values() ?? []) {
+      const missing = this.#missingContext(each);
+      if (missing !== undefined) return missing;
+    }
+    return undefined;
+  }
+
+  #declareContext(unit: Unit): void {
+    for (const each of unit.context) {
+      const found = this.#find(each) ?? [];
+      this.#inputs[each.name] = (each.resourceName === undefined ? found : (found[0] ?? null)) as Value;
+    }
+  }
+
+  #find(context: ContextModel): readonly Json[] | undefined {
+    const query: ObjectQuery = {
+      apiVersion: context.apiVersion,
+      kind: context.kind,
+      ...(context.namespace === undefined ? {} : { namespace: context.namespace }),
+      ...(context.resourceName === undefined ? {} : { name: context.resourceName }),
+      ...(context.selector === undefined ? {} : { selector: context.selector }),
+    };
+    const key = JSON.stringify(query);
+    if (!this.#context.has(key)) this.#context.set(key, this.subject.world.find(query));
+    return this.#context.get(key);
+  }
+}
+
+const PARTS = {
+  operation: 'the operation',
+  oldObject: 'the object as it was',
+  userInfo: 'who asks',
+  authorizer: 'what the user may do',
+} as const;
+
+const NONE: readonly Unit[] = [];
+
+const VARIABLES = new TypeValue('kubernetes.variables');
+
+/** `variables`: each computed when it is first read, and once for all policies that define it alike. */
+class Variables extends HostObject {
+  override readonly type = VARIABLES;
+  readonly #units: ReadonlyMap<string, Unit>;
+  readonly #scope: Scope;
+
+  constructor(units: ReadonlyMap<string, Unit>, scope: Scope) {
+    super();
+    this.#units = units;
+    this.#scope = scope;
+  }
+
+  override field(name: string): Result | undefined {
+    const unit = this.#units.get(name);
+    if (unit === undefined) return undefined;
+    const value = this.#scope.variable(unit);
+    if (!(value instanceof CelError)) return value;
+    const error = new CelError(value.code, `composited variable "${name}" fails to evaluate: ${value.message}`);
+    error.cause = value;
+    return error;
+  }
+
+  override has(name: string): boolean | NonValue {
+    const value = this.field(name);
+    return value instanceof CelError ? value : value !== undefined;
+  }
+
+  override toString(): string {
+    return 'variables';
+  }
+}

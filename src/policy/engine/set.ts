@@ -1,0 +1,136 @@
+/** All policies and exceptions that judge together: immutable, so that every request is judged by one state of things. */
+import { digest } from '../load/envelope.ts';
+import type { Operation } from '../request.ts';
+import type { ObjectQuery } from '../world.ts';
+import type { CompiledException, CompiledPolicy } from './compile.ts';
+import { Lanes } from './lanes.ts';
+import { controllerTypes } from './pods.ts';
+
+export const DEFAULT_PLATFORM_NAMESPACE = 'kidp-system';
+export const DEFAULT_EXCEPTION_NAMESPACES: readonly string[] = ['policy-exceptions'];
+
+export interface PolicySetOptions {
+  readonly policies: readonly CompiledPolicy[];
+  readonly exceptions?: readonly CompiledException[];
+  /** The platform's own: exempt from user policies as kube-system is. */
+  readonly platformNamespace?: string;
+  /** Exceptions in other namespaces are not honoured: whoever may write there could exempt themselves. */
+  readonly exceptionNamespaces?: readonly string[];
+}
+
+/** One thing that the webhook must be asked about. */
+export interface ScopeEntry {
+  readonly group: string;
+  readonly version: string;
+  /** Ours name kinds. */
+  readonly kind?: string;
+  readonly resource?: string;
+  readonly subresource?: string;
+  readonly sparing: boolean;
+  readonly operations: readonly Operation[];
+  readonly failurePolicy: 'Fail' | 'Ignore';
+  readonly phase: 'mutate' | 'validate';
+  /** Whether it is also about kube-system and the platform's own namespace. */
+  readonly systemNamespaces: boolean;
+}
+
+export interface PolicySet {
+  /** Differs where anything in it does. */
+  readonly revision: string;
+  /** By kind, name and binding. */
+  readonly policies: readonly CompiledPolicy[];
+  readonly exceptions: ReadonlyMap<string, readonly CompiledException[]>;
+  readonly platformNamespace: string;
+  /** Objects that params and context read: what must be watched. */
+  readonly needs: readonly ObjectQuery[];
+  /** What the webhook must be registered for. Native policies are the API server's own affair. */
+  readonly scope: readonly ScopeEntry[];
+  readonly lanes: Lanes;
+}
+
+export function policySet(options: PolicySetOptions): PolicySet {
+  const policies = [...options.policies].sort(byName);
+  const namespaces = options.exceptionNamespaces ?? DEFAULT_EXCEPTION_NAMESPACES;
+  const honoured = (options.exceptions ?? []).filter(({ model }) => namespaces.includes(model.namespace));
+  const platformNamespace = options.platformNamespace ?? DEFAULT_PLATFORM_NAMESPACE;
+  const revisions = [...policies, ...honoured].map(({ model }) => `${model.name} ${model.revision}`);
+  let needs: readonly ObjectQuery[] | undefined;
+  let scope: readonly ScopeEntry[] | undefined;
+  return {
+    revision: digest([platformNamespace, ...revisions].join('\n')),
+    policies,
+    exceptions: byPolicy(honoured),
+    platformNamespace,
+    get needs() {
+      needs ??= needsOf(policies);
+      return needs;
+    },
+    get scope() {
+      scope ??= scopeOf(policies);
+      return scope;
+    },
+    lanes: new Lanes(policies),
+  };
+}
+
+function byName({ model: a }: CompiledPolicy, { model: b }: CompiledPolicy): number {
+  return order(a.name, b.name) || order(a.kind, b.kind) || order(a.binding ?? '', b.binding ?? '');
+}
+
+const order = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
+
+function byPolicy(exceptions: readonly CompiledException[]): ReadonlyMap<string, readonly CompiledException[]> {
+  const found = new Map<string, CompiledException[]>();
+  for (const exception of exceptions) {
+    for (const { name } of exception.model.policies) found.set(name, [...(found.get(name) ?? []), exception]);
+  }
+  return found;
+}
+
+function needsOf(policies: readonly CompiledPolicy[]): readonly ObjectQuery[] {
+  const found = new Map<string, ObjectQuery>();
+  for (const { model } of policies) {
+    const { params, context } = model;
+    const queries = context.map(({ name: _name, resourceName, ...rest }) => ({
+      ...rest,
+      ...(resourceName === undefined ? {} : { name: resourceName }),
+    }));
+    if (params !== undefined) {
+      const { notFound: _notFound, ...query } = params;
+      queries.push(query);
+    }
+    for (const query of queries) found.set(JSON.stringify(query), query);
+  }
+  return [...found.entries()].sort(([a], [b]) => order(a, b)).map(([, query]) => query);
+}
+
+function scopeOf(policies: readonly CompiledPolicy[]): readonly ScopeEntry[] {
+  const found = new Map<string, ScopeEntry>();
+  for (const { model } of policies) {
+    if (model.kind !== 'Policy') continue;
+    const controllers =
+      model.podControllers === undefined ? [] : [...controllerTypes(model.podControllers).values()].flat();
+    const phases = [
+      ...(model.rules.length > 0 ? ['validate' as const] : []),
+      ...(model.mutations.length > 0 ? ['mutate' as const] : []),
+    ];
+    for (const phase of phases) {
+      for (const { operations: _operations, resourceNames: _names, scope: _scope, equivalent: _e, ...type } of [
+        ...(model.match.types ?? []),
+        // Only what is judged is seen as the Pod of a template: a mutation of a Pod has no place in its controller.
+        ...(phase === 'validate' ? controllers : []),
+      ]) {
+        const entry: ScopeEntry = {
+          ...type,
+          sparing: type.sparing ?? false,
+          operations: model.match.operations ?? ['CREATE', 'UPDATE'],
+          failurePolicy: model.failurePolicy,
+          phase,
+          systemNamespaces: model.match.includeSystemNamespaces !== false,
+        };
+        found.set(JSON.stringify(entry), entry);
+      }
+    }
+  }
+  return [...found.entries()].sort(([a], [b]) => order(a, b)).map(([, entry]) => entry);
+}

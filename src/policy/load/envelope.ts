@@ -1,0 +1,51 @@
+/** What every object of ours has around its spec: kind, name, and what tells one state of it from another. */
+import { createHash } from 'node:crypto';
+import { API_VERSION, type Kind } from '../../api/index.ts';
+import type { PolicyIssue } from '../model.ts';
+import type { Json } from '../request.ts';
+import { complaints, isObject } from './shape.ts';
+
+export interface Envelope {
+  readonly name: string;
+  readonly namespace: string;
+  readonly revision: string;
+  readonly spec: Json;
+  readonly issues: PolicyIssue[];
+}
+
+export function openEnvelope(object: unknown, kind: Kind): Envelope {
+  const metadata = isObject(object) && isObject(object.metadata) ? object.metadata : {};
+  const name = typeof metadata.name === 'string' ? metadata.name : '';
+  const namespace = typeof metadata.namespace === 'string' ? metadata.namespace : '';
+  const issues: PolicyIssue[] = [];
+  const complain = (code: string, path: string, message: string): void =>
+    void issues.push({ severity: 'error', code, policy: name, path, message: `${path}: ${message}` });
+  const spec = isObject(object) ? object.spec : undefined;
+  if (!isObject(object)) complain('wrong_type', '', 'this is no object');
+  else {
+    if (object.apiVersion !== API_VERSION) complain('not_allowed', 'apiVersion', `must be ${API_VERSION}`);
+    if (object.kind !== kind.kind) complain('not_allowed', 'kind', `must be ${kind.kind}`);
+    if (name === '') complain('missing_field', 'metadata.name', 'is missing: give it a name');
+    if (!isObject(spec)) complain('missing_field', 'spec', 'is missing or no object');
+    else for (const each of complaints(kind.spec.openapi, spec, 'spec')) complain(each.code, each.path, each.message);
+  }
+  const known = isObject(spec) ? withoutNulls(spec) : {};
+  return { name, namespace, revision: revisionOf(metadata, known), spec: known as Json, issues };
+}
+
+/** The API server drops what is null before it looks: so do we, once, so that readers need not. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
+  return Object.fromEntries(kept.map(([name, each]) => [name, withoutNulls(each)]));
+}
+
+function revisionOf(metadata: Json, spec: unknown): string {
+  const { uid, generation } = metadata;
+  if (typeof uid === 'string' && typeof generation === 'number') return `${uid}.${generation}`;
+  return digest(JSON.stringify([metadata.name, metadata.namespace, spec]));
+}
+
+/** Short, and different for different texts. */
+export const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);

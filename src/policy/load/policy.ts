@@ -1,0 +1,118 @@
+/** A Policy as it stands in the cluster or in a file → the model that is compiled. */
+import { type Policy, policy as policyKind } from '../../api/index.ts';
+import type { ExpressionModel, MutationModel, PolicyIssue, PolicyModel, RuleModel } from '../model.ts';
+import type { Json } from '../request.ts';
+import { milliseconds } from './dates.ts';
+import { type Envelope, openEnvelope } from './envelope.ts';
+import { readMatch } from './match.ts';
+import { readPodControllers } from './pod-controllers.ts';
+
+type Spec = Policy['spec'];
+type Written<T> = { readonly [K in keyof T]?: T[K] };
+
+/** The model, where nothing is wrong; every issue with the field it is about. */
+export function readPolicy(object: Json): { model?: PolicyModel; issues: PolicyIssue[] } {
+  const envelope = openEnvelope(object, policyKind);
+  if (envelope.issues.length > 0) return { issues: envelope.issues };
+  const spec = envelope.spec as unknown as Spec;
+  const issues = [...selfContradictions(spec, envelope.name)];
+  if (issues.some(({ severity }) => severity === 'error')) return { issues };
+  return { model: modelOf(spec, envelope), issues };
+}
+
+function modelOf(spec: Spec, { name, revision }: Envelope): PolicyModel {
+  const podControllers = readPodControllers(spec.selector.resourceTypes, spec.podControllers);
+  return {
+    kind: 'Policy',
+    name,
+    revision,
+    match: {
+      ...readMatch(spec.selector),
+      operations: spec.selector.operations ?? ['CREATE', 'UPDATE'],
+      includeSystemNamespaces: spec.selector.includeSystemNamespaces ?? false,
+    },
+    ...(spec.exclude === undefined ? {} : { exclude: readMatch(spec.exclude) }),
+    matchConditions: (spec.matchConditions ?? []).map((each, index) => ({
+      name: each.name,
+      ...expression(`spec.matchConditions[${index}].expression`, each.expression),
+    })),
+    ...(spec.params === undefined ? {} : { params: paramsOf(spec.params) }),
+    context: spec.context ?? [],
+    variables: (spec.variables ?? []).map((each, index) => ({
+      name: each.name,
+      ...expression(`spec.variables[${index}].expression`, each.expression),
+    })),
+    ...(podControllers === undefined ? {} : { podControllers }),
+    failurePolicy: spec.failurePolicy ?? 'Fail',
+    rules: (spec.rules ?? []).map(ruleOf),
+    mutations: (spec.mutations ?? []).map(mutationOf),
+    reinvocationPolicy: spec.reinvocationPolicy ?? 'Never',
+    sensitivePaths: spec.sensitivePaths ?? [],
+    tests: (spec.tests ?? []) as unknown as readonly Json[],
+  };
+}
+
+const expression = (path: string, text: string): ExpressionModel => ({ path, text });
+
+function paramsOf(params: NonNullable<Spec['params']>): NonNullable<PolicyModel['params']> {
+  const { parameterNotFoundAction, ...same } = params;
+  return { ...same, notFound: parameterNotFoundAction ?? 'Deny' };
+}
+
+function ruleOf(rule: NonNullable<Spec['rules']>[number], index: number): RuleModel {
+  const path = `spec.rules[${index}]`;
+  const { message, messageExpression, fieldPath, reason, category } = rule;
+  return {
+    name: rule.name,
+    expression: expression(`${path}.expression`, rule.expression),
+    ...(message === undefined ? {} : { message }),
+    ...(messageExpression === undefined
+      ? {}
+      : { messageExpression: expression(`${path}.messageExpression`, messageExpression) }),
+    ...(fieldPath === undefined ? {} : { fieldPath }),
+    ...(reason === undefined ? {} : { reason }),
+    severity: rule.severity ?? 'medium',
+    ...(category === undefined ? {} : { category }),
+    actions: [rule.enforcement ?? 'Deny'],
+    ...(rule.enforceAfter === undefined ? {} : { enforceAfter: milliseconds(rule.enforceAfter) }),
+    ratchet: rule.ratchet ?? false,
+    exceptions: rule.exceptions ?? 'Allowed',
+    auditAnnotations: (rule.auditAnnotations ?? []).map((each, position) => ({
+      key: each.key,
+      value: expression(`${path}.auditAnnotations[${position}].valueExpression`, each.valueExpression),
+    })),
+  };
+}
+
+function mutationOf(mutation: NonNullable<Spec['mutations']>[number], index: number): MutationModel {
+  const field = mutation.patchType === 'JSONPatch' ? 'jsonPatch' : 'applyConfiguration';
+  return {
+    name: mutation.name ?? `mutations[${index}]`,
+    patchType: mutation.patchType,
+    expression: expression(`spec.mutations[${index}].${field}.expression`, mutation[field]?.expression ?? ''),
+  };
+}
+
+/** Names of the language itself: a context variable must not hide them. */
+const TAKEN = new Set(
+  'object oldObject request params namespaceObject variables authorizer spec metadata status apiVersion kind'.split(
+    ' ',
+  ),
+);
+
+/** What a schema cannot say: names that hide others, names that are there twice. */
+function* selfContradictions(spec: Written<Spec>, policy: string): Iterable<PolicyIssue> {
+  for (const [index, { name }] of (spec.context ?? []).entries()) {
+    if (!TAKEN.has(name)) continue;
+    const path = `spec.context[${index}].name`;
+    const message = `${path}: \`${name}\` already means something in every expression: choose another name`;
+    yield { severity: 'error', code: 'name_taken', policy, path, message };
+  }
+  const seen = new Set<string>();
+  for (const [index, { name }] of (spec.variables ?? []).entries()) {
+    const path = `spec.variables[${index}].name`;
+    const message = `${path}: there is a variable ${name} already: choose another name`;
+    if (seen.has(name)) yield { severity: 'error', code: 'duplicate', policy, path, message };
+    seen.add(name);
+  }
+}

@@ -1,0 +1,116 @@
+/** What a match looks at: one request, with what hangs on it looked up when it is first asked for. */
+import { pluralOf } from '../native/plural.ts';
+import type { AdmissionRequest, Json, Operation, RequestPart } from '../request.ts';
+import type { World } from '../world.ts';
+import { type Labels, labelsOf } from './labels.ts';
+
+export const KUBE_SYSTEM = 'kube-system';
+const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
+
+export class Subject {
+  readonly request: AdmissionRequest;
+  readonly world: World;
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** Plural, lower case. Where nobody has said it, what Kubernetes would guess. */
+  readonly resource: string;
+  readonly subresource: string;
+  readonly operation: Operation;
+  readonly name: string;
+  /** Empty for what has none; a Namespace counts as its own, as for Kubernetes' selectors. */
+  readonly namespace: string;
+  /** As the expressions see them: the Pod that a controller's template describes, or what was sent. */
+  readonly object: Json | null;
+  readonly oldObject: Json | null;
+  readonly unknown: readonly RequestPart[];
+  readonly labels: Labels;
+  readonly oldLabels: Labels | undefined;
+  /** In kube-system or in the platform's own namespace: the cluster cannot do without these. */
+  readonly inSystemNamespace: boolean;
+  readonly platformNamespace: string;
+  #namespaceObject: Json | null | undefined;
+  #asked = false;
+
+  constructor(
+    request: AdmissionRequest,
+    world: World,
+    object: Json | null,
+    oldObject: Json | null,
+    platformNamespace: string,
+  ) {
+    this.request = request;
+    this.platformNamespace = platformNamespace;
+    this.world = world;
+    this.kind = request.kind.kind;
+    this.subresource = request.subResource ?? '';
+    // The kind of a subresource may be another (Scale, PodExecOptions): the resource says what it belongs to.
+    const type = request.resource ?? request.kind;
+    this.group = type.group;
+    this.version = type.version;
+    this.resource = request.resource?.resource ?? pluralOf(request.kind.kind);
+    this.operation = request.operation;
+    this.object = object;
+    this.oldObject = oldObject;
+    this.unknown = request.unknown ?? [];
+    this.name = textOr(request.name, nameOf(object) || nameOf(oldObject));
+    this.namespace = this.isNamespace ? this.name : textOr(request.namespace, namespaceOf(object ?? oldObject));
+    this.labels = labelsOf(object);
+    this.oldLabels = oldObject === null ? undefined : labelsOf(oldObject);
+    this.inSystemNamespace = this.namespace === KUBE_SYSTEM || this.namespace === platformNamespace;
+  }
+
+  /** The same request about another object. */
+  about(object: Json | null, oldObject: Json | null): Subject {
+    return new Subject(this.request, this.world, object, oldObject, this.platformNamespace);
+  }
+
+  /** As if the Pod of a template had been sent itself. */
+  asPod(): Subject {
+    const kind = { group: '', version: 'v1', kind: 'Pod' };
+    const request = { ...this.request, kind, resource: { group: '', version: 'v1', resource: 'pods' } };
+    return new Subject(request, this.world, this.object, this.oldObject, this.platformNamespace);
+  }
+
+  get isNamespace(): boolean {
+    return this.group === '' && this.resource === 'namespaces';
+  }
+
+  isUnknown(part: RequestPart): boolean {
+    return this.unknown.includes(part);
+  }
+
+  /** The Namespace; null where there is none to have, undefined where it is not known. */
+  get namespaceObject(): Json | null | undefined {
+    if (!this.#asked) {
+      this.#asked = true;
+      this.#namespaceObject = this.#lookUp();
+    }
+    return this.#namespaceObject;
+  }
+
+  #lookUp(): Json | null | undefined {
+    if (this.namespace === '') return null;
+    // The cache does not have what is being written yet.
+    if (this.isNamespace && this.operation !== 'DELETE' && this.subresource === '') return this.object;
+    return this.world.namespace(this.namespace);
+  }
+
+  get serviceAccount(): string | undefined {
+    const found = SERVICE_ACCOUNT.exec(textOr(this.request.userInfo?.username, ''));
+    return found === null ? undefined : `${found[1]}/${found[2]}`;
+  }
+}
+
+const textOr = (value: unknown, otherwise: string): string =>
+  typeof value === 'string' && value !== '' ? value : otherwise;
+
+const nameOf = (object: Json | null): string => metadataText(object, 'name');
+const namespaceOf = (object: Json | null): string => metadataText(object, 'namespace');
+
+function metadataText(object: Json | null, field: string): string {
+  const metadata = object?.metadata as Json | null | undefined;
+  if (typeof metadata !== 'object' || metadata === null) return '';
+  const value = metadata[field];
+  return typeof value === 'string' ? value : '';
+}

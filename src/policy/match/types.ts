@@ -1,0 +1,54 @@
+/** Which types of resources a policy is about. */
+import type { TypeMatch } from '../model.ts';
+import { pluralOf } from '../native/plural.ts';
+import type { Operation } from '../request.ts';
+import { glob } from './globs.ts';
+
+/** The type of a request: all that can be told apart by it alone. */
+export interface RequestType {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly resource: string;
+  readonly subresource: string;
+}
+
+export function fitsType(type: TypeMatch, request: RequestType, operation?: Operation): boolean {
+  if (!fitsText(type.group, request.group)) return false;
+  if (!(type.equivalent === true || fitsText(type.version, request.version))) return false;
+  if (!fitsSubresource(type.subresource, request.subresource)) return false;
+  if (!fitsKind(type, request)) return false;
+  if (operation !== undefined && type.operations !== undefined && !type.operations.includes(operation)) return false;
+  return type.sparing !== true || !isNoise(request);
+}
+
+/** What native rules also ask of a request. */
+export function fitsRequest(type: TypeMatch, name: string, namespaced: boolean): boolean {
+  if (type.resourceNames !== undefined && type.resourceNames.length > 0 && !type.resourceNames.includes(name))
+    return false;
+  if (type.scope === 'Cluster') return !namespaced;
+  return type.scope !== 'Namespaced' || namespaced;
+}
+
+const fitsText = (pattern: string, text: string): boolean =>
+  pattern === '*' || pattern === text || (pattern.includes('*') && glob(pattern)(text));
+
+function fitsSubresource(pattern: string | undefined, subresource: string): boolean {
+  if (pattern === undefined) return subresource === '';
+  return pattern === '*' || pattern === subresource;
+}
+
+function fitsKind(type: TypeMatch, request: RequestType): boolean {
+  if (type.resource !== undefined) return type.resource === '*' || type.resource === request.resource;
+  const { kind = '*' } = type;
+  if (kind === '*' || (kind === request.kind && request.subresource === '')) return true;
+  // `core/v1/Pod/exec` is sent as a PodExecOptions: only the resource says that it is about a Pod.
+  return request.subresource !== '' && (kind === request.kind || pluralOf(kind) === request.resource);
+}
+
+/** What happens every second, or asks who may do what: a policy on everything does not mean these. */
+function isNoise({ group, resource }: RequestType): boolean {
+  if (group === '' || group === 'events.k8s.io') return resource === 'events';
+  if (group === 'coordination.k8s.io') return resource === 'leases';
+  return group === 'authorization.k8s.io' || group === 'authentication.k8s.io';
+}
