@@ -7,8 +7,12 @@
 export * from './decision.ts';
 export * from './engine/index.ts';
 export * from './load/index.ts';
+export { type Labels, selects } from './match/labels.ts';
+export { fitsType, type RequestType } from './match/types.ts';
 export * from './model.ts';
 export * from './mutation/index.ts';
 export * from './native/index.ts';
 export * from './request.ts';
+export * from './stored.ts';
+export * from './typecheck/index.ts';
 export * from './world.ts';
