@@ -15,6 +15,8 @@ export interface PolicyCompileOptions {
   /** Of all evaluations of a policy for one request. */
   readonly policyCostLimit?: number;
   readonly backend?: 'auto' | 'code' | 'closures';
+  /** Asked for each expression; what it answers sees the value of each of its parts. For coverage: it makes judging slow. */
+  readonly watch?: (expression: ExpressionModel) => NonNullable<UnitNeeds['watch']>;
 }
 
 export interface CompiledRule {
@@ -58,14 +60,15 @@ export function compilePolicy(
   model: PolicyModel,
   options: PolicyCompileOptions = {},
 ): { policy?: CompiledPolicy; issues: PolicyIssue[] } {
-  const compiler = new Compiler(model.name, {
+  const needs: UnitNeeds = {
     native: model.kind !== 'Policy',
     params: model.params !== undefined,
     authorizer: true,
     context: model.context,
     backend: options.backend ?? 'auto',
     costLimit: options.costLimit ?? EXPRESSION_COST_LIMIT,
-  });
+  };
+  const compiler = new Compiler(model.name, needs, options.watch);
   const conditions = compiler.conditions(model.matchConditions);
   for (const variable of model.variables) compiler.variable(variable.name, variable);
   const rules = model.rules.flatMap((rule) => compiler.rule(rule) ?? []);
@@ -110,11 +113,13 @@ class Compiler {
   readonly issues: PolicyIssue[] = [];
   readonly #policy: string;
   readonly #needs: UnitNeeds;
+  readonly #watch: PolicyCompileOptions['watch'];
   readonly #variables = new Map<string, { readonly unit: Unit; readonly type: Type }>();
 
-  constructor(policy: string, needs: UnitNeeds) {
+  constructor(policy: string, needs: UnitNeeds, watch?: PolicyCompileOptions['watch']) {
     this.#policy = policy;
     this.#needs = needs;
+    this.#watch = watch;
   }
 
   get units(): ReadonlyMap<string, Unit> {
@@ -171,7 +176,8 @@ class Compiler {
   }
 
   #unit(model: ExpressionModel, wanted: readonly Type['kind'][] | undefined, needs: UnitNeeds): Unit | undefined {
-    const made = unitFor(model.text, needs);
+    const watch = this.#watch?.(model);
+    const made = unitFor(model.text, watch === undefined ? needs : { ...needs, watch });
     if (made.issues !== undefined) {
       if (!this.#isAboutBroken(made.issues)) this.#report(model, made.issues, made.message);
       return undefined;

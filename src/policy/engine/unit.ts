@@ -5,6 +5,7 @@
 import {
   type Compiled,
   compile,
+  type Expr,
   environment,
   format,
   type Issue,
@@ -109,6 +110,8 @@ export interface UnitNeeds extends Omit<EnvironmentNeeds, 'context' | 'variables
   readonly variables?: ReadonlyMap<string, { readonly unit: Unit; readonly type: Type }>;
   readonly backend: 'auto' | 'code' | 'closures';
   readonly costLimit: number;
+  /** Sees what every part of the expression gives. Such a unit is nobody else's. */
+  readonly watch?: (node: Expr, value: Result) => void;
 }
 
 export type UnitOrIssues =
@@ -139,13 +142,14 @@ export function unitFor(text: string, needs: UnitNeeds): UnitOrIssues {
     context,
     [...(used ?? [])].map(([name, { key: definition }]) => [name, definition]),
   ]);
-  const known = UNITS.get(key)?.deref();
+  const { backend, costLimit, watch } = needs;
+  const known = watch === undefined ? UNITS.get(key)?.deref() : undefined;
   if (known !== undefined) return { unit: known };
   const scope = policyEnvironment(variables === undefined ? base : { ...base, variables: typesOf(variables) });
-  const { backend, costLimit } = needs;
-  const compiled = compile(text, scope, { backend, costLimit });
+  const compiled = compile(text, scope, { backend, costLimit, ...(watch === undefined ? {} : { watch }) });
   if (compiled.evaluate === undefined) return { issues: compiled.issues, message: compiled.message };
   const unit = new Unit({ key, compiled, reads: found, variables: used, context });
+  if (watch !== undefined) return { unit };
   UNITS.set(key, new WeakRef(unit));
   FORGET.register(unit, key);
   return { unit };
