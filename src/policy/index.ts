@@ -7,7 +7,7 @@
 export * from './decision.ts';
 export * from './engine/index.ts';
 export * from './load/index.ts';
-export { type Labels, selects } from './match/labels.ts';
+export { type Labels, labelsOf, selects } from './match/labels.ts';
 export { fitsType, type RequestType } from './match/types.ts';
 export * from './model.ts';
 export * from './mutation/index.ts';

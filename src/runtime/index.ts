@@ -27,6 +27,7 @@ export * from './manager.ts';
 export * from './metrics.ts';
 export * from './object.ts';
 export * from './owner.ts';
+export * from './pages.ts';
 export * from './reflector/index.ts';
 export * from './store.ts';
 export * from './testing.ts';
