@@ -1,0 +1,145 @@
+/**
+ * Which parts of the expressions the tests of a policy have reached. What can be true or false must have been both: each side of
+ * `&&` and `||`, the condition of `?:` and its branches, what a loop asks of each element. What is neither must have been computed.
+ */
+import { type Expr, type Result, reads, type Source } from '../../cel/index.ts';
+
+export type Need = 'true' | 'false' | 'computed';
+
+export interface Uncovered {
+  /** The field of the policy, such as `spec.rules[0].expression`. */
+  readonly path: string;
+  /** Within the text of the field, from 1. */
+  readonly line: number;
+  readonly column: number;
+  readonly text: string;
+  /** What it never was. */
+  readonly never: Need;
+}
+
+export interface Coverage {
+  readonly covered: number;
+  readonly total: number;
+  readonly missing: readonly Uncovered[];
+}
+
+/** Of one expression. */
+export class ExpressionCoverage {
+  readonly path: string;
+  readonly #points = new Map<number, { readonly node: Expr; readonly needs: readonly Need[] }>();
+  readonly #seen = new Map<number, Set<Need>>();
+  #source: Source | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** `decides`: it is asked for true or false, as a rule is; otherwise it only has to be computed. */
+  expect(source: Source, ast: Expr, decides: boolean): void {
+    this.#source = source;
+    if (!decides) this.#points.set(ast.id, { node: ast, needs: ['computed'] });
+    for (const node of questions(ast, decides)) this.#points.set(node.id, { node, needs: ['true', 'false'] });
+  }
+
+  readonly watch = (node: Expr, value: Result): void => {
+    const seen = this.#seen.get(node.id);
+    const need: Need = typeof value === 'boolean' ? (value ? 'true' : 'false') : 'computed';
+    if (seen === undefined) this.#seen.set(node.id, new Set([need, 'computed']));
+    else seen.add(need);
+  };
+
+  coverage(): Coverage {
+    const source = this.#source;
+    const missing: Uncovered[] = [];
+    let total = 0;
+    for (const { node, needs } of this.#points.values()) {
+      total += needs.length;
+      const never = needs.filter((need) => this.#seen.get(node.id)?.has(need) !== true);
+      for (const need of never) {
+        const { line = 1, column = 1 } = source?.position(node.start) ?? {};
+        const text = source?.text.slice(node.start, node.end).replace(/\s+/g, ' ') ?? '';
+        missing.push({ path: this.path, line, column, text: shortened(text), never: need });
+      }
+    }
+    return { covered: total - missing.length, total, missing };
+  }
+}
+
+export function sum(parts: readonly Coverage[]): Coverage {
+  return {
+    covered: parts.reduce((all, each) => all + each.covered, 0),
+    total: parts.reduce((all, each) => all + each.total, 0),
+    missing: parts.flatMap((each) => each.missing),
+  };
+}
+
+/** In percent, rounded down, so that 100 means all. */
+export const percent = ({ covered, total }: Pick<Coverage, 'covered' | 'total'>): number =>
+  total === 0 ? 100 : Math.floor((covered * 100) / total);
+
+const MAX_TEXT = 80;
+const shortened = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text);
+
+/** The smallest parts that answer yes or no and that something hangs on. */
+function questions(ast: Expr, decides: boolean): readonly Expr[] {
+  const found: Expr[] = [];
+  visit(ast, decides, found);
+  return found;
+}
+
+function visit(node: Expr, decides: boolean, found: Expr[]): void {
+  if (node.kind === 'comprehension') {
+    if (decides) found.push(node);
+    visit(node.range, false, found);
+    // The turn of the loop is `accumulator && body`, `body ? … : …` and so on: what the macro made asks nothing itself.
+    visit(node.step, false, found);
+    // Only cel.bind has its body here.
+    visit(node.result, false, found);
+    return;
+  }
+  if (node.kind === 'call') {
+    const [first, second, third] = node.args;
+    switch (node.function) {
+      case '_&&_':
+      case '_||_':
+        for (const each of node.args) visit(each, true, found);
+        return;
+      case '_?_:_':
+        visit(first as Expr, true, found);
+        visit(second as Expr, decides, found);
+        visit(third as Expr, decides, found);
+        return;
+      case '!_':
+        visit(first as Expr, decides, found);
+        return;
+    }
+  }
+  // What reads nothing is the same in every test.
+  if (decides && !isAccumulator(node) && readsAnything(node)) found.push(node);
+  for (const child of inner(node)) visit(child, false, found);
+}
+
+const isAccumulator = (node: Expr): boolean => node.kind === 'identifier' && node.name.startsWith('@');
+
+const readsAnything = (node: Expr): boolean => node.kind !== 'literal' && (hasLocal(node) || reads(node).length > 0);
+
+function hasLocal(node: Expr): boolean {
+  return node.kind === 'identifier' || inner(node).some(hasLocal);
+}
+
+function inner(node: Expr): readonly Expr[] {
+  switch (node.kind) {
+    case 'select':
+      return [node.operand];
+    case 'call':
+      return node.target === undefined ? node.args : [node.target, ...node.args];
+    case 'list':
+      return node.elements;
+    case 'map':
+      return node.entries.flatMap((entry) => [entry.key, entry.value]);
+    case 'struct':
+      return node.fields.map((field) => field.value);
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,112 @@
+/** From what a test says to the request that is judged, and the world that it is judged in. */
+
+import type { PolicyModel } from '../model.ts';
+import type { AdmissionRequest, Json, Operation, UserInfo } from '../request.ts';
+import type { ObjectQuery, World } from '../world.ts';
+
+/** As `spec.tests[]` of a Policy has it. */
+export interface PolicyTest {
+  readonly name: string;
+  readonly object?: Json;
+  readonly oldObject?: Json;
+  readonly request?: {
+    readonly operation?: Operation;
+    readonly subresource?: string;
+    readonly dryRun?: boolean;
+    readonly options?: Json;
+  };
+  readonly user?: UserInfo;
+  readonly namespace?: {
+    readonly name?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly params?: readonly Json[];
+  readonly context?: Readonly<Record<string, readonly Json[]>>;
+  readonly expect: Expectation;
+}
+
+export interface Expectation {
+  readonly allowed?: boolean;
+  readonly message?: string;
+  readonly warnings?: readonly string[];
+  readonly audited?: readonly string[];
+  readonly object?: Json;
+}
+
+/**
+ * Who asks is unknown where the test does not say, and nobody can be asked who may do what: rules that want to know are skipped, and
+ * the report says so.
+ */
+export function requestOf(test: PolicyTest): AdmissionRequest {
+  const { object, oldObject, request = {}, user } = test;
+  const about = object ?? oldObject ?? {};
+  const { name, namespace } = metadataOf(about);
+  const inNamespace = test.namespace?.name ?? namespace;
+  return {
+    uid: 'test',
+    kind: kindOf(about),
+    operation: request.operation ?? (oldObject === undefined ? 'CREATE' : object === undefined ? 'DELETE' : 'UPDATE'),
+    ...(request.subresource === undefined ? {} : { subResource: request.subresource }),
+    ...(name === undefined ? {} : { name }),
+    ...(inNamespace === undefined ? {} : { namespace: inNamespace }),
+    ...(object === undefined ? {} : { object }),
+    ...(oldObject === undefined ? {} : { oldObject }),
+    ...(request.dryRun === undefined ? {} : { dryRun: request.dryRun }),
+    ...(request.options === undefined ? {} : { options: request.options }),
+    ...(user === undefined ? {} : { userInfo: user }),
+    unknown: user === undefined ? ['userInfo', 'authorizer'] : ['authorizer'],
+  };
+}
+
+export function worldOf(test: PolicyTest, model: PolicyModel): World {
+  const { labels = {}, annotations } = test.namespace ?? {};
+  return {
+    // Past every `enforceAfter`: a policy is tested as it will hold, and its tests do not change with the day.
+    now: Number.MAX_SAFE_INTEGER,
+    namespace: (name) => ({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: {
+        name,
+        labels: { 'kubernetes.io/metadata.name': name, ...labels },
+        ...(annotations === undefined ? {} : { annotations }),
+      },
+    }),
+    find: (query) => {
+      const { params } = model;
+      if (params !== undefined && isFor(query, { ...params, namespace: undefined })) return test.params ?? [];
+      const variable = model.context.find((each) => isFor(query, { ...each, name: each.resourceName }));
+      return variable === undefined ? undefined : (test.context?.[variable.name] ?? []);
+    },
+  };
+}
+
+/** Whether a query is the one that the policy declares. A namespace that it leaves open is that of the object. */
+function isFor(
+  query: ObjectQuery,
+  declared: { readonly [K in keyof ObjectQuery]?: ObjectQuery[K] | undefined },
+): boolean {
+  return (
+    query.apiVersion === declared.apiVersion &&
+    query.kind === declared.kind &&
+    query.name === declared.name &&
+    (declared.namespace === undefined || query.namespace === declared.namespace) &&
+    JSON.stringify(query.selector ?? {}) === JSON.stringify(declared.selector ?? {})
+  );
+}
+
+function kindOf(object: Json): AdmissionRequest['kind'] {
+  const { apiVersion, kind } = object;
+  const [version = '', group = ''] = (typeof apiVersion === 'string' ? apiVersion : '').split('/').toReversed();
+  return { group, version, kind: typeof kind === 'string' ? kind : '' };
+}
+
+function metadataOf(object: Json): { readonly name?: string; readonly namespace?: string } {
+  const metadata = (typeof object.metadata === 'object' ? object.metadata : undefined) as Json | null | undefined;
+  const { name, namespace } = metadata ?? {};
+  return {
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(typeof namespace === 'string' ? { namespace } : {}),
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * The tests of a policy, run through the same decision as every request, and what of the policy they have reached.
+ */
+import type { PolicyDecision, RuleResult } from '../decision.ts';
+import { type CompiledPolicy, compilePolicy, decide, type PolicySet, policySet } from '../engine/index.ts';
+import { Subject } from '../match/subject.ts';
+import type { PolicyIssue, PolicyModel } from '../model.ts';
+import type { AdmissionRequest } from '../request.ts';
+import type { World } from '../world.ts';
+import { type Actual, differences } from './compare.ts';
+import { type Coverage, ExpressionCoverage, percent, sum } from './coverage.ts';
+import { type Expectation, type PolicyTest, requestOf, worldOf } from './request.ts';
+
+export interface TestResult {
+  readonly name: string;
+  /** `spec.tests[0]`. */
+  readonly path: string;
+  readonly passed: boolean;
+  /** One line for each thing that is not as expected. */
+  readonly failures: readonly string[];
+  /** What the author may want to know of a test that passed. */
+  readonly notes: readonly string[];
+}
+
+export interface RuleCoverage {
+  readonly rule: string;
+  readonly path: string;
+  /** Whether a test has seen it hold, and whether one has seen it not hold. */
+  readonly held: boolean;
+  readonly violated: boolean;
+}
+
+export interface TestReport {
+  readonly policy: string;
+  /** What keeps the policy from being tested at all. */
+  readonly issues: readonly PolicyIssue[];
+  readonly results: readonly TestResult[];
+  readonly rules: readonly RuleCoverage[];
+  /** Of all expressions. */
+  readonly coverage: Coverage & { readonly percent: number };
+}
+
+export function runPolicyTests(model: PolicyModel): TestReport {
+  const watched = new Map<string, ExpressionCoverage>();
+  const { policy, issues } = compilePolicy(model, {
+    watch: ({ path }) => {
+      const coverage = new ExpressionCoverage(path);
+      watched.set(path, coverage);
+      return coverage.watch;
+    },
+  });
+  if (policy === undefined) return { policy: model.name, issues, results: [], rules: [], coverage: NOTHING };
+  expectAll(policy, watched);
+  // The platform's namespace is nothing special to a test: what a policy says of it is tried with `includeSystemNamespaces`.
+  const set = policySet({ policies: [policy] });
+  const seen = new Map<string, { held: boolean; violated: boolean }>();
+  const results = model.tests.map((test, index) => run(test as unknown as PolicyTest, index, model, set, seen));
+  const rules = model.rules.map(({ name, expression }) => ({
+    rule: name,
+    path: expression.path.replace(/\.expression$/, ''),
+    ...(seen.get(name) ?? { held: false, violated: false }),
+  }));
+  const coverage = sum([...watched.values()].map((each) => each.coverage()));
+  return { policy: model.name, issues, results, rules, coverage: { ...coverage, percent: percent(coverage) } };
+}
+
+const NOTHING = { covered: 0, total: 0, missing: [], percent: 100 };
+
+function expectAll(policy: CompiledPolicy, watched: ReadonlyMap<string, ExpressionCoverage>): void {
+  const { model } = policy;
+  const add = (path: string, unit: CompiledPolicy['rules'][number]['unit'] | undefined, decides: boolean): void => {
+    if (unit !== undefined) watched.get(path)?.expect(unit.compiled.source, unit.compiled.ast, decides);
+  };
+  model.matchConditions.forEach(({ path }, index) => void add(path, policy.conditions[index]?.unit, true));
+  for (const { name, path } of model.variables) add(path, policy.variables.get(name), false);
+  for (const { model: rule, unit, message, annotations } of policy.rules) {
+    add(rule.expression.path, unit, true);
+    if (rule.messageExpression !== undefined) add(rule.messageExpression.path, message, false);
+    rule.auditAnnotations.forEach(({ value }, index) => void add(value.path, annotations[index]?.unit, false));
+  }
+  for (const { model: mutation, unit } of policy.mutations) add(mutation.expression.path, unit, false);
+}
+
+function run(
+  test: PolicyTest,
+  index: number,
+  model: PolicyModel,
+  set: PolicySet,
+  seen: Map<string, { held: boolean; violated: boolean }>,
+): TestResult {
+  const path = `spec.tests[${index}]`;
+  const request = requestOf(test);
+  const world = worldOf(test, model);
+  const mutation = {
+    changed: false,
+    object: request.object ?? {},
+    policies: [] as string[],
+    results: [] as RuleResult[],
+  };
+  const mutated: AdmissionRequest = mutation.changed ? { ...request, object: mutation.object } : request;
+  const decision = decide(set, mutated, world, { passes: true });
+  note(decision, seen);
+  const results = [...mutation.results, ...decision.results];
+  const actual: Actual = {
+    allowed: !results.some(({ denies }) => denies),
+    denials: results.filter(({ denies }) => denies).map(textOf),
+    warnings: results.filter(({ result }) => result === 'warn').map(textOf),
+    audited: results
+      .filter(({ result, denies, audited }) => result === 'audit' || (result === 'error' && audited && !denies))
+      .map(textOf),
+    object: mutation.changed ? mutation.object : request.object,
+  };
+  const matched = decision.matched.length > 0 || mutation.policies.length > 0 || results.length > 0;
+  const notMatched = matched ? undefined : whyNot(set, mutated, world);
+  const failures = [
+    ...notJudged(decision.results),
+    ...(notMatched !== undefined && wantsMatch(test.expect) ? [notMatched] : []),
+    ...differences(test.expect, actual),
+  ];
+  const notes = [
+    ...(notMatched === undefined || failures.length > 0 ? [] : [notMatched]),
+    ...(Object.keys(test.expect).length === 0 ? ['nothing is expected of it'] : []),
+  ];
+  return { name: test.name, path, passed: failures.length === 0, failures, notes };
+}
+
+function note({ results }: PolicyDecision, seen: Map<string, { held: boolean; violated: boolean }>): void {
+  for (const { rule, result } of results) {
+    const known = seen.get(rule) ?? { held: false, violated: false };
+    if (result === 'pass') known.held = true;
+    else if (result !== 'skip' && result !== 'error') known.violated = true;
+    seen.set(rule, known);
+  }
+}
+
+const textOf = ({ message, why }: RuleResult): string => (why === undefined ? message : `${message} (${why})`);
+
+/** A rule that the test gives too little to judge has not passed. Questions of `authorizer` no test can answer. */
+function notJudged(results: readonly RuleResult[]): readonly string[] {
+  return results
+    .filter(({ result, skipped }) => result === 'skip' && skipped?.includes('who asks') === true)
+    .map(({ rule, skipped }) => `rule ${rule} was not judged: it ${skipped}: give the test a user`);
+}
+
+/** A test that expects anything but to be let in means that the policy is about its object. */
+function wantsMatch({ allowed, message, warnings, audited, object }: Expectation): boolean {
+  return (
+    allowed === false ||
+    (message ?? '') !== '' ||
+    (warnings ?? []).length > 0 ||
+    (audited ?? []).length > 0 ||
+    object !== undefined
+  );
+}
+
+function whyNot(set: PolicySet, request: AdmissionRequest, world: World): string {
+  const [policy] = set.policies;
+  const { object = null, oldObject = null } = request;
+  const subject = new Subject(request, world, object, oldObject, set.platformNamespace);
+  const fields = (policy?.match.fields(subject) ?? []).filter(({ answer }) => answer === false);
+  const selector = fields.map(({ field }) => field).join(', ');
+  return `the policy does not match it: ${selector === '' ? 'it is excluded, or a match condition is false' : selector}`;
+}
