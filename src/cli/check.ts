@@ -1,104 +1,195 @@
-/** `kidp check`: what admission would decide about manifests, without a cluster. It asks the webhook's own decision function. */
-import { type AdmissionRequest, decide, gates } from '../admission/index.ts';
+/**
+ * `kidp check`: what admission would decide about manifests, without a cluster. It asks the decision functions of the webhook, so
+ * that the two cannot differ.
+ *
+ * Exit codes: 0 clean, 1 violations, 2 bad input.
+ */
+import { readFileSync } from 'node:fs';
 import { GROUP } from '../api/index.ts';
-import { formatKey, keyOf, type UnknownObject } from '../runtime/index.ts';
-import { type LocatedObject, readObjects } from './documents.ts';
+import { type Json, type PolicySet, policySet } from '../policy/index.ts';
+import { checkOutBase } from './check/base.ts';
+import type { Cluster } from './check/cluster.ts';
+import { type Inventory, judgesOthers, takeInventory } from './check/inventory.ts';
+import { type Bench, judge } from './check/judge.ts';
+import { type CheckOptions, type Settings, settingsOf } from './check/options.ts';
+import { openGates } from './check/platform.ts';
+import { pluralsOf } from './check/plurals.ts';
+import { noProgress, type Progress, progressOn } from './check/progress.ts';
+import { type CheckResult, fails, identityOf, isFinding } from './check/result.ts';
+import { worldOf } from './check/world.ts';
+import {
+  describeProblem,
+  inputErrorOf,
+  type LocatedObject,
+  type Problem,
+  readManifests,
+  readObjects,
+} from './documents.ts';
 import { InputError } from './failure.ts';
+import { format, tellsPasses, tellsProblems } from './output/format.ts';
 
-export interface CheckOptions {
-  filename: string[];
-  old?: string[];
-  output: string;
-}
+export type { CheckOptions } from './check/options.ts';
+export type { CheckResult } from './check/result.ts';
 
 export interface Streams {
   in: NodeJS.ReadableStream;
-  out: { write(text: string): unknown };
-  err: { write(text: string): unknown };
+  out: { write(text: string): unknown; readonly isTTY?: boolean };
+  err: { write(text: string): unknown; readonly isTTY?: boolean };
 }
 
-export interface CheckResult {
-  policy: string;
-  rule: string;
-  resource: { apiVersion: string; kind: string; namespace?: string; name: string; file: string; line: number };
-  result: 'pass' | 'fail' | 'skip';
-  message: string;
-}
-
-/** The exit code: 0 clean, 1 violations. Bad input is thrown. */
+/** The exit code. Bad input is thrown, unless the format has a place for it. */
 export async function check(options: CheckOptions, streams: Streams): Promise<number> {
-  if (options.output !== 'text' && options.output !== 'json') {
-    throw new InputError('output', `there is no output "${options.output}": choose text or json.`);
-  }
-  const before = new Map(
-    (await readObjects(options.old ?? [], streams.in)).map(({ object }) => [identity(object), object]),
+  const settings = settingsOf(options);
+  const progress = settings.quiet ? noProgress : progressOn(streams.err);
+  const { objects, problems } = await readManifests(options.filename, streams.in, ({ file }) =>
+    progress.step(() => `reading ${file}`),
   );
-  const objects = await readObjects(options.filename, streams.in);
-  if (objects.length === 0) {
+  if (objects.length === 0 && problems.length === 0) {
     throw new InputError('nothing', `${options.filename.join(', ')}: there is no Kubernetes object in there.`);
   }
-  const results = objects.flatMap((located) => judge(located, before.get(identity(located.object))));
-  streams.out.write(
-    options.output === 'json' ? `${JSON.stringify(results, null, 2)}\n` : asText(results, objects.length),
-  );
-  return results.some(({ result }) => result === 'fail') ? 1 : 0;
-}
-
-function judge({ object, file, line }: LocatedObject, before: UnknownObject | undefined): CheckResult[] {
-  const { namespace, name } = object.metadata;
-  const resource = {
-    apiVersion: object.apiVersion,
-    kind: object.kind,
-    ...(namespace === undefined ? {} : { namespace }),
-    name,
-    file,
-    line,
+  const inventory = takeInventory(objects, exceptionsFrom(options));
+  const wrong = [...problems, ...inventory.problems];
+  const report = {
+    objects: objects.filter((located) => !judgesOthers(located)).length,
+    quiet: settings.quiet,
+    failOn: settings.failOn,
+    version: version(),
   };
-  if (!object.apiVersion.startsWith(`${GROUP}/`)) {
-    return [{ policy: '', rule: '', resource, result: 'skip', message: 'no policy and no gate looks at this object' }];
+  if (wrong.length > 0) {
+    progress.end();
+    if (!tellsProblems(settings.output)) throw inputErrorOf(wrong);
+    streams.err.write(`${wrong.map(describeProblem).join('\n')}\n`);
+    streams.out.write(await format({ ...report, results: [], problems: wrong, colour: false }, settings.output));
+    return 2;
   }
-  const request = requestFor(object, before);
-  return gates.flatMap((gate): CheckResult[] => {
-    const { violations } = decide(request, [gate]);
-    if (violations.length === 0) return [{ policy: gate.name, rule: '', resource, result: 'pass', message: '' }];
-    return violations.map(({ code, message, next }) => ({
-      policy: gate.name,
-      rule: code,
-      resource,
-      result: 'fail',
-      message: `${message}. ${next}.`,
-    }));
-  });
+  if (!settings.quiet) warn(inventory.warnings, streams);
+  const judged = await judgeAll({ options, settings, progress, streams, inventory, objects });
+  progress.end();
+  const colour = streams.out.isTTY === true && process.env.NO_COLOR === undefined;
+  const base = options.base === undefined ? {} : { base: options.base };
+  streams.out.write(await format({ ...report, ...base, results: judged, problems: [], colour }, settings.output));
+  return judged.some((result) => fails(result, settings.failOn)) ? 1 : 0;
 }
 
-function requestFor(object: UnknownObject, before: UnknownObject | undefined): AdmissionRequest {
-  const [group = '', version = ''] = object.apiVersion.includes('/')
-    ? object.apiVersion.split('/')
-    : ['', object.apiVersion];
+interface Question {
+  readonly options: CheckOptions;
+  readonly settings: Settings;
+  readonly progress: Progress;
+  readonly streams: Streams;
+  readonly inventory: Inventory;
+  readonly objects: readonly LocatedObject[];
+}
+
+async function judgeAll(question: Question): Promise<CheckResult[]> {
+  const { options, inventory, objects, streams } = question;
+  const { kubeconfig, serverDryRun } = options;
+  if (kubeconfig === undefined && serverDryRun !== true) return judgeWith(question, undefined);
+  const { openCluster } = await import('./check/cluster.ts');
+  const cluster = await openCluster(kubeconfig);
+  try {
+    if (serverDryRun === true) {
+      const { askServer } = await import('./check/server.ts');
+      return await askServer(objects, cluster, question.progress);
+    }
+    await cluster.read(inventory.set, objects);
+    for (const note of cluster.notes) streams.err.write(`${note}\n`);
+    return await judgeWith(question, cluster);
+  } finally {
+    await cluster.close();
+  }
+}
+
+async function judgeWith(question: Question, cluster: Cluster | undefined): Promise<CheckResult[]> {
+  const { options, settings, streams, progress } = question;
+  const params = (await readObjects(options.params ?? [], streams.in)).map(({ object }) => object);
+  const before = options.old === undefined ? cluster?.before : byIdentity(await readObjects(options.old, streams.in));
+  const benchFor = (set: PolicySet, objects: readonly LocatedObject[], passes: boolean) =>
+    openBench({ set, settings, objects, params, passes, cluster, ...(before === undefined ? {} : { before }) });
+  const passes = tellsPasses(settings.output) && !settings.quiet;
+  const bench = await benchFor(question.inventory.set, question.objects, passes);
+  const results = await judgeEach(question.objects, bench, progress);
+  if (options.base === undefined || !results.some(isFinding)) return results;
+  const known = await knownAt(question, (set, objects) => benchFor(set, objects, false));
+  return results.map((result) => (isFinding(result) && known.has(keyOf(result)) ? { ...result, known: true } : result));
+}
+
+async function judgeEach(objects: readonly LocatedObject[], bench: Bench, progress: Progress): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  for (const [index, located] of objects.entries()) {
+    progress.step(() => `judged ${index} of ${objects.length} objects`);
+    for (const result of await judge(located, bench)) results.push(result);
+  }
+  return results;
+}
+
+/**
+ * What was wrong at the base revision already: its objects, exceptions, namespaces and params, by the policies of today. A policy
+ * that is new or stricter fails nobody for what was there before it.
+ */
+async function knownAt(
+  { options, inventory, progress, streams }: Question,
+  benchFor: (set: PolicySet, objects: readonly LocatedObject[]) => Promise<Bench>,
+): Promise<ReadonlySet<string>> {
+  const files = checkOutBase(options.base ?? '', options.filename);
+  try {
+    // What could not be read then is no known violation.
+    const { objects } = await readManifests(files.paths, streams.in);
+    const { exceptions } = takeInventory(objects);
+    const set = policySet({ policies: inventory.policies, exceptions, ...exceptionsFrom(options) });
+    const results = await judgeEach(objects, await benchFor(set, objects), progress);
+    return new Set(results.filter(isFinding).map(keyOf));
+  } finally {
+    files.remove();
+  }
+}
+
+const keyOf = ({ policy, binding, rule, resource }: CheckResult): string =>
+  JSON.stringify([policy, binding, rule, identityOf({ ...resource, metadata: resource })]);
+
+interface BenchInput {
+  readonly set: PolicySet;
+  readonly settings: Settings;
+  readonly objects: readonly LocatedObject[];
+  readonly params: readonly Json[];
+  readonly passes: boolean;
+  readonly cluster: Cluster | undefined;
+  readonly before?: ReadonlyMap<string, Json>;
+}
+
+async function openBench(input: BenchInput): Promise<Bench> {
+  const { settings, objects, params, cluster, before, passes } = input;
+  const all = objects.map(({ object }) => object);
+  const world = worldOf({
+    now: settings.now,
+    namespaceLabels: settings.namespaceLabels,
+    objects: [...params, ...all],
+    ...(cluster === undefined ? {} : { live: cluster.live }),
+  });
+  const hasOurs = all.some(({ apiVersion }) => apiVersion.startsWith(`${GROUP}/`));
+  const ask = settings.user === undefined ? undefined : cluster?.askFor(settings.user);
   return {
-    uid: 'check',
-    kind: { group, version, kind: object.kind },
-    name: object.metadata.name,
-    ...(object.metadata.namespace === undefined ? {} : { namespace: object.metadata.namespace }),
-    object,
-    ...(before === undefined ? { operation: 'CREATE' } : { operation: 'UPDATE', oldObject: before }),
-    dryRun: true,
+    set: input.set,
+    world,
+    settings,
+    plurals: new Map([...(cluster?.plurals ?? []), ...pluralsOf(all)]),
+    passes,
+    ...(before === undefined ? {} : { before }),
+    ...(hasOurs ? { platform: await openGates(world) } : {}),
+    ...(ask === undefined ? {} : { ask }),
   };
 }
 
-/** The version is left out: an object is the same one in each of them. */
-function identity(object: UnknownObject): string {
-  return `${object.apiVersion.replace(/\/?[^/]*$/, '')} ${object.kind} ${formatKey(keyOf(object))}`;
+const byIdentity = (objects: readonly LocatedObject[]): Map<string, Json> =>
+  new Map(objects.map(({ object }) => [identityOf(object), object]));
+
+function exceptionsFrom({ exceptionNamespace }: CheckOptions) {
+  return exceptionNamespace === undefined ? {} : { exceptionNamespaces: exceptionNamespace };
 }
 
-function asText(results: readonly CheckResult[], objects: number): string {
-  const failures = results.filter(({ result }) => result === 'fail');
-  const skipped = results.filter(({ result }) => result === 'skip');
-  const lines = failures.map(
-    ({ policy, rule, resource, message }) =>
-      `${resource.file}:${resource.line}: ${resource.kind} ${formatKey(resource)}: ${policy} (${rule}): ${message}`,
-  );
-  const judged = objects - skipped.length;
-  const count = `${judged} of ${objects} objects judged, ${failures.length} violations`;
-  return `${[...lines, skipped.length === 0 ? count : `${count}, ${skipped.length} that nothing looks at`].join('\n')}\n`;
+function warn(warnings: readonly Problem[], streams: Streams): void {
+  for (const warning of warnings) streams.err.write(`warning: ${describeProblem(warning)}\n`);
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 }

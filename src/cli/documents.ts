@@ -21,6 +21,8 @@ export interface LocatedObject {
   readonly source?: string | undefined;
   /** Where a field stands, or the nearest thing around it that is there. */
   place(field?: string): Place;
+  /** Where a line and column of a field's text stand, both from 1: for expressions. */
+  placeInText(field: string, line?: number, column?: number): Place;
 }
 
 export interface Manifests {
@@ -67,6 +69,10 @@ export function inputErrorOf(problems: readonly Problem[]): InputError {
 
 export function describeProblem({ file, line, column, message }: Problem): string {
   return `${[file, line, column].filter((part) => part !== undefined).join(':')}: ${message}`;
+}
+
+export function problemAt(located: LocatedObject, code: string, field: string, message: string): Problem {
+  return { code, file: located.file, ...located.place(field), message };
 }
 
 function parseSource(source: SourceText, into: Manifests): void {
@@ -174,6 +180,12 @@ class FoundObject implements LocatedObject {
 
   place(field = ''): Place {
     return placeOf(this.#origin, field);
+  }
+
+  placeInText(field: string, line?: number, column = 1): Place {
+    const { source, document, within } = this.#origin;
+    if (source.renderedFrom !== undefined || line === undefined) return this.place(field);
+    return document.placeInText(field, { line, column }, within);
   }
 }
 

@@ -7,7 +7,9 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { declareCel } from './cel/command.ts';
+import { declareCheck } from './check/command.ts';
 import { describeFailure, exitCodeOf } from './failure.ts';
+import { declareImpact } from './impact/command.ts';
 
 const code = await run(process.argv.slice(2));
 // Whatever still holds the event loop open (a connection that hangs, a process that will not end) must not hold the user.
@@ -35,16 +37,13 @@ async function run(words: string[]): Promise<number> {
       code = await up(options);
     });
 
-  program
-    .command('check')
-    .description('decide about manifests as admission would, without a cluster')
-    .requiredOption('-f, --filename <path...>', 'manifests: files, directories, or - for standard input')
-    .option('--old <path...>', 'the same objects as they are now: changes are judged as updates')
-    .option('-o, --output <format>', 'text or json', 'text')
-    .action(async (options) => {
-      const { check } = await import('./check.ts');
-      code = await check(options, { out: process.stdout, err: process.stderr, in: process.stdin });
-    });
+  declareCheck(program.command('check'), (result) => {
+    code = result;
+  });
+
+  declareImpact(program.command('impact'), (result) => {
+    code = result;
+  });
 
   declareCel(program.command('cel'), (result) => {
     code = result;

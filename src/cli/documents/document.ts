@@ -73,6 +73,23 @@ export class SourceDocument {
     return { line: this.#before() + line, column: col };
   }
 
+  /** Where a line and column of a text field stand. Text that is folded or has escapes in it cannot be told apart: then it is the field. */
+  placeInText(field: string, within: Place, path: FieldPath = []): Place {
+    const { document, lines } = this.#parse();
+    const found = valueAt(document?.contents, [...path, ...parseFieldPath(field)]);
+    const start = isScalar(found) ? found.range?.[0] : undefined;
+    if (!isScalar(found) || start === undefined || typeof found.value !== 'string') return this.place(field, path);
+    const { line, col } = lines.linePos(start);
+    if (found.type === 'BLOCK_LITERAL') {
+      const margin = /\n( *)\S/.exec(this.text.slice(start))?.[1]?.length ?? 0;
+      return { line: this.#before() + line + within.line, column: margin + within.column };
+    }
+    const quote = found.type === 'PLAIN' ? 0 : 1;
+    const asWritten = this.text.startsWith(found.value, start + quote);
+    if (!asWritten || within.line > 1) return this.place(field, path);
+    return { line: this.#before() + line, column: col + quote + within.column - 1 };
+  }
+
   #readFully(): { value: unknown } | { problem: Problem } {
     const { document, lines } = this.#parse();
     if (document === undefined) return { value: undefined };
@@ -144,6 +161,18 @@ function nearest(root: unknown, path: FieldPath): number | undefined {
     depth += step.taken;
   }
   return found;
+}
+
+/** What is at the path, if all of it is there. */
+function valueAt(root: unknown, path: FieldPath): unknown {
+  let node = root;
+  for (let depth = 0; depth < path.length; ) {
+    const step = stepInto(node, path, depth);
+    if (step === undefined) return undefined;
+    node = step.node;
+    depth += step.taken;
+  }
+  return node;
 }
 
 interface Step {

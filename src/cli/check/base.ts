@@ -1,0 +1,87 @@
+/**
+ * The same files as they were at a revision of git, for `--base`: laid out in a directory of their own by an index of their own, so
+ * that neither the work tree nor the index of the user is touched.
+ */
+import { execFileSync, type SpawnSyncReturns } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { InputError } from '../failure.ts';
+
+export interface BaseFiles {
+  /** The given paths as they were, those that were there. */
+  readonly paths: readonly string[];
+  remove(): void;
+}
+
+/** What lies outside of the repository (and standard input) has no earlier state, and is left out. */
+export function checkOutBase(revision: string, paths: readonly string[]): BaseFiles {
+  const root = git(
+    ['rev-parse', '--show-toplevel'],
+    'this is no git repository: run the check in one, or leave --base out',
+  ).trim();
+  const commit = git(
+    ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`],
+    `git knows no revision "${revision}": fetch it first (in a shallow clone: git fetch --depth=1 origin ${revision}, or fetch-depth: 0 of actions/checkout)`,
+  ).trim();
+  const directory = mkdtempSync(join(tmpdir(), 'kidp-base-'));
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  try {
+    const tree = join(directory, 'tree');
+    mkdirSync(tree);
+    const environment = { ...process.env, GIT_INDEX_FILE: join(directory, 'index') };
+    // All of it, not only what was asked for: a kustomization may build upon anything in the repository.
+    git(['-C', root, 'read-tree', commit], 'the revision cannot be read', environment);
+    git(
+      ['-C', root, 'checkout-index', '--all', '--quiet', `--prefix=${tree}${sep}`],
+      'the revision cannot be laid out',
+      environment,
+    );
+    const inside = paths.filter((path) => path !== '-').flatMap((path) => insideOf(root, path));
+    return { paths: inside.map((path) => join(tree, path)).filter(exists), remove };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+/** The path from the root of the repository; none where it is outside. What is gone by now may still have been there. */
+function insideOf(root: string, path: string): string[] {
+  const way = relative(root, realPath(resolve(path)));
+  return way.startsWith('..') ? [] : [way];
+}
+
+function realPath(path: string): string {
+  if (dirname(path) === path) return path;
+  try {
+    return realpathSync(path);
+  } catch {
+    return join(realPath(dirname(path)), path.slice(dirname(path).length));
+  }
+}
+
+function exists(path: string): boolean {
+  try {
+    realpathSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function git(words: readonly string[], otherwise: string, environment: NodeJS.ProcessEnv = process.env): string {
+  try {
+    return execFileSync('git', words, {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: environment,
+      maxBuffer: 2 ** 30,
+    });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new InputError('no-git', '--base needs git, and it is not on the PATH: install it, or leave --base out.');
+    }
+    const said = String((error as SpawnSyncReturns<string>).stderr ?? '').trim();
+    throw new InputError('base', `--base: ${otherwise}${said === '' ? '' : ` (${said})`}.`);
+  }
+}

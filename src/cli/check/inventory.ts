@@ -1,0 +1,148 @@
+/**
+ * What was read, sorted: the policies and exceptions that judge, compiled into one set, and the objects that are judged. A policy that
+ * cannot be read or compiled is bad input, with its place in the file: without it the answer would be another one.
+ */
+import { GROUP, kindNamed, kinds, VERSION } from '../../api/index.ts';
+import { nearest } from '../../cel/index.ts';
+import {
+  type CompiledException,
+  type CompiledPolicy,
+  compileException,
+  compilePolicy,
+  DEFAULT_EXCEPTION_NAMESPACES,
+  isNative,
+  type PolicyIssue,
+  type PolicyModel,
+  type PolicySet,
+  policySet,
+  readException,
+  readNative,
+  readPolicy,
+} from '../../policy/index.ts';
+import { type LocatedObject, type Problem, problemAt } from '../documents.ts';
+import { identityOf } from './result.ts';
+
+export interface Inventory {
+  readonly set: PolicySet;
+  readonly policies: readonly CompiledPolicy[];
+  readonly exceptions: readonly CompiledException[];
+  readonly problems: readonly Problem[];
+  /** What an author should know, and what keeps nothing from being judged. */
+  readonly warnings: readonly Problem[];
+}
+
+export interface InventoryOptions {
+  /** Namespaces that PolicyExceptions are taken from; left out, those of the engine. */
+  readonly exceptionNamespaces?: readonly string[];
+}
+
+export function takeInventory(objects: readonly LocatedObject[], options: InventoryOptions = {}): Inventory {
+  const sorter = new Sorter(options.exceptionNamespaces ?? DEFAULT_EXCEPTION_NAMESPACES);
+  for (const located of objects) sorter.take(located);
+  sorter.takeNative();
+  const { policies, exceptions, problems, warnings } = sorter;
+  return { set: policySet({ policies, exceptions, ...options }), policies, exceptions, problems, warnings };
+}
+
+/** Objects that judge others: nobody expects a policy to match them, and it is no news that none does. */
+export function judgesOthers({ object }: LocatedObject): boolean {
+  return (
+    isNative(object) || (isOurs(object.apiVersion) && (object.kind === 'Policy' || object.kind === 'PolicyException'))
+  );
+}
+
+const isOurs = (apiVersion: string): boolean => apiVersion.startsWith(`${GROUP}/`);
+
+class Sorter {
+  readonly policies: CompiledPolicy[] = [];
+  readonly exceptions: CompiledException[] = [];
+  readonly problems: Problem[] = [];
+  readonly warnings: Problem[] = [];
+  readonly #native: LocatedObject[] = [];
+  readonly #seen = new Map<string, LocatedObject>();
+  readonly #exceptionNamespaces: readonly string[];
+
+  constructor(exceptionNamespaces: readonly string[]) {
+    this.#exceptionNamespaces = exceptionNamespaces;
+  }
+
+  take(located: LocatedObject): void {
+    const { object } = located;
+    if (isOurs(object.apiVersion)) this.#takeOurs(located);
+    else if (isNative(object) && this.#isFirst(located)) this.#native.push(located);
+  }
+
+  takeNative(): void {
+    if (this.#native.length === 0) return;
+    const { models, issues } = readNative(this.#native.map(({ object }) => object));
+    for (const issue of issues) this.#report(issue, this.#nativeNamed(issue.policy));
+    for (const model of models) this.#compile(model, this.#nativeNamed(model.name));
+  }
+
+  #takeOurs(located: LocatedObject): void {
+    const { apiVersion, kind } = located.object;
+    if (apiVersion !== `${GROUP}/${VERSION}`) {
+      this.#refuse(located, 'unknown-kind', 'apiVersion', `there is no ${apiVersion}: write ${GROUP}/${VERSION}.`);
+    } else if (kindNamed(kind) === undefined) {
+      const near = nearest(
+        kind,
+        kinds.map((each) => each.kind),
+      );
+      const hint =
+        near === undefined ? `known are ${kinds.map((each) => each.kind).join(', ')}` : `did you mean ${near}?`;
+      this.#refuse(located, 'unknown-kind', 'kind', `${apiVersion} has no kind ${kind}: ${hint}`);
+    } else if (kind === 'Policy' && this.#isFirst(located)) {
+      const { model, issues } = readPolicy(located.object);
+      for (const issue of issues) this.#report(issue, located);
+      if (model !== undefined) this.#compile(model, located);
+    } else if (kind === 'PolicyException' && this.#isFirst(located)) this.#takeException(located);
+  }
+
+  #compile(model: PolicyModel, located: LocatedObject | undefined): void {
+    const { policy, issues } = compilePolicy(model);
+    for (const issue of issues) this.#report(issue, located);
+    if (policy !== undefined) this.policies.push(policy);
+  }
+
+  #takeException(located: LocatedObject): void {
+    const { exception: model, issues } = readException(located.object);
+    for (const issue of issues) this.#report(issue, located);
+    if (model === undefined) return;
+    const { exception, issues: more } = compileException(model);
+    for (const issue of more) this.#report(issue, located);
+    if (exception !== undefined) this.exceptions.push(exception);
+    if (this.#exceptionNamespaces.includes(model.namespace)) return;
+    const message = `PolicyException ${model.name} is not taken: exceptions count only in ${this.#exceptionNamespaces.join(', ')} (--exception-namespace says which).`;
+    this.warnings.push(problemAt(located, 'exception-namespace', 'metadata.namespace', message));
+  }
+
+  /** Two policies of one name: a cluster would keep the later one, and nobody knows which that is. */
+  #isFirst(located: LocatedObject): boolean {
+    const identity = identityOf(located.object);
+    const first = this.#seen.get(identity);
+    if (first === undefined) {
+      this.#seen.set(identity, located);
+      return true;
+    }
+    const { kind, metadata } = located.object;
+    const message = `${kind} ${metadata.name} is in ${first.file}:${first.line} already: give one of them another name.`;
+    this.#refuse(located, 'twice', 'metadata.name', message);
+    return false;
+  }
+
+  #nativeNamed(name: string): LocatedObject | undefined {
+    return this.#native.find(({ object }) => object.metadata.name === name) ?? this.#native[0];
+  }
+
+  #refuse(located: LocatedObject, code: string, field: string, message: string): void {
+    this.problems.push(problemAt(located, code, field, message));
+  }
+
+  #report(issue: PolicyIssue, located: LocatedObject | undefined): void {
+    if (located === undefined) return;
+    const place = located.placeInText(issue.path, issue.line, issue.column);
+    const words = `${located.object.kind} ${issue.policy}: ${issue.path === '' ? '' : `${issue.path}: `}${issue.message}`;
+    const problem = { code: issue.code, file: located.file, ...place, message: words };
+    (issue.severity === 'error' ? this.problems : this.warnings).push(problem);
+  }
+}

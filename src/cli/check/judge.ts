@@ -1,0 +1,120 @@
+/**
+ * One object through the decision functions of admission, in its order: mutations, the platform's own gates, policies. What only a
+ * request could tell and nobody has told stays unknown: rules that hang on it are skipped, never guessed.
+ */
+import { GROUP } from '../../api/index.ts';
+import {
+  type AdmissionRequest,
+  decide,
+  decideAsking,
+  type Json,
+  mutate,
+  type PolicyDecision,
+  type PolicySet,
+  type RequestPart,
+  type RuleResult,
+  type World,
+} from '../../policy/index.ts';
+
+import type { LocatedObject } from '../documents.ts';
+import { judgesOthers } from './inventory.ts';
+import type { Settings } from './options.ts';
+import type { PlatformGates } from './platform.ts';
+import { kindOf } from './plurals.ts';
+import { type CheckResult, identityOf, referenceOf, resultOf } from './result.ts';
+
+type Ask = Parameters<typeof decideAsking>[3];
+
+export interface Bench {
+  readonly set: PolicySet;
+  readonly world: World;
+  readonly settings: Settings;
+  /** The objects as they are, by identity; undefined where nobody has said how anything is. */
+  readonly before?: ReadonlyMap<string, Json>;
+  /** The platform's own gates, where there is an object for them. */
+  readonly platform?: PlatformGates;
+  /** Who answers `authorizer`. */
+  readonly ask?: Ask;
+  /** Plurals that files or a cluster have told, by `group/Kind`. */
+  readonly plurals: ReadonlyMap<string, string>;
+  /** Whether rules that hold shall be told of, too. */
+  readonly passes: boolean;
+}
+
+export async function judge(located: LocatedObject, bench: Bench): Promise<CheckResult[]> {
+  const asked = requestFor(located, bench);
+  const { request, results: mutations } = await mutated(asked, bench);
+  const decision = await decided(request, bench);
+  const found = [...mutations.filter(({ result }) => result !== 'pass'), ...decision.results].map((result) =>
+    resultOf(located, result),
+  );
+  const gates = bench.platform === undefined ? [] : await bench.platform.judge(located, request);
+  if (decision.matched.length > 0 || mutations.length > 0) return [...gates, ...found];
+  if (judgesOthers(located)) return [...gates, ...found];
+  return [...gates, ...found, unmatched(located, gates.length === 0 && isOurs(located))];
+}
+
+function unmatched(located: LocatedObject, gatesHeld: boolean): CheckResult {
+  return {
+    policy: '',
+    rule: '',
+    resource: referenceOf(located),
+    result: 'skip',
+    message: gatesHeld
+      ? 'no policy matched this object; ownership and labels are in order'
+      : 'no policy matched this object',
+    denies: false,
+  };
+}
+
+const isOurs = ({ object }: LocatedObject): boolean => object.apiVersion.startsWith(`${GROUP}/`);
+
+async function mutated(
+  asked: AdmissionRequest,
+  { set, world, platform }: Bench,
+): Promise<{ request: AdmissionRequest; results: readonly RuleResult[] }> {
+  if (asked.object === undefined) return { request: asked, results: [] };
+  const labelled = platform === undefined ? asked : await platform.mutate(asked);
+  if (!set.policies.some(({ model }) => model.mutations.length > 0)) return { request: labelled, results: [] };
+  const { object, changed, results } = mutate(set, labelled, world);
+  return { request: changed ? { ...labelled, object } : labelled, results };
+}
+
+async function decided(request: AdmissionRequest, { set, world, ask, passes }: Bench): Promise<PolicyDecision> {
+  const decision = decide(set, request, world, { passes });
+  if (decision.questions.length === 0 || ask === undefined) return decision;
+  return decideAsking(set, request, world, ask, { passes });
+}
+
+/** The request that an apply of this object would be, as far as it is known. */
+export function requestFor({ object }: LocatedObject, bench: Bench): AdmissionRequest {
+  const { settings, before, ask } = bench;
+  const old = before?.get(identityOf(object));
+  const known = settings.operation ?? (before === undefined ? undefined : old === undefined ? 'CREATE' : 'UPDATE');
+  const operation = known ?? 'CREATE';
+  const unknown: RequestPart[] = [];
+  if (known === undefined) unknown.push('operation');
+  if (known === undefined || (known === 'UPDATE' && old === undefined)) unknown.push('oldObject');
+  if (settings.user === undefined) unknown.push('userInfo');
+  if (ask === undefined) unknown.push('authorizer');
+  const { namespace, name } = object.metadata;
+  const { group, version, kind, plural } = kindOf(object, bench.plurals);
+  return {
+    uid: 'kidp-check',
+    kind: { group, version, kind },
+    resource: { group, version, resource: plural },
+    ...(name === undefined ? {} : { name }),
+    // The request for a Namespace is in that namespace.
+    ...(group === '' && object.kind === 'Namespace'
+      ? { namespace: name }
+      : namespace === undefined
+        ? {}
+        : { namespace }),
+    operation,
+    ...(settings.user === undefined ? {} : { userInfo: settings.user }),
+    ...(operation === 'DELETE' ? { oldObject: old ?? object } : { object }),
+    ...(operation === 'UPDATE' && old !== undefined ? { oldObject: old } : {}),
+    dryRun: true,
+    unknown,
+  };
+}
