@@ -6,3 +6,4 @@
  */
 export { type JsonPatchOperation, jsonPatchBetween, writeJsonPatch } from './difference.ts';
 export { applyJsonPatch, type Patched, type PatchStep } from './json-patch.ts';
+export { type MutateOptions, mutate } from './mutate.ts';

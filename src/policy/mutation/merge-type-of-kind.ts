@@ -1,0 +1,59 @@
+/** How the objects of any kind merge: Kubernetes' own by the table, ours by our schemas, custom resources by their CRD. */
+import { GROUP, openApiOf, kinds as platformKinds, VERSION } from '../../api/index.ts';
+import type { Schema } from '../../cel/index.ts';
+import { pluralOf } from '../native/plural.ts';
+import type { GroupVersionKind, Json } from '../request.ts';
+import type { World } from '../world.ts';
+import { isJsonObject } from './json.ts';
+import { DEDUCED, kubernetesMergeType, type MergeType, mergeTypeOf } from './merge-type.ts';
+
+/** Where nobody knows the kind, its objects merge and its lists are replaced. */
+export function mergeTypeFor(kind: GroupVersionKind, world: World): MergeType {
+  return kubernetesMergeType(kind) ?? definedType(kind, world) ?? platformType(kind) ?? DEDUCED;
+}
+
+const CUSTOM = new WeakMap<Json, Map<string, MergeType>>();
+
+/** From the CRD, where the world has it. */
+function definedType(kind: GroupVersionKind, world: World): MergeType | undefined {
+  const definition = definitionOf(kind, world);
+  if (definition === undefined) return undefined;
+  const known = CUSTOM.get(definition) ?? new Map<string, MergeType>();
+  CUSTOM.set(definition, known);
+  let type = known.get(kind.version);
+  if (type === undefined) {
+    const { versions } = definition.spec as { versions?: unknown };
+    const version = (Array.isArray(versions) ? versions.filter(isJsonObject) : []).find(
+      ({ name }) => name === kind.version,
+    );
+    const { openAPIV3Schema } = (version?.schema ?? {}) as { openAPIV3Schema?: Schema };
+    if (!isJsonObject(openAPIV3Schema)) return undefined;
+    type = mergeTypeOf(openAPIV3Schema);
+    known.set(kind.version, type);
+  }
+  return type;
+}
+
+function definitionOf({ group, kind }: GroupVersionKind, world: World): Json | undefined {
+  const query = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };
+  const isIt = (object: Json): boolean => {
+    const { spec } = object;
+    return isJsonObject(spec) && spec.group === group && isJsonObject(spec.names) && spec.names.kind === kind;
+  };
+  // Most are called as one would guess; all are looked at only where one is not.
+  const guess = world.find({ ...query, name: `${pluralOf(kind)}.${group}` })?.find(isIt);
+  return guess ?? world.find(query)?.find(isIt);
+}
+
+const PLATFORM = new Map<string, MergeType>();
+
+function platformType({ group, version, kind }: GroupVersionKind): MergeType | undefined {
+  const found = group === GROUP && version === VERSION ? platformKinds.find((each) => each.kind === kind) : undefined;
+  if (found === undefined) return undefined;
+  let type = PLATFORM.get(kind);
+  if (type === undefined) {
+    type = mergeTypeOf(openApiOf(found) as Schema);
+    PLATFORM.set(kind, type);
+  }
+  return type;
+}

@@ -1,0 +1,253 @@
+/**
+ * The mutations of policies on one request: in the order of the set, each policy and each of its mutations sees what those before
+ * made of the object, as MutatingAdmissionPolicies do. Which policies are about the request is settled before the first of them.
+ *
+ * Whether a mutation is asked again after another webhook has changed the object is the API server's to know: it marks its calls
+ * with nothing that a webhook could tell a second one by. So policies with `reinvocationPolicy: Never` and `IfNeeded` belong to
+ * two webhooks that are registered with those words, and each asks for its own with `reinvocation`.
+ */
+import type { AuthorizationAttributes, Result } from '../../cel/index.ts';
+import { CelError, NonValue, show, type Value } from '../../cel/index.ts';
+import type { MutationDecision, RuleResult } from '../decision.ts';
+import type { CompiledMutation, CompiledPolicy, CompiledRule } from '../engine/compile.ts';
+import { conditionsAnswer } from '../engine/conditions.ts';
+import { exemption } from '../engine/exceptions.ts';
+import { findParams } from '../engine/params.ts';
+import { type Judgement, Scope } from '../engine/scope.ts';
+import type { PolicySet } from '../engine/set.ts';
+import { viewsOf } from '../engine/views.ts';
+import type { MatchAnswer, Missing } from '../match/match.ts';
+import type { Subject } from '../match/subject.ts';
+import type { AdmissionRequest, Json } from '../request.ts';
+import type { World } from '../world.ts';
+import { isJsonObject, sameJson } from './json.ts';
+import { applyJsonPatch } from './json-patch.ts';
+import { mergeConfiguration } from './merge.ts';
+import { mergeTypeFor } from './merge-type-of-kind.ts';
+import { configurationOf, operationsOf } from './values.ts';
+
+export interface MutateOptions {
+  /** Only the policies with this reinvocationPolicy; left out, all. */
+  readonly reinvocation?: 'Never' | 'IfNeeded';
+  /** Milliseconds since 1970: what has not been asked by then is an error. */
+  readonly deadline?: number;
+}
+
+export function mutate(
+  set: PolicySet,
+  request: AdmissionRequest,
+  world: World,
+  options: MutateOptions = {},
+): MutationDecision {
+  const { object } = request;
+  // There is nothing to change in what is deleted.
+  if (object === undefined || object === null || request.operation === 'DELETE') {
+    return { object: object ?? {}, changed: false, policies: [], results: [], questions: [] };
+  }
+  const run = new Run(set, world, object, options);
+  for (const { policy, answer, subject } of policiesAbout(set, request, world, run.judgement)) {
+    if (options.reinvocation === undefined || policy.model.reinvocationPolicy === options.reinvocation) {
+      run.policy(policy, answer, subject);
+    }
+  }
+  return run.decision(object);
+}
+
+interface About {
+  readonly policy: CompiledPolicy;
+  readonly answer: Exclude<MatchAnswer, false>;
+  readonly subject: Subject;
+}
+
+/** The policies that match what was sent. What is written for Pods changes the Pods, not the templates they are made from. */
+function policiesAbout(
+  set: PolicySet,
+  request: AdmissionRequest,
+  world: World,
+  judgement: Judgement,
+): readonly About[] {
+  const found: { position: number; about: About }[] = [];
+  for (const { lane, scope } of viewsOf(set, request, world, judgement)) {
+    if (lane.path !== undefined) continue;
+    const { subject } = scope;
+    for (const group of lane.candidates(subject)) {
+      if (group.policies.every(({ mutations }) => mutations.length === 0)) continue;
+      const answer = group.answer(subject);
+      if (answer === false) continue;
+      group.policies.forEach((policy, index) => {
+        if (policy.mutations.length === 0) return;
+        found.push({ position: group.positions[index] ?? 0, about: { policy, answer, subject } });
+      });
+    }
+  }
+  return found.sort((left, right) => left.position - right.position).map(({ about }) => about);
+}
+
+class Run {
+  readonly judgement: Judgement;
+  readonly #set: PolicySet;
+  readonly #world: World;
+  readonly #deadline: number | undefined;
+  readonly #policies = new Set<string>();
+  readonly #results: RuleResult[] = [];
+  #object: Json;
+
+  constructor(set: PolicySet, world: World, object: Json, { deadline }: MutateOptions) {
+    this.#set = set;
+    this.#world = world;
+    this.#object = object;
+    this.#deadline = deadline;
+    this.judgement = { questions: new Map<string, AuthorizationAttributes>(), deadline };
+  }
+
+  decision(before: Json): MutationDecision {
+    const changed = this.#object !== before && !sameJson(this.#object, before);
+    return {
+      object: changed ? this.#object : before,
+      changed,
+      policies: changed ? [...this.#policies] : [],
+      results: this.#results,
+      questions: [...this.judgement.questions.values()],
+    };
+  }
+
+  policy(policy: CompiledPolicy, answer: true | Missing, sent: Subject): void {
+    const scope = this.#scope(sent);
+    if (answer !== true) this.#notAsked(policy, scope, answer);
+    else if (policy.model.params === undefined) this.#invoke(policy, sent, null);
+    else {
+      const found = findParams(policy, scope);
+      if ('what' in found) this.#notAsked(policy, scope, found);
+      else if ('objects' in found) for (const params of found.objects) this.#invoke(policy, sent, params);
+      else if (found.none === 'Deny') this.#failed(policy, policy.mutations, `no params found: ${found.description}`);
+    }
+  }
+
+  /** One policy with one object of params. */
+  #invoke(policy: CompiledPolicy, sent: Subject, params: Json | null): void {
+    const scope = this.#scope(sent);
+    scope.useParams(params);
+    const { answer, message } = conditionsAnswer(policy.conditions, scope);
+    if (answer === 'error') {
+      if (policy.model.failurePolicy === 'Fail') this.#failed(policy, policy.mutations, message);
+    } else if (answer === true) {
+      for (const mutation of policy.mutations) this.#mutation(policy, mutation, sent, params);
+    } else if (answer !== false) this.#notAsked(policy, scope, answer);
+  }
+
+  #mutation(policy: CompiledPolicy, mutation: CompiledMutation, sent: Subject, params: Json | null): void {
+    const scope = this.#scope(sent);
+    scope.useParams(params);
+    const exempt = exemption(this.#set, policy, asRule(mutation), scope, scope);
+    if (exempt !== undefined && !('what' in exempt)) {
+      const skipped = `exempt by PolicyException ${exempt.exception}`;
+      this.#add(policy, mutation, { result: 'skip', message: skipped, skipped, exception: exempt.exception });
+      return;
+    }
+    const missing = scope.missing(mutation.unit);
+    if (missing !== undefined) {
+      this.#notAsked(policy, scope, missing, [mutation]);
+      return;
+    }
+    if (this.#deadline !== undefined && Date.now() >= this.#deadline) {
+      this.#failed(policy, [mutation], 'there was no time left to ask this mutation');
+      return;
+    }
+    const { result } = scope.compute(mutation.unit);
+    const made =
+      result instanceof NonValue ? { error: errorText(mutation, result) } : this.#apply(mutation, result, scope);
+    if (made.error !== undefined) this.#failed(policy, [mutation], made.error);
+    else if (made.object !== this.#object) {
+      this.#object = made.object;
+      this.#policies.add(policy.model.name);
+    }
+  }
+
+  #apply(
+    { model }: CompiledMutation,
+    value: Value,
+    { subject }: Scope,
+  ): { readonly object: Json; readonly error?: undefined } | { readonly error: string } {
+    if (model.patchType === 'ApplyConfiguration') {
+      const made = configurationOf(value);
+      if (made.error !== undefined) return made;
+      const type = mergeTypeFor(subject.request.kind, this.#world);
+      const merged = mergeConfiguration(this.#object, made.value, type);
+      return merged.error === undefined ? merged : { error: `error applying patch: ${merged.error}` };
+    }
+    const made = operationsOf(value);
+    if (made.error !== undefined) return made;
+    const patched = applyJsonPatch(this.#object, made.value);
+    // A test that fails means that the patch is not wanted here.
+    if (patched.error !== undefined) {
+      return patched.testFailed ? { object: this.#object } : { error: `JSON Patch: ${patched.error}` };
+    }
+    const { document } = patched;
+    if (!isJsonObject(document)) return { error: 'JSON Patch: what is left is no object' };
+    return { object: sameJson(document, this.#object) ? this.#object : document };
+  }
+
+  #scope(sent: Subject): Scope {
+    return new Scope(sent.about(this.#object, sent.oldObject), this.judgement);
+  }
+
+  /** As for rules: what only a request could tell is skipped, what should be known and is not counts as a failure. */
+  #notAsked(
+    policy: CompiledPolicy,
+    { subject }: Scope,
+    { what, detail }: Missing,
+    mutations: readonly CompiledMutation[] = policy.mutations,
+  ): void {
+    if (what !== 'request' && subject.unknown.length === 0) {
+      this.#failed(policy, mutations, `${detail} cannot be looked up now`);
+      return;
+    }
+    const skipped = what === 'request' ? `needs a request: ${detail}` : `needs ${detail}`;
+    for (const mutation of mutations) this.#add(policy, mutation, { result: 'skip', message: skipped, skipped });
+  }
+
+  #failed(policy: CompiledPolicy, mutations: readonly CompiledMutation[], message: string): void {
+    const denies = policy.model.failurePolicy === 'Fail';
+    for (const mutation of mutations) this.#add(policy, mutation, { result: 'error', message, denies });
+  }
+
+  #add(
+    { model }: CompiledPolicy,
+    mutation: CompiledMutation,
+    parts: Pick<RuleResult, 'result' | 'message'> & Partial<RuleResult>,
+  ): void {
+    this.#results.push({
+      policyKind: model.kind,
+      policy: model.name,
+      ...(model.binding === undefined ? {} : { binding: model.binding }),
+      rule: mutation.model.name,
+      denies: false,
+      audited: false,
+      severity: 'medium',
+      ...parts,
+    });
+  }
+}
+
+/** What an exception must know of a mutation: whoever is exempt from a policy is left as they are. */
+const asRule = ({ model, unit }: CompiledMutation): CompiledRule => ({
+  model: {
+    name: model.name,
+    expression: model.expression,
+    severity: 'medium',
+    actions: ['Deny'],
+    ratchet: false,
+    exceptions: 'Allowed',
+    auditAnnotations: [],
+  },
+  unit,
+  message: undefined,
+  annotations: [],
+});
+
+function errorText({ unit }: CompiledMutation, result: Result): string {
+  const text = unit.text.trim().replaceAll(/\s+/g, ' ');
+  const shown = text.length > 300 ? `${text.slice(0, 299).toWellFormed()}…` : text;
+  const said = result instanceof CelError ? result.message : show(result, 60);
+  return `expression '${shown}' resulted in error: ${said}`;
+}
