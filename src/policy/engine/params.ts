@@ -6,12 +6,14 @@ import type { CompiledPolicy } from './compile.ts';
 import type { Scope } from './scope.ts';
 
 export type Params =
-  | { readonly objects: readonly Json[] }
+  | { readonly objects: readonly (Json | null)[] }
   | { readonly none: 'Allow' | 'Deny'; readonly description: string }
   | Missing;
 
 export function findParams({ model }: CompiledPolicy, { subject }: Scope): Params {
   const params = model.params as NonNullable<typeof model.params>;
+  // The binding of a native policy may name none.
+  if (params.name === undefined && params.selector === undefined) return { objects: [null] };
   const namespace = params.namespace ?? (subject.isNamespace ? '' : subject.namespace);
   const query: ObjectQuery = {
     apiVersion: params.apiVersion,

@@ -95,7 +95,7 @@ function needsOf(policies: readonly CompiledPolicy[]): readonly ObjectQuery[] {
       ...rest,
       ...(resourceName === undefined ? {} : { name: resourceName }),
     }));
-    if (params !== undefined) {
+    if (params !== undefined && (params.name ?? params.selector) !== undefined) {
       const { notFound: _notFound, ...query } = params;
       queries.push(query);
     }
