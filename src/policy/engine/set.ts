@@ -30,6 +30,8 @@ export interface ScopeEntry {
   readonly operations: readonly Operation[];
   readonly failurePolicy: 'Fail' | 'Ignore';
   readonly phase: 'mutate' | 'validate';
+  /** Of a mutation: whether it wants to be asked again after others have changed the object. */
+  readonly reinvocation?: 'Never' | 'IfNeeded';
   /** Whether it is also about kube-system and the platform's own namespace. */
   readonly systemNamespaces: boolean;
 }
@@ -126,6 +128,7 @@ function scopeOf(policies: readonly CompiledPolicy[]): readonly ScopeEntry[] {
           operations: model.match.operations ?? ['CREATE', 'UPDATE'],
           failurePolicy: model.failurePolicy,
           phase,
+          ...(phase === 'mutate' ? { reinvocation: model.reinvocationPolicy } : {}),
           systemNamespaces: model.match.includeSystemNamespaces !== false,
         };
         found.set(JSON.stringify(entry), entry);
