@@ -14,5 +14,6 @@ export * from './mutation/index.ts';
 export * from './native/index.ts';
 export * from './request.ts';
 export * from './stored.ts';
+export * from './testing/index.ts';
 export * from './typecheck/index.ts';
 export * from './world.ts';

@@ -5,6 +5,7 @@ import type { PolicyDecision, RuleResult } from '../decision.ts';
 import { type CompiledPolicy, compilePolicy, decide, type PolicySet, policySet } from '../engine/index.ts';
 import { Subject } from '../match/subject.ts';
 import type { PolicyIssue, PolicyModel } from '../model.ts';
+import { mutate } from '../mutation/index.ts';
 import type { AdmissionRequest } from '../request.ts';
 import type { World } from '../world.ts';
 import { type Actual, differences } from './compare.ts';
@@ -91,12 +92,7 @@ function run(
   const path = `spec.tests[${index}]`;
   const request = requestOf(test);
   const world = worldOf(test, model);
-  const mutation = {
-    changed: false,
-    object: request.object ?? {},
-    policies: [] as string[],
-    results: [] as RuleResult[],
-  };
+  const mutation = mutate(set, request, world);
   const mutated: AdmissionRequest = mutation.changed ? { ...request, object: mutation.object } : request;
   const decision = decide(set, mutated, world, { passes: true });
   note(decision, seen);
