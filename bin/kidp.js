@@ -2,7 +2,7 @@
 // `kidp`, also as `kubectl kidp`. Holds on any Node >= 18: where this one is older than the project's, it hands over.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -12,6 +12,8 @@ const source = join(root, 'src', 'cli', 'main.ts');
 const entry = existsSync(source) ? source : join(root, 'dist', 'cli', 'main.js');
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
+  // Most of a short command is reading its own source: the second time it is read as it was compiled.
+  module.enableCompileCache();
   await import(entry);
 } else {
   handOver(findNode());

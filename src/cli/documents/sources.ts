@@ -22,8 +22,13 @@ export interface Sources {
   readonly problems: Problem[];
 }
 
+/** A file that two of the paths lead to is read once. */
+interface Reading extends Sources {
+  readonly seen: Set<string>;
+}
+
 export async function readSources(paths: readonly string[], standardInput: NodeJS.ReadableStream): Promise<Sources> {
-  const sources: Sources = { texts: [], problems: [] };
+  const sources: Reading = { texts: [], problems: [], seen: new Set() };
   for (const path of paths) {
     if (path === '-') sources.texts.push({ file: '<stdin>', text: await text(standardInput) });
     else readPath(path, sources);
@@ -31,7 +36,7 @@ export async function readSources(paths: readonly string[], standardInput: NodeJ
   return sources;
 }
 
-function readPath(path: string, into: Sources): void {
+function readPath(path: string, into: Reading): void {
   let isDirectory: boolean;
   try {
     isDirectory = statSync(path).isDirectory();
@@ -44,16 +49,18 @@ function readPath(path: string, into: Sources): void {
     return;
   }
   const found: Found = { files: [], kustomizations: [], charts: [] };
+  const unreadable = into.problems.length;
   walk(path, found, into);
   const used = new Set(found.kustomizations.flatMap(usedBy));
-  const count = into.texts.length + into.problems.length;
   for (const file of found.files) readFile(file, into);
   for (const directory of found.kustomizations) {
     // What another kustomization builds upon is not applied by itself.
-    if (!used.has(resolve(directory)) && !isComponent(directory)) into.texts.push(...build(directory, into.problems));
+    const isPart = used.has(resolve(directory)) || isComponent(directory) || into.seen.has(resolve(directory));
+    into.seen.add(resolve(directory));
+    if (!isPart) into.texts.push(...build(directory, into.problems));
   }
   for (const directory of found.charts) into.texts.push(...template(directory, into.problems));
-  if (into.texts.length + into.problems.length === count) {
+  if (into.problems.length === unreadable && Object.values(found).every((list) => list.length === 0)) {
     into.problems.push({
       code: 'nothing',
       file: path,
@@ -62,7 +69,9 @@ function readPath(path: string, into: Sources): void {
   }
 }
 
-function readFile(file: string, into: Sources): void {
+function readFile(file: string, into: Reading): void {
+  if (into.seen.has(resolve(file))) return;
+  into.seen.add(resolve(file));
   try {
     into.texts.push({ file, text: readFileSync(file, 'utf8') });
   } catch (error) {
@@ -78,7 +87,7 @@ interface Found {
 }
 
 /** In a stable order. Hidden directories and node_modules hold no manifests of the user's. */
-function walk(directory: string, found: Found, into: Sources, onlyTools = false): void {
+function walk(directory: string, found: Found, into: Reading, onlyTools = false): void {
   const isKustomization = kustomizationIn(directory) !== undefined;
   if (existsSync(join(directory, 'Chart.yaml'))) {
     found.charts.push(directory);
