@@ -7,12 +7,12 @@ import { exemption } from './exceptions.ts';
 import type { MatchGroup } from './lanes.ts';
 import type { Outcome } from './outcome.ts';
 import { findParams } from './params.ts';
-import { errorText, failed, makeResult, notAsked } from './results.ts';
+import { failed, makeResult, notAsked } from './results.ts';
 import type { Judgement } from './scope.ts';
 import type { PolicySet } from './set.ts';
 import type { Unit } from './unit.ts';
 import type { View } from './views.ts';
-import { violation } from './violation.ts';
+import { failure, sensitiveIn, violation } from './violation.ts';
 
 const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
 const OUT_OF_TIME = 'there was no time left to ask this rule';
@@ -121,19 +121,20 @@ export class Judge {
         for (const each of rules.slice(index)) this.#failed(policy, each, position, OUT_OF_BUDGET);
         break;
       }
-      if (rule.annotations.length > 0) annotate(policy, rule, scope, this.#outcome);
+      if (rule.annotations.length > 0)
+        annotate(policy, rule, this.#view.scope, this.#outcome, sensitiveIn(policy, this.#view));
       if (result === true) {
         if (this.#outcome.passes)
           this.#outcome.add(position, makeResult(policy, rule, { result: 'pass', message: '' }));
       } else if (result === false) this.#violated(policy, rule, position);
-      else this.#failed(policy, rule, position, errorText(unit, result));
+      else this.#outcome.add(position, this.#exempt(policy, rule) ?? failure(policy, rule, this.#view, result));
     }
     this.#outcome.cost += cost;
   }
 
   #violated(policy: CompiledPolicy, rule: CompiledRule, position: number): void {
     const exempt = this.#exempt(policy, rule);
-    this.#outcome.add(position, exempt ?? violation(policy, rule, this.#view));
+    this.#outcome.add(position, exempt ?? violation(policy, rule, this.#view, this.#judgement));
   }
 
   #failed(policy: CompiledPolicy, rule: CompiledRule, position: number, message: string): void {

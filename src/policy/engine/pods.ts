@@ -49,7 +49,8 @@ export function podOf(object: Json | null, path: string): Json | null {
 
 /** Where a field of the Pod is in the controller. */
 export function fieldInController(field: string, path: string): string {
-  return /^metadata\.(name|namespace)$/.test(field) ? field : `${path}.${field}`;
+  if (/^(metadata\.(name|namespace))?$/.test(field)) return field;
+  return field.startsWith('[') ? `${path}${field}` : `${path}.${field}`;
 }
 
 function at(object: Json | null, path: string): unknown {

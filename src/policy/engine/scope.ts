@@ -95,6 +95,10 @@ export class Scope {
     return this.#inputs;
   }
 
+  get params(): Json | null {
+    return (this.#inputs.params ?? null) as Json | null;
+  }
+
   /** From here on `params` is this object. */
   useParams(params: Json | null): void {
     this.#inputs.params = params as Value;

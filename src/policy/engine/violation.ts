@@ -1,16 +1,53 @@
 /** A rule that does not hold: what is said about it, and whether it may stay so because it did not hold before. */
+import { CelError, type Result } from '../../cel/index.ts';
 import type { RuleResult } from '../decision.ts';
+import { HIDDEN, type Place, Sensitive, stepsText, type Why, whyFalse, whyMissing } from '../why/index.ts';
 import type { CompiledPolicy, CompiledRule } from './compile.ts';
 import { messageOf } from './message.ts';
-import { violated } from './results.ts';
+import { fieldInController } from './pods.ts';
+import { isNoWorse } from './ratchet.ts';
+import { errorText, failed, makeResult, shorten, violated } from './results.ts';
+import type { Judgement } from './scope.ts';
 import type { View } from './views.ts';
 
-export function violation(policy: CompiledPolicy, rule: CompiledRule, view: View): RuleResult {
+export function violation(policy: CompiledPolicy, rule: CompiledRule, view: View, judgement: Judgement): RuleResult {
   const { scope } = view;
-  const { fieldPath } = rule.model;
-  return violated(policy, rule, scope, {
-    result: 'fail',
-    message: messageOf(rule, scope, true),
-    ...(fieldPath === undefined ? {} : { field: fieldPath }),
-  });
+  const sensitive = sensitiveIn(policy, view);
+  const why = whyFalse(rule.unit, scope, sensitive, view.lane.path);
+  const parts = { message: messageOf(rule, scope, sensitive), ...whyParts(rule, view, why) };
+  if (rule.model.ratchet && isNoWorse(rule, scope, judgement, sensitive)) {
+    const message = `${parts.message} (let in: it was so before, and is no worse now)`;
+    return makeResult(policy, rule, { ...parts, message, result: 'audit', audited: true });
+  }
+  return violated(policy, rule, scope, { ...parts, result: 'fail' });
+}
+
+/** A rule that could not be evaluated. An error may quote a value, so one that may quote a hidden value says less. */
+export function failure(policy: CompiledPolicy, rule: CompiledRule, view: View, result: Result): RuleResult {
+  const sensitive = sensitiveIn(policy, view);
+  const hidden = sensitive.hidesUnit(rule.unit);
+  const message = hidden
+    ? `expression '${shorten(rule.unit.text)}' resulted in error: ${result instanceof CelError ? result.code : HIDDEN}`
+    : errorText(rule.unit, result);
+  const why =
+    result instanceof CelError ? whyMissing(rule.unit, result, view.scope, sensitive, view.lane.path) : undefined;
+  return { ...failed(policy, rule, view.scope, message), ...whyParts(rule, view, why) };
+}
+
+export const sensitiveIn = (policy: CompiledPolicy, { original }: View): Sensitive =>
+  new Sensitive(policy.model, original.subject);
+
+function whyParts({ model }: CompiledRule, view: View, why: Why | undefined): Pick<RuleResult, 'why' | 'field'> {
+  const field = model.fieldPath ?? fieldOf(why?.place, view);
+  const path = view.lane.path;
+  return {
+    ...(why === undefined ? {} : { why: why.text }),
+    ...(field === undefined ? {} : { field: path === undefined ? field : fieldInController(field, path) }),
+  };
+}
+
+/** Only a field of what was sent can be mended. */
+function fieldOf(place: Place | undefined, { scope }: View): string | undefined {
+  const sent = scope.subject.object === null ? 'oldObject' : 'object';
+  return place?.root === sent && place.steps.length > 0 ? stepsText(place.steps) : undefined;
 }

@@ -1,0 +1,36 @@
+/**
+ * A rule with `ratchet: true` lets an object that was wrong before be changed as long as it gets no worse: the rule is false on the
+ * old object too, and no `all` at its outside fails for more elements than it did.
+ */
+import type { Expr } from '../../cel/index.ts';
+import { Inspector, loopOf, NO_LOCALS, type Sensitive } from '../why/index.ts';
+import type { CompiledRule } from './compile.ts';
+import { type Judgement, Scope } from './scope.ts';
+
+export function isNoWorse(rule: CompiledRule, scope: Scope, judgement: Judgement, sensitive: Sensitive): boolean {
+  const { subject } = scope;
+  if (subject.object === null || subject.oldObject === null || subject.isUnknown('oldObject')) return false;
+  const before = new Scope(subject.about(subject.oldObject, subject.oldObject), judgement);
+  before.useParams(scope.params);
+  const { unit } = rule;
+  if (before.compute(unit).result !== false) return false;
+  const failures = (in_: Scope): readonly number[] => {
+    const inspector = new Inspector(unit, { scope: in_, sensitive, prefix: undefined, looks: 0 });
+    return outermostLoops(inspector, unit.compiled.ast);
+  };
+  const earlier = failures(before);
+  return failures(scope).every((count, index) => count <= (earlier[index] ?? 0));
+}
+
+/** How many elements each outermost `all` fails for, in the order of the source. */
+function outermostLoops(inspector: Inspector, node: Expr): readonly number[] {
+  if (node.kind === 'comprehension') {
+    const loop = loopOf(inspector, node, NO_LOCALS);
+    if (loop?.macro !== 'all') return [];
+    return [loop.turns.filter((turn) => inspector.value(loop.predicate, turn) !== true).length];
+  }
+  const variable = inspector.variable(node, NO_LOCALS);
+  if (variable !== undefined) return outermostLoops(variable, variable.unit.compiled.ast);
+  if (node.kind !== 'call' || node.target !== undefined) return [];
+  return node.args.flatMap((each) => outermostLoops(inspector, each));
+}

@@ -1,0 +1,129 @@
+/** Why a comparison, a membership or a test of a text is not as wanted: what it is, and what it should be. */
+import type { Call, Expr } from '../../cel/index.ts';
+import { type Described, describe, isConstant, isPhrase } from './describe.ts';
+import type { Inspector, Locals } from './inspector.ts';
+import type { Reason } from './reason.ts';
+
+interface Relation {
+  /** What should be, and what should be where it is negated. */
+  readonly wanted: string;
+  readonly unwanted: string;
+  /** The relation with its sides exchanged. */
+  readonly mirrored: string;
+}
+
+const RELATIONS: Readonly<Record<string, Relation>> = {
+  '_==_': { wanted: 'wanted', unwanted: 'wanted anything but', mirrored: '_==_' },
+  '_!=_': { wanted: 'wanted anything but', unwanted: 'wanted', mirrored: '_!=_' },
+  '_<_': { wanted: 'wanted less than', unwanted: 'wanted at least', mirrored: '_>_' },
+  '_<=_': { wanted: 'wanted at most', unwanted: 'wanted more than', mirrored: '_>=_' },
+  '_>_': { wanted: 'wanted more than', unwanted: 'wanted at most', mirrored: '_<_' },
+  '_>=_': { wanted: 'wanted at least', unwanted: 'wanted less than', mirrored: '_<=_' },
+};
+
+/** Tests of a text or a quantity against another. */
+const TESTS: Readonly<Record<string, readonly [wanted: string, unwanted: string]>> = {
+  startsWith: ['wanted prefix', 'wanted no prefix'],
+  endsWith: ['wanted suffix', 'wanted no suffix'],
+  contains: ['wanted a text with', 'wanted a text without'],
+  matches: ['wanted a match of', 'wanted no match of'],
+  isGreaterThan: ['wanted more than', 'wanted at most'],
+  isLessThan: ['wanted less than', 'wanted at least'],
+  containsIP: ['wanted to contain', 'wanted not to contain'],
+  containsCIDR: ['wanted to contain', 'wanted not to contain'],
+};
+
+export const isComparison = (node: Expr): boolean =>
+  node.kind === 'call' && (Object.hasOwn(RELATIONS, node.function) || node.function === '@in');
+
+export const isTest = (node: Expr): boolean =>
+  node.kind === 'call' && node.target !== undefined && node.args.length === 1 && Object.hasOwn(TESTS, node.function);
+
+export function comparisonReason(inspector: Inspector, node: Call, locals: Locals, wanted: boolean): Reason {
+  const [left, right] = node.args as [Expr, Expr];
+  if (node.function === '@in') return membershipReason(inspector, left, right, locals, wanted);
+  const swapped = isConstant(left) && !isConstant(right);
+  const name = swapped ? (RELATIONS[node.function] as Relation).mirrored : node.function;
+  const relation = RELATIONS[name] as Relation;
+  const [subject, standard] = swapped ? [right, left] : [left, right];
+  const phrase = wanted ? relation.wanted : relation.unwanted;
+  const compared = comparedQuantities(subject, standard);
+  if (compared !== undefined) return phraseReason(inspector, compared[0], compared[1], locals, phrase);
+  return phraseReason(inspector, subject, standard, locals, phrase);
+}
+
+export function testReason(inspector: Inspector, node: Call, locals: Locals, wanted: boolean): Reason {
+  const [positive, negative] = TESTS[node.function] as readonly [string, string];
+  return phraseReason(inspector, node.target as Expr, node.args[0] as Expr, locals, wanted ? positive : negative);
+}
+
+function phraseReason(inspector: Inspector, subject: Expr, standard: Expr, locals: Locals, phrase: string): Reason {
+  const size = sizedBy(subject);
+  const found = describe(inspector, unwrap(size ?? subject), locals);
+  const is = size === undefined ? isPhrase(found) : sizePhrase(inspector, subject, found, locals);
+  return { text: `${is}, ${phrase} ${standardText(inspector, standard, locals)}`, place: found.place };
+}
+
+/** `x.size()`, `size(x)`: the field is x. */
+function sizedBy(node: Expr): Expr | undefined {
+  if (node.kind !== 'call' || node.function !== 'size') return undefined;
+  return node.target ?? node.args[0];
+}
+
+function sizePhrase(inspector: Inspector, node: Expr, of: Described, locals: Locals): string {
+  const { shown } = describe(inspector, node, locals);
+  return `${of.name} has ${shown} ${shown === '1' ? 'entry or character' : 'entries or characters'}`;
+}
+
+/** `quantity(a).compareTo(quantity(b)) <= 0` is a comparison of a and b. */
+function comparedQuantities(subject: Expr, standard: Expr): readonly [Expr, Expr] | undefined {
+  if (standard.kind !== 'literal' || standard.value !== 0) return undefined;
+  if (subject.kind !== 'call' || subject.function !== 'compareTo' || subject.target === undefined) return undefined;
+  return [subject.target, subject.args[0] as Expr];
+}
+
+/** `quantity(x)`: what stands in the object is x. */
+function unwrap(node: Expr): Expr {
+  if (node.kind !== 'call' || node.args.length !== 1 || node.target !== undefined) return node;
+  return WRAPPERS.has(node.function) ? unwrap(node.args[0] as Expr) : node;
+}
+
+const WRAPPERS = new Set([
+  'quantity',
+  'int',
+  'double',
+  'string',
+  'duration',
+  'timestamp',
+  'ip',
+  'cidr',
+  'semver',
+  'url',
+  'dyn',
+]);
+
+/** What it should be: a constant as it is written, anything else with its value. */
+function standardText(inspector: Inspector, node: Expr, locals: Locals): string {
+  const bare = unwrap(node);
+  const { name, shown, place } = describe(inspector, bare, locals);
+  if (isConstant(bare)) return shown;
+  return place === undefined ? shown : `${shown} as ${name}`;
+}
+
+function membershipReason(
+  inspector: Inspector,
+  element: Expr,
+  container: Expr,
+  locals: Locals,
+  wanted: boolean,
+): Reason {
+  if (isConstant(element) && !isConstant(container)) {
+    // `'app' in metadata.labels`: what is wrong is the container.
+    const found = describe(inspector, container, locals);
+    const { shown } = describe(inspector, element, locals);
+    const lacks = wanted ? 'lacks' : 'must not have';
+    return { text: `${found.name} ${lacks} ${shown}`, place: found.place };
+  }
+  const phrase = wanted ? 'wanted one of' : 'wanted none of';
+  return phraseReason(inspector, element, container, locals, phrase);
+}

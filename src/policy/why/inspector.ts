@@ -1,0 +1,177 @@
+/**
+ * Looks into an expression that has been evaluated: the value of any part of it, inside loops too, and where in the object that value
+ * stands. Parts are compiled when they are first asked about, which only a rule that did not hold ever does.
+ */
+import {
+  type Call,
+  type Compiled,
+  compile,
+  type Expr,
+  environment,
+  format,
+  type Result,
+  trust,
+  types,
+  type Value,
+} from '../../cel/index.ts';
+import { SHORTHANDS } from '../engine/environment.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { Unit } from '../engine/unit.ts';
+import { below, type Place, placeText } from './place.ts';
+import type { Origin, Sensitive } from './sensitive.ts';
+
+/** A variable of a loop, at one turn of it. */
+export interface Local {
+  readonly value: Value;
+  readonly place: Place | undefined;
+  readonly origin: Origin;
+}
+
+export type Locals = ReadonlyMap<string, Local>;
+
+export const NO_LOCALS: Locals = new Map();
+
+/** How many parts are looked at to find a reason: enough for any rule that people write. */
+const MAX_LOOKS = 2_000;
+
+/** What all inspectors of one explanation share. */
+export interface Inspection {
+  readonly scope: Scope;
+  readonly sensitive: Sensitive;
+  /** Where the Pod that is seen stands in the controller that was sent. */
+  readonly prefix: string | undefined;
+  looks: number;
+}
+
+const PARTS = new WeakMap<Unit, Map<string, Compiled | undefined>>();
+
+export class Inspector {
+  readonly unit: Unit;
+  readonly inspection: Inspection;
+
+  constructor(unit: Unit, inspection: Inspection) {
+    this.unit = unit;
+    this.inspection = inspection;
+  }
+
+  /** As it would be written; the source itself may have parentheses that belong to no part. */
+  text(node: Expr): string {
+    return format(node);
+  }
+
+  /** A place for people, in terms of what was sent. */
+  nameOf(place: Place): string {
+    return placeText(place, this.inspection.prefix);
+  }
+
+  /** The value of a part; undefined where it cannot be had. */
+  value(node: Expr, locals: Locals): Result | undefined {
+    if (node.kind === 'literal') return node.value;
+    if (++this.inspection.looks > MAX_LOOKS) return undefined;
+    const compiled = this.#compiled(node);
+    if (compiled === undefined) return undefined;
+    const inputs = this.inspection.scope.inputsOf(this.unit);
+    if (locals.size === 0) return compiled.evaluate(inputs);
+    const own = Object.fromEntries([...locals].map(([name, { value }]) => [name, value]));
+    return compiled.evaluate(trust({ ...inputs, ...own }));
+  }
+
+  hides(node: Expr, locals: Locals): boolean {
+    return this.inspection.sensitive.hides(node, this.unit, originsOf(locals));
+  }
+
+  originOf(range: Expr, locals: Locals): Origin {
+    return this.inspection.sensitive.originOf(range, this.unit, originsOf(locals));
+  }
+
+  /** The inspector of a variable's own expression, where `node` is `variables.x`. */
+  variable(node: Expr, locals: Locals): Inspector | undefined {
+    if (node.kind !== 'select' || node.test || node.operand.kind !== 'identifier') return undefined;
+    if (node.operand.name !== 'variables' || locals.has('variables')) return undefined;
+    const unit = this.unit.variables?.get(node.field);
+    return unit === undefined ? undefined : new Inspector(unit, this.inspection);
+  }
+
+  /** Where the value of `node` stands; undefined for what is computed. */
+  place(node: Expr, locals: Locals): Place | undefined {
+    switch (node.kind) {
+      case 'identifier':
+        return this.#root(node.name, locals);
+      case 'select': {
+        const variable = this.variable(node, locals);
+        if (variable !== undefined) return variable.place(variable.unit.compiled.ast, NO_LOCALS);
+        return this.#step(node.operand, node.field, locals);
+      }
+      case 'call':
+        return this.#callPlace(node, locals);
+      default:
+        return undefined;
+    }
+  }
+
+  #callPlace(node: Call, locals: Locals): Place | undefined {
+    const [first, second, third] = node.args as [Expr, Expr, Expr];
+    switch (node.function) {
+      case '_[_]':
+      case '_[?_]':
+      case '_?._': {
+        const key = this.value(second, locals);
+        return typeof key === 'string' || typeof key === 'number' ? this.#step(first, key, locals) : undefined;
+      }
+      case '_?_:_': {
+        const chosen = this.value(first, locals);
+        return typeof chosen === 'boolean' ? this.place(chosen ? second : third, locals) : undefined;
+      }
+      case 'orValue':
+      case 'value':
+        return node.target === undefined ? undefined : this.place(node.target, locals);
+      // What only gives another form to a value stands where the value does.
+      case 'string':
+      case 'int':
+      case 'double':
+      case 'dyn':
+      case 'quantity':
+      case 'lowerAscii':
+      case 'upperAscii':
+      case 'trim':
+        return this.place((node.target ?? first) as Expr, locals);
+      default:
+        return undefined;
+    }
+  }
+
+  #step(operand: Expr, step: string | number, locals: Locals): Place | undefined {
+    const place = this.place(operand, locals);
+    return place === undefined ? undefined : below(place, step);
+  }
+
+  #root(name: string, locals: Locals): Place | undefined {
+    const local = locals.get(name);
+    if (local !== undefined) return local.place;
+    const { object } = this.inspection.scope.subject;
+    if ((SHORTHANDS as readonly string[]).includes(name)) {
+      return { root: object === null ? 'oldObject' : 'object', steps: [name] };
+    }
+    return { root: name, steps: [] };
+  }
+
+  #compiled(node: Expr): Compiled | undefined {
+    let parts = PARTS.get(this.unit);
+    if (parts === undefined) {
+      parts = new Map();
+      PARTS.set(this.unit, parts);
+    }
+    const key = this.text(node);
+    if (!parts.has(key)) {
+      const made = compile(key, LOOSE, { unchecked: true, backend: 'closures' });
+      parts.set(key, made.evaluate === undefined ? undefined : made);
+    }
+    return parts.get(key);
+  }
+}
+
+const originsOf = (locals: Locals): ReadonlyMap<string, Origin> =>
+  new Map([...locals].map(([name, { origin }]) => [name, origin]));
+
+/** Parts were checked within the whole; alone they are only resolved. */
+const LOOSE = environment('kubernetes-1.36', { variables: { object: types.DYN } });

@@ -1,0 +1,33 @@
+/** Where a value came from: a variable and the way into it, with the indices and keys that were really taken. */
+import { fieldInController } from '../engine/pods.ts';
+
+export interface Place {
+  /** `object`, `oldObject`, `params`, a context variable … */
+  readonly root: string;
+  readonly steps: readonly (string | number)[];
+}
+
+export const below = (place: Place, step: string | number): Place => ({
+  root: place.root,
+  steps: [...place.steps, step],
+});
+
+/** `spec.containers[1].image`, `metadata.labels["app.kubernetes.io/name"]`. */
+export function stepsText(steps: readonly (string | number)[]): string {
+  let text = '';
+  for (const step of steps) {
+    if (typeof step === 'number') text += `[${step}]`;
+    else if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(step)) text += `[${JSON.stringify(step)}]`;
+    else text += text === '' ? step : `.${step}`;
+  }
+  return text;
+}
+
+/** For people: the object goes without saying. `prefix` is where the Pod that was judged stands in its controller. */
+export function placeText({ root, steps }: Place, prefix?: string): string {
+  const own = prefix !== undefined && (root === 'object' || root === 'oldObject');
+  const text = own ? fieldInController(stepsText(steps), prefix) : stepsText(steps);
+  if (root === 'object') return text === '' ? 'object' : text;
+  if (text === '') return root;
+  return text.startsWith('[') ? `${root}${text}` : `${root}.${text}`;
+}

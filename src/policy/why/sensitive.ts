@@ -1,0 +1,122 @@
+/**
+ * What must never be shown: the values of Secrets and of the paths that a policy marks. A value is hidden where anything that it was
+ * computed from is, be it through variables, loops or strings that are put together; that is told from the expression alone.
+ */
+import { GROUP } from '../../api/index.ts';
+import { type Expr, type Read, reads } from '../../cel/index.ts';
+import { SHORTHANDS } from '../engine/environment.ts';
+import type { Unit } from '../engine/unit.ts';
+import type { PolicyModel } from '../model.ts';
+
+export const HIDDEN = '(hidden)';
+
+type Steps = readonly string[];
+
+/** kubectl writes the whole object into this annotation, data and all. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const OF_SECRETS: readonly Steps[] = [['data'], ['stringData'], ['metadata', 'annotations', LAST_APPLIED]];
+const OF_PLATFORM_SECRETS: readonly Steps[] = [...OF_SECRETS, ['spec', 'keys']];
+
+/** What a variable of a loop stands for. */
+export type Origin = { readonly root: string; readonly steps: Steps } | 'hidden' | 'open';
+
+export class Sensitive {
+  readonly #paths = new Map<string, readonly Steps[]>();
+  readonly #units = new Map<Unit, boolean>();
+
+  /** `kind` is that of the object which is judged. */
+  constructor(model: PolicyModel, kind: { readonly group: string; readonly kind: string }) {
+    const marked = model.sensitivePaths.map(readSteps);
+    const ofObject = [...secretPaths(kind.group, kind.kind), ...marked];
+    for (const root of ['object', 'oldObject']) this.#paths.set(root, ofObject);
+    const { params, context } = model;
+    if (params !== undefined) this.#paths.set('params', secretPaths(groupOf(params.apiVersion), params.kind));
+    for (const each of context) {
+      const paths = secretPaths(groupOf(each.apiVersion), each.kind);
+      // A variable without a name holds a list of objects.
+      const inside = each.resourceName === undefined ? paths.map((path) => ['*', ...path]) : paths;
+      this.#paths.set(each.name, inside);
+    }
+  }
+
+  get any(): boolean {
+    return [...this.#paths.values()].some((paths) => paths.length > 0);
+  }
+
+  /** Whether what `node` gives may hold something of what must not be shown. */
+  hides(node: Expr, unit: Unit, locals: ReadonlyMap<string, Origin>): boolean {
+    return this.any && reads(node).some((read) => this.#hidesRead(read, unit, locals));
+  }
+
+  hidesUnit(unit: Unit): boolean {
+    if (!this.any) return false;
+    let answer = this.#units.get(unit);
+    if (answer === undefined) {
+      this.#units.set(unit, true);
+      answer = unit.reads.some((read) => this.#hidesRead(read, unit, NO_LOCALS));
+      this.#units.set(unit, answer);
+    }
+    return answer;
+  }
+
+  /** Where a loop over `range` gets its elements from. */
+  originOf(range: Expr, unit: Unit, locals: ReadonlyMap<string, Origin>): Origin {
+    const found = reads(range).find(({ node }) => node === range);
+    if (found === undefined) return this.hides(range, unit, locals) ? 'hidden' : 'open';
+    const local = locals.get(found.variable);
+    if (typeof local === 'string') return local;
+    if (local !== undefined) return { root: local.root, steps: [...local.steps, ...found.path, '*'] };
+    if (found.variable === 'variables') return this.hides(range, unit, locals) ? 'hidden' : 'open';
+    const [root, steps] = longForm(found.variable, found.path);
+    return { root, steps: [...steps, '*'] };
+  }
+
+  #hidesRead({ variable, path }: Read, unit: Unit, locals: ReadonlyMap<string, Origin>): boolean {
+    const local = locals.get(variable);
+    if (typeof local === 'string') return local === 'hidden';
+    if (local !== undefined) return this.#meets(local.root, [...local.steps, ...path]);
+    if (variable === 'variables') {
+      const [name] = path;
+      const read =
+        name === undefined || name === '*' ? [...(unit.variables?.values() ?? [])] : [unit.variables?.get(name)];
+      return read.some((each) => each !== undefined && this.hidesUnit(each));
+    }
+    const [root, steps] = longForm(variable, path);
+    return this.#meets(root, steps);
+  }
+
+  /** Whether one way is the beginning of the other. */
+  #meets(root: string, steps: Steps): boolean {
+    return (this.#paths.get(root) ?? []).some((path) => {
+      const length = Math.min(path.length, steps.length);
+      for (let index = 0; index < length; index++) {
+        const [one, other] = [path[index], steps[index]];
+        if (one !== other && one !== '*' && other !== '*') return false;
+      }
+      return true;
+    });
+  }
+}
+
+const NO_LOCALS: ReadonlyMap<string, Origin> = new Map();
+
+/** A short name is a part of the object; which of the two does not matter, they hide the same. */
+function longForm(variable: string, path: Steps): readonly [root: string, steps: Steps] {
+  return (SHORTHANDS as readonly string[]).includes(variable) ? ['object', [variable, ...path]] : [variable, path];
+}
+
+function secretPaths(group: string, kind: string): readonly Steps[] {
+  if (kind !== 'Secret') return [];
+  if (group === GROUP) return OF_PLATFORM_SECRETS;
+  return group === '' ? OF_SECRETS : [];
+}
+
+const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] as string) : '');
+
+/** `spec.containers[*].env`, `.spec.token`, `spec.labels["a.b/c"]`. An index stands for any. */
+function readSteps(text: string): Steps {
+  const found = text.matchAll(/\["((?:[^"\\]|\\.)*)"\]|\['([^']*)'\]|\[([0-9*]*)\]|([^.[\]]+)/g);
+  return [...found].map(
+    ([, double, single, index, name]) => double ?? single ?? (index !== undefined ? '*' : (name ?? '*')),
+  );
+}
