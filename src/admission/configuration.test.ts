@@ -1,37 +1,76 @@
 import { describe, expect, it } from 'vitest';
-import { buildConfiguration, heldBundle, phases, withBundle } from './configuration.ts';
+import type { ScopeEntry } from '../policy/index.ts';
+import { resourceMapping, type ServedResource } from '../runtime/index.ts';
+import {
+  buildConfiguration,
+  type ConfigurationOptions,
+  heldBundle,
+  phases,
+  type WebhookConfiguration,
+  withBundle,
+} from './configuration.ts';
+import { rulesFor } from './rules.ts';
 
 const bundle = { pem: 'PEM', generation: 7 };
-const built = (target: Parameters<typeof buildConfiguration>[1]['target'], failurePolicy: 'Fail' | 'Ignore' = 'Fail') =>
+const served = (group: string, kind: string, plural: string, version = 'v1'): ServedResource => ({
+  group,
+  version,
+  kind,
+  plural,
+  namespaced: true,
+  verbs: [],
+  subresources: [],
+  preferred: true,
+});
+const mapping = resourceMapping([
+  served('', 'Pod', 'pods'),
+  served('', 'ConfigMap', 'configmaps'),
+  served('apps', 'Deployment', 'deployments'),
+  served('apps', 'StatefulSet', 'statefulsets'),
+  served('platform.company.com', 'Database', 'databases'),
+]);
+const built = (over: Partial<ConfigurationOptions> = {}) =>
   phases.map((phase) =>
-    buildConfiguration(phase, { target, bundle, failurePolicy, installer: { id: 'a', sharesCertificates: false } }),
+    buildConfiguration(phase, {
+      target: { url: 'https://127.0.0.1:1' },
+      bundle,
+      failurePolicy: 'Fail',
+      installer: { id: 'a', sharesCertificates: false },
+      scope: [],
+      mapping,
+      platformNamespace: 'kidp-system',
+      ...over,
+    }),
   );
+const webhooksOf = (configurations: readonly WebhookConfiguration[]) =>
+  configurations.flatMap(({ webhooks = [] }) => webhooks);
 
 describe('the webhook configurations', () => {
   it('ask twice, first before the schema is looked at', () => {
-    expect(built({ url: 'https://127.0.0.1:1' }).map(({ kind }) => kind)).toEqual([
-      'MutatingWebhookConfiguration',
-      'ValidatingWebhookConfiguration',
-    ]);
+    expect(built().map(({ kind }) => kind)).toEqual(['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']);
   });
 
-  it('never hold the cluster up for long, and change nothing on the side', () => {
-    for (const { webhooks = [] } of built({ url: 'https://127.0.0.1:1' }, 'Ignore')) {
-      expect(webhooks).toHaveLength(1);
-      expect(webhooks[0]).toMatchObject({ failurePolicy: 'Ignore', matchPolicy: 'Equivalent', sideEffects: 'None' });
-      expect(webhooks[0]?.timeoutSeconds).toBeLessThanOrEqual(5);
+  it('never hold the cluster up for long, and change nothing on the side of a dry run', () => {
+    for (const webhook of webhooksOf(built({ failurePolicy: 'Ignore', scope: [entry({ failurePolicy: 'Fail' })] }))) {
+      expect(webhook).toMatchObject({
+        failurePolicy: 'Ignore',
+        matchPolicy: 'Equivalent',
+        sideEffects: 'NoneOnDryRun',
+      });
+      expect(webhook.timeoutSeconds).toBeLessThanOrEqual(5);
     }
   });
 
-  it('are for kinds that have an owner, and for no other', () => {
-    for (const { webhooks = [] } of built({ url: 'https://127.0.0.1:1' })) {
-      const [rule] = webhooks[0]?.rules as { resources: string[]; apiGroups: string[] }[];
-      expect(rule?.apiGroups).toEqual(['platform.company.com']);
-      expect(rule?.resources).toEqual(
-        expect.arrayContaining(['applications', 'databases', 'services', 'caches', 'topics', 'secrets']),
+  it('are for the kinds of the platform, and leave Policies mendable while we are away', () => {
+    for (const { webhooks = [] } of built()) {
+      expect(webhooks.map(({ failurePolicy }) => failurePolicy)).toEqual(['Fail', 'Ignore']);
+      const [own, policies] = webhooks.map(({ rules }) => (rules as { resources: string[]; apiGroups: string[] }[])[0]);
+      expect(own?.apiGroups).toEqual(['platform.company.com']);
+      expect(own?.resources).toEqual(
+        expect.arrayContaining(['teams', 'applications', 'databases', 'services', 'caches', 'topics', 'secrets']),
       );
-      expect(rule?.resources).not.toEqual(expect.arrayContaining(['teams']));
-      expect(rule?.resources.filter((resource) => resource.includes('*') || resource.includes('/'))).toEqual([]);
+      expect(own?.resources.filter((resource) => /[*/]|polic/.test(resource))).toEqual([]);
+      expect(policies?.resources).toEqual(['policies', 'policyexceptions']);
     }
   });
 
@@ -44,12 +83,156 @@ describe('the webhook configurations', () => {
     },
   ];
   it.each(targets)('find us at $reason', ({ target, config }) => {
-    expect(built(target)[1]?.webhooks?.[0]?.clientConfig).toMatchObject(config);
+    expect(built({ target })[1]?.webhooks?.[0]?.clientConfig).toMatchObject(config);
+  });
+});
+
+function entry(over: Partial<ScopeEntry> = {}): ScopeEntry {
+  return {
+    group: 'apps',
+    version: 'v1',
+    kind: 'Deployment',
+    sparing: false,
+    operations: ['CREATE', 'UPDATE'],
+    failurePolicy: 'Fail',
+    phase: 'validate',
+    systemNamespaces: false,
+    ...over,
+  };
+}
+
+describe('the webhooks for policies', () => {
+  const rulesOf = (name: string, scope: readonly ScopeEntry[]) =>
+    (
+      (webhooksOf(built({ scope })).find((webhook) => webhook.name.startsWith(`${name}.`))?.rules ?? []) as {
+        apiGroups: string[];
+        apiVersions: string[];
+        operations: string[];
+        resources: string[];
+      }[]
+    ).map(
+      ({ apiGroups, apiVersions, operations, resources }) =>
+        `${apiGroups}/${apiVersions}: ${resources} (${operations})`,
+    );
+
+  const rows: {
+    reason: string;
+    scope: ScopeEntry[];
+    fail?: string[];
+    ignore?: string[];
+    mutate?: string[];
+    again?: string[];
+  }[] = [
+    { reason: 'nothing is asked where no policy is about it', scope: [] },
+    { reason: 'a kind by its plural', scope: [entry()], fail: ['apps/v1: deployments (CREATE,UPDATE)'] },
+    {
+      reason: 'resources with the same operations in one rule',
+      scope: [entry(), entry({ kind: 'StatefulSet', operations: ['UPDATE', 'CREATE'] })],
+      fail: ['apps/v1: deployments,statefulsets (CREATE,UPDATE)'],
+    },
+    {
+      reason: 'a pattern by all that fit',
+      scope: [entry({ group: '*', version: '*', kind: '*Set' })],
+      fail: ['apps/*: statefulsets (CREATE,UPDATE)'],
+    },
+    {
+      reason: 'everything of a group',
+      scope: [entry({ kind: '*' })],
+      fail: ['apps/v1: * (CREATE,UPDATE)'],
+    },
+    {
+      reason: 'subresources',
+      scope: [
+        entry({ group: '', kind: 'Pod', subresource: 'exec', operations: ['CONNECT'] }),
+        entry({ group: '', kind: 'ConfigMap', subresource: '*', operations: ['CREATE'] }),
+      ],
+      fail: ['/v1: pods/exec (CONNECT)', '/v1: configmaps,configmaps/* (CREATE)'],
+    },
+    {
+      reason: 'those that fail open apart',
+      scope: [entry(), entry({ kind: 'StatefulSet', failurePolicy: 'Ignore' })],
+      fail: ['apps/v1: deployments (CREATE,UPDATE)'],
+      ignore: ['apps/v1: statefulsets (CREATE,UPDATE)'],
+    },
+    {
+      reason: 'one webhook only, where policies of both sorts are about the same',
+      scope: [entry(), entry({ failurePolicy: 'Ignore', operations: ['UPDATE', 'DELETE'] })],
+      fail: ['apps/v1: deployments (CREATE,UPDATE)'],
+      ignore: ['apps/v1: deployments (DELETE)'],
+    },
+    {
+      reason: 'not the kinds of the platform, which have a webhook of their own; but their deletion',
+      scope: [entry({ group: 'platform.company.com', kind: 'Database', operations: ['CREATE', 'UPDATE', 'DELETE'] })],
+      fail: ['platform.company.com/v1: databases (DELETE)'],
+    },
+    {
+      reason: 'mutations where there are some',
+      scope: [entry({ phase: 'mutate', reinvocation: 'Never' })],
+      mutate: ['apps/v1: deployments (CREATE,UPDATE)'],
+    },
+    {
+      reason: 'mutations that may be asked again apart, and of the platform’s own kinds with the platform’s',
+      scope: [
+        entry({ phase: 'mutate', reinvocation: 'IfNeeded' }),
+        entry({ phase: 'mutate', reinvocation: 'IfNeeded', group: 'platform.company.com', kind: 'Database' }),
+        entry({ phase: 'mutate', reinvocation: 'Never', group: 'platform.company.com', kind: 'Database' }),
+      ],
+      mutate: ['platform.company.com/v1: databases (CREATE,UPDATE)'],
+      again: ['apps/v1: deployments (CREATE,UPDATE)'],
+    },
+    { reason: 'no kind that nobody serves', scope: [entry({ kind: 'Rollout' })] },
+  ];
+  it.each(rows)('ask about $reason', ({ scope, fail = [], ignore = [], mutate = [], again = [] }) => {
+    expect(rulesOf('validate-fail', scope).sort()).toEqual([...fail].sort());
+    expect(rulesOf('validate-ignore', scope)).toEqual(ignore);
+    expect(rulesOf('mutate-fail', scope)).toEqual(mutate);
+    expect(rulesOf('mutate-fail-again', scope)).toEqual(again);
+  });
+
+  it('say which kinds nobody serves', () => {
+    const unknown = entry({ kind: 'Rollout' });
+    const { unresolved } = rulesFor({ scope: [entry(), unknown], phase: 'validate', mapping, platformNamespace: 'x' });
+    expect(unresolved).toEqual([unknown]);
+  });
+
+  const wanted = (scope: readonly ScopeEntry[]) =>
+    webhooksOf(built({ scope })).find(({ name }) => name.startsWith('validate-fail.'));
+  const system = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['kube-system', 'kidp-system'] };
+
+  it('exempt kube-system and the platform, unless they are asked for', () => {
+    expect(wanted([entry()])?.namespaceSelector).toEqual({ matchExpressions: [system] });
+    expect(wanted([entry({ systemNamespaces: true })])).toMatchObject({ namespaceSelector: {} });
+    const mixed = wanted([entry(), entry({ group: '', kind: 'Pod', systemNamespaces: true })]);
+    expect(mixed?.namespaceSelector).toEqual({});
+    expect(mixed?.matchConditions).toEqual([
+      {
+        name: 'system-namespaces',
+        expression:
+          "!(request.namespace in ['kube-system', 'kidp-system']) || (request.resource.group == '' && request.resource.resource == 'pods')",
+      },
+    ]);
+  });
+
+  it('leave out what a policy on everything does not mean', () => {
+    const all = entry({ group: '*', version: '*', kind: '*', sparing: true });
+    const conditions = (scope: readonly ScopeEntry[]) =>
+      Object.fromEntries(
+        ((wanted(scope)?.matchConditions ?? []) as { name: string; expression: string }[]).map(
+          ({ name, expression }) => [name, expression],
+        ),
+      );
+    expect(conditions([all])['no-noise']).toContain("request.resource.resource == 'leases'");
+    expect(conditions([all])['not-the-platforms-own']).toContain("request.resource.group == 'platform.company.com'");
+    const leases = entry({ group: 'coordination.k8s.io', resource: 'leases' });
+    const knowing = resourceMapping([...mapping.resources, served('coordination.k8s.io', 'Lease', 'leases')]);
+    const { scopes } = rulesFor({ scope: [all, leases], phase: 'validate', mapping: knowing, platformNamespace: 'x' });
+    expect(scopes.Fail?.matchConditions[0]?.expression).not.toContain('leases');
+    expect(scopes.Fail?.matchConditions[0]?.expression).toContain('events');
   });
 });
 
 describe('the bundle in a configuration', () => {
-  const [configuration] = built({ url: 'https://127.0.0.1:1' });
+  const [configuration] = built();
   if (configuration === undefined) throw new Error('no configuration was built');
 
   it('is the one it was built with, or was given later', () => {

@@ -4,18 +4,15 @@
  * There are two, because an API server asks twice. The mutating webhooks come before it validates an object against its schema:
  * only there can we say why an owner may not change before a rule of the CRD says it in its own words. The validating ones see
  * the object as it will be stored, after everybody else's mutations.
+ *
+ * In each there is a webhook for the platform's own kinds, one for Policies and PolicyExceptions, and up to two for what policies
+ * match. That for Policies ignores our absence: a cluster whose webhook is gone must be mendable, and a Policy that came in unseen
+ * is judged by the leader, which puts what is wrong with it in its status and does not let it judge.
  */
-import { isDeepStrictEqual } from 'node:util';
-import { GROUP, type Kind, kinds, VERSION } from '../api/index.ts';
-import {
-  type Bundle,
-  type Client,
-  ConfigError,
-  isConflict,
-  isNotFound,
-  type KubernetesObject,
-  type Resource,
-} from '../runtime/index.ts';
+import { GROUP, kinds, policy, policyException, VERSION } from '../api/index.ts';
+import type { ScopeEntry } from '../policy/index.ts';
+import type { Bundle, KubernetesObject, Resource, ResourceMapping } from '../runtime/index.ts';
+import { type Rule, rulesFor, type WebhookScope } from './rules.ts';
 
 export type FailurePolicy = 'Fail' | 'Ignore';
 
@@ -35,26 +32,33 @@ export interface ConfigurationOptions {
   readonly installer: Installer;
   readonly target: WebhookTarget;
   readonly bundle: Bundle;
+  /** Of the platform's own webhook; `Ignore` makes every one of them ignore our absence. */
   readonly failurePolicy: FailurePolicy;
+  /** What policies match. */
+  readonly scope: readonly ScopeEntry[];
+  readonly mapping: ResourceMapping;
+  readonly platformNamespace: string;
+}
+
+export interface Webhook {
+  name: string;
+  clientConfig: { caBundle?: string; [field: string]: unknown };
+  [field: string]: unknown;
 }
 
 export interface WebhookConfiguration extends KubernetesObject {
-  webhooks?: {
-    name: string;
-    clientConfig: { caBundle?: string; [field: string]: unknown };
-    [field: string]: unknown;
-  }[];
+  webhooks?: Webhook[];
 }
 
 export const configurationName = 'kidp-admission';
 export const fieldManager = 'kidp';
-const managedByLabel = 'app.kubernetes.io/managed-by';
-const generationAnnotation = 'platform.company.com/certificate-generation';
-const installerAnnotation = 'platform.company.com/installed-by';
+export const managedByLabel = 'app.kubernetes.io/managed-by';
+export const generationAnnotation = 'platform.company.com/certificate-generation';
+export const installerAnnotation = 'platform.company.com/installed-by';
 /** An API server waits so long for us; every apply of a user waits with it. */
 const timeoutSeconds = 5;
 
-interface Phase {
+export interface Phase {
   readonly resource: Resource;
   readonly verb: 'mutate' | 'validate';
   /** Fields that only this phase has. */
@@ -75,10 +79,8 @@ export const phases: readonly Phase[] = [
   },
 ];
 
-export function buildConfiguration(
-  phase: Phase,
-  { bundle, failurePolicy, installer, target }: ConfigurationOptions,
-): WebhookConfiguration {
+export function buildConfiguration(phase: Phase, options: ConfigurationOptions): WebhookConfiguration {
+  const { bundle, installer } = options;
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: phase.resource.kind,
@@ -87,106 +89,99 @@ export function buildConfiguration(
       labels: { [managedByLabel]: 'kidp' },
       annotations: { [generationAnnotation]: String(bundle.generation), [installerAnnotation]: installer.id },
     },
-    webhooks: [
-      {
-        name: `${phase.verb}.kidp.${GROUP}`,
-        admissionReviewVersions: ['v1'],
-        clientConfig: { ...clientConfigOf(target, phase.verb), caBundle: encodePem(bundle.pem) },
-        failurePolicy,
-        matchPolicy: 'Equivalent',
-        sideEffects: 'None',
-        timeoutSeconds,
-        rules: [
-          {
-            apiGroups: [GROUP],
-            apiVersions: [VERSION],
-            operations: ['CREATE', 'UPDATE'],
-            // Not their subresources: a write to status or scale cannot reach spec.owner, the API server puts the stored spec back.
-            resources: kinds.filter(hasOwner).map(({ plural }) => plural),
-            scope: '*',
-          },
-        ],
-        ...phase.more,
-      },
-    ],
+    webhooks: [...platformWebhooks(phase, options), ...policyWebhooks(phase, options)],
   };
 }
 
-export interface Installed {
-  /** Removes the configurations, unless somebody has put others in their place. */
-  uninstall(): Promise<void>;
+const policyKinds: readonly string[] = [policy.plural, policyException.plural];
+
+function platformWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
+  const plurals = kinds.map(({ plural }) => plural);
+  const everywhere = { matchConditions: [], exemptNamespaces: [] };
+  const rulesOn = (resources: readonly string[]): WebhookScope => ({ ...everywhere, rules: [ownKinds(resources)] });
+  const owned = plurals.filter((plural) => !policyKinds.includes(plural));
+  return [
+    webhookOf(phase, options, { name: phase.verb, path: '', failurePolicy: options.failurePolicy }, rulesOn(owned)),
+    webhookOf(
+      phase,
+      options,
+      { name: `${phase.verb}-policies`, path: '/policies', failurePolicy: 'Ignore' },
+      rulesOn(policyKinds),
+    ),
+  ];
 }
 
-/** Takes over configurations that an earlier run of ours has left behind; one that is not ours is left alone and reported. */
-export async function installConfigurations(client: Client, options: ConfigurationOptions): Promise<Installed> {
-  const installed: (() => Promise<void>)[] = [];
-  const uninstall = async () => {
-    for (const remove of installed) await remove();
-  };
-  try {
-    for (const phase of phases) installed.push(await installOne(client, phase, options));
-  } catch (error) {
-    await uninstall();
-    throw error;
-  }
-  return { uninstall };
-}
+/** Not their subresources: a write to status or scale cannot reach spec.owner or labels, the API server puts the stored ones back. */
+const ownKinds = (resources: readonly string[]): Rule => ({
+  apiGroups: [GROUP],
+  apiVersions: [VERSION],
+  operations: ['CREATE', 'UPDATE'],
+  resources,
+  scope: '*',
+});
 
-async function installOne(client: Client, phase: Phase, options: ConfigurationOptions): Promise<() => Promise<void>> {
-  const { resource } = phase;
-  const present = await readConfiguration(client, resource);
-  if (present !== undefined && !isOurs(present)) {
-    throw new ConfigError({
-      code: 'webhook-configuration',
-      message: `A ${resource.kind} ${configurationName} exists that kidp has not made`,
-      hint: `Look at it with "kubectl get ${resource.plural} ${configurationName} -o yaml", and delete it if nobody needs it`,
+/** Mutations that may be asked only once are registered apart from those that may be asked again. */
+const askedAgain = {
+  mutate: [
+    { reinvocation: 'Never', suffix: '' },
+    { reinvocation: 'IfNeeded', suffix: '-again' },
+  ],
+  validate: [{ suffix: '' }],
+} as const satisfies Record<Phase['verb'], readonly { reinvocation?: 'Never' | 'IfNeeded'; suffix: string }[]>;
+
+function policyWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
+  return askedAgain[phase.verb].flatMap(({ suffix, ...again }) => {
+    const { scopes } = rulesFor({ ...options, phase: phase.verb, ...again });
+    return (['Fail', 'Ignore'] as const).flatMap((failurePolicy) => {
+      const asked = scopes[failurePolicy];
+      if (asked === undefined) return [];
+      const which = `${failurePolicy.toLowerCase()}${suffix}`;
+      const naming = { name: `${phase.verb}-${which}`, path: `/${which}`, failurePolicy };
+      const more = 'reinvocation' in again ? { reinvocationPolicy: again.reinvocation } : {};
+      return [{ ...webhookOf(phase, options, naming, asked), ...more }];
     });
-  }
-  const bundle = laterBundle(present, options);
-  await client.apply(resource, buildConfiguration(phase, { ...options, bundle }), { fieldManager, force: true });
-  return () => uninstallOne(client, phase, options);
+  });
 }
 
-/** Another replica may have published since this one read its certificates. What a run with others has left verifies nothing of ours. */
-function laterBundle(present: WebhookConfiguration | undefined, { bundle, installer }: ConfigurationOptions): Bundle {
-  if (present === undefined || !installer.sharesCertificates) return bundle;
-  const held = heldBundle(present);
-  return held.generation > bundle.generation ? held : bundle;
+interface Naming {
+  readonly name: string;
+  readonly path: string;
+  readonly failurePolicy: FailurePolicy;
 }
 
-/** A run that takes over applies to the same object, under the same uid: only what stands in it tells whose it is. */
-async function uninstallOne(client: Client, phase: Phase, options: ConfigurationOptions): Promise<void> {
-  for (;;) {
-    const present = await readConfiguration(client, phase.resource);
-    if (present === undefined || !isInstalledAs(present, phase, options)) return;
-    const { uid, resourceVersion } = present.metadata;
-    const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
-    try {
-      return await client.delete(phase.resource, { name: configurationName }, { preconditions });
-    } catch (error) {
-      if (isNotFound(error)) return;
-      // Written since: look again whether it is still ours.
-      if (!isConflict(error)) throw error;
-    }
-  }
+/** Everything is said that the API server would fill in, so that what it holds can be compared. */
+function webhookOf(
+  phase: Phase,
+  { target, bundle, failurePolicy }: ConfigurationOptions,
+  naming: Naming,
+  { rules, matchConditions, exemptNamespaces }: WebhookScope,
+): Webhook {
+  return {
+    name: `${naming.name}.kidp.${GROUP}`,
+    admissionReviewVersions: ['v1'],
+    clientConfig: { ...addressOf(target, `/${phase.verb}${naming.path}`), caBundle: encodePem(bundle.pem) },
+    failurePolicy: failurePolicy === 'Ignore' ? 'Ignore' : naming.failurePolicy,
+    matchPolicy: 'Equivalent',
+    sideEffects: 'NoneOnDryRun',
+    timeoutSeconds,
+    rules: rules.map((rule) => ({ ...rule })),
+    namespaceSelector: exemptNamespaces.length === 0 ? {} : outside(exemptNamespaces),
+    objectSelector: {},
+    ...(matchConditions.length === 0 ? {} : { matchConditions: matchConditions.map((each) => ({ ...each })) }),
+    ...phase.more,
+  };
 }
 
-function isInstalledAs(present: WebhookConfiguration, { verb }: Phase, options: ConfigurationOptions): boolean {
-  const here = clientConfigOf(options.target, verb);
-  return (
-    isInstalledBy(present, options.installer) &&
-    (present.webhooks ?? []).every(({ clientConfig: { caBundle, ...address } }) => isDeepStrictEqual(address, here))
-  );
-}
+/** By the label that the API server itself puts on every Namespace: nobody can take it off to escape, or put it on. */
+const outside = (namespaces: readonly string[]) => ({
+  matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [...namespaces] }],
+});
 
-export async function readConfiguration(client: Client, resource: Resource): Promise<WebhookConfiguration | undefined> {
-  try {
-    return await client.get<WebhookConfiguration>(resource, { name: configurationName });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
+export const addressOf = (target: WebhookTarget, path: string) =>
+  'url' in target
+    ? { url: `${target.url}${path}` }
+    : // The port that the API server would fill in is said, so that what it holds can be compared.
+      { service: { port: 443, ...target.service, path } };
 
 export const isOurs = ({ metadata }: WebhookConfiguration): boolean => metadata.labels?.[managedByLabel] === 'kidp';
 
@@ -215,12 +210,4 @@ export function withBundle(configuration: WebhookConfiguration, { pem, generatio
   };
 }
 
-const clientConfigOf = (target: WebhookTarget, verb: Phase['verb']) =>
-  'url' in target
-    ? { url: `${target.url}/${verb}` }
-    : // The port that the API server would fill in is said, so that what it holds can be compared.
-      { service: { port: 443, ...target.service, path: `/${verb}` } };
-
 const encodePem = (pem: string): string => Buffer.from(pem).toString('base64');
-
-const hasOwner = (kind: Kind): boolean => kind.spec.openapi.properties?.owner !== undefined;

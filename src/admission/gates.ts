@@ -3,7 +3,9 @@
  * that one denial lists every violation of every gate.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonPatchOperation } from '../runtime/index.ts';
+import type { JsonPatchOperation } from '../policy/index.ts';
+import { labelsGate } from './labels.ts';
+import { type OwnerChain, unknownChain } from './owners.ts';
 import { ownershipGate } from './ownership.ts';
 import { type AdmissionRequest, isObject, type Json } from './review.ts';
 
@@ -16,39 +18,59 @@ export interface Violation {
   readonly field: string;
   /** What is wrong, without a full stop. */
   readonly message: string;
-  /** What the user can do, without a full stop. */
+  /** What the user can do, without a full stop; empty where the message says it. */
   readonly next: string;
+  /** Of the answer of the API server; left out, `Forbidden`. */
+  readonly reason?: string;
 }
 
 export interface Findings {
   readonly violations: readonly Violation[];
   readonly warnings: readonly string[];
   readonly patches: readonly JsonPatchOperation[];
+  /** For the API server's audit log. */
+  readonly auditAnnotations?: Readonly<Record<string, string>>;
 }
+
+/** What a gate may know besides the request: found out before it is asked, so that it stays a function of values. */
+export interface Facts {
+  readonly chain: OwnerChain;
+  /** The users that the platform's own reconcilers are. */
+  readonly reconcilers: readonly string[];
+}
+
+/** Where there is no cluster to ask. */
+export const noFacts: Facts = { chain: unknownChain, reconcilers: [] };
 
 export interface Gate {
   readonly name: string;
-  judge(request: AdmissionRequest): Findings;
+  judge(request: AdmissionRequest, facts: Facts): Findings;
 }
 
 export interface Decision extends Findings {
   readonly allowed: boolean;
 }
 
-/** Labels, Policies and CRD compatibility take their places after ownership; mutation before it. */
-export const gates: readonly Gate[] = [ownershipGate];
+/** The platform's own. Mutation comes before them (mutate.ts), Policies and CRD compatibility after (judge.ts). */
+export const gates: readonly Gate[] = [ownershipGate, labelsGate];
 
-/** The one decision function: the webhook, the CLI and whoever else wants to know ask here. */
-export function decide(request: AdmissionRequest, through: readonly Gate[] = gates): Decision {
+/** What the platform's own gates say: the webhook, the CLI and whoever else wants to know ask here. */
+export function decide(request: AdmissionRequest, through: readonly Gate[] = gates, facts: Facts = noFacts): Decision {
   if (onlyRemovesFinalizers(request)) return { allowed: true, ...nothing };
-  const findings = through.map((gate) => gate.judge(request));
+  return decisionOf(through.map((gate) => gate.judge(request, facts)));
+}
+
+/** One decision from what each gate has found. */
+export function decisionOf(findings: readonly Findings[]): Decision {
   const violations = findings.flatMap((each) => each.violations);
+  const auditAnnotations = Object.assign({}, ...findings.map((each) => each.auditAnnotations ?? {}));
   return {
     allowed: violations.length === 0,
     violations,
     warnings: findings.flatMap((each) => each.warnings),
     // An object that is refused is not changed.
     patches: violations.length === 0 ? findings.flatMap((each) => each.patches) : [],
+    ...(Object.keys(auditAnnotations).length === 0 ? {} : { auditAnnotations }),
   };
 }
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decide, type Gate, onlyRemovesFinalizers } from './gates.ts';
-import { type AdmissionRequest, denialMessage, type Json } from './review.ts';
+import { denialMessage } from './answer.ts';
+import { decide, type Gate, gates, noFacts, onlyRemovesFinalizers } from './gates.ts';
+import type { OwnerChain } from './owners.ts';
+import type { AdmissionRequest, Json } from './review.ts';
 
 const team = { kind: 'Team', name: 'backend-team' };
 const application = { kind: 'Application', name: 'user-service' };
@@ -110,6 +112,11 @@ const denied: { reason: string; request: AdmissionRequest; codes: string[]; says
   },
   { reason: 'the owner becomes text', request: update(team, 'backend-team'), codes: ['OwnerImmutable'] },
   {
+    reason: 'an owner without a name becomes the text of its kind',
+    request: update({ kind: 'Team' }, 'Team'),
+    codes: ['OwnerImmutable'],
+  },
+  {
     reason: 'the change comes through status',
     request: update(team, application, { subResource: 'status' }),
     codes: ['OwnerImmutable'],
@@ -165,6 +172,72 @@ describe('the ownership gate', () => {
   it('keeps its message short, whatever has been put in the field', () => {
     expect(denialMessage(decide(create({ kind: 'x'.repeat(100_000), name: 'y' }))).length).toBeLessThan(500);
     expect(denialMessage(decide(update(team, { kind: 'Team', name: 'y'.repeat(100_000) }))).length).toBeLessThan(500);
+  });
+});
+
+describe('the finalizer of the platform', () => {
+  const finalizer = 'platform.company.com/cleanup-resources';
+  const takesAway = (username: string, over: Partial<AdmissionRequest> = {}) =>
+    update(team, team, {
+      userInfo: { username },
+      oldObject: database(team, { finalizers: [finalizer, 'x/y'] }),
+      object: database(team, { finalizers: ['x/y'] }),
+      ...over,
+    });
+  const rows: { reason: string; request: AdmissionRequest; codes: string[] }[] = [
+    { reason: 'a user takes it away', request: takesAway('ada'), codes: ['FinalizerKept'] },
+    { reason: 'the reconciler does', request: takesAway('kidp'), codes: [] },
+    { reason: 'it is not known who does', request: { ...takesAway('ada'), userInfo: undefined as never }, codes: [] },
+    {
+      reason: 'a user takes it from what is being deleted, and changes more',
+      request: takesAway('ada', {
+        oldObject: database(team, { ...deleting, finalizers: [finalizer] }),
+        object: database(team, { ...deleting, finalizers: [], labels: { x: 'y' } }),
+      }),
+      codes: ['FinalizerKept'],
+    },
+    {
+      reason: 'a user only takes it from what is being deleted: it must be able to go',
+      request: takesAway('ada', {
+        oldObject: database(team, { ...deleting, finalizers: [finalizer] }),
+        object: database(team, { ...deleting, finalizers: [] }),
+      }),
+      codes: [],
+    },
+    {
+      reason: 'a kind that no broker brings about has none to keep',
+      request: takesAway('ada', { kind: { group: 'platform.company.com', version: 'v1', kind: 'Application' } }),
+      codes: [],
+    },
+  ];
+  it.each(rows)('$reason', ({ request, codes }) => {
+    const { violations } = decide(request, gates, { ...noFacts, reconcilers: ['kidp'] });
+    expect(violations.map(({ code }) => code)).toEqual(codes);
+  });
+});
+
+describe('an owner that the cluster knows', () => {
+  const rows: { reason: string; chain: OwnerChain; codes: string[]; warns?: string }[] = [
+    { reason: 'a Team', chain: { end: 'team', team: 'team-backend', path: [] }, codes: [] },
+    {
+      reason: 'one that does not exist yet: an unordered apply must work',
+      chain: { end: 'missing', path: ['Application a/b', 'Team x'] },
+      codes: [],
+      warns: 'Team x does not exist (yet)',
+    },
+    { reason: 'a circle', chain: { end: 'cycle', path: ['a', 'b', 'a'] }, codes: ['OwnerCycle'] },
+    {
+      reason: 'one of another team',
+      chain: { end: 'team', team: 'x', path: [], foreign: { owner: 'Team x', namespace: 'y' } },
+      codes: ['OwnerOfAnotherTeam'],
+    },
+  ];
+  it.each(rows)('$reason', ({ chain, codes, warns }) => {
+    const { violations, warnings } = decide(create(team), gates, { ...noFacts, chain });
+    expect(violations.map(({ code }) => code)).toEqual(codes);
+    expect(warnings.join()).toContain(warns ?? '');
+    // What is stored already is for the reconciler to hold back, not for every later update to trip over.
+    expect(decide(update(team, team), gates, { ...noFacts, chain }).allowed).toBe(true);
   });
 });
 

@@ -2,52 +2,51 @@
  * The ownership gate: who owns an object is said once, at its creation (requirement 001, "Immutable after creation"). Billing,
  * lifecycle and approvals hang on it. The CRDs carry the same rule as a second line, for when this webhook is away.
  */
-import { GROUP } from '../api/index.ts';
-import type { Findings, Gate, Violation } from './gates.ts';
+import { CLEANUP_FINALIZER, deployableKinds, GROUP } from '../api/index.ts';
+import type { Facts, Findings, Gate, Violation } from './gates.ts';
+import { asText, describeOwner, type Owner, type OwnerChain, ownerOf, shown } from './owners.ts';
 import { type AdmissionRequest, isObject, type Json } from './review.ts';
 
 export const ownershipGate: Gate = { name: 'ownership', judge: judgeOwnership };
 
 const ownerKinds: readonly unknown[] = ['Team', 'Application'];
+const deployable = new Set(deployableKinds.map(({ kind }) => kind));
 
-function judgeOwnership(request: AdmissionRequest): Findings {
+function judgeOwnership(request: AdmissionRequest, facts: Facts): Findings {
   const { operation, object, oldObject } = request;
   if (!isOurs(request) || object === undefined) return found([]);
   const after = ownerOf(object, request.namespace);
-  if (operation === 'CREATE') return found(after === undefined ? [] : wrongOwner(after));
+  if (operation === 'CREATE') {
+    const wrong = after === undefined ? [] : wrongOwner(after);
+    return found([...wrong, ...wrongChain(facts.chain)], warningsOf(facts.chain));
+  }
   if (operation !== 'UPDATE' || oldObject === undefined) return found([]);
   const before = ownerOf(oldObject, request.namespace);
   // An owner that was wrong before cannot be put right by a change; refusing every update would only keep it from going.
-  return found(isSame(before, after) ? [] : [changed(before, after)]);
-}
-
-interface Owner {
-  readonly kind: unknown;
-  readonly name: unknown;
-  /** Never absent for an Application: its own namespace where none is written. A Team is cluster-scoped and has none. */
-  readonly namespace: unknown;
+  const changes = isSame(before, after) ? [] : [changed(before, after)];
+  return found(losesFinalizer(request, facts) ? [...changes, finalizerKept] : changes);
 }
 
 /** Whichever of the two the API server has converted to. */
-const isOurs = ({ kind, resource }: AdmissionRequest): boolean => kind.group === GROUP || resource?.group === GROUP;
+export const isOurs = ({ kind, resource }: AdmissionRequest): boolean =>
+  kind.group === GROUP || resource?.group === GROUP;
 
-function ownerOf(object: Json, requestNamespace: string | undefined): Owner | undefined {
-  const owner = isObject(object.spec) ? object.spec.owner : undefined;
-  if (owner === undefined || owner === null) return undefined;
-  if (!isObject(owner)) return { kind: owner, name: undefined, namespace: undefined };
-  const metadata = isObject(object.metadata) ? object.metadata : {};
-  const written = owner.namespace === '' || owner.namespace === null ? undefined : owner.namespace;
-  const own = owner.kind === 'Application' ? (metadata.namespace ?? requestNamespace) : undefined;
-  return { kind: owner.kind, name: owner.name, namespace: written ?? own };
-}
+export const isDeployable = ({ kind }: AdmissionRequest): boolean => kind.group === GROUP && deployable.has(kind.kind);
+
+export const finalizersOf = ({ metadata }: Json): readonly unknown[] =>
+  isObject(metadata) && Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
+
+export const isReconciler = ({ userInfo }: AdmissionRequest, { reconcilers }: Facts): boolean =>
+  userInfo?.username !== undefined && reconcilers.includes(userInfo.username);
 
 function isSame(before: Owner | undefined, after: Owner | undefined): boolean {
   if (before === undefined || after === undefined) return before === after;
+  if (before.bare !== after.bare) return false;
   return equal(before.kind, after.kind) && equal(before.name, after.name) && equal(before.namespace, after.namespace);
 }
 
 /** These are strings; where a user has written something else, any difference in it counts. */
-const equal = (one: unknown, other: unknown): boolean => one === other || JSON.stringify(one) === JSON.stringify(other);
+const equal = (one: unknown, other: unknown): boolean => one === other || asText(one) === asText(other);
 
 function wrongOwner({ kind, name }: Owner): Violation[] {
   const violations: Violation[] = [];
@@ -72,6 +71,35 @@ function wrongOwner({ kind, name }: Owner): Violation[] {
   return violations;
 }
 
+function wrongChain({ end, path, foreign }: OwnerChain): Violation[] {
+  const violations: Violation[] = [];
+  if (end === 'cycle') {
+    violations.push({
+      gate: 'ownership',
+      code: 'OwnerCycle',
+      field: 'spec.owner',
+      message: `spec.owner leads back to where it began: ${path.join(' → ')}`,
+      next: 'Let one of them be owned by a Team',
+    });
+  }
+  if (foreign !== undefined) {
+    violations.push({
+      gate: 'ownership',
+      code: 'OwnerOfAnotherTeam',
+      field: 'spec.owner',
+      message: `spec.owner is ${foreign.owner}, and this object is in namespace ${foreign.namespace}`,
+      next: 'Name an owner of the team that has this namespace, or create the object in the namespace of its owner',
+    });
+  }
+  return violations;
+}
+
+/** An unordered apply must work: the owner may come a moment later, and the reconciler waits for it and checks again. */
+function warningsOf({ end, path }: OwnerChain): string[] {
+  if (end !== 'missing') return [];
+  return [`ownership: ${path.at(-1)} does not exist (yet); nothing is deployed before it does`];
+}
+
 const changed = (before: Owner | undefined, after: Owner | undefined): Violation => ({
   gate: 'ownership',
   code: 'OwnerImmutable',
@@ -80,19 +108,31 @@ const changed = (before: Owner | undefined, after: Owner | undefined): Violation
   next: 'Create a new object under the new owner and delete this one',
 });
 
-function described(owner: Owner | undefined): string {
-  if (owner === undefined) return 'no owner';
-  const { kind, name, namespace } = owner;
-  return `${word(kind)} ${namespace === undefined ? '' : `${word(namespace)}/`}${word(name)}`;
+const described = (owner: Owner | undefined): string => (owner === undefined ? 'no owner' : describeOwner(owner));
+
+/** What runs in a cloud would be forgotten there. Who only removes finalizers from what is being deleted never gets here. */
+function losesFinalizer(request: AdmissionRequest, facts: Facts): boolean {
+  const { object, oldObject, userInfo, subResource } = request;
+  if (object === undefined || oldObject === undefined || subResource !== undefined || userInfo === undefined)
+    return false;
+  return (
+    isDeployable(request) &&
+    finalizersOf(oldObject).includes(CLEANUP_FINALIZER) &&
+    !finalizersOf(object).includes(CLEANUP_FINALIZER) &&
+    !isReconciler(request, facts)
+  );
 }
 
-/** As it is where it is a word, else as JSON: `Team`, but `["Team"]`. */
-const word = (value: unknown): string => (typeof value === 'string' ? bounded(value) : shown(value));
+const finalizerKept: Violation = {
+  gate: 'ownership',
+  code: 'FinalizerKept',
+  field: 'metadata.finalizers',
+  message: `only the platform removes the finalizer ${CLEANUP_FINALIZER}, once what was deployed is gone`,
+  next: 'Delete the object and let the platform clean up',
+};
 
-const shown = (value: unknown): string =>
-  value === undefined || value === null ? 'missing' : bounded(JSON.stringify(value));
-
-/** A denial is no place for a megabyte that somebody has put where a word belongs. */
-const bounded = (text: string): string => (text.length <= 80 ? text : `${text.slice(0, 79)}…`);
-
-const found = (violations: readonly Violation[]): Findings => ({ violations, warnings: [], patches: [] });
+const found = (violations: readonly Violation[], warnings: readonly string[] = []): Findings => ({
+  violations,
+  warnings,
+  patches: [],
+});

@@ -15,10 +15,10 @@ import {
   isInstalledBy,
   isOurs,
   phases,
-  readConfiguration,
   type WebhookConfiguration,
   withBundle,
 } from './configuration.ts';
+import { readConfiguration } from './configurations.ts';
 
 export function publishToConfigurations(client: Client, installer: Installer): PublishBundle {
   // Where certificates are shared, whoever has installed it is verified by this bundle too; else only who serves them is.

@@ -1,7 +1,13 @@
-/** AdmissionReview v1: from the bytes that an API server sends to a request, and from a decision to the bytes of the answer. */
-import type { AdmissionRequest, GroupVersionKind, Json, Operation, UserInfo } from '../policy/index.ts';
-import type { JsonPatchOperation } from '../runtime/index.ts';
-import type { Decision } from './gates.ts';
+/** AdmissionReview v1, coming in: from the bytes that an API server sends to a request. What goes out is in answer.ts. */
+import { decodeJson } from '../cel/index.ts';
+import type {
+  AdmissionRequest,
+  GroupVersionKind,
+  GroupVersionResource,
+  Json,
+  Operation,
+  UserInfo,
+} from '../policy/index.ts';
 
 export type { AdmissionRequest, GroupVersionKind, Json, Operation, UserInfo };
 
@@ -16,7 +22,8 @@ export type DecodedReview = { readonly request: AdmissionRequest } | { readonly 
 export function decodeReview(text: string): DecodedReview {
   let review: unknown;
   try {
-    review = JSON.parse(text);
+    // Not JSON.parse: a rule about an int64 must see the number that was written.
+    review = decodeJson(text);
   } catch (error) {
     return unreadable(`The body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -33,30 +40,10 @@ export function decodeReview(text: string): DecodedReview {
   return decodeRequest(review.request);
 }
 
-/** The API server takes the answer only if it carries the uid of the request. */
-export function encodeReview(uid: string, decision: Decision): string {
-  return JSON.stringify({
-    apiVersion: 'admission.k8s.io/v1',
-    kind: 'AdmissionReview',
-    response: {
-      uid,
-      allowed: decision.allowed,
-      ...(decision.allowed ? {} : { status: statusOf(decision) }),
-      ...(decision.warnings.length === 0 ? {} : { warnings: decision.warnings }),
-      ...(decision.patches.length === 0 ? {} : { patchType: 'JSONPatch', patch: encodePatch(decision.patches) }),
-    },
-  });
-}
-
-/** One denial tells everything that is wrong, so that it can all be mended at once. */
-export function denialMessage({ violations }: Decision): string {
-  return violations.map(({ gate, message, next }) => `${gate}: ${message}. ${next}.`).join('\n');
-}
-
 const operations: readonly unknown[] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'] satisfies Operation[];
 
 function decodeRequest(request: Json): DecodedReview {
-  const { uid, kind, resource, operation, object, oldObject, namespace, name, subResource } = request;
+  const { uid, kind, operation, object, oldObject } = request;
   if (typeof uid !== 'string' || uid === '') return unreadable('request.uid is not a string');
   if (!isGroupVersionKind(kind)) return unreadable('request.kind is not a group, version and kind');
   if (!isOperation(operation)) return unreadable('request.operation is none of CREATE, UPDATE, DELETE, CONNECT');
@@ -64,40 +51,61 @@ function decodeRequest(request: Json): DecodedReview {
   if ((operation === 'CREATE' || operation === 'UPDATE') && !isObject(object))
     return unreadable('request.object is not an object');
   if (operation === 'UPDATE' && !isObject(oldObject)) return unreadable('request.oldObject is not an object');
-  return {
-    request: {
-      uid,
-      kind,
-      operation,
-      ...(isGroupVersionResource(resource) ? { resource } : {}),
-      ...(typeof subResource === 'string' && subResource !== '' ? { subResource } : {}),
-      ...(typeof name === 'string' && name !== '' ? { name } : {}),
-      ...(typeof namespace === 'string' && namespace !== '' ? { namespace } : {}),
-      ...(isObject(request.userInfo) ? { userInfo: request.userInfo as UserInfo } : {}),
-      ...(isObject(object) ? { object } : {}),
-      ...(isObject(oldObject) ? { oldObject } : {}),
-      dryRun: request.dryRun === true,
-    },
-  };
+  const wrong = wrongField(request);
+  if (wrong !== undefined) return unreadable(wrong);
+  return { request: admitted(request, { uid, kind, operation }) };
 }
 
-/** What `kubectl` and a client's error show; the causes are for programs. */
-function statusOf(decision: Decision) {
-  return {
-    code: 403,
-    reason: 'Forbidden',
-    message: denialMessage(decision),
-    details: { causes: decision.violations.map(({ code, field, message }) => ({ reason: code, field, message })) },
-  };
+/** What a policy may match on must be what it says it is: a user that is no text matches nobody, and would pass for somebody. */
+function wrongField(request: Json): string | undefined {
+  for (const name of ['name', 'namespace', 'subResource', 'requestSubResource']) {
+    if (!isAbsent(request[name]) && typeof request[name] !== 'string') return `request.${name} is not a string`;
+  }
+  for (const name of ['resource', 'requestResource']) {
+    if (!isAbsent(request[name]) && !isGroupVersionResource(request[name]))
+      return `request.${name} is not a group, version and resource`;
+  }
+  if (isEmpty(request.subResource) && !isAbsent(request.resource) && !areOfOneVersion(request.kind, request.resource))
+    return 'request.kind and request.resource are not of one group and version';
+  if (!isAbsent(request.requestKind) && !isGroupVersionKind(request.requestKind))
+    return 'request.requestKind is not a group, version and kind';
+  if (!isAbsent(request.userInfo) && !isUserInfo(request.userInfo)) return 'request.userInfo is not that of a user';
+  for (const name of ['object', 'oldObject', 'options']) {
+    if (!isAbsent(request[name]) && !isObject(request[name])) return `request.${name} is not an object`;
+  }
+  return undefined;
 }
 
-const encodePatch = (patches: readonly JsonPatchOperation[]): string =>
-  Buffer.from(JSON.stringify(patches)).toString('base64');
+function admitted(
+  request: Json,
+  { uid, kind, operation }: Pick<AdmissionRequest, 'uid' | 'kind' | 'operation'>,
+): AdmissionRequest {
+  const made: { -readonly [Field in keyof AdmissionRequest]: AdmissionRequest[Field] } = { uid, kind, operation };
+  if (!isAbsent(request.resource)) made.resource = request.resource as GroupVersionResource;
+  if (!isEmpty(request.subResource)) made.subResource = request.subResource as string;
+  if (!isAbsent(request.requestKind)) made.requestKind = request.requestKind as GroupVersionKind;
+  if (!isAbsent(request.requestResource)) made.requestResource = request.requestResource as GroupVersionResource;
+  if (!isEmpty(request.requestSubResource)) made.requestSubResource = request.requestSubResource as string;
+  if (!isEmpty(request.name)) made.name = request.name as string;
+  if (!isEmpty(request.namespace)) made.namespace = request.namespace as string;
+  if (!isAbsent(request.userInfo)) made.userInfo = request.userInfo as UserInfo;
+  if (!isAbsent(request.object)) made.object = request.object as Json;
+  if (!isAbsent(request.oldObject)) made.oldObject = request.oldObject as Json;
+  if (!isAbsent(request.options)) made.options = request.options as Json;
+  made.dryRun = request.dryRun === true;
+  return made;
+}
 
 const unreadable = (message: string): DecodedReview => ({ unreadable: { status: 400, message } });
 
 export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && isPlain(Object.getPrototypeOf(value));
+
+/** Numbers that were written as `1.0` are objects too, and no objects of the user's. */
+const isPlain = (prototype: unknown): boolean => prototype === Object.prototype || prototype === null;
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 const isOperation = (value: unknown): value is Operation => operations.includes(value);
 
@@ -107,8 +115,29 @@ const isGroupVersionKind = (value: unknown): value is GroupVersionKind =>
   typeof value.version === 'string' &&
   typeof value.kind === 'string';
 
-const isGroupVersionResource = (value: unknown): value is { group: string; version: string; resource: string } =>
+const isGroupVersionResource = (value: unknown): value is GroupVersionResource =>
   isObject(value) &&
   typeof value.group === 'string' &&
   typeof value.version === 'string' &&
   typeof value.resource === 'string';
+
+/** Only the kind of a subresource may be another than that of its resource: Scale, PodExecOptions. */
+const areOfOneVersion = (kind: unknown, resource: unknown): boolean =>
+  isGroupVersionKind(kind) &&
+  isGroupVersionResource(resource) &&
+  kind.group === resource.group &&
+  kind.version === resource.version;
+
+function isUserInfo(value: unknown): value is UserInfo {
+  if (!isObject(value)) return false;
+  const { username, uid, groups, extra } = value;
+  const isText = (each: unknown) => isAbsent(each) || typeof each === 'string';
+  const isTexts = (each: unknown) =>
+    isAbsent(each) || (Array.isArray(each) && each.every((one) => typeof one === 'string'));
+  return (
+    isText(username) &&
+    isText(uid) &&
+    isTexts(groups) &&
+    (isAbsent(extra) || (isObject(extra) && Object.values(extra).every(isTexts)))
+  );
+}

@@ -1,143 +1,173 @@
 /**
- * What the webhook answers over HTTP. Thin: it bounds what comes in, hands the review to the decision function, and answers
- * either an AdmissionReview with the uid of the request or a status of HTTP that says what was wrong with it.
+ * What the webhook answers over HTTP. Thin: it bounds what comes in, hands the review to the gates, and answers either an
+ * AdmissionReview with the uid of the request or a status of HTTP that says what was wrong with it. A bug of ours must never read
+ * as "allowed": it is a 500, on which the API server follows the failurePolicy.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../runtime/index.ts';
-import { type Decision, decide } from './gates.ts';
-import { type AdmissionRequest, decodeReview, encodeReview } from './review.ts';
+import { encodeReview } from './answer.ts';
+import { readBody } from './body.ts';
+import { deadlineIn, timeoutIn } from './deadline.ts';
+import type { Decision } from './gates.ts';
+import type { Deadline, Judge, Phase } from './judge.ts';
+import type { AdmissionMetrics } from './metrics.ts';
+import type { Observer } from './observer.ts';
+import { Refusal } from './refusal.ts';
+import { type AdmissionRequest, decodeReview } from './review.ts';
 
 export interface AnswerOptions {
-  log: Logger;
+  readonly log: Logger;
+  readonly judge: Judge;
   /** Whether `/readyz` says so. */
-  ready: () => boolean;
-  /** The decision function; the gates' own unless a test brings another. */
-  judge?: (request: AdmissionRequest) => Decision;
+  readonly ready: () => boolean;
+  /** Whether policies and caches are known; a review that comes before waits for it. */
+  readonly synced?: () => boolean;
+  readonly metrics?: AdmissionMetrics | undefined;
+  readonly observer?: Observer | undefined;
+  /** Reviews at once; beyond it the API server is asked to come again. */
+  readonly mostInFlight?: number | undefined;
 }
 
-/** A review holds object and oldObject, each up to what etcd takes, and what JSON adds. */
-export const bodyLimitBytes = 7 * 1024 * 1024;
-/** An API server gives up after 30 s at the latest. */
-const longestMilliseconds = 30_000;
+/** Each holds a body of up to 7 MiB and what is made of it; an API server has some hundred requests in flight at most. */
+const mostInFlightByDefault = 400;
+const syncPollMilliseconds = 20;
+
+/** Where each webhook of the configurations calls. */
+const phaseAt = new Map<string, Phase>([
+  ...['', '/policies', '/fail-again', '/ignore-again'].map((path): [string, Phase] => [`/mutate${path}`, 'mutate']),
+  ...['/fail', '/ignore'].map((path): [string, Phase] => [`/mutate${path}`, 'mutate-once']),
+  ...['', '/policies', '/fail', '/ignore'].map((path): [string, Phase] => [`/validate${path}`, 'validate']),
+]);
 
 export function answerAdmission(options: AnswerOptions): (request: IncomingMessage, response: ServerResponse) => void {
+  const reviews = startReviews(options);
   return (request, response) => {
-    answer(request, response, options).catch((error: unknown) => {
-      if (error instanceof Refusal) return refuse(response, error);
-      // A bug of ours must never read as "allowed": the API server follows the failurePolicy on a 500.
-      options.log.error('a review could not be answered', { error });
-      refuse(response, new Refusal(500, 'The review could not be judged; the log of the webhook says why'));
-    });
+    const [pathname = '', query = ''] = (request.url ?? '').split('?', 2);
+    const phase = phaseAt.get(pathname);
+    const answered =
+      phase === undefined ? other(pathname, response, options) : reviews(request, response, phase, query);
+    answered.catch((error: unknown) => refuse(response, refusalOf(error, options.log)));
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, options: AnswerOptions): Promise<void> {
-  const [pathname = '', query = ''] = (request.url ?? '').split('?', 2);
+async function other(pathname: string, response: ServerResponse, options: AnswerOptions): Promise<void> {
   switch (pathname) {
     case '/healthz':
       return sendText(response, 200, 'ok');
     case '/readyz':
       return options.ready() ? sendText(response, 200, 'ok') : sendText(response, 503, 'not ready');
-    case '/mutate':
-    case '/validate':
-      return review(request, response, options, deadlineOf(new URLSearchParams(query).get('timeout')));
+    case '/metrics':
+      if (options.metrics === undefined) break;
+      return send(response, 200, options.metrics.contentType, await options.metrics.text());
     default:
-      throw new Refusal(404, `There is nothing at ${pathname.slice(0, 100)}; reviews go to /validate and /mutate`);
   }
+  throw new Refusal(404, `There is nothing at ${pathname.slice(0, 100)}; reviews go to /validate and /mutate`);
 }
 
-async function review(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { judge = decide, log }: AnswerOptions,
-  deadlineMilliseconds: number,
-): Promise<void> {
-  if (request.method !== 'POST') throw new Refusal(405, 'Send an AdmissionReview with POST', { allow: 'POST' });
-  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
-  if (type !== 'application/json') throw new Refusal(415, 'Send the AdmissionReview as application/json');
-  const decoded = decodeReview(await readBody(request, deadlineMilliseconds));
+type Review = (request: IncomingMessage, response: ServerResponse, phase: Phase, query: string) => Promise<void>;
+
+function startReviews(options: AnswerOptions): Review {
+  const { log, metrics, mostInFlight = mostInFlightByDefault } = options;
+  let inFlight = 0;
+  return async (request, response, phase, query) => {
+    const started = performance.now();
+    let result: 'allowed' | 'denied' | 'refused' = 'refused';
+    inFlight += 1;
+    metrics?.inFlight(inFlight);
+    try {
+      checkRequest(request);
+      if (inFlight > mostInFlight) throw tooMany(request);
+      const deadline = deadlineIn(timeoutIn(query));
+      const text = await readBody(request, deadline.at - Date.now());
+      const { allowed, body } = await answerReview(text, phase, deadline, options);
+      result = allowed ? 'allowed' : 'denied';
+      send(response, 200, 'application/json', body);
+    } catch (error) {
+      refuse(response, refusalOf(error, log));
+    } finally {
+      inFlight -= 1;
+      metrics?.inFlight(inFlight);
+      metrics?.answered(phase, result, (performance.now() - started) / 1000);
+    }
+  };
+}
+
+/** From the text of a review to the text of the answer. What cannot be judged is thrown as a `Refusal`, or as a bug. */
+export async function answerReview(
+  text: string,
+  phase: Phase,
+  deadline: Deadline,
+  options: Pick<AnswerOptions, 'judge' | 'log' | 'synced' | 'observer'>,
+): Promise<{ readonly allowed: boolean; readonly body: string }> {
+  const decoded = decodeReview(text);
   if ('unreadable' in decoded) throw new Refusal(decoded.unreadable.status, decoded.unreadable.message);
-  const judged = judge(decoded.request);
-  // A validating webhook may not change the object; the API server takes a patch from one for a fault.
-  const decision = request.url?.startsWith('/mutate') ? judged : { ...judged, patches: [] };
-  if (!decision.allowed) {
-    const { operation, kind, namespace, name } = decoded.request;
-    const codes = decision.violations.map(({ code }) => code);
-    log.info('denied', { operation, kind: kind.kind, namespace, name, codes });
-  }
-  send(response, 200, 'application/json', encodeReview(decoded.request.uid, decision));
+  const { request } = decoded;
+  if (options.synced?.() === false) await untilSynced(options.synced, deadline);
+  const judged = options.judge(request, phase, deadline);
+  const decision = judged instanceof Promise ? await beforeDeadline(judged, deadline) : judged;
+  if (!decision.allowed) tellDenied(request, decision, options);
+  return { allowed: decision.allowed, body: encodeReview(request.uid, decision) };
 }
 
-/** Stops reading as soon as it is too much or too late: the connection is closed with the answer. */
-function readBody(request: IncomingMessage, deadlineMilliseconds: number): Promise<string> {
-  const tooLarge = () =>
-    new Refusal(413, `The AdmissionReview is larger than ${bodyLimitBytes} bytes`, { connection: 'close' });
-  return new Promise((resolve, reject) => {
-    if (Number(request.headers['content-length'] ?? 0) > bodyLimitBytes) return reject(tooLarge());
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const settle = (finish: () => void) => {
-      clearTimeout(late);
-      request.off('data', take);
-      finish();
-    };
-    const take = (chunk: Buffer) => {
-      length += chunk.length;
-      chunks.push(chunk);
-      if (length > bodyLimitBytes) settle(() => reject(tooLarge()));
-    };
-    const late = setTimeout(() => {
-      settle(() => reject(new Refusal(408, 'The AdmissionReview did not arrive in time', { connection: 'close' })));
-    }, deadlineMilliseconds);
-    request.on('data', take);
-    request.once('end', () => settle(() => resolve(Buffer.concat(chunks).toString('utf8'))));
-    request.once('error', (error) => settle(() => reject(error)));
-    request.once('close', () =>
-      settle(() => reject(new Refusal(400, 'The AdmissionReview broke off', { connection: 'close' }))),
-    );
+function checkRequest({ method, headers }: IncomingMessage): void {
+  if (method !== 'POST') throw new Refusal(405, 'Send an AdmissionReview with POST', { allow: 'POST' });
+  const type = headers['content-type'];
+  if (type === 'application/json') return;
+  if (type?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
+    throw new Refusal(415, 'Send the AdmissionReview as application/json');
+}
+
+/** The API server's client comes again after the time that is asked for. */
+function tooMany(request: IncomingMessage): Refusal {
+  request.resume();
+  return new Refusal(429, 'Too many reviews at once; come again in a second', { 'retry-after': '1' });
+}
+
+/** Before that, nothing would match, and to answer "allowed" would be wrong. */
+async function untilSynced(synced: () => boolean, { at }: Deadline): Promise<void> {
+  while (!synced()) {
+    if (Date.now() + syncPollMilliseconds >= at) {
+      throw new Refusal(503, 'Policies are still being read; try again in a moment', { 'retry-after': '1' });
+    }
+    await sleep(syncPollMilliseconds);
+  }
+}
+
+async function beforeDeadline(judged: Promise<Decision>, { at }: Deadline): Promise<Decision> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const refusal = new Refusal(504, 'The review was not judged in the time that the API server waits');
+    timer = setTimeout(() => reject(refusal), Math.max(1, at - Date.now()));
   });
-}
-
-/** The API server says in the query how long it will wait: `?timeout=5s`, a duration of Go. */
-export function deadlineOf(timeout: string | null): number {
-  const parts = [...(timeout ?? '').matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
-  const written = parts.map(([part]) => part).join('');
-  if (timeout === null || timeout === '' || written !== timeout) return longestMilliseconds;
-  const milliseconds = parts.reduce((sum, [, number, unit]) => sum + Number(number) * millisecondsIn(unit), 0);
-  return Math.min(Math.max(milliseconds, 1), longestMilliseconds);
-}
-
-function millisecondsIn(unit: string | undefined): number {
-  switch (unit) {
-    case 'ms':
-      return 1;
-    case 's':
-      return 1000;
-    case 'm':
-      return 60_000;
-    default:
-      return 3_600_000;
+  try {
+    return await Promise.race([judged, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
-class Refusal extends Error {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message);
-    this.name = 'Refusal';
-    this.status = status;
-    this.headers = headers;
-  }
+function tellDenied(
+  request: AdmissionRequest,
+  decision: Decision,
+  { log, observer }: Pick<AnswerOptions, 'log' | 'observer'>,
+): void {
+  const { operation, kind, namespace, name } = request;
+  const codes = decision.violations.map(({ code }) => code);
+  log.info('denied', { operation, kind: kind.kind, namespace, name, codes });
+  observer?.denied?.(request, decision);
 }
 
-/** A metav1.Status: the API server and `curl` show its message. */
-function refuse(response: ServerResponse, { status, message, headers }: Refusal): void {
+function refusalOf(error: unknown, log: Logger): Refusal {
+  if (error instanceof Refusal) return error;
+  log.error('a review could not be answered', { error });
+  return new Refusal(500, 'The review could not be judged; the log of the webhook says why');
+}
+
+function refuse(response: ServerResponse, { status, headers, body }: Refusal): void {
   if (response.headersSent || response.destroyed) return;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  const body = { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, code: status };
-  send(response, status, 'application/json', JSON.stringify(body));
+  send(response, status, 'application/json', body);
 }
 
 const sendText = (response: ServerResponse, status: number, text: string): void =>

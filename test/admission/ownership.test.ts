@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { installConfigurations } from '../../src/admission/configuration.ts';
+import { webhookConfigurations } from '../../src/admission/configurations.ts';
 import { type Admission, startAdmission } from '../../src/admission/index.ts';
 import {
   type Client,
@@ -221,17 +221,22 @@ describe('starting', () => {
     wins,
   }) => {
     const bundles = { ours: authority().certificate, later: authority().certificate };
-    const installed = async (pem: string, generation: number, id: string) =>
-      installConfigurations(client, {
+    const installed = async (pem: string, generation: number, id: string) => {
+      const configurations = webhookConfigurations({
+        client,
         target: { url: 'https://127.0.0.1:1' },
         failurePolicy: 'Ignore',
-        bundle: { pem, generation },
+        bundle: () => ({ pem, generation }),
         installer: { id, sharesCertificates },
+        platformNamespace: 'kidp-system',
       });
+      await configurations.apply([]);
+      return configurations;
+    };
     await installed(bundles.later, 2, 'killed');
-    const { uninstall } = await installed(bundles.ours, 1, 'started');
+    const { remove } = await installed(bundles.ours, 1, 'started');
     expect(await publishedBundles()).toEqual([bundles[wins], bundles[wins]]);
-    await uninstall();
+    await remove();
     expect(await publishedBundles()).toEqual([]);
   });
 

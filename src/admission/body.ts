@@ -1,0 +1,41 @@
+/** The body of a review, bounded in size and time: it stops reading as soon as it is too much or too late. */
+import type { IncomingMessage } from 'node:http';
+import { Refusal } from './refusal.ts';
+
+/** A review holds object and oldObject, each up to what etcd takes, and what JSON adds. */
+export const bodyLimitBytes = 7 * 1024 * 1024;
+
+export function readBody(request: IncomingMessage, milliseconds: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (Number(request.headers['content-length'] ?? 0) > bodyLimitBytes) return reject(tooLarge());
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const settle = (finish: () => void) => {
+      clearTimeout(late);
+      request.off('data', take);
+      finish();
+    };
+    const take = (chunk: Buffer) => {
+      length += chunk.length;
+      chunks.push(chunk);
+      if (length > bodyLimitBytes) settle(() => reject(tooLarge()));
+    };
+    const late = setTimeout(() => {
+      settle(() => reject(new Refusal(408, 'The AdmissionReview did not arrive in time', { connection: 'close' })));
+    }, milliseconds);
+    request.on('data', take);
+    request.once('end', () => settle(() => resolve(textOf(chunks))));
+    request.once('error', (error) => settle(() => reject(error)));
+    request.once('close', () =>
+      settle(() => reject(new Refusal(400, 'The AdmissionReview broke off', { connection: 'close' }))),
+    );
+  });
+}
+
+/** Most reviews come in one piece. */
+const textOf = (chunks: readonly Buffer[]): string =>
+  (chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)).toString('utf8');
+
+/** What is left of the body is not read: the connection is closed with the answer. */
+const tooLarge = (): Refusal =>
+  new Refusal(413, `The AdmissionReview is larger than ${bodyLimitBytes} bytes`, { connection: 'close' });

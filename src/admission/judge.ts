@@ -1,0 +1,199 @@
+/**
+ * A request through all gates, in order: mutation, ownership, labels, Policies, and what comes later (CRD compatibility, the
+ * judgement of Policies themselves). One revision of the policies holds for the whole of a request. Whoever refuses, the others are
+ * still heard, so that one denial lists every violation of every gate.
+ */
+import { type Ask, type JsonPatchOperation, jsonPatchBetween } from '../policy/index.ts';
+import { askNobody } from './authorize.ts';
+import {
+  type Decision,
+  decisionOf,
+  type Facts,
+  type Findings,
+  gates,
+  nothing,
+  onlyRemovesFinalizers,
+} from './gates.ts';
+import { mutateForPlatform } from './mutate.ts';
+import { type MutatedByPolicies, mutateByPolicies } from './mutate-by-policies.ts';
+import type { Observer } from './observer.ts';
+import { type OwnerLookup, resolveChain, unknownChain } from './owners.ts';
+import { isOurs } from './ownership.ts';
+import { findingsOf, judgeByPolicies, type PolicySource } from './policies.ts';
+import type { AdmissionRequest, Json, UserInfo } from './review.ts';
+
+/**
+ * `mutate`: the API server has not yet looked at the schema, and asks again when others have changed the object. `mutate-once`: the
+ * mutations of Policies that may not be asked again, and nothing else. `validate`: the object as it will be stored.
+ */
+export type Phase = 'mutate' | 'mutate-once' | 'validate';
+
+export interface Deadline {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Made when it is first asked for: most requests wait for nothing. */
+  signal(): AbortSignal;
+}
+
+/** A gate that may have to look something up. */
+export interface LaterGate {
+  readonly name: string;
+  /** Asked of every request: cheap. */
+  concerns(request: AdmissionRequest): boolean;
+  judge(request: AdmissionRequest, deadline: Deadline): Promise<Findings>;
+}
+
+export interface JudgeOptions {
+  readonly policies?: PolicySource | undefined;
+  readonly owners?: OwnerLookup | undefined;
+  readonly reconcilers?: readonly string[] | undefined;
+  readonly later?: readonly LaterGate[] | undefined;
+  /** Who answers `authorizer`. */
+  readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => Ask) | undefined;
+  readonly observer?: Observer | undefined;
+}
+
+export type Judge = (request: AdmissionRequest, phase: Phase, deadline: Deadline) => Decision | Promise<Decision>;
+
+export function judgeWith(options: JudgeOptions): Judge {
+  const { later = [] } = options;
+  return (request, phase, deadline) => {
+    if (onlyRemovesFinalizers(request)) return letIn;
+    const question: Question = { request, phase, deadline, options, at: options.policies?.current() };
+    // Most of what an API server asks is about other people's kinds: that way is short, and waits for nothing.
+    const short = phase === 'validate' && !isOurs(request) && !later.some((gate) => gate.concerns(request));
+    if (!short || isNew(request, question)) return throughAll(question);
+    const found = throughPolicies(question);
+    return found instanceof Promise ? found.then(decisionOfOne) : decisionOfOne(found);
+  };
+}
+
+interface Question {
+  readonly request: AdmissionRequest;
+  readonly phase: Phase;
+  readonly deadline: Deadline;
+  readonly options: JudgeOptions;
+  readonly at: ReturnType<PolicySource['current']> | undefined;
+}
+
+const letIn: Decision = { allowed: true, ...nothing };
+
+const decisionOfOne = (found: Findings): Decision =>
+  found === nothing ? letIn : { allowed: found.violations.length === 0, ...found };
+
+/** Whether it is in a namespace that the cache has not seen yet. */
+const isNew = ({ namespace }: AdmissionRequest, { at, options }: Question): boolean =>
+  namespace !== undefined &&
+  at !== undefined &&
+  options.policies?.knowNamespace !== undefined &&
+  at.world.namespace(namespace) === undefined;
+
+async function throughAll(question: Question): Promise<Decision> {
+  const { request, phase, deadline, options } = question;
+  if (request.namespace !== undefined && isNew(request, question))
+    await options.policies?.knowNamespace?.(request.namespace, deadline.signal());
+  const { mutated, patches, found } = await throughOwnGates(question);
+  const refused = found.some(({ violations }) => violations.length > 0);
+  if (phase !== 'validate' && !refused) return { ...letIn, patches };
+  const concerned = (options.later ?? []).filter((gate) => gate.concerns(request));
+  const rest = await Promise.all([
+    throughPolicies({ ...question, request: mutated }),
+    ...concerned.map((gate) => gate.judge(mutated, deadline)),
+  ]);
+  return decisionOf([...found, ...rest]);
+}
+
+interface Passed {
+  /** The request with the object as it would be. */
+  readonly mutated: AdmissionRequest;
+  readonly patches: readonly JsonPatchOperation[];
+  readonly found: readonly Findings[];
+}
+
+/** Refusals that hang on who the Team is; a cache may be a moment behind. */
+const doubtful = new Set(['OwnerCycle', 'OwnerOfAnotherTeam', 'LabelOfPlatform']);
+
+async function throughOwnGates(question: Question): Promise<Passed> {
+  const passed = await passOwnGates(question, false);
+  const doubt = passed.found.some(({ violations }) => violations.some(({ code }) => doubtful.has(code)));
+  return doubt && question.options.owners !== undefined ? passOwnGates(question, true) : passed;
+}
+
+async function passOwnGates(question: Question, live: boolean): Promise<Passed> {
+  const { request, phase } = question;
+  if (phase === 'mutate-once') {
+    const { object, changed, findings } = await throughMutations(request, question, 'Never');
+    if (!changed || request.object === undefined) return { mutated: request, patches: [], found: [findings] };
+    return { mutated: { ...request, object }, patches: jsonPatchBetween(request.object, object), found: [findings] };
+  }
+  const facts = await factsOf(request, question, live);
+  if (phase === 'validate')
+    return { mutated: request, patches: [], found: gates.map((gate) => gate.judge(request, facts)) };
+  const { mutated, patches, findings, facts: after } = await mutateAll(question, facts, live);
+  return { mutated, patches, found: [findings, ...gates.map((gate) => gate.judge(mutated, after))] };
+}
+
+async function throughMutations(
+  request: AdmissionRequest,
+  { at, options, deadline }: Question,
+  reinvocation: 'Never' | 'IfNeeded',
+): Promise<MutatedByPolicies> {
+  const object = request.object ?? {};
+  if (at === undefined || request.object === undefined) return { object, changed: false, findings: nothing };
+  const ask = askerFor(request, options, deadline);
+  return mutateByPolicies({ ...at, request, ask, reinvocation, deadline: deadline.at });
+}
+
+interface MutatedAll {
+  readonly mutated: AdmissionRequest;
+  readonly patches: readonly JsonPatchOperation[];
+  readonly findings: Findings;
+  readonly facts: Facts;
+}
+
+/** The platform's first, then the Policies'; these may have given the object an owner, so the platform's once more. */
+async function mutateAll(question: Question, facts: Facts, live: boolean): Promise<MutatedAll> {
+  const { request } = question;
+  const own = mutateForPlatform(request, facts);
+  const first = own === undefined ? request : { ...request, object: own.object };
+  const { object, changed, findings } = await throughMutations(first, question, 'IfNeeded');
+  if (!changed || request.object === undefined) return { mutated: first, patches: own?.patches ?? [], findings, facts };
+  const second = { ...request, object };
+  const factsAfter = await factsOf(second, question, live);
+  const last = mutateForPlatform(second, factsAfter)?.object ?? object;
+  return {
+    mutated: { ...request, object: last },
+    patches: jsonPatchBetween(request.object, last),
+    findings,
+    facts: factsAfter,
+  };
+}
+
+async function factsOf(request: AdmissionRequest, { options, deadline }: Question, live: boolean): Promise<Facts> {
+  const { owners, reconcilers = [] } = options;
+  const { object, kind, namespace, name, operation } = request;
+  const asks = operation === 'CREATE' || operation === 'UPDATE';
+  if (!asks || owners === undefined || object === undefined || !isOurs(request) || request.subResource !== undefined)
+    return { chain: unknownChain, reconcilers };
+  const chain = await resolveChain({ kind: kind.kind, object: object as Json, namespace, name }, owners, {
+    live,
+    signal: deadline.signal(),
+  });
+  return { chain, reconcilers };
+}
+
+function throughPolicies({ request, at, options, deadline }: Question): Findings | Promise<Findings> {
+  if (at === undefined) return nothing;
+  const started = performance.now();
+  const ask = askerFor(request, options, deadline);
+  const judged = judgeByPolicies({ ...at, request, ask, deadline: deadline.at });
+  const finish = (decision: Awaited<typeof judged>): Findings => {
+    const microseconds = (performance.now() - started) * 1000;
+    options.observer?.judged?.({ request, decision, microseconds });
+    return findingsOf(decision, microseconds);
+  };
+  return judged instanceof Promise ? judged.then(finish) : finish(judged);
+}
+
+const askerFor = ({ userInfo = {} }: AdmissionRequest, { ask }: JudgeOptions, deadline: Deadline): Ask =>
+  ask === undefined ? askNobody : ask(userInfo, () => deadline.signal());

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { decide, type Facts, gates } from './gates.ts';
+import type { OwnerChain } from './owners.ts';
+import type { AdmissionRequest, Json } from './review.ts';
+
+const managedBy = 'platform.company.com/managed-by';
+const team = 'platform.company.com/team';
+const resolved: OwnerChain = { end: 'team', team: 'team-backend', path: ['Team backend-team'] };
+
+const object = (labels: unknown): Json => ({
+  metadata: { name: 'orders', namespace: 'team-backend', labels },
+  spec: { owner: { kind: 'Team', name: 'backend-team' } },
+});
+
+function request(labels: unknown, before?: unknown, over: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  return {
+    uid: 'u',
+    kind: { group: 'platform.company.com', version: 'v1', kind: 'Database' },
+    namespace: 'team-backend',
+    name: 'orders',
+    ...(before === undefined ? { operation: 'CREATE' } : { operation: 'UPDATE', oldObject: object(before) }),
+    object: object(labels),
+    ...over,
+  };
+}
+
+const judged = (each: AdmissionRequest, chain: OwnerChain = resolved) => {
+  const facts: Facts = { chain, reconcilers: [] };
+  return decide(each, gates, facts);
+};
+
+describe('the labels gate', () => {
+  const right: { reason: string; request: AdmissionRequest; chain?: OwnerChain }[] = [
+    { reason: 'no labels: they are set by the mutation', request: request(undefined) },
+    {
+      reason: 'what the platform sets, written out as requirement 000 does',
+      request: request({ [managedBy]: 'kidp', [team]: 'team-backend' }),
+    },
+    {
+      reason: 'keys of the users’ own, under a name in front of the platform’s',
+      request: request({ 'database.platform.company.com/type': 'postgresql', 'x.platform.company.com/team': 'any' }),
+    },
+    { reason: 'a key without a prefix', request: request({ team: 'any', 'platform.company.com': 'x' }) },
+    {
+      reason: 'a wrong value that is stored already and only kept',
+      request: request(
+        { [team]: 'old', 'platform.company.com/x': 'y' },
+        { [team]: 'old', 'platform.company.com/x': 'y' },
+      ),
+    },
+    { reason: 'a wrong value that goes', request: request({}, { 'platform.company.com/x': 'y' }) },
+    {
+      reason: 'somebody else’s kind',
+      request: request({ [team]: 'any' }, undefined, { kind: { group: 'apps', version: 'v1', kind: 'Deployment' } }),
+    },
+    { reason: 'labels that are no map are for the API server to refuse', request: request(['x']) },
+    {
+      reason: 'nobody knows the owners here, as in the CLI',
+      request: request({ [team]: 'any' }),
+      chain: { end: 'unknown', path: [] },
+    },
+  ];
+  it.each(right)('lets in: $reason', ({ request, chain }) => {
+    expect(judged(request, chain)).toMatchObject({ allowed: true, violations: [] });
+  });
+
+  const wrong: { reason: string; request: AdmissionRequest; chain?: OwnerChain; codes: string[] }[] = [
+    { reason: 'managed by another', request: request({ [managedBy]: 'helm' }), codes: ['LabelOfPlatform'] },
+    { reason: 'the label of another team', request: request({ [team]: 'team-frontend' }), codes: ['LabelOfPlatform'] },
+    {
+      reason: 'the name of the Team instead of its namespace',
+      request: request({ [team]: 'backend-team' }),
+      codes: ['LabelOfPlatform'],
+    },
+    {
+      reason: 'a label of a team where nobody owns it',
+      request: request({ [team]: 'team-backend' }),
+      chain: { end: 'none', path: [] },
+      codes: ['LabelOfPlatform'],
+    },
+    { reason: 'a key of its own', request: request({ 'platform.company.com/tier': 'gold' }), codes: ['LabelReserved'] },
+    {
+      reason: 'a change of what was right',
+      request: request({ [team]: 'team-frontend' }, { [team]: 'team-backend' }),
+      codes: ['LabelOfPlatform'],
+    },
+    {
+      reason: 'a change of what was wrong',
+      request: request({ 'platform.company.com/x': 'z' }, { 'platform.company.com/x': 'y' }),
+      codes: ['LabelReserved'],
+    },
+    {
+      reason: 'everything at once: all of it is said',
+      request: request({ [managedBy]: 'x', [team]: 'y', 'platform.company.com/z': '1' }),
+      codes: ['LabelOfPlatform', 'LabelOfPlatform', 'LabelReserved'],
+    },
+  ];
+  it.each(wrong)('denies: $reason', ({ request, chain, codes }) => {
+    expect(judged(request, chain).violations.map(({ code }) => code)).toEqual(codes);
+  });
+
+  it('warns where the owner does not exist yet, and the label cannot be verified', () => {
+    const missing: OwnerChain = { end: 'missing', path: ['Team backend-team'] };
+    const { allowed, warnings } = judged(request({ [team]: 'team-backend' }), missing);
+    expect(allowed).toBe(true);
+    expect(warnings).toEqual([
+      'ownership: Team backend-team does not exist (yet); nothing is deployed before it does',
+      expect.stringContaining('labels: platform.company.com/team cannot be verified'),
+    ]);
+  });
+});

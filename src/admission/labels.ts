@@ -1,0 +1,82 @@
+/**
+ * The labels gate: `platform.company.com/managed-by` and `/team` hold what the platform sets, and no other key under exactly that
+ * prefix is anybody's to set. Cost, access and selectors of the platform hang on them. A prefix in front of it
+ * (`database.platform.company.com/type`) makes a key the user's own.
+ */
+import { GROUP, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../api/index.ts';
+import type { Facts, Findings, Gate, Violation } from './gates.ts';
+import { shown } from './owners.ts';
+import { isOurs } from './ownership.ts';
+import { type AdmissionRequest, isObject, type Json } from './review.ts';
+
+export const labelsGate: Gate = { name: 'labels', judge: judgeLabels };
+
+const prefix = `${GROUP}/`;
+
+function judgeLabels(request: AdmissionRequest, facts: Facts): Findings {
+  const violations: Violation[] = [];
+  const warnings: string[] = [];
+  for (const [key, value] of writtenLabels(request)) {
+    const wrong = judgeLabel(key, value, facts);
+    if (typeof wrong === 'string') warnings.push(wrong);
+    else if (wrong !== undefined) violations.push(wrong);
+  }
+  return { violations, warnings, patches: [] };
+}
+
+/** Whether a label of this user's own making would be refused because of who the Team is: reason enough to look again, live. */
+export const hangsOnTeam = (request: AdmissionRequest, facts: Facts): boolean =>
+  facts.chain.end === 'team' &&
+  writtenLabels(request).some(([key, value]) => key === TEAM_LABEL && value !== facts.chain.team);
+
+/** A map, or nothing. */
+export const labelsOf = (object: Json | undefined): Json =>
+  isObject(object?.metadata) && isObject(object.metadata.labels) ? object.metadata.labels : {};
+
+/**
+ * Our keys that this request sets or changes. What is stored already and only kept must not lock an object out: a Team may have
+ * been made anew since, and the mutation before this gate has put the value right.
+ */
+function writtenLabels(request: AdmissionRequest): readonly [string, unknown][] {
+  const { operation, object, oldObject, subResource } = request;
+  if (!isOurs(request) || subResource !== undefined || (operation !== 'CREATE' && operation !== 'UPDATE')) return [];
+  const before = operation === 'UPDATE' ? labelsOf(oldObject) : {};
+  return Object.entries(labelsOf(object)).filter(
+    ([key, value]) => key.startsWith(prefix) && !(Object.hasOwn(before, key) && before[key] === value),
+  );
+}
+
+function judgeLabel(key: string, value: unknown, { chain }: Facts): Violation | string | undefined {
+  if (key === MANAGED_BY_LABEL) return value === MANAGED_BY ? undefined : differs(key, value, MANAGED_BY);
+  if (key !== TEAM_LABEL) return notYours(key);
+  switch (chain.end) {
+    case 'team':
+      return value === chain.team ? undefined : differs(key, value, chain.team ?? '');
+    case 'none':
+      return {
+        ...differs(key, value, ''),
+        message: `the label ${key} is ${shown(value)}, and without an owner there is no team`,
+        next: 'Say in spec.owner who owns this, and leave the label to the platform',
+      };
+    case 'missing':
+      return `labels: ${key} cannot be verified before the owner exists; the platform will then set it`;
+    default:
+      return undefined;
+  }
+}
+
+const differs = (key: string, value: unknown, wanted: string): Violation => ({
+  gate: 'labels',
+  code: 'LabelOfPlatform',
+  field: `metadata.labels[${key}]`,
+  message: `the label ${key} is ${shown(value)}, and the platform sets it to "${wanted}"`,
+  next: 'Leave the label out, it is set by itself',
+});
+
+const notYours = (key: string): Violation => ({
+  gate: 'labels',
+  code: 'LabelReserved',
+  field: `metadata.labels[${key.slice(0, 100)}]`,
+  message: `the label ${key.slice(0, 100)} is under ${prefix}, which only the platform uses`,
+  next: `Use a prefix of your own, such as team.${prefix} or example.com/`,
+});

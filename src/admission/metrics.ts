@@ -1,0 +1,109 @@
+/**
+ * What `/metrics` shows. Requests are counted as they come; what policies did is gathered in plain numbers, because a hundred of
+ * them may match one request, and becomes metrics when somebody looks.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Phase } from './judge.ts';
+import type { Observer } from './observer.ts';
+
+export interface AdmissionMetrics {
+  readonly registry: Registry;
+  readonly contentType: string;
+  text(): Promise<string>;
+  inFlight(requests: number): void;
+  answered(phase: Phase, result: 'allowed' | 'denied' | 'refused', seconds: number): void;
+  readonly observer: Observer;
+}
+
+interface PolicyCounts {
+  evaluations: number;
+  denials: number;
+  errors: number;
+  seconds: number;
+}
+
+const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+export function admissionMetrics(registry: Registry = new Registry()): AdmissionMetrics {
+  const registers = [registry];
+  if (registry.getSingleMetric('process_cpu_seconds_total') === undefined)
+    collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'kidp_admission_requests_total',
+    help: 'Reviews by what became of them: allowed, denied, or refused without a judgement (a status of HTTP)',
+    labelNames: ['phase', 'result'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'kidp_admission_request_duration_seconds',
+    help: 'How long a review took, from its headers to its answer',
+    labelNames: ['phase'],
+    buckets,
+    registers,
+  });
+  const flying = new Gauge({ name: 'kidp_admission_requests_in_flight', help: 'Reviews under way', registers });
+  const policies = new Map<string, PolicyCounts>();
+  policyCounters(policies, registers);
+  let inFlight = 0;
+  return {
+    registry,
+    contentType: registry.contentType,
+    text() {
+      flying.set(inFlight);
+      return registry.metrics();
+    },
+    inFlight(now) {
+      inFlight = now;
+    },
+    answered(phase, result, seconds) {
+      requests.inc({ phase, result });
+      duration.observe({ phase }, seconds);
+    },
+    observer: {
+      judged({ decision, microseconds }) {
+        const { matched, results } = decision;
+        if (matched.length === 0) return;
+        // The engine evaluates what policies share once: each bears its part of the whole.
+        const seconds = microseconds / 1e6 / matched.length;
+        for (const policy of matched) {
+          const counts = countsOf(policies, policy);
+          counts.evaluations += 1;
+          counts.seconds += seconds;
+        }
+        for (const { policy, denies, result } of results) {
+          if (denies) countsOf(policies, policy).denials += 1;
+          if (result === 'error') countsOf(policies, policy).errors += 1;
+        }
+      },
+    },
+  };
+}
+
+function countsOf(policies: Map<string, PolicyCounts>, policy: string): PolicyCounts {
+  const known = policies.get(policy);
+  if (known !== undefined) return known;
+  const counts = { evaluations: 0, denials: 0, errors: 0, seconds: 0 };
+  policies.set(policy, counts);
+  return counts;
+}
+
+function policyCounters(policies: ReadonlyMap<string, PolicyCounts>, registers: Registry[]): void {
+  const counters: [name: string, help: string, count: keyof PolicyCounts][] = [
+    ['kidp_policy_evaluations_total', 'Requests that a policy was asked about', 'evaluations'],
+    ['kidp_policy_denials_total', 'Rules of a policy that refused a request', 'denials'],
+    ['kidp_policy_errors_total', 'Expressions of a policy that failed', 'errors'],
+    ['kidp_policy_evaluation_seconds_total', 'How long a policy took, together', 'seconds'],
+  ];
+  for (const [name, help, count] of counters) {
+    new Counter({
+      name,
+      help,
+      labelNames: ['policy'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [policy, counts] of policies) this.inc({ policy }, counts[count]);
+      },
+    });
+  }
+}

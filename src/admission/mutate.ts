@@ -1,0 +1,73 @@
+/**
+ * What the platform itself writes into an object that comes in: its two labels, and on what brokers bring about the finalizer that
+ * keeps it until the thing is gone. Defaults need no patch: the API server has filled them in from the CRD's schema, which
+ * src/api generates, before it asks us. Asked again about what it has changed, it changes nothing.
+ */
+import { CLEANUP_FINALIZER, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../api/index.ts';
+import type { JsonPatchOperation } from '../policy/index.ts';
+import type { Facts } from './gates.ts';
+import { labelsOf } from './labels.ts';
+import { finalizersOf, isDeployable, isOurs, isReconciler } from './ownership.ts';
+import { type AdmissionRequest, isObject, type Json } from './review.ts';
+
+export interface Mutated {
+  readonly object: Json;
+  readonly patches: readonly JsonPatchOperation[];
+}
+
+export function mutateForPlatform(request: AdmissionRequest, facts: Facts): Mutated | undefined {
+  const { object, operation, subResource } = request;
+  if (!isOurs(request) || subResource !== undefined || (operation !== 'CREATE' && operation !== 'UPDATE'))
+    return undefined;
+  if (object === undefined || !isObject(object.metadata)) return undefined;
+  const labels = missingLabels(request, facts);
+  const finalizes = lacksFinalizer(request, facts);
+  if (labels.length === 0 && !finalizes) return undefined;
+  const finalizers = [...finalizersOf(object), CLEANUP_FINALIZER];
+  return {
+    object: {
+      ...object,
+      metadata: {
+        ...object.metadata,
+        ...(labels.length === 0 ? {} : { labels: { ...labelsOf(object), ...Object.fromEntries(labels) } }),
+        ...(finalizes ? { finalizers } : {}),
+      },
+    },
+    patches: [...labelPatches(object.metadata, labels), ...(finalizes ? [finalizerPatch(object.metadata)] : [])],
+  };
+}
+
+/** Sets what is not there, and what was there before with another value; what the user has just written is for the labels gate. */
+function missingLabels({ object, oldObject, operation }: AdmissionRequest, { chain }: Facts): [string, string][] {
+  const [after, before] = [labelsOf(object), operation === 'UPDATE' ? labelsOf(oldObject) : {}];
+  const wanted: [string, string][] = [[MANAGED_BY_LABEL, MANAGED_BY]];
+  if (chain.end === 'team' && chain.team !== undefined) wanted.push([TEAM_LABEL, chain.team]);
+  return wanted.filter(([key, value]) => {
+    const written = after[key];
+    return written === undefined || (written !== value && written === before[key]);
+  });
+}
+
+function lacksFinalizer(request: AdmissionRequest, facts: Facts): boolean {
+  const { object, oldObject } = request;
+  if (object === undefined || !isDeployable(request) || isDeleting(object) || isDeleting(oldObject)) return false;
+  if (finalizersOf(object).includes(CLEANUP_FINALIZER)) return false;
+  const takenAway = oldObject !== undefined && finalizersOf(oldObject).includes(CLEANUP_FINALIZER);
+  return !(takenAway && isReconciler(request, facts));
+}
+
+const isDeleting = (object: Json | undefined): boolean =>
+  isObject(object?.metadata) && typeof object.metadata.deletionTimestamp === 'string';
+
+function labelPatches(metadata: Json, labels: readonly [string, string][]): JsonPatchOperation[] {
+  if (labels.length === 0) return [];
+  if (!isObject(metadata.labels)) {
+    return [{ op: 'add', path: '/metadata/labels', value: Object.fromEntries(labels) }];
+  }
+  return labels.map(([key, value]) => ({ op: 'add', path: `/metadata/labels/${key.replaceAll('/', '~1')}`, value }));
+}
+
+const finalizerPatch = (metadata: Json): JsonPatchOperation =>
+  Array.isArray(metadata.finalizers)
+    ? { op: 'add', path: '/metadata/finalizers/-', value: CLEANUP_FINALIZER }
+    : { op: 'add', path: '/metadata/finalizers', value: [CLEANUP_FINALIZER] };

@@ -1,0 +1,282 @@
+/** Starts a replica of the webhook: certificates, the server, the gates behind it, and where it is asked to the webhook configurations. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GROUP, policyException, policy as policyKind } from '../api/index.ts';
+import { DEFAULT_PLATFORM_NAMESPACE } from '../policy/index.ts';
+import {
+  type Authority,
+  type CertificateLives,
+  type Client,
+  ConfigError,
+  clusterStore,
+  directoryStore,
+  type Logger,
+  memoryStore,
+  type ResourceMapping,
+  serveHttps,
+  silentLogger,
+  startAuthority,
+} from '../runtime/index.ts';
+import { askCluster } from './authorize.ts';
+import type { FailurePolicy, WebhookTarget } from './configuration.ts';
+import { type Configurations, webhookConfigurations } from './configurations.ts';
+import type { Findings } from './gates.ts';
+import { type Deadline, judgeWith, type LaterGate } from './judge.ts';
+import { type AdmissionMetrics, admissionMetrics } from './metrics.ts';
+import { type Observer, observers } from './observer.ts';
+import type { OwnerLookup } from './owners.ts';
+import type { PolicySource } from './policies.ts';
+import { publishToConfigurations } from './publish.ts';
+import type { AdmissionRequest } from './review.ts';
+import { answerAdmission } from './server.ts';
+
+export interface AdmissionOptions {
+  /** The cluster whose API server shall call us; none: the webhooks are served and nobody is told. */
+  client?: Client | undefined;
+  /** Where to listen; the default is this machine alone. */
+  host?: string | undefined;
+  /** 0 or nothing: any free port. */
+  port?: number | undefined;
+  /** Several replicas of one machine on one port. */
+  reusePort?: boolean | undefined;
+  /** What becomes of a request when we are away. */
+  failurePolicy?: FailurePolicy | undefined;
+  /** Where the API server finds us; the default is the address listened on. */
+  target?: WebhookTarget | undefined;
+  /** Certificates shared by all replicas; without it they are this process's own. */
+  certificateSecret?: { namespace: string; name: string } | undefined;
+  /** Without a cluster: keeps the certificates over a restart. */
+  certificateDirectory?: string | undefined;
+  /** How long certificates live, and how long their rotation waits for others; the defaults are for a cluster. */
+  certificateLives?: CertificateLives | undefined;
+  /** Of this replica, among all. */
+  identity?: string | undefined;
+  /** False for a replica that only serves; whichever leads then drives `configurations`. */
+  install?: boolean | undefined;
+  /** Without it no policy judges. */
+  policies?: PolicySource | undefined;
+  /** Without it the chain of owners is unknown. */
+  owners?: OwnerLookup | undefined;
+  /** Kinds and plurals as somebody keeps them; without it the API server is asked. */
+  mapping?: (() => ResourceMapping) | undefined;
+  /** Judges a Policy or PolicyException that is written. */
+  judgePolicy?: ((request: AdmissionRequest, deadline: Deadline) => Promise<Findings>) | undefined;
+  /** Gates after the policies', such as the compatibility of CRDs. */
+  later?: readonly LaterGate[] | undefined;
+  /** Users that may remove the finalizer; without it the one that the client is. */
+  reconcilers?: readonly string[] | undefined;
+  /** Exempt from policies, as kube-system is. */
+  platformNamespace?: string | undefined;
+  observer?: Observer | undefined;
+  metrics?: AdmissionMetrics | undefined;
+  /** Reviews at once. */
+  mostInFlight?: number | undefined;
+  /** How long connections are still answered after `stop`, so that those who call can move away. */
+  drainMilliseconds?: number | undefined;
+  log?: Logger | undefined;
+}
+
+export interface Admission {
+  readonly url: string;
+  readonly port: number;
+  /** What clients need to trust, PEM. It changes when certificates rotate. */
+  readonly caBundle: string;
+  /** Whether it serves, policies are known, and it is not about to stop. */
+  readonly ready: boolean;
+  /** For the replica that leads. With `install` it is driven from here, and removed by `stop`. None without a cluster. */
+  readonly configurations: Configurations | undefined;
+  /** Removes the webhook configurations where it has installed them, finishes what is in flight, and ends. */
+  stop(): Promise<void>;
+}
+
+/** How long an API server may take to notice that the configuration is gone, or another replica there; until then it still calls. */
+const farewellMilliseconds = 1000;
+const syncLimitMilliseconds = 120_000;
+
+export async function startAdmission(options: AdmissionOptions = {}): Promise<Admission> {
+  const { client, host = '127.0.0.1', policies, install = true } = options;
+  const log = options.log ?? silentLogger;
+  const installer = { id: randomUUID(), sharesCertificates: options.certificateSecret !== undefined };
+  const authority = await startAuthority({
+    store: storeOf(options),
+    identity: options.identity ?? `${hostname()}-${process.pid}`,
+    names: namesOf(host, options.target),
+    log,
+    ...options.certificateLives,
+    ...(client === undefined ? {} : { publish: publishToConfigurations(client, installer) }),
+  });
+  const undo: (() => Promise<void>)[] = [() => authority.stop()];
+  let isReady = () => false;
+  try {
+    const synced = () => policies?.synced() !== false;
+    const serving = await serveHttps({
+      certificates: authority,
+      answer: await answersOf(options, log, { synced, ready: () => isReady() }),
+      host,
+      port: options.port ?? 0,
+      reusePort: options.reusePort ?? false,
+    });
+    const drain = client === undefined ? 0 : (options.drainMilliseconds ?? farewellMilliseconds);
+    undo.unshift(() => serving.stop({ drainMilliseconds: drain }));
+    const configurations =
+      client === undefined
+        ? undefined
+        : webhookConfigurations({
+            client,
+            installer,
+            target: options.target ?? { url: serving.url },
+            failurePolicy: options.failurePolicy ?? 'Fail',
+            bundle: () => authority.bundle(),
+            mapping: options.mapping,
+            platformNamespace: options.platformNamespace ?? DEFAULT_PLATFORM_NAMESPACE,
+          });
+    if (configurations !== undefined && install) undo.unshift(await keepInLine(configurations, policies, log));
+    isReady = () => synced() && !serving.draining;
+    return admissionOf({ serving, authority, configurations, isReady, undo });
+  } catch (error) {
+    await takeDown(undo).catch(() => {});
+    throw error;
+  }
+}
+
+async function answersOf(
+  options: AdmissionOptions,
+  log: Logger,
+  { synced, ready }: { synced: () => boolean; ready: () => boolean },
+) {
+  const { client, policies, owners, judgePolicy, later = [], mostInFlight } = options;
+  const metrics = options.metrics ?? admissionMetrics();
+  const observer = observers(metrics.observer, options.observer);
+  const judge = judgeWith({
+    policies,
+    owners,
+    observer,
+    reconcilers: options.reconcilers ?? (client === undefined ? [] : await userOf(client, log)),
+    later: judgePolicy === undefined ? later : [gateForPolicies(judgePolicy), ...later],
+    ...(client === undefined ? {} : { ask: (user, signal) => askCluster(client, user, signal) }),
+  });
+  return answerAdmission({ log, judge, ready, synced, metrics, observer, mostInFlight });
+}
+
+/** Policies and exceptions that are written, and not only deleted. */
+function gateForPolicies(judge: NonNullable<AdmissionOptions['judgePolicy']>): LaterGate {
+  const kinds: readonly string[] = [policyKind.kind, policyException.kind];
+  return {
+    name: 'policies',
+    concerns: ({ kind, operation, subResource }) =>
+      kind.group === GROUP &&
+      kinds.includes(kind.kind) &&
+      subResource === undefined &&
+      (operation === 'CREATE' || operation === 'UPDATE'),
+    judge,
+  };
+}
+
+/** The API server knows best by which name we are known to it. */
+async function userOf(client: Client, log: Logger): Promise<string[]> {
+  const { status, text } = await client.request({
+    method: 'POST',
+    path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+  });
+  if (status >= 300) {
+    log.warn('the API server does not say who we are: nobody but who is named may remove the finalizer', { status });
+    return [];
+  }
+  const { userInfo } = (JSON.parse(text) as { status?: { userInfo?: { username?: string } } }).status ?? {};
+  return userInfo?.username === undefined ? [] : [userInfo.username];
+}
+
+/** Installs the configurations once the policies are known, and again whenever they match otherwise. Returns what removes them. */
+async function keepInLine(
+  configurations: Configurations,
+  policies: PolicySource | undefined,
+  log: Logger,
+): Promise<() => Promise<void>> {
+  await untilSynced(policies);
+  const apply = () => configurations.apply(policies?.current().set.scope ?? []);
+  await apply();
+  let applying: Promise<unknown> | undefined;
+  let again = false;
+  const follow = (): void => {
+    again = applying !== undefined;
+    applying ??= apply()
+      .catch((error: unknown) => log.error('the webhook configurations could not be brought in line', { error }))
+      .finally(() => {
+        applying = undefined;
+        if (again) follow();
+      });
+  };
+  const unsubscribe = policies?.subscribe?.(follow);
+  return async () => {
+    unsubscribe?.();
+    again = false;
+    await configurations.remove();
+  };
+}
+
+async function untilSynced(policies: PolicySource | undefined): Promise<void> {
+  const end = Date.now() + syncLimitMilliseconds;
+  while (policies?.synced() === false) {
+    if (Date.now() > end) {
+      throw new ConfigError({
+        code: 'policies-not-synced',
+        message: `Policies could not be read in ${syncLimitMilliseconds / 1000} s`,
+        hint: 'See that the CRDs of platform.company.com are installed and that we may list their objects',
+      });
+    }
+    await sleep(20);
+  }
+}
+
+interface Parts {
+  readonly serving: { readonly url: string; readonly port: number };
+  readonly authority: Authority;
+  readonly configurations: Configurations | undefined;
+  readonly isReady: () => boolean;
+  readonly undo: readonly (() => Promise<void>)[];
+}
+
+function admissionOf({ serving, authority, configurations, isReady, undo }: Parts): Admission {
+  const { url, port } = serving;
+  let stopped: Promise<void> | undefined;
+  return {
+    url,
+    port,
+    configurations,
+    get caBundle() {
+      return authority.bundle().pem;
+    },
+    get ready() {
+      return isReady();
+    },
+    stop() {
+      stopped ??= takeDown(undo);
+      return stopped;
+    },
+  };
+}
+
+/** Whatever fails on the way, the rest is still taken down. */
+async function takeDown(undo: readonly (() => Promise<void>)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of undo) await step().catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+}
+
+function storeOf({ client, certificateSecret, certificateDirectory }: AdmissionOptions) {
+  if (client !== undefined && certificateSecret !== undefined) return clusterStore({ client, ...certificateSecret });
+  return certificateDirectory === undefined ? memoryStore() : directoryStore(certificateDirectory);
+}
+
+/** What the API server may call us by, and what a person on this machine would. */
+function namesOf(host: string, target: WebhookTarget | undefined): string[] {
+  const local = ['localhost', '127.0.0.1', '::1'];
+  const listened = host === '0.0.0.0' || host === '::' ? [] : [host];
+  if (target === undefined) return [...new Set([...listened, ...local])];
+  if ('url' in target)
+    return [...new Set([new URL(target.url).hostname.replace(/^\[|\]$/g, ''), ...listened, ...local])];
+  const { namespace, name } = target.service;
+  return [...new Set([`${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`, ...listened, ...local])];
+}
