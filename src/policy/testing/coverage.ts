@@ -56,9 +56,11 @@ export class ExpressionCoverage {
       total += needs.length;
       const never = needs.filter((need) => this.#seen.get(node.id)?.has(need) !== true);
       for (const need of never) {
-        const { line = 1, column = 1 } = source?.position(node.start) ?? {};
-        const text = source?.text.slice(node.start, node.end).replace(/\s+/g, ' ') ?? '';
-        missing.push({ path: this.path, line, column, text: shortened(text), never: need });
+        if (source === undefined) continue;
+        const { start, end } = withParentheses(source.text, node);
+        const { line, column } = source.position(start);
+        const text = shortened(source.text.slice(start, end).replace(/\s+/g, ' '));
+        missing.push({ path: this.path, line, column, text, never: need });
       }
     }
     return { covered: total - missing.length, total, missing };
@@ -79,6 +81,19 @@ export const percent = ({ covered, total }: Pick<Coverage, 'covered' | 'total'>)
 
 const MAX_TEXT = 80;
 const shortened = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text);
+
+/** A part begins and ends with what it is made of: parentheses around its first or last piece are taken in, for the eye. */
+function withParentheses(text: string, { start, end }: Expr): { start: number; end: number } {
+  const place = { start, end };
+  let open = 0;
+  for (const character of text.slice(start, end)) {
+    if (character === '(') open++;
+    else if (character === ')' && open > 0) open--;
+    else if (character === ')') place.start = text.lastIndexOf('(', place.start - 1);
+  }
+  for (; open > 0; open--) place.end = text.indexOf(')', place.end) + 1;
+  return place.start < 0 || place.end === 0 ? { start, end } : place;
+}
 
 /** The smallest parts that answer yes or no and that something hangs on. */
 function questions(ast: Expr, decides: boolean): readonly Expr[] {
