@@ -1,0 +1,124 @@
+/**
+ * What a policy that is about to be written would deny of what is there already. It looks for as long as it may and says honestly
+ * how far it came: a policy on everything in a large cluster is answered with "at least".
+ */
+import {
+  decide,
+  type PolicyModel,
+  type PolicySet,
+  storedRequest,
+  storedSelection,
+  storedTypes,
+  type World,
+} from '../../policy/index.ts';
+import {
+  type Client,
+  eachObject,
+  type ResourceMapping,
+  type ServedResource,
+  type UnknownObject,
+} from '../../runtime/index.ts';
+import { worldWithNeeds } from './needs.ts';
+import { selectorText } from './objects.ts';
+
+export interface BlastRadiusOptions {
+  readonly client: Client;
+  /** The policy alone, with the exceptions that hold. */
+  readonly set: PolicySet;
+  readonly model: PolicyModel;
+  readonly world: World;
+  readonly mapping: ResourceMapping;
+  readonly budgetMilliseconds: number;
+}
+
+export interface BlastRadius {
+  /** Objects that were looked at, and those of them that the policy is about. */
+  readonly looked: number;
+  readonly matched: number;
+  readonly denied: number;
+  /** The first few that would be denied: `Database team-a/users (rule require-backup)`. */
+  readonly first: readonly string[];
+  /** Why it is not all; empty where it is. */
+  readonly missing: readonly string[];
+  /** Whether the time was up before all were looked at. */
+  readonly partial: boolean;
+  /** Rules that only a request can answer. */
+  readonly unasked: readonly string[];
+  readonly milliseconds: number;
+}
+
+const mostNamed = 5;
+const mostAtATime = 4;
+/** From the server's cache in one answer; objects are judged while it still comes in. */
+const firstPage = 10_000;
+const laterPages = 1_000;
+
+export async function blastRadius(options: BlastRadiusOptions): Promise<BlastRadius> {
+  const { client, model, mapping, budgetMilliseconds } = options;
+  const began = performance.now();
+  const tally = new Tally();
+  const stop = new AbortController();
+  const late = setTimeout(() => stop.abort(), budgetMilliseconds);
+  const types = storedTypes(model, mapping.resources).filter(({ verbs }) => verbs.includes('list'));
+  const waiting = types.flatMap((type) => listsOf(model, type));
+  const missing: string[] = [];
+  const world = await worldWithNeeds({ client, mapping, models: [model], world: options.world, signal: stop.signal });
+  const work = async () => {
+    for (let next = waiting.shift(); next !== undefined && !stop.signal.aborted; next = waiting.shift()) {
+      const { type, ...selection } = next;
+      const lists = { ...selection, signal: stop.signal, firstPage, laterPages };
+      const judge = (object: UnknownObject) => {
+        // What has come in already is not judged once the time is up: that would take time too.
+        if (!stop.signal.aborted) tally.count(object, decide(options.set, storedRequest(object, type), world));
+      };
+      await eachObject(client, type, lists, judge).catch((error: unknown) => {
+        if (!stop.signal.aborted) missing.push(`${type.plural} (${error instanceof Error ? error.message : error})`);
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: mostAtATime }, work));
+  clearTimeout(late);
+  return { ...tally.result(), missing, partial: stop.signal.aborted, milliseconds: performance.now() - began };
+}
+
+/** One list for each namespace that is named, as long as these are few. */
+function listsOf(model: PolicyModel, type: ServedResource) {
+  const { namespaces, selector } = storedSelection(model, type);
+  const labelled = selector === undefined ? {} : { labelSelector: selectorText(selector) };
+  if (namespaces === undefined || namespaces.length > 10) return [{ type, ...labelled }];
+  return namespaces.map((namespace) => ({ type, namespace, ...labelled }));
+}
+
+class Tally {
+  #looked = 0;
+  #matched = 0;
+  #denied = 0;
+  readonly #first: string[] = [];
+  readonly #unasked = new Set<string>();
+
+  count({ kind, metadata }: UnknownObject, decision: ReturnType<typeof decide>): void {
+    this.#looked += 1;
+    if (decision.matched.length === 0) return;
+    this.#matched += 1;
+    const rules: string[] = [];
+    for (const { denies, rule, result, exception } of decision.results) {
+      if (denies) rules.push(rule);
+      else if (result === 'skip' && exception === undefined) this.#unasked.add(rule);
+    }
+    if (rules.length === 0) return;
+    this.#denied += 1;
+    if (this.#first.length >= mostNamed) return;
+    const name = metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
+    this.#first.push(`${kind} ${name} (${rules.join(', ')})`);
+  }
+
+  result(): Pick<BlastRadius, 'looked' | 'matched' | 'denied' | 'first' | 'unasked'> {
+    return {
+      looked: this.#looked,
+      matched: this.#matched,
+      denied: this.#denied,
+      first: this.#first,
+      unasked: [...this.#unasked],
+    };
+  }
+}

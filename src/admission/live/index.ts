@@ -1,0 +1,12 @@
+/**
+ * The policies of a running cluster.
+ *
+ * In: a client. Out: what the webhook judges by (`startPolicySource`), what it says to Policies themselves (`policyJudge`), what
+ * each replica tells the leader (`startReplicaReport`), and Events about denials. It must not know how requests come in.
+ */
+export { type BlastRadius, type BlastRadiusOptions, blastRadius } from './blast-radius.ts';
+export { denialEvents } from './denials.ts';
+export { type JudgePolicy, type PolicyJudgeOptions, policyJudge } from './judge-policy.ts';
+export type { PolicyState } from './registry.ts';
+export { type ReplicaReporting, type ReplicaReportOptions, startReplicaReport } from './replica.ts';
+export { type LivePolicySource, type PolicySourceOptions, type SourceChange, startPolicySource } from './source.ts';

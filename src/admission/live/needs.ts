@@ -1,0 +1,49 @@
+/**
+ * What policies declare that they read and nobody watches: read once, for who judges many objects by a policy that is not in force
+ * here (one that is about to be written, one of Kubernetes' own).
+ */
+import type { Json, PolicyModel, World } from '../../policy/index.ts';
+import { type Client, eachObject, type ResourceMapping, type UnknownObject } from '../../runtime/index.ts';
+import { byKey, isAsked, servedAs } from './objects.ts';
+import { needsOf } from './registry.ts';
+
+export interface NeedsOptions {
+  readonly client: Client;
+  readonly mapping: ResourceMapping;
+  readonly models: readonly PolicyModel[];
+  readonly world: World;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What cannot be read stays unknown, and rules that read it fail. */
+export async function worldWithNeeds({ client, mapping, models, world, signal }: NeedsOptions): Promise<World> {
+  const read = new Map<string, readonly UnknownObject[]>();
+  for (const need of models.flatMap(needsOf)) {
+    const { apiVersion, kind, namespace } = need;
+    const resource = servedAs(mapping, apiVersion, kind);
+    const id = JSON.stringify([apiVersion, kind, namespace]);
+    if (resource === undefined || read.has(id) || world.find(need) !== undefined) continue;
+    const objects: UnknownObject[] = [];
+    const options = {
+      ...(namespace === undefined || !resource.namespaced ? {} : { namespace }),
+      ...(signal === undefined ? {} : { signal }),
+    };
+    await eachObject(client, resource, options, (object) => void objects.push(object)).then(
+      () => read.set(id, objects.sort(byKey)),
+      () => {},
+    );
+  }
+  if (read.size === 0) return world;
+  return {
+    ...world,
+    find(query): readonly Json[] | undefined {
+      const known = world.find(query);
+      if (known !== undefined) return known;
+      const { apiVersion, kind, namespace } = query;
+      const all =
+        read.get(JSON.stringify([apiVersion, kind, namespace])) ??
+        read.get(JSON.stringify([apiVersion, kind, undefined]));
+      return all?.filter((object) => isAsked(object, query));
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** Objects of the cluster as policies read them, and queries over them. */
+import { type LabelSelector, type ObjectQuery, selects } from '../../policy/index.ts';
+import type { ObjectMeta, ResourceMapping, ServedResource, UnknownObject } from '../../runtime/index.ts';
+
+/**
+ * Plain data without managedFields: a property that is there and undefined is nothing that JSON could hold, and an expression
+ * would be shown it.
+ */
+export function plainMetadata<T extends { metadata: ObjectMeta }>(object: T): T {
+  if (!('managedFields' in object.metadata)) return object;
+  const { managedFields, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/** Under `key=value`, one for each label. */
+export function labelIndex({ metadata }: UnknownObject): string[] {
+  return Object.entries(metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`);
+}
+
+/** Whether a query asks for it, its kind aside. */
+export function isAsked({ metadata }: UnknownObject, { namespace, name, selector }: Partial<ObjectQuery>): boolean {
+  return (
+    (namespace === undefined || metadata.namespace === undefined || metadata.namespace === namespace) &&
+    (name === undefined || metadata.name === name) &&
+    (selector === undefined || selects(selector, metadata.labels ?? {}))
+  );
+}
+
+/** The stable order that policies see lists in. */
+export function byKey({ metadata: one }: UnknownObject, { metadata: other }: UnknownObject): number {
+  return compare(one.namespace ?? '', other.namespace ?? '') || compare(one.name, other.name);
+}
+
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+
+/** The resource of what a policy declares as `apiVersion` and `kind`; undefined where nobody serves it. */
+export function servedAs(mapping: ResourceMapping, apiVersion: string, kind: string): ServedResource | undefined {
+  const slash = apiVersion.indexOf('/');
+  const group = slash < 0 ? '' : apiVersion.slice(0, slash);
+  return mapping.byKind(group, kind, apiVersion.slice(slash + 1));
+}
+
+/** As the API server takes it in a query: `a=b,c in (d,e),!f`. */
+export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  return [
+    ...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`),
+    ...matchExpressions.map(({ key, operator, values = [] }) => {
+      switch (operator) {
+        case 'In':
+          return `${key} in (${values.join(',')})`;
+        case 'NotIn':
+          return `${key} notin (${values.join(',')})`;
+        case 'Exists':
+          return key;
+        default:
+          return `!${key}`;
+      }
+    }),
+  ].join(',');
+}

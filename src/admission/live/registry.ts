@@ -1,0 +1,216 @@
+/**
+ * From stored Policies and PolicyExceptions to the set that judges. What did not change keeps its compiled form.
+ *
+ * A Policy that no longer compiles (it was written while the webhook was away, or before an upgrade) is out of force, and so is
+ * what it said before: a replica that starts now could not know that, and all replicas must give the same answer. Its status
+ * says so. A Policy whose params or context are not synced yet waits, and what it said before stays in force meanwhile; where
+ * they cannot be had at all it does not wait: its rules then fail as its failurePolicy says.
+ */
+import {
+  type CompiledException,
+  type CompiledPolicy,
+  compileException,
+  compilePolicy,
+  type ObjectQuery,
+  type PolicyIssue,
+  type PolicyModel,
+  type PolicySet,
+  policySet,
+  readException,
+  readPolicy,
+} from '../../policy/index.ts';
+import { formatKey, keyOf, type UnknownObject } from '../../runtime/index.ts';
+import type { NeedState } from './watches.ts';
+
+export interface PolicyState {
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  /** The oldest at which this generation was seen. */
+  readonly resourceVersion: string;
+  readonly model?: PolicyModel;
+  readonly policy?: CompiledPolicy;
+  readonly issues: readonly PolicyIssue[];
+  /** Whether requests are judged by this very generation. */
+  readonly inForce: boolean;
+  /** What it waits for before it comes into force. */
+  readonly waitsFor: readonly ObjectQuery[];
+}
+
+export interface RegistryOptions {
+  readonly platformNamespace: string;
+  readonly exceptionNamespaces: readonly string[];
+  readonly needState: (need: ObjectQuery) => NeedState;
+}
+
+interface Entry {
+  readonly object: UnknownObject;
+  readonly resourceVersion: string;
+  compiled?: {
+    readonly model?: PolicyModel;
+    readonly policy?: CompiledPolicy;
+    readonly issues: readonly PolicyIssue[];
+  };
+  waitsFor: readonly ObjectQuery[];
+  inForce?: CompiledPolicy;
+}
+
+interface ExceptionEntry {
+  readonly object: UnknownObject;
+  compiled?: { readonly exception?: CompiledException; readonly issues: readonly PolicyIssue[] };
+}
+
+interface Built {
+  readonly policies: readonly CompiledPolicy[];
+  readonly exceptions: readonly CompiledException[];
+  readonly set: PolicySet;
+}
+
+export class PolicyRegistry {
+  readonly #options: RegistryOptions;
+  readonly #policies = new Map<string, Entry>();
+  readonly #exceptions = new Map<string, ExceptionEntry>();
+  #built: Built | undefined;
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  /** Whether anything that is judged by has changed: a mere change of status or labels has not. */
+  put(object: UnknownObject): boolean {
+    const known = this.#policies.get(object.metadata.name);
+    if (known !== undefined && isSame(known.object, object)) return false;
+    this.#policies.set(object.metadata.name, {
+      object,
+      resourceVersion: object.metadata.resourceVersion ?? '',
+      waitsFor: [],
+      ...(known?.inForce === undefined ? {} : { inForce: known.inForce }),
+    });
+    return true;
+  }
+
+  remove(name: string): void {
+    this.#policies.delete(name);
+  }
+
+  putException(object: UnknownObject): boolean {
+    const key = formatKey(keyOf(object));
+    const known = this.#exceptions.get(key);
+    if (known !== undefined && isSame(known.object, object)) return false;
+    this.#exceptions.set(key, { object });
+    return true;
+  }
+
+  removeException(object: UnknownObject): void {
+    this.#exceptions.delete(formatKey(keyOf(object)));
+  }
+
+  /** The set as of now: the same one as before where nothing that matters has changed. */
+  build(): PolicySet {
+    for (const entry of this.#policies.values()) {
+      const { policy, model } = compiledOf(entry);
+      entry.waitsFor = model === undefined ? [] : this.#pending(model);
+      if (policy === undefined) delete entry.inForce;
+      else if (entry.waitsFor.length === 0) entry.inForce = policy;
+    }
+    const { platformNamespace, exceptionNamespaces } = this.#options;
+    const policies = [...this.#policies.values()].flatMap(({ inForce }) => (inForce === undefined ? [] : [inForce]));
+    const exceptions = this.exceptions();
+    const before = this.#built;
+    if (before !== undefined && isSameList(before.policies, policies) && isSameList(before.exceptions, exceptions)) {
+      return before.set;
+    }
+    const set = policySet({ policies, exceptions, platformNamespace, exceptionNamespaces: [...exceptionNamespaces] });
+    this.#built = { policies, exceptions, set };
+    return set;
+  }
+
+  /** What the policies declare that they read, those that still wait included. */
+  needs(): ObjectQuery[] {
+    return [...this.#policies.values()].flatMap((entry) => needsOf(compiledOf(entry).model));
+  }
+
+  exceptions(): CompiledException[] {
+    return [...this.#exceptions.values()].flatMap((entry) => {
+      entry.compiled ??= compiledException(entry.object);
+      return entry.compiled.exception === undefined ? [] : [entry.compiled.exception];
+    });
+  }
+
+  state(name: string): PolicyState | undefined {
+    const entry = this.#policies.get(name);
+    return entry === undefined ? undefined : stateOf(entry);
+  }
+
+  *states(): IterableIterator<PolicyState> {
+    for (const entry of this.#policies.values()) yield stateOf(entry);
+  }
+
+  #pending(model: PolicyModel): ObjectQuery[] {
+    return needsOf(model).filter((need) => this.#options.needState(need) === 'pending');
+  }
+}
+
+/** Params and context of a policy as queries; a namespace that is left out may be any. */
+export function needsOf(model: PolicyModel | undefined): ObjectQuery[] {
+  if (model === undefined) return [];
+  const { params, context } = model;
+  return [
+    ...(params === undefined ? [] : [queryOf(params, params.name)]),
+    ...context.map((each) => queryOf(each, each.resourceName)),
+  ];
+}
+
+function queryOf(
+  { apiVersion, kind, namespace, selector }: Omit<ObjectQuery, 'name'>,
+  name: string | undefined,
+): ObjectQuery {
+  return {
+    apiVersion,
+    kind,
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(selector === undefined ? {} : { selector }),
+  };
+}
+
+function compiledOf(entry: Entry): NonNullable<Entry['compiled']> {
+  entry.compiled ??= compiled(entry.object);
+  return entry.compiled;
+}
+
+function compiled(object: UnknownObject): NonNullable<Entry['compiled']> {
+  const read = readPolicy(object);
+  if (read.model === undefined) return { issues: read.issues };
+  const { policy, issues } = compilePolicy(read.model);
+  return { model: read.model, issues: [...read.issues, ...issues], ...(policy === undefined ? {} : { policy }) };
+}
+
+function compiledException(object: UnknownObject): NonNullable<ExceptionEntry['compiled']> {
+  const read = readException(object);
+  if (read.exception === undefined) return { issues: read.issues };
+  const { exception, issues } = compileException(read.exception);
+  return { issues: [...read.issues, ...issues], ...(exception === undefined ? {} : { exception }) };
+}
+
+function stateOf({ object: { metadata }, resourceVersion, compiled: made, waitsFor, inForce }: Entry): PolicyState {
+  return {
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    generation: metadata.generation ?? 0,
+    resourceVersion,
+    ...(made?.model === undefined ? {} : { model: made.model }),
+    ...(made?.policy === undefined ? {} : { policy: made.policy }),
+    issues: made?.issues ?? [],
+    inForce: inForce !== undefined && inForce === made?.policy,
+    waitsFor,
+  };
+}
+
+function isSame({ metadata: one }: UnknownObject, { metadata: other }: UnknownObject): boolean {
+  return one.uid === other.uid && one.generation === other.generation;
+}
+
+function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length === other.length && one.every((each, index) => each === other[index]);
+}
