@@ -15,6 +15,13 @@ export {
 } from './compile.ts';
 export { type Ask, type DecideOptions, decide, decideAsking } from './decide.ts';
 export {
+  type ExpressionExplanation,
+  explainPolicy,
+  type MatchExplanation,
+  type PolicyExplanation,
+  type RuleExplanation,
+} from './explain.ts';
+export {
   DEFAULT_EXCEPTION_NAMESPACES,
   DEFAULT_PLATFORM_NAMESPACE,
   type PolicySet,

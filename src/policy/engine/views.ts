@@ -1,9 +1,12 @@
 /** How the policies of a set see a request: as it was sent, and as the Pod that a controller's template describes. */
+import { CompiledMatch } from '../match/match.ts';
 import { Subject } from '../match/subject.ts';
+import { fitsType } from '../match/types.ts';
 import type { AdmissionRequest } from '../request.ts';
 import type { World } from '../world.ts';
+import type { CompiledPolicy } from './compile.ts';
 import type { Lane } from './lanes.ts';
-import { podOf } from './pods.ts';
+import { controllerTypes, podOf } from './pods.ts';
 import { type Judgement, Scope } from './scope.ts';
 import type { PolicySet } from './set.ts';
 
@@ -39,6 +42,26 @@ export function viewsOf(
     views.push({ lane, scope: new Scope(subject.about(pod, oldPod), judgement), original });
   }
   return views;
+}
+
+/** How one policy sees a request, whether it matches or not: for an explanation. */
+export function viewOf(
+  set: PolicySet,
+  policy: CompiledPolicy,
+  request: AdmissionRequest,
+  world: World,
+  judgement: Judgement,
+): { readonly scope: Scope; readonly path: string | undefined; readonly match: CompiledMatch } {
+  const { object = null, oldObject = null } = request;
+  const subject = new Subject(request, world, object, oldObject, set.platformNamespace);
+  const { match, podControllers } = policy.model;
+  for (const [path, types] of podControllers === undefined ? [] : controllerTypes(podControllers)) {
+    const [pod, oldPod] = [podOf(object, path), podOf(oldObject, path)];
+    if (!types.some((type) => fitsType(type, subject)) || (pod === null && oldPod === null)) continue;
+    const scope = new Scope(subject.about(pod, oldPod), judgement);
+    return { scope, path, match: new CompiledMatch({ ...match, types }) };
+  }
+  return { scope: new Scope(subject, judgement), path: undefined, match: policy.match };
 }
 
 const NONE: readonly View[] = [];

@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import type { Json } from '../request.ts';
+import { emptyWorld } from '../world.ts';
+import { explainPolicy } from './explain.ts';
+import { NOW, policyFrom, requestFor, setFrom } from './testing.ts';
+
+const deployment: Json = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web', namespace: 'n', labels: { app: 'web' } },
+  spec: { replicas: 7, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ image: 'x' }] } } },
+};
+
+it('shows variables, rules and the values of their parts', () => {
+  const policy = policyFrom({
+    variables: [{ name: 'n', expression: 'object.spec.replicas' }],
+    rules: [{ name: 'few', expression: 'variables.n <= 5' }],
+  });
+  const [explanation] = explainPolicy(policy, requestFor(deployment), emptyWorld(NOW));
+  expect(explanation).toMatchObject({
+    policy: 'p',
+    matched: 'yes',
+    variables: [{ name: 'n', shown: '7' }],
+    rules: [
+      { name: 'few', shown: 'false', results: [{ result: 'fail', why: 'spec.replicas is 7, wanted at most 5' }] },
+    ],
+  });
+  expect(explanation?.rules[0]?.picture).toContain('7');
+});
+
+it('says which field of the selector did not match', () => {
+  const set = setFrom(
+    {
+      selector: { resourceTypes: ['apps/v1/Deployment'], matchLabels: { app: 'api' }, namespaces: ['n'] },
+      rules: [{ name: 'r', expression: 'true' }],
+    },
+    { exclude: { names: ['web'] }, rules: [{ name: 'r', expression: 'true' }] },
+    {
+      matchConditions: [{ name: 'big', expression: 'object.spec.replicas > 9' }],
+      rules: [{ name: 'r', expression: 'true' }],
+    },
+  );
+  const explanations = explainPolicy(set, requestFor(deployment), emptyWorld(NOW));
+  expect(explanations.map(({ matched }) => matched)).toEqual(['no', 'no', 'no']);
+  expect(explanations[0]?.match).toContainEqual({ part: 'selector', field: 'labels', answer: 'no' });
+  expect(explanations[0]?.match).toContainEqual({ part: 'selector', field: 'namespaces', answer: 'yes' });
+  expect(explanations[1]?.match).toContainEqual({ part: 'exclude', field: 'names', answer: 'yes' });
+  expect(explanations[2]?.conditions).toMatchObject([{ name: 'big', shown: 'false' }]);
+});
+
+it('shows a controller as the Pod that was judged', () => {
+  const policy = policyFrom({
+    selector: { resourceTypes: ['core/v1/Pod'] },
+    rules: [{ name: 'r', expression: "spec.containers.all(c, c.image == 'x')" }],
+  });
+  const [explanation] = explainPolicy(policy, requestFor(deployment), emptyWorld(NOW));
+  expect(explanation).toMatchObject({ matched: 'yes', template: 'spec.template', rules: [{ shown: 'true' }] });
+});
+
+it('hides what must not be shown, in pictures too', () => {
+  const secret: Json = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data: { a: 'hunter2' } };
+  const policy = policyFrom({
+    variables: [{ name: 'all', expression: 'object.data.map(k, object.data[k])' }],
+    rules: [{ name: 'r', expression: "variables.all.all(v, ('a' + v).startsWith('b'))" }],
+  });
+  const explanations = explainPolicy(policy, requestFor(secret), emptyWorld(NOW));
+  expect(explanations[0]?.variables).toMatchObject([{ shown: '(hidden)' }]);
+  expect(JSON.stringify(explanations)).not.toContain('hunter2');
+});
+
+it('says what a request would have to tell', () => {
+  const policy = policyFrom({ rules: [{ name: 'r', expression: "request.userInfo.username == 'x'" }] });
+  const [explanation] = explainPolicy(policy, requestFor(deployment, { unknown: ['userInfo'] }), emptyWorld(NOW));
+  expect(explanation?.rules).toMatchObject([{ shown: 'needs who asks', results: [{ result: 'skip' }] }]);
+});

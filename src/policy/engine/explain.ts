@@ -1,0 +1,154 @@
+/**
+ * The full picture of a request for the people who write policies: for each policy whether it matched and which field of its
+ * selector said no, the values of its variables, and every rule with the values of its parts.
+ */
+import { explain, type Result, show } from '../../cel/index.ts';
+import type { RuleResult } from '../decision.ts';
+import type { CompiledMatch, MatchAnswer } from '../match/match.ts';
+import type { Subject } from '../match/subject.ts';
+import type { AdmissionRequest } from '../request.ts';
+import { HIDDEN, Sensitive } from '../why/index.ts';
+import type { World } from '../world.ts';
+import type { CompiledPolicy } from './compile.ts';
+import { decide } from './decide.ts';
+import { findParams } from './params.ts';
+import type { Judgement, Scope } from './scope.ts';
+import { type PolicySet, policySet } from './set.ts';
+import type { Unit } from './unit.ts';
+import { viewOf } from './views.ts';
+
+export interface PolicyExplanation {
+  readonly policyKind: CompiledPolicy['model']['kind'];
+  readonly policy: string;
+  readonly binding?: string;
+  /** `needs …` where it cannot be told here. */
+  readonly matched: 'yes' | 'no' | string;
+  /** Where the template of a controller is that was judged as a Pod. */
+  readonly template?: string;
+  /** Every field of the selector, the exclusions and the binding with its answer. */
+  readonly match: readonly MatchExplanation[];
+  readonly conditions: readonly ExpressionExplanation[];
+  readonly variables: readonly ExpressionExplanation[];
+  /** For each object of params, where there are several. */
+  readonly rules: readonly RuleExplanation[];
+}
+
+export interface MatchExplanation {
+  readonly part: 'selector' | 'exclude' | 'binding';
+  readonly field: string;
+  readonly answer: 'yes' | 'no' | string;
+}
+
+export interface ExpressionExplanation {
+  readonly name: string;
+  readonly expression: string;
+  /** The value, as it may be shown. */
+  readonly shown: string;
+  /** The expression with the values of its parts under it. */
+  readonly picture: string;
+  readonly cost: number;
+}
+
+export interface RuleExplanation extends ExpressionExplanation {
+  /** Which object of params, as `namespace/name`. */
+  readonly params?: string;
+  /** What `decide` makes of the rule, the same in every way. */
+  readonly results: readonly RuleResult[];
+}
+
+/** One explanation for each policy of the set, or for the one policy. */
+export function explainPolicy(
+  target: PolicySet | CompiledPolicy,
+  request: AdmissionRequest,
+  world: World,
+): readonly PolicyExplanation[] {
+  const set = 'lanes' in target ? target : policySet({ policies: [target] });
+  const { results } = decide(set, request, world, { passes: true });
+  return set.policies.map((policy) => {
+    const own = results.filter((each) => isOf(each, policy));
+    return explainOne(set, policy, request, world, own);
+  });
+}
+
+const isOf = (result: RuleResult, { model }: CompiledPolicy): boolean =>
+  result.policy === model.name && result.policyKind === model.kind && result.binding === model.binding;
+
+function explainOne(
+  set: PolicySet,
+  policy: CompiledPolicy,
+  request: AdmissionRequest,
+  world: World,
+  results: readonly RuleResult[],
+): PolicyExplanation {
+  const { model } = policy;
+  const judgement: Judgement = { questions: new Map(), deadline: undefined };
+  const { scope, path, match: matcher } = viewOf(set, policy, request, world, judgement);
+  const { subject } = scope;
+  const match = [
+    ...fieldsOf('selector', matcher, subject),
+    ...(policy.alsoMatch === undefined ? [] : fieldsOf('binding', policy.alsoMatch, subject)),
+    ...(policy.exclude === undefined ? [] : fieldsOf('exclude', policy.exclude, subject)),
+  ];
+  const sensitive = new Sensitive(model, { group: request.kind.group, kind: request.kind.kind });
+  const picture = (name: string, unit: Unit): ExpressionExplanation => pictureOf(name, unit, scope, sensitive);
+  const answer = overall(policy, matcher, subject);
+  const conditions = policy.conditions.map(({ name, unit }) => picture(name, unit));
+  const met = !conditions.some(({ shown }) => shown === 'false');
+  const matched = answer === 'yes' && !met ? 'no' : answer;
+  const base = {
+    policyKind: model.kind,
+    policy: model.name,
+    ...(model.binding === undefined ? {} : { binding: model.binding }),
+    matched,
+    ...(path === undefined ? {} : { template: path }),
+    match,
+    conditions: answer === 'no' ? [] : conditions,
+  };
+  if (matched === 'no') return { ...base, variables: [], rules: [] };
+  const rules = eachParams(policy, scope, (params) =>
+    policy.rules.map((rule) => ({
+      ...picture(rule.model.name, rule.unit),
+      ...(params === undefined ? {} : { params }),
+      results: results.filter((each) => each.rule === rule.model.name),
+    })),
+  );
+  return { ...base, variables: [...policy.variables].map(([name, unit]) => picture(name, unit)), rules };
+}
+
+function fieldsOf(part: MatchExplanation['part'], match: CompiledMatch, subject: Subject): readonly MatchExplanation[] {
+  return match.fields(subject).map(({ field, answer }) => ({ part, field, answer: answerText(answer) }));
+}
+
+const answerText = (answer: MatchAnswer): string =>
+  typeof answer === 'boolean' ? (answer ? 'yes' : 'no') : `needs ${answer.detail}`;
+
+function overall(policy: CompiledPolicy, match: CompiledMatch, subject: Subject): string {
+  const answers = [match.answer(subject), policy.alsoMatch?.answer(subject) ?? true];
+  const excluded = policy.exclude?.answer(subject) ?? false;
+  answers.push(typeof excluded === 'boolean' ? !excluded : excluded);
+  if (answers.includes(false)) return 'no';
+  return answerText(answers.find((each) => each !== true) ?? true);
+}
+
+/** Asks `make` with each object of params in turn; once without any where the policy has none. */
+function eachParams<T>(policy: CompiledPolicy, scope: Scope, make: (params?: string) => readonly T[]): readonly T[] {
+  const found = policy.model.params === undefined ? undefined : findParams(policy, scope);
+  if (found === undefined || !('objects' in found)) return make();
+  return found.objects.flatMap((params) => {
+    scope.useParams(params);
+    const { namespace, name } = (params?.metadata ?? {}) as { namespace?: unknown; name?: unknown };
+    return make([namespace, name].filter((each) => typeof each === 'string').join('/'));
+  });
+}
+
+function pictureOf(name: string, unit: Unit, scope: Scope, sensitive: Sensitive): ExpressionExplanation {
+  const base = { name, expression: unit.text };
+  const missing = scope.missing(unit);
+  if (missing !== undefined) return { ...base, shown: `needs ${missing.detail}`, picture: unit.text, cost: 0 };
+  const hidden = sensitive.hidesUnit(unit);
+  const redact = ({ path, value }: { path: string | undefined; value: Result }): string | undefined =>
+    typeof value === 'boolean' && path === undefined ? undefined : HIDDEN;
+  const { result, picture, cost } = explain(unit.compiled, scope.inputsOf(unit), hidden ? { redact } : {});
+  const shown = hidden && typeof result !== 'boolean' ? HIDDEN : show(result, 200);
+  return { ...base, shown, picture, cost };
+}
