@@ -10,6 +10,7 @@ import { declareCel } from './cel/command.ts';
 import { declareCheck } from './check/command.ts';
 import { describeFailure, exitCodeOf } from './failure.ts';
 import { declareImpact } from './impact/command.ts';
+import { declareTest } from './test/command.ts';
 
 const code = await run(process.argv.slice(2));
 // Whatever still holds the event loop open (a connection that hangs, a process that will not end) must not hold the user.
@@ -42,6 +43,10 @@ async function run(words: string[]): Promise<number> {
   });
 
   declareImpact(program.command('impact'), (result) => {
+    code = result;
+  });
+
+  declareTest(program.command('test'), (result) => {
     code = result;
   });
 

@@ -3,6 +3,7 @@ import { type CheckResult, describeResource, describeResult, fails } from '../ch
 import { describeProblem } from '../documents.ts';
 import type { Report } from './format.ts';
 import { isUnmatched } from './text.ts';
+import { content, element } from './xml.ts';
 
 export function asJunit(report: Report): string {
   const suites = [...Map.groupBy(report.results, ({ resource }) => resource.file)].map(([file, results]) =>
@@ -86,22 +87,3 @@ function outcomeOf(result: CheckResult, failOn: Report['failOn']): Outcome {
   if (fails(result, failOn)) return result.result === 'error' ? 'error' : 'failure';
   return result.result === 'skip' || result.known === true ? 'skipped' : 'passed';
 }
-
-function element(name: string, attributes: Record<string, string | number>, children: readonly string[]): string {
-  const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${content(String(value))}"`);
-  const open = `<${name}${written.join('')}`;
-  return children.length === 0 ? `${open}/>` : `${open}>${children.join('')}</${name}>`;
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML has no way at all to write
-const UNWRITABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
-
-const content = (text: string): string =>
-  text
-    .toWellFormed()
-    .replace(UNWRITABLE, '\ufffd')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll('\n', '&#10;');
