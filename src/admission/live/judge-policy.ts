@@ -85,7 +85,7 @@ async function wouldDeny(policy: CompiledPolicy, deadline: Deadline, options: Po
   const { set, world } = source.current();
   const exceptions = [...(set.exceptions.get(model.name) ?? [])];
   const { platformNamespace, exceptionNamespaces } = source.options;
-  const left = deadline.at - performance.now() - reserveMilliseconds;
+  const left = deadline.at - Date.now() - reserveMilliseconds;
   const radius = await blastRadius({
     client,
     model,

@@ -121,14 +121,14 @@ describe('what policies read', () => {
     cluster.putConfigMap('limits', 'default', { wanted: 'x' });
     cluster.putPolicy('p', 'object.data.a == params.data.wanted', params);
     await eventually(() => names(source).includes('p'));
-    const [{ model }] = source.current().set.policies as [{ model: Parameters<typeof source.worldFor>[0][number] }];
+    const models = source.current().set.policies.map(({ model }) => model);
     cluster.remove(policy.resource, { name: 'p' });
     await eventually(
       () =>
         source.current().world.find({ apiVersion: 'v1', kind: 'ConfigMap' }) === undefined &&
         names(source).length === 0,
     );
-    const world = await source.worldFor([model]);
+    const world = await source.worldFor(models);
     const query = { apiVersion: 'v1', kind: 'ConfigMap', name: 'limits', namespace: 'default' };
     expect(world.find(query)).toHaveLength(1);
     expect(world.find({ ...query, name: 'other' })).toEqual([]);

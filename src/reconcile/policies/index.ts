@@ -1,0 +1,192 @@
+/**
+ * After admission: what becomes of policies and of what is there already.
+ *
+ * In: a manager, the live policies. Out: the status of each Policy and PolicyException, a scan of existing objects, and reports of
+ * what it found. The leader alone does it. It must not know how requests are answered.
+ */
+import { type Policy, policy, replicaSelector } from '../../api/index.ts';
+import { type Examination, examinePolicy, policySet, runPolicyTests, type TestReport } from '../../policy/index.ts';
+import {
+  annotationsChanged,
+  type Controller,
+  controllerManagedBy,
+  generationChanged,
+  keyOf,
+  type Lease,
+  leases,
+  type Manager,
+  type ObjectKey,
+  type ReconcileContext,
+  type Resource,
+  type Result,
+  type UnknownObject,
+} from '../../runtime/index.ts';
+import { type Configurations, uncovered } from './coverage.ts';
+import { nativePolicies } from './native.ts';
+import { Replicas } from './replicas.ts';
+import { ReportWriter } from './reports.ts';
+import { type PolicyScan, Scanner, type ScannerOptions } from './scan.ts';
+import { isSameStatus, statusOf } from './status.ts';
+import type { PolicyStateView, PolicyView } from './view.ts';
+
+export { defaultScanPeriod, type PolicyScan } from './scan.ts';
+export type { PolicyStateView, PolicyView } from './view.ts';
+
+export interface PolicyReconcilersOptions {
+  readonly view: PolicyView;
+  /** Where the replicas report. */
+  readonly platformNamespace: string;
+  /** The name of the webhook configurations. */
+  readonly configurationName: string;
+  readonly scan?: Pick<ScannerOptions, 'periodMilliseconds' | 'settleMilliseconds'>;
+  /** Findings that a report lists at most. */
+  readonly maxResults?: number;
+}
+
+export interface PolicyReconcilers {
+  /** Looks at everything again, soon. */
+  rescan(): void;
+  scanOf(policy: string): PolicyScan | undefined;
+}
+
+const registration = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false };
+const webhooks: Readonly<Record<'mutate' | 'validate', Resource>> = {
+  mutate: { ...registration, plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration' },
+  validate: { ...registration, plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration' },
+};
+const fieldManager = 'kidp-policies';
+/** The cache of this controller is ahead of the live policies: these have it in a moment. */
+const soon = { requeueAfterMilliseconds: 100 };
+/** Replicas report within a second, and go silent without a word. */
+const whileNotReady = { requeueAfterMilliseconds: 2_000 };
+
+/** Adds to the manager, before it starts, all that follows policies. */
+export function addPolicyReconcilers(manager: Manager, options: PolicyReconcilersOptions): PolicyReconcilers {
+  const { view, platformNamespace, configurationName, maxResults } = options;
+  const { client, leaderClient, log, clock } = manager;
+  const replicaSelection = { namespace: platformNamespace, labelSelector: replicaSelector };
+  const configurationSelection = { fieldSelector: `metadata.name=${configurationName}` };
+  const reports = new ReportWriter({
+    client: leaderClient,
+    mapping: () => view.mapping,
+    log,
+    ...(maxResults === undefined ? {} : { maxResults }),
+  });
+  const scanner: Scanner = new Scanner({
+    client,
+    view,
+    log,
+    clock,
+    ...options.scan,
+    native: nativePolicies(manager, () => scanner.refresh(), log),
+    scanned: async ({ policies, reports: found, signal }) => {
+      for (const name of policies) controller.enqueue({ name });
+      const written = await reports.write(found, signal);
+      if (written > 0) log.info('wrote reports of existing objects', { written });
+    },
+  });
+  const replicas = new Replicas();
+  const examined = new Examined(view);
+
+  const reconcile = async ({ name }: ObjectKey, context: ReconcileContext): Promise<Result> => {
+    const { read } = context;
+    const object = await read.get<Policy>(policy.resource, { name });
+    if (object === undefined) return examined.forget(name);
+    const state = view.state(name);
+    if (state === undefined || state.uid !== object.metadata.uid || state.generation !== object.metadata.generation) {
+      return soon;
+    }
+    const { examination, tests } = examined.of(state);
+    const configurations: Configurations = {
+      mutate: read.store<UnknownObject>(webhooks.mutate, configurationSelection).get({ name: configurationName }),
+      validate: read.store<UnknownObject>(webhooks.validate, configurationSelection).get({ name: configurationName }),
+    };
+    const status = statusOf(
+      {
+        state,
+        examination,
+        tests,
+        replicas: replicas.read(read.store<Lease>(leases, replicaSelection), clock.monotonic()),
+        uncovered: state.policy === undefined ? undefined : uncovered(scopeOf(state), configurations, view.mapping),
+        reportsAvailable: reports.available,
+        scan: scanner.result(name),
+      },
+      object.status,
+      new Date(clock.now()),
+    );
+    if (!isSameStatus(object.status, status)) await writeStatus(object, status, context);
+    return status.phase === 'pending' ? whileNotReady : undefined;
+  };
+
+  const all = () => manager.caches.store<Policy>(policy.resource).list().map(keyOf);
+  const controller: Controller = controllerManagedBy(manager, 'policies')
+    .for<Policy>(policy.resource, { predicates: [generationChanged] })
+    .watches<Lease>(leases, all, { ...replicaSelection, predicates: [annotationsChanged] })
+    .watches<UnknownObject>(webhooks.mutate, all, configurationSelection)
+    .watches<UnknownObject>(webhooks.validate, all, configurationSelection)
+    .withOptions({ maxConcurrentReconciles: 4, groupOf: () => '' })
+    .complete(reconcile);
+
+  manager.add({
+    name: 'policy changes',
+    leaderOnly: true,
+    async start(signal) {
+      const end = view.subscribe(({ what }) => {
+        if (what === 'kinds') for (const key of all()) controller.enqueue(key);
+        // Which reports can be written, and which kinds scanned, may be others now.
+        if (what === 'kinds') scanner.refresh();
+      });
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      end();
+    },
+  });
+  manager.add(scanner);
+  return { rescan: () => scanner.rescan(), scanOf: (name) => scanner.result(name) };
+}
+
+/** What a policy alone must be registered for. */
+const scopeOf = ({ policy: compiled }: PolicyStateView) =>
+  compiled === undefined ? [] : policySet({ policies: [compiled] }).scope;
+
+async function writeStatus(object: Policy, status: NonNullable<Policy['status']>, context: ReconcileContext) {
+  const { name, resourceVersion } = object.metadata;
+  const body = {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    // Worked out from this version of it: on another one a transition time could move though nothing did.
+    metadata: { name, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
+    status,
+  };
+  await context.client.apply(policy.resource, body, { subresource: 'status', fieldManager, force: true });
+}
+
+/** Checks and tests of a policy, done once for each generation, and the checks again when the kinds of the cluster change. */
+class Examined {
+  readonly #view: PolicyView;
+  readonly #known = new Map<
+    string,
+    { generation: string; tests: TestReport; schemas: number; examination: Examination }
+  >();
+
+  constructor(view: PolicyView) {
+    this.#view = view;
+  }
+
+  of(state: PolicyStateView): { examination: Examination | undefined; tests: TestReport | undefined } {
+    const { model, name } = state;
+    if (model === undefined || state.policy === undefined) return { examination: undefined, tests: undefined };
+    const generation = `${state.uid}/${state.generation}`;
+    const schemas = this.#view.schemaVersion;
+    const known = this.#known.get(name);
+    const same = known?.generation === generation;
+    if (same && known.schemas === schemas) return known;
+    const tests = same ? known.tests : runPolicyTests(model);
+    const made = { generation, tests, schemas, examination: examinePolicy(model, this.#view.schemas()) };
+    this.#known.set(name, made);
+    return made;
+  }
+
+  forget(name: string): undefined {
+    this.#known.delete(name);
+  }
+}

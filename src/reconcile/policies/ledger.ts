@@ -1,0 +1,248 @@
+/**
+ * What the scan has found so far, by policy, type of resource and namespace: counts of everything, and the findings themselves up to
+ * a bound. It grows with namespaces and policies, never with objects.
+ */
+import type { RuleResult } from '../../policy/index.ts';
+import type { UnknownObject } from '../../runtime/index.ts';
+import { policyId } from './view.ts';
+
+/** As reports spell it: what only audits is a failure that is not scored. */
+export type Outcome = 'pass' | 'fail' | 'warn' | 'error' | 'skip';
+
+export interface Finding {
+  readonly policy: string;
+  readonly rule: string;
+  readonly outcome: Exclude<Outcome, 'pass'>;
+  /** Whether a request would be refused over it. */
+  readonly denies: boolean;
+  readonly message: string;
+  readonly severity: string;
+  readonly category?: string;
+  readonly field?: string;
+  readonly exception?: string;
+  readonly object: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly namespace?: string;
+    readonly name: string;
+    readonly uid?: string;
+  };
+}
+
+export type Counts = Record<Outcome, number>;
+
+export interface Cell {
+  readonly counts: Counts;
+  /** Objects that were judged, and those that violate. */
+  objects: number;
+  violating: number;
+  /** The worst, up to the bound. */
+  readonly findings: Finding[];
+}
+
+/** By policy, then namespace; the empty name is for what has none. */
+export type Cells = Map<string, Map<string, Cell>>;
+
+const longestMessage = 500;
+
+/** One pass over the objects of one type: counted apart, and taken over as a whole or not at all. */
+export class Pass {
+  readonly cells: Cells = new Map();
+  readonly #bound: number;
+
+  /** `bound`: the findings that are kept of one policy in one namespace. */
+  constructor(bound: number) {
+    this.#bound = bound;
+  }
+
+  /** What has become of one object, passes included. */
+  count(object: UnknownObject, results: readonly RuleResult[]): void {
+    const { namespace = '' } = object.metadata;
+    const judged = new Set<Cell>();
+    const violating = new Set<Cell>();
+    for (const result of results) {
+      const cell = this.#cell(
+        policyId({ kind: result.policyKind, name: result.policy, binding: result.binding }),
+        namespace,
+      );
+      const outcome = outcomeOf(result);
+      cell.counts[outcome] += 1;
+      if (!judged.has(cell)) {
+        judged.add(cell);
+        cell.objects += 1;
+      }
+      if (outcome === 'pass') continue;
+      if ((outcome === 'fail' || outcome === 'warn') && !violating.has(cell)) {
+        violating.add(cell);
+        cell.violating += 1;
+      }
+      // What only a request could tell is no news about the object.
+      if (outcome === 'skip' && result.exception === undefined) continue;
+      keepWorst(cell.findings, () => findingOf(object, result, outcome), this.#bound, outcome);
+    }
+  }
+
+  #cell(policy: string, namespace: string): Cell {
+    const byNamespace = this.cells.get(policy) ?? new Map<string, Cell>();
+    this.cells.set(policy, byNamespace);
+    const cell = byNamespace.get(namespace) ?? emptyCell();
+    byNamespace.set(namespace, cell);
+    return cell;
+  }
+}
+
+export class Ledger {
+  /** By type of resource. */
+  readonly #types = new Map<string, Cells>();
+  readonly #perNamespace: number;
+
+  /** `perNamespace`: the findings that a report of one namespace can show. */
+  constructor(perNamespace = 500) {
+    this.#perNamespace = perNamespace;
+  }
+
+  /** An empty pass. The more findings are held, the fewer more of each policy and namespace are: the counts stay exact. */
+  pass(): Pass {
+    const held = this.#held();
+    return new Pass(Math.min(this.#perNamespace, held < 10_000 ? this.#perNamespace : held < 30_000 ? 20 : 2));
+  }
+
+  #held(): number {
+    let held = 0;
+    for (const cells of this.#types.values()) {
+      for (const byNamespace of cells.values())
+        for (const { findings } of byNamespace.values()) held += findings.length;
+    }
+    return held;
+  }
+
+  /** Puts what a pass has found of these policies in place of what was known; returns the namespaces where something may differ. */
+  take(type: string, policies: readonly string[], { cells }: Pass): Set<string> {
+    const known = this.#types.get(type) ?? new Map<string, Map<string, Cell>>();
+    this.#types.set(type, known);
+    const touched = new Set<string>();
+    for (const policy of policies) {
+      for (const namespace of known.get(policy)?.keys() ?? []) touched.add(namespace);
+      const found = cells.get(policy);
+      if (found === undefined) known.delete(policy);
+      else known.set(policy, found);
+      for (const namespace of found?.keys() ?? []) touched.add(namespace);
+    }
+    return touched;
+  }
+
+  /** Forgets policies and types that are no more; returns the namespaces that knew of them. */
+  keepOnly(wanted: (policy: string, type: string) => boolean): Set<string> {
+    const touched = new Set<string>();
+    for (const [type, cells] of this.#types) {
+      for (const [policy, byNamespace] of cells) {
+        if (wanted(policy, type)) continue;
+        for (const namespace of byNamespace.keys()) touched.add(namespace);
+        cells.delete(policy);
+      }
+      if (cells.size === 0) this.#types.delete(type);
+    }
+    return touched;
+  }
+
+  namespaces(): Set<string> {
+    const found = new Set<string>();
+    for (const cells of this.#types.values()) {
+      for (const byNamespace of cells.values()) for (const namespace of byNamespace.keys()) found.add(namespace);
+    }
+    return found;
+  }
+
+  /** All that is known of a namespace, in a stable order: failures first, then errors, warnings and what was skipped. */
+  namespace(namespace: string): { counts: Counts; findings: Finding[] } | undefined {
+    const counts = emptyCell().counts;
+    const findings: Finding[] = [];
+    let known = false;
+    for (const cells of this.#types.values()) {
+      for (const byNamespace of cells.values()) {
+        const cell = byNamespace.get(namespace);
+        if (cell === undefined) continue;
+        known = true;
+        for (const outcome of outcomes) counts[outcome] += cell.counts[outcome];
+        findings.push(...cell.findings);
+      }
+    }
+    return known ? { counts, findings: findings.sort(worstFirst) } : undefined;
+  }
+
+  policy(policy: string): { objects: number; violating: number } {
+    let [objects, violating] = [0, 0];
+    for (const cells of this.#types.values()) {
+      for (const cell of cells.get(policy)?.values() ?? []) {
+        objects += cell.objects;
+        violating += cell.violating;
+      }
+    }
+    return { objects, violating };
+  }
+}
+
+const outcomes = ['pass', 'fail', 'warn', 'error', 'skip'] as const satisfies readonly Outcome[];
+const worst: Readonly<Record<Outcome, number>> = { fail: 0, error: 1, warn: 2, skip: 3, pass: 4 };
+
+const emptyCell = (): Cell => ({
+  counts: { pass: 0, fail: 0, warn: 0, error: 0, skip: 0 },
+  objects: 0,
+  violating: 0,
+  findings: [],
+});
+
+const outcomeOf = ({ result }: RuleResult): Outcome => (result === 'audit' ? 'fail' : result);
+
+/** A list that is full gives up something that is less bad, if there is. */
+function keepWorst(findings: Finding[], make: () => Finding, bound: number, outcome: Finding['outcome']): void {
+  if (findings.length < bound) {
+    findings.push(make());
+    return;
+  }
+  const lesser = findings.findLastIndex((known) => worst[known.outcome] > worst[outcome]);
+  if (lesser >= 0) findings[lesser] = make();
+}
+
+function findingOf(
+  { apiVersion, kind, metadata }: UnknownObject,
+  result: RuleResult,
+  outcome: Finding['outcome'],
+): Finding {
+  const { message, why, skipped, severity, category, field, exception, rule, denies } = result;
+  const words = [message, message.includes(why ?? '') ? undefined : why, skipped].filter(
+    (part) => part !== undefined && part !== '',
+  );
+  return {
+    policy: result.binding === undefined ? result.policy : `${result.policy}/${result.binding}`,
+    rule,
+    outcome,
+    denies,
+    message: bounded(words.join(': ')),
+    severity,
+    ...(category === undefined ? {} : { category }),
+    ...(field === undefined ? {} : { field }),
+    ...(exception === undefined ? {} : { exception }),
+    object: {
+      apiVersion,
+      kind,
+      name: metadata.name,
+      ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+      ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
+    },
+  };
+}
+
+const bounded = (text: string): string =>
+  text.length <= longestMessage ? text : `${text.slice(0, longestMessage - 1)}…`;
+
+function worstFirst(one: Finding, other: Finding): number {
+  return worst[one.outcome] - worst[other.outcome] || compare(identityOf(one), identityOf(other));
+}
+
+/** What makes two findings the same, however often they are found. */
+export function identityOf({ policy, rule, outcome, object }: Finding): string {
+  return [policy, rule, object.apiVersion, object.kind, object.namespace ?? '', object.name, outcome].join('\n');
+}
+
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -1,0 +1,46 @@
+/** Which replicas of the webhook there are, and by what revision of a policy each judges. */
+import { isAtLeast, type ReplicaReport, readReplicaLease } from '../../api/index.ts';
+import type { Lease } from '../../runtime/index.ts';
+import type { PolicyStateView } from './view.ts';
+
+export interface Replica extends ReplicaReport {
+  /** Not renewed for longer than it said it would be. */
+  readonly silent: boolean;
+}
+
+/**
+ * Follows the Leases. Whether one is still renewed is told by when it was last seen to change, on our own clock: clocks of different
+ * machines do not agree.
+ */
+export class Replicas {
+  readonly #seen = new Map<string, { readonly renewTime: string; readonly at: number }>();
+
+  /** `now` never steps back. */
+  read(leases: Iterable<Lease>, now: number): Replica[] {
+    const present = new Set<string>();
+    const replicas = [...leases].flatMap((lease) => {
+      const report = readReplicaLease(lease);
+      if (report === undefined) return [];
+      const { name } = lease.metadata;
+      const renewTime = lease.spec?.renewTime ?? '';
+      present.add(name);
+      const known = this.#seen.get(name);
+      const at = known?.renewTime === renewTime ? known.at : now;
+      this.#seen.set(name, { renewTime, at });
+      return [{ ...report, silent: now - at > (lease.spec?.leaseDurationSeconds ?? 0) * 1000 }];
+    });
+    for (const name of this.#seen.keys()) if (!present.has(name)) this.#seen.delete(name);
+    return replicas;
+  }
+}
+
+/** Those that answer and do not judge by this generation. */
+export function behind(replicas: readonly Replica[], { name, resourceVersion }: PolicyStateView): string[] {
+  return replicas
+    .filter((replica) => !replica.silent && !hasTakenIn(replica, name, resourceVersion))
+    .map(({ identity }) => identity);
+}
+
+export function hasTakenIn({ appliedVersion, absent }: Replica, policy: string, resourceVersion: string): boolean {
+  return isAtLeast(appliedVersion, resourceVersion) && !absent.includes(policy);
+}

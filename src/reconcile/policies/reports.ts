@@ -1,0 +1,233 @@
+/**
+ * What the scan has found as `openreports.io/v1alpha1`: a Report for each namespace and a ClusterReport for what has none. Only what
+ * has changed is written, and a finding keeps the time at which it was first seen.
+ */
+import { createHash } from 'node:crypto';
+import {
+  apiVersionOf,
+  type Client,
+  eachObject,
+  isForbidden,
+  isNotFound,
+  type KubernetesObject,
+  type Logger,
+  type Resource,
+  type ResourceMapping,
+} from '../../runtime/index.ts';
+import { type Counts, type Finding, identityOf } from './ledger.ts';
+
+export const reportName = 'kidp';
+const group = 'openreports.io';
+const version = 'v1alpha1';
+const managedBy = { 'app.kubernetes.io/managed-by': 'kidp' };
+const fieldManager = 'kidp-reports';
+
+export const reports: Resource = { group, version, plural: 'reports', kind: 'Report', namespaced: true };
+export const clusterReports: Resource = {
+  group,
+  version,
+  plural: 'clusterreports',
+  kind: 'ClusterReport',
+  namespaced: false,
+};
+
+export interface ReportResult {
+  readonly source: string;
+  readonly policy: string;
+  readonly rule: string;
+  readonly category?: string;
+  readonly severity: string;
+  readonly result: Finding['outcome'];
+  readonly scored: boolean;
+  readonly timestamp: { readonly seconds: number; readonly nanos: number };
+  readonly resources: readonly Finding['object'][];
+  readonly message: string;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+export interface Report extends KubernetesObject {
+  source: string;
+  scope?: { apiVersion: string; kind: string; name: string };
+  configuration: { limits: { maxResults: number; statusFilter: string[] } };
+  summary: Counts;
+  results: ReportResult[];
+}
+
+export interface ReportContent {
+  readonly counts: Counts;
+  readonly findings: readonly Finding[];
+}
+
+/** What a scan has found, namespace by namespace; the empty name stands for what has none. */
+export interface ScannedReports {
+  /** Where something may differ from before. */
+  readonly touched: ReadonlySet<string>;
+  all(): Iterable<string>;
+  /** Undefined where there is nothing to say. */
+  of(namespace: string): ReportContent | undefined;
+}
+
+/** The report of a namespace; the empty name stands for what has none. */
+export function reportOf(
+  namespace: string,
+  { counts, findings }: ReportContent,
+  options: { readonly maxResults: number; readonly now: number; readonly before?: Report | undefined },
+): Report {
+  const resource = namespace === '' ? clusterReports : reports;
+  const since = new Map((options.before?.results ?? []).map((result) => [keyOf(result), result.timestamp]));
+  const now = { seconds: Math.floor(options.now / 1000), nanos: 0 };
+  const results = findings.slice(0, options.maxResults).map((finding) => {
+    const result = resultOf(finding, now);
+    return { ...result, timestamp: since.get(keyOf(result)) ?? now };
+  });
+  return {
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: { name: reportName, ...(namespace === '' ? {} : { namespace }), labels: managedBy },
+    source: 'kidp',
+    ...(namespace === '' ? {} : { scope: { apiVersion: 'v1', kind: 'Namespace', name: namespace } }),
+    configuration: {
+      limits: { maxResults: options.maxResults, statusFilter: ['fail', 'error', 'warn', 'skip'] },
+    },
+    summary: counts,
+    results,
+  };
+}
+
+function resultOf(finding: Finding, timestamp: ReportResult['timestamp']): ReportResult {
+  const { policy, rule, category, severity, outcome, denies, message, field, exception, object } = finding;
+  return {
+    source: 'kidp',
+    policy,
+    rule,
+    ...(category === undefined ? {} : { category }),
+    severity,
+    result: outcome,
+    scored: denies,
+    timestamp,
+    resources: [object],
+    message,
+    properties: {
+      enforcement: denies ? 'Deny' : 'Report',
+      ...(field === undefined ? {} : { field }),
+      ...(exception === undefined ? {} : { exception }),
+    },
+  };
+}
+
+function keyOf({ policy, rule, result, resources }: ReportResult): string {
+  const [object] = resources;
+  if (object === undefined) return '';
+  return identityOf({ policy, rule, outcome: result, object, denies: false, message: '', severity: '' });
+}
+
+/** Equal where two reports say the same, the times aside. */
+export function digestOf(report: Report | undefined): string {
+  if (report === undefined) return '';
+  const { source, configuration, summary, results = [] } = report;
+  const said = results.map(({ timestamp, resources, ...rest }) => [sorted(rest), resources.map(sorted)]);
+  return createHash('sha256')
+    .update(JSON.stringify([source, sorted(configuration?.limits ?? {}), sorted(summary ?? {}), said]))
+    .digest('base64');
+}
+
+const sorted = (value: object): unknown[] => Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+
+export interface ReportWriterOptions {
+  /** Reads and writes only while this process leads. */
+  readonly client: Client;
+  readonly mapping: () => ResourceMapping;
+  readonly log: Logger;
+  readonly maxResults?: number;
+  readonly now?: () => number;
+}
+
+export class ReportWriter {
+  readonly #options: ReportWriterOptions;
+  /** Digests of what stands in the cluster, by namespace. */
+  #written: Map<string, string> | undefined;
+
+  constructor(options: ReportWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the cluster has the kinds of openreports.io. */
+  get available(): boolean {
+    const mapping = this.#options.mapping();
+    return [reports, clusterReports].every(({ kind }) => mapping.byKind(group, kind, version) !== undefined);
+  }
+
+  /**
+   * Brings the reports of the namespaces that were touched in line; returns how many were written. The first time, and when the
+   * cluster has only now learnt to serve them, all are. Nothing is done where nobody serves them.
+   */
+  async write({ touched, of, all }: ScannedReports, signal: AbortSignal): Promise<number> {
+    if (!this.available) {
+      this.#written = undefined;
+      return 0;
+    }
+    const first = this.#written === undefined;
+    this.#written ??= await this.#read(signal);
+    const namespaces = first ? new Set([...all(), ...this.#written.keys()]) : touched;
+    let writes = 0;
+    for (const namespace of namespaces) {
+      signal.throwIfAborted();
+      writes += Number(await this.#writeOne(this.#written, namespace, of(namespace), signal));
+    }
+    return writes;
+  }
+
+  async #writeOne(
+    written: Map<string, string>,
+    namespace: string,
+    wanted: ReportContent | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { client, log, maxResults = 500, now = Date.now } = this.#options;
+    const resource = namespace === '' ? clusterReports : reports;
+    const key = { name: reportName, ...(namespace === '' ? {} : { namespace }) };
+    const made = (before?: Report) =>
+      wanted === undefined ? undefined : reportOf(namespace, wanted, { maxResults, now: now(), before });
+    const digest = digestOf(made());
+    if (digest === (written.get(namespace) ?? '')) return false;
+    try {
+      if (wanted === undefined) await client.delete(resource, key, { signal });
+      else {
+        const before = await client.get<Report>(resource, key, { signal }).catch((error: unknown) => {
+          if (isNotFound(error)) return undefined;
+          throw error;
+        });
+        await client.apply(resource, made(before) as Report, { fieldManager, force: true, signal });
+      }
+      if (digest === '') written.delete(namespace);
+      else written.set(namespace, digest);
+      return true;
+    } catch (error) {
+      // A namespace that is on its way out takes no new objects, and one that is gone has no reports.
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
+      written.delete(namespace);
+      log.debug('a report was not written', { namespace, error });
+      return false;
+    }
+  }
+
+  async #read(signal: AbortSignal): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    const labelSelector = Object.entries(managedBy)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(',');
+    for (const resource of [reports, clusterReports]) {
+      await eachObject(
+        this.#options.client,
+        resource,
+        { labelSelector, signal, firstPage: 50, laterPages: 50 },
+        (object) => {
+          if (object.metadata.name === reportName) {
+            found.set(object.metadata.namespace ?? '', digestOf(object as unknown as Report));
+          }
+        },
+      );
+    }
+    return found;
+  }
+}

@@ -1,0 +1,298 @@
+/**
+ * The background scan: existing objects judged by the policies in force, so that what got in before a policy was written, or while
+ * the webhook was away, is known. Only policies that changed are asked again; on a period, all are.
+ *
+ * One page of objects is held at a time, and the leader, which answers requests too, gets its turn every few milliseconds.
+ */
+import {
+  type CompiledPolicy,
+  decide,
+  type PolicySet,
+  policySet,
+  storedRequest,
+  storedTypes,
+  type World,
+} from '../../policy/index.ts';
+import {
+  type Client,
+  type Clock,
+  eachObject,
+  isGone,
+  type Logger,
+  type ResourceMapping,
+  type ServedResource,
+  sleep,
+  systemClock,
+  type UnknownObject,
+} from '../../runtime/index.ts';
+import { Ledger } from './ledger.ts';
+import { Meter } from './meter.ts';
+import type { ScannedReports } from './reports.ts';
+import { type PolicyView, policyId } from './view.ts';
+
+export interface ScannerOptions {
+  /** Reads only. */
+  readonly client: Client;
+  readonly view: PolicyView;
+  /** Policies that are judged here and elsewhere enforced: those of Kubernetes itself. */
+  readonly native?: () => readonly CompiledPolicy[];
+  readonly log: Logger;
+  /** How often everything is looked at, changed or not. */
+  readonly periodMilliseconds?: number;
+  /** Policies that change together are scanned together. */
+  readonly settleMilliseconds?: number;
+  readonly clock?: Clock;
+  /** After each scan, with the namespaces in which something may have changed. */
+  readonly scanned: (result: ScanResult) => Promise<void>;
+}
+
+export interface ScanResult {
+  /** By name: our own policies that were scanned. */
+  readonly policies: readonly string[];
+  readonly reports: ScannedReports;
+  readonly signal: AbortSignal;
+}
+
+export interface PolicyScan {
+  readonly violations: number;
+  readonly scannedObjects: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly p99Microseconds?: number;
+}
+
+export const defaultScanPeriod = 15 * 60_000;
+const sliceMilliseconds = 10;
+const retryMilliseconds = 30_000;
+
+export class Scanner {
+  readonly name = 'policy scan';
+  readonly leaderOnly = true;
+  readonly #options: ScannerOptions;
+  readonly #clock: Clock;
+  readonly #ledger = new Ledger();
+  readonly #meter = new Meter();
+  /** What each policy was scanned by, and what was found. */
+  readonly #done = new Map<string, { readonly revision: string; readonly scan: PolicyScan }>();
+  /** Kinds that policies read and that have changed since. */
+  readonly #stirred = new Set<string>();
+  #types: { mapping?: ResourceMapping; of: WeakMap<CompiledPolicy, readonly ServedResource[]> } = { of: new WeakMap() };
+  #wake = () => {};
+  #woken = false;
+  #everything = true;
+
+  constructor(options: ScannerOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Looks at everything again, soon. */
+  rescan(): void {
+    this.#everything = true;
+    this.#rouse();
+  }
+
+  /** Something that is judged by may have changed. */
+  refresh(): void {
+    this.#rouse();
+  }
+
+  /** Of the last scan that has ended. */
+  result(name: string): PolicyScan | undefined {
+    return this.#done.get(policyId({ kind: 'Policy', name }))?.scan;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { view, log, periodMilliseconds = defaultScanPeriod, settleMilliseconds = 1_000 } = this.#options;
+    const ends = [
+      view.subscribe(() => this.#rouse()),
+      view.followObjects((apiVersion, kind) => {
+        this.#stirred.add(`${apiVersion}/${kind}`);
+        this.#rouse();
+      }),
+    ];
+    let wait = 0;
+    for (let due = 0; !signal.aborted; ) {
+      await this.#sleep(wait, signal);
+      await sleep(this.#clock, this.#woken ? settleMilliseconds : 0, signal);
+      this.#woken = false;
+      if (signal.aborted) break;
+      if (this.#clock.monotonic() >= due) this.#everything = true;
+      try {
+        const whole = this.#everything;
+        await this.#scan(signal);
+        if (whole) due = this.#clock.monotonic() + periodMilliseconds;
+        wait = due - this.#clock.monotonic();
+      } catch (error) {
+        if (signal.aborted) break;
+        log.warn('the scan of existing objects failed and is tried again', { error });
+        this.#everything = true;
+        wait = retryMilliseconds;
+      }
+    }
+    for (const end of ends) end();
+  }
+
+  async #scan(signal: AbortSignal): Promise<void> {
+    const { view, native = () => [], log, scanned } = this.#options;
+    const { set } = view.current();
+    const policies = [...set.policies, ...native()].filter(({ model }) => model.rules.length > 0);
+    const everything = this.#everything;
+    const stirred = new Set(this.#stirred);
+    this.#stirred.clear();
+    this.#everything = false;
+    const typesOf = this.#typesOf(view.mapping);
+    const revisionOf = (policy: CompiledPolicy) => revision(set, policy, typesOf(policy));
+    const stale = policies.filter(
+      (policy) =>
+        everything ||
+        this.#done.get(policyId(policy.model))?.revision !== revisionOf(policy) ||
+        reads(policy).some((kind) => stirred.has(kind)),
+    );
+    const plan = planOf(stale, typesOf);
+    const touched = this.#forget(policies, stale, plan);
+    const began = this.#clock.monotonic();
+    const world = await view.worldFor(
+      stale.map(({ model }) => model),
+      signal,
+    );
+    let objects = 0;
+    for (const { type, policies: concerned } of plan.values()) {
+      const pass = await this.#pass(type, among(set, concerned), world, signal);
+      if (pass === undefined) continue;
+      objects += pass.objects;
+      const ids = concerned.map(({ model }) => policyId(model));
+      for (const namespace of this.#ledger.take(typeId(type), ids, pass.pass)) touched.add(namespace);
+    }
+    const milliseconds = Math.round(this.#clock.monotonic() - began);
+    if (stale.length > 0) {
+      log.info('scanned existing objects', { policies: stale.length, types: plan.size, objects, milliseconds });
+    }
+    const at = this.#clock.now();
+    for (const policy of stale) {
+      const id = policyId(policy.model);
+      const { objects: scannedObjects, violating: violations } = this.#ledger.policy(id);
+      const scan = { violations, scannedObjects, at, ...this.#meter.read(id) };
+      this.#done.set(id, { revision: revisionOf(policy), scan });
+    }
+    await scanned({
+      policies: stale.filter(({ model }) => model.kind === 'Policy').map(({ model }) => model.name),
+      reports: {
+        touched,
+        all: () => this.#ledger.namespaces(),
+        of: (namespace) => this.#ledger.namespace(namespace),
+      },
+      signal,
+    });
+  }
+
+  /** All objects of a type, page by page; undefined where they cannot be read, and what was known of them stays. */
+  async #pass(type: ServedResource, set: PolicySet, world: World, signal: AbortSignal) {
+    const { client, log } = this.#options;
+    for (let tries = 1; ; tries += 1) {
+      const pass = this.#ledger.pass();
+      const waiting: UnknownObject[] = [];
+      const judge = async () => {
+        let until = performance.now() + sliceMilliseconds;
+        for (const object of waiting.splice(0)) {
+          const request = storedRequest(object, type);
+          pass.count(object, decide(set, request, world, { passes: true }).results);
+          this.#meter.offer(set, request, world);
+          if (performance.now() < until) continue;
+          await new Promise((resolve) => setImmediate(resolve));
+          signal.throwIfAborted();
+          until = performance.now() + sliceMilliseconds;
+        }
+      };
+      try {
+        const options = { omitManagedFields: true, signal, timeoutMilliseconds: 60_000, betweenPages: judge };
+        const { objects } = await eachObject(client, type, options, (object) => void waiting.push(object));
+        await judge();
+        return { pass, objects };
+      } catch (error) {
+        signal.throwIfAborted();
+        // The list took longer than the server remembers; from the beginning, then.
+        if (isGone(error) && tries < 3) continue;
+        log.warn('objects could not be scanned', { resource: `${type.plural}.${type.group}`, error });
+        return undefined;
+      }
+    }
+  }
+
+  /** Takes out of the ledger what no policy is about any more. */
+  #forget(
+    policies: readonly CompiledPolicy[],
+    stale: readonly CompiledPolicy[],
+    plan: ReadonlyMap<string, { policies: readonly CompiledPolicy[] }>,
+  ): Set<string> {
+    const present = new Set(policies.map(({ model }) => policyId(model)));
+    const again = new Set(stale.map(({ model }) => policyId(model)));
+    for (const id of this.#done.keys()) if (!present.has(id)) this.#done.delete(id);
+    this.#meter.keepOnly(present);
+    return this.#ledger.keepOnly((policy, type) => {
+      if (!present.has(policy)) return false;
+      const planned = plan.get(type)?.policies.some(({ model }) => policyId(model) === policy);
+      return !again.has(policy) || planned === true;
+    });
+  }
+
+  /** Remembered for as long as the cluster serves the same kinds. */
+  #typesOf(mapping: ResourceMapping): TypesOf {
+    if (this.#types.mapping !== mapping) this.#types = { mapping, of: new WeakMap() };
+    const { of } = this.#types;
+    const listed = mapping.resources.filter(({ verbs }) => verbs.includes('list'));
+    return (policy) => {
+      const known = of.get(policy) ?? storedTypes(policy.model, listed);
+      of.set(policy, known);
+      return known;
+    };
+  }
+
+  #rouse(): void {
+    this.#woken = true;
+    this.#wake();
+  }
+
+  async #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+    if (this.#woken || milliseconds <= 0) return;
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    await sleep(this.#clock, milliseconds, AbortSignal.any([signal, woken.signal]));
+    this.#wake = () => {};
+  }
+}
+
+type TypesOf = (policy: CompiledPolicy) => readonly ServedResource[];
+
+/** Which types have to be looked at, and by whom. */
+function planOf(policies: readonly CompiledPolicy[], typesOf: TypesOf) {
+  const plan = new Map<string, { type: ServedResource; policies: CompiledPolicy[] }>();
+  for (const policy of policies) {
+    for (const type of typesOf(policy)) {
+      const known = plan.get(typeId(type));
+      if (known === undefined) plan.set(typeId(type), { type, policies: [policy] });
+      else known.policies.push(policy);
+    }
+  }
+  return plan;
+}
+
+/** Some of the policies, with all exceptions that are honoured. */
+function among({ exceptions, platformNamespace }: PolicySet, policies: readonly CompiledPolicy[]): PolicySet {
+  const honoured = [...new Set([...exceptions.values()].flat())];
+  const exceptionNamespaces = honoured.map(({ model }) => model.namespace);
+  return policySet({ policies, exceptions: honoured, platformNamespace, exceptionNamespaces });
+}
+
+const typeId = ({ group, version, plural }: ServedResource): string => `${group}/${version}/${plural}`;
+
+/** Changes when the policy does, or an exception from it, or the types that it is about. */
+function revision({ exceptions }: PolicySet, { model }: CompiledPolicy, types: readonly ServedResource[]): string {
+  const exempt = (exceptions.get(model.name) ?? []).map(
+    (each) => `${each.model.namespace}/${each.model.name} ${each.model.revision}`,
+  );
+  return [model.revision, ...exempt, ...types.map(typeId)].join('\n');
+}
+
+const reads = ({ model: { params, context } }: CompiledPolicy): string[] =>
+  [...(params === undefined ? [] : [params]), ...context].map(({ apiVersion, kind }) => `${apiVersion}/${kind}`);

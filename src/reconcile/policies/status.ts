@@ -1,0 +1,169 @@
+/** What the status of a Policy says, worked out from what is known of it: a value from values, written only where it differs. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Policy } from '../../api/index.ts';
+import type { Examination, PolicyIssue, TestReport } from '../../policy/index.ts';
+import { type Condition, type DesiredCondition, mergeConditions } from '../../runtime/index.ts';
+import type { Replica } from './replicas.ts';
+import { behind, hasTakenIn } from './replicas.ts';
+import type { PolicyScan } from './scan.ts';
+import type { PolicyStateView } from './view.ts';
+
+export interface Known {
+  readonly state: PolicyStateView;
+  /** Undefined where it does not compile. */
+  readonly examination: Examination | undefined;
+  readonly tests: TestReport | undefined;
+  readonly replicas: readonly Replica[];
+  /** What the API server does not call us for. */
+  readonly uncovered: string | undefined;
+  readonly reportsAvailable: boolean;
+  readonly scan: PolicyScan | undefined;
+}
+
+type Status = NonNullable<Policy['status']>;
+
+const mostKinds = 1024;
+const mostMismatches = 64;
+const mostReplicas = 64;
+const longestMessage = 4000;
+
+export function statusOf(known: Known, before: Status | undefined, now: Date): Status {
+  const { state, examination, tests, replicas, scan } = known;
+  const { conditions } = mergeConditions(before?.conditions as Condition[] | undefined, conditionsOf(known), now);
+  const revision = state.model?.revision;
+  const current = replicas.filter(
+    (replica) => !replica.silent && hasTakenIn(replica, state.name, state.resourceVersion),
+  );
+  const mismatches = examination?.issues ?? [];
+  return {
+    phase: phaseOf(known),
+    observedGeneration: state.generation,
+    conditions,
+    ...(revision === undefined ? {} : { revision }),
+    ...(examination === undefined
+      ? {}
+      : {
+          matchedKinds: examination.matchedTypes.slice(0, mostKinds) as string[],
+          cost: wholeNumber(examination.cost),
+        }),
+    ...(mismatches.length === 0 ? {} : { typeChecking: mismatches.slice(0, mostMismatches).map(mismatch) }),
+    ...(tests === undefined || tests.results.length === 0
+      ? {}
+      : { tests: { passed: passed(tests), failed: tests.results.length - passed(tests) } }),
+    ...(scan === undefined ? {} : scanFields(scan)),
+    ...(revision === undefined || current.length === 0
+      ? {}
+      : { replicas: Object.fromEntries(current.slice(0, mostReplicas).map(({ identity }) => [identity, revision])) }),
+  } as Status;
+}
+
+export const isSameStatus = (one: Status | undefined, other: Status): boolean => isDeepStrictEqual(one, other);
+
+function phaseOf(known: Known): 'ready' | 'failed' | 'pending' {
+  const { status } = readyCondition(known);
+  if (status === 'True') return 'ready';
+  return known.state.policy === undefined ? 'failed' : 'pending';
+}
+
+function conditionsOf(known: Known): DesiredCondition[] {
+  const { observedGeneration } = { observedGeneration: known.state.generation };
+  return [
+    readyCondition(known),
+    typeCondition(known),
+    testsCondition(known),
+    known.reportsAvailable
+      ? { type: 'ReportsAvailable', status: 'True' as const, reason: 'Installed' }
+      : {
+          type: 'ReportsAvailable',
+          status: 'False' as const,
+          reason: 'OpenReportsNotInstalled',
+          message:
+            'The cluster does not serve openreports.io/v1alpha1: what the scan finds is counted here and listed nowhere. Install the CRDs of github.com/openreports/reports-api',
+        },
+  ].map((condition) => ({ ...condition, observedGeneration }));
+}
+
+/** In the order in which it comes into force: it compiles, it has what it reads, we are called for it, and everywhere. */
+function readyCondition({ state, uncovered, replicas }: Known): DesiredCondition {
+  const no = (reason: string, message: string): DesiredCondition => ({
+    type: 'Ready',
+    status: 'False',
+    reason,
+    message: bounded(message),
+  });
+  const errors = state.issues.filter(({ severity }) => severity === 'error');
+  if (state.policy === undefined) return no('Invalid', errors.map(wordsOf).join('\n') || 'it cannot be read');
+  if (state.waitsFor.length > 0) {
+    const kinds = state.waitsFor.map(({ apiVersion, kind }) => `${apiVersion}/${kind}`);
+    return no('WaitingForObjects', `It reads ${[...new Set(kinds)].join(', ')}, which are not read yet`);
+  }
+  if (uncovered !== undefined)
+    return no('WebhookNotRegistered', `The API server does not call us for all of it: ${uncovered}`);
+  const late = behind(replicas, state);
+  if (late.length > 0) return no('ReplicasBehind', `Not in force yet at ${late.slice(0, 10).join(', ')}`);
+  const answering = replicas.filter(({ silent }) => !silent);
+  if (answering.length === 0) return no('NoReplicas', 'No replica of the webhook reports that it is ready');
+  const where = answering.length === 1 ? 'one replica' : `${answering.length} replicas`;
+  return { type: 'Ready', status: 'True', reason: 'InForce', message: `In force at ${where}` };
+}
+
+function typeCondition({ examination }: Known): DesiredCondition {
+  const type = 'TypeChecked';
+  if (examination === undefined) {
+    return { type, status: 'Unknown', reason: 'Invalid', message: 'What does not compile cannot be checked' };
+  }
+  const [first] = examination.issues.toSorted((one, other) => rank(one) - rank(other));
+  if (first === undefined) return { type, status: 'True', reason: 'Fits', message: '' };
+  const message = bounded(`${wordsOf(first)}${more(examination.issues.length - 1)}`);
+  return first.severity === 'error'
+    ? { type, status: 'False', reason: 'DoesNotFit', message }
+    : { type, status: 'True', reason: 'FitsNotAll', message };
+}
+
+function testsCondition({ tests }: Known): DesiredCondition {
+  const type = 'TestsPassed';
+  if (tests === undefined)
+    return { type, status: 'Unknown', reason: 'Invalid', message: 'What does not compile cannot be tried' };
+  const failed = tests.results.filter((each) => !each.passed);
+  const [first] = failed;
+  if (first !== undefined) {
+    const message = `${first.path} "${first.name}": ${first.failures.join('; ')}${more(failed.length - 1)}`;
+    return { type, status: 'False', reason: 'TestsFailed', message: bounded(message) };
+  }
+  if (tests.results.length === 0)
+    return { type, status: 'Unknown', reason: 'NoTests', message: 'It has no tests of its own (spec.tests)' };
+  const { percent } = tests.coverage;
+  return { type, status: 'True', reason: 'Passed', message: `They reach ${Math.floor(percent)} % of its expressions` };
+}
+
+function mismatch({ path, line, column, message, severity, resourceType }: PolicyIssue) {
+  return {
+    fieldRef: path === '' ? 'spec' : path,
+    severity,
+    message: bounded(message),
+    ...(resourceType === undefined ? {} : { resourceType: resourceType.slice(0, 384) }),
+    ...(line === undefined ? {} : { line }),
+    ...(column === undefined ? {} : { column }),
+  };
+}
+
+function scanFields({ violations, scannedObjects, at, p99Microseconds }: PolicyScan) {
+  return {
+    violations,
+    scannedObjects,
+    lastScanTime: new Date(at).toISOString().replace(/\.\d+Z$/, 'Z'),
+    ...(p99Microseconds === undefined ? {} : { p99Microseconds }),
+  };
+}
+
+const passed = ({ results }: TestReport): number => results.filter((each) => each.passed).length;
+const rank = ({ severity }: PolicyIssue): number => (severity === 'error' ? 0 : 1);
+const more = (count: number): string => (count > 0 ? ` (and ${count} more)` : '');
+const wholeNumber = (value: number): number => Math.min(Math.round(value), Number.MAX_SAFE_INTEGER);
+const bounded = (text: string): string =>
+  text.length <= longestMessage ? text : `${text.slice(0, longestMessage - 1)}…`;
+
+function wordsOf({ path, line, column, message }: PolicyIssue): string {
+  const words = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
+  return line === undefined ? `${path}: ${words}` : `${path}, line ${line}, column ${column ?? 1}: ${words}`;
+}
