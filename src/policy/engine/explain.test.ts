@@ -73,3 +73,35 @@ it('says what a request would have to tell', () => {
   const [explanation] = explainPolicy(policy, requestFor(deployment, { unknown: ['userInfo'] }), emptyWorld(NOW));
   expect(explanation?.rules).toMatchObject([{ shown: 'needs who asks', results: [{ result: 'skip' }] }]);
 });
+
+it.each([
+  { reason: 'a parent of what is hidden', expression: 'spec.replicas > 1', paths: ['spec.token'] },
+  { reason: 'the whole object', expression: 'object.spec.replicas > 1', paths: ['spec.token'] },
+  { reason: 'an element of a list', expression: "spec.env.all(e, e.name == 'x')", paths: ['spec.env[*].value'] },
+  { reason: 'a path that leaves lists out', expression: "spec.env.all(e, e.value == 'x')", paths: ['spec.env.value'] },
+  {
+    reason: 'two lists deep',
+    expression: 'spec.groups.all(g, g.env.all(e, e.value != g.name))',
+    paths: ['spec.groups.env.value'],
+  },
+  { reason: 'a key with dots', expression: "object.spec.map['a.b'].size() > 0", paths: ['spec.map["a.b"].token'] },
+])('shows nothing of $paths beside what it shows: $reason', ({ expression, paths }) => {
+  const spec = {
+    replicas: 2,
+    token: 'hunter2',
+    env: [{ name: 'n', value: 'hunter2' }],
+    groups: [{ name: 'g', env: [{ value: 'hunter2' }] }],
+    map: { 'a.b': { token: 'hunter2' } },
+  };
+  const hiding = {
+    selector: { resourceTypes: ['example.com/v1/Thing'] },
+    sensitivePaths: [
+      ...new Set(['spec.token', 'spec.env.value', 'spec.groups.env.value', 'spec.map["a.b"].token', ...paths]),
+    ],
+  };
+  const policy = policyFrom({ ...hiding, rules: [{ name: 'r', expression }] });
+  const thing: Json = { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 't' }, spec };
+  const explanations = explainPolicy(policy, requestFor(thing), emptyWorld(NOW));
+  expect(explanations[0]).toMatchObject({ matched: 'yes' });
+  expect(JSON.stringify(explanations)).not.toContain('hunter2');
+});

@@ -146,9 +146,12 @@ function pictureOf(name: string, unit: Unit, scope: Scope, sensitive: Sensitive)
   const missing = scope.missing(unit);
   if (missing !== undefined) return { ...base, shown: `needs ${missing.detail}`, picture: unit.text, cost: 0 };
   const hidden = sensitive.hidesUnit(unit);
-  const redact = ({ path, value }: { path: string | undefined; value: Result }): string | undefined =>
-    typeof value === 'boolean' && path === undefined ? undefined : HIDDEN;
-  const { result, picture, cost } = explain(unit.compiled, scope.inputsOf(unit), hidden ? { redact } : {});
+  const redact = ({ path, value }: { path: string | undefined; value: Result }): string | undefined => {
+    if (hidden) return typeof value === 'boolean' && path === undefined ? undefined : HIDDEN;
+    // What it reads may be shown, but on the way there stands all that is beside it.
+    return typeof value === 'object' && value !== null && sensitive.hidesWithin(path) ? HIDDEN : undefined;
+  };
+  const { result, picture, cost } = explain(unit.compiled, scope.inputsOf(unit), sensitive.any ? { redact } : {});
   const shown = hidden && typeof result !== 'boolean' ? HIDDEN : show(result, 200);
   return { ...base, shown, picture, cost };
 }

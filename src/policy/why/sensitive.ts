@@ -85,17 +85,31 @@ export class Sensitive {
     return this.#meets(root, steps);
   }
 
-  /** Whether one way is the beginning of the other. */
-  #meets(root: string, steps: Steps): boolean {
-    return (this.#paths.get(root) ?? []).some((path) => {
-      const length = Math.min(path.length, steps.length);
-      for (let index = 0; index < length; index++) {
-        const [one, other] = [path[index], steps[index]];
-        if (one !== other && one !== '*' && other !== '*') return false;
-      }
-      return true;
-    });
+  /** Whether a list or map at `path`, as a picture writes it, may hold some of it: a parent shows its children. */
+  hidesWithin(path: string | undefined): boolean {
+    if (!this.any) return false;
+    const [variable = '', ...rest] = (path ?? '').replaceAll('[]', '.*').split('.');
+    if (variable === 'request' || variable === 'namespaceObject') return false;
+    const [root, steps] = longForm(variable, rest);
+    const paths = this.#paths.get(root);
+    // A key may have dots in it, and a picture does not tell them from steps.
+    return paths === undefined || paths.some((each) => meet(each.join('.').split('.'), steps));
   }
+
+  #meets(root: string, steps: Steps): boolean {
+    return (this.#paths.get(root) ?? []).some((path) => meet(path, steps));
+  }
+}
+
+/**
+ * Whether one way is the beginning of the other. `*` is an element of a list, which a marked path may leave out
+ * (`spec.containers.env.value`), or a key of a map that is only computed: it may stand for a step or for none.
+ */
+function meet([first, ...path]: Steps, [step, ...steps]: Steps): boolean {
+  if (first === undefined || step === undefined) return true;
+  if (first === step) return meet(path, steps);
+  if (step === '*') return meet([first, ...path], steps) || meet(path, steps);
+  return first === '*' && (meet(path, [step, ...steps]) || meet(path, steps));
 }
 
 const NO_LOCALS: ReadonlyMap<string, Origin> = new Map();
