@@ -23,6 +23,7 @@ export function conditionsAnswer(
   charge: (unit: Unit) => number = () => 0,
 ): ConditionsAnswer {
   let answer = MET;
+  const errors: string[] = [];
   let cost = 0;
   for (const { name, unit } of conditions) {
     const missing = unit.plain ? undefined : scope.missing(unit);
@@ -35,8 +36,10 @@ export function conditionsAnswer(
     cost += charge(unit);
     if (cost > COST_LIMIT) return { answer: 'error', message: 'match conditions ran out of cost budget', name };
     // What is known to fail counts for more than what cannot be told.
-    if (result instanceof NonValue || result !== true)
-      answer = { answer: 'error', message: errorText(unit, result), name };
+    if (result instanceof NonValue || result !== true) {
+      errors.push(errorText(unit, result));
+      answer = { answer: 'error', message: errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]`, name };
+    }
   }
   return answer;
 }
