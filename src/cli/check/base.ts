@@ -3,7 +3,7 @@
  * that neither the work tree nor the index of the user is touched.
  */
 import { execFileSync, type SpawnSyncReturns } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { InputError } from '../failure.ts';
@@ -16,12 +16,13 @@ export interface BaseFiles {
 
 /** What lies outside of the repository (and standard input) has no earlier state, and is left out. */
 export function checkOutBase(revision: string, paths: readonly string[]): BaseFiles {
+  const place = ['-C', existing(resolve(paths.find((path) => path !== '-') ?? '.'))];
   const root = git(
-    ['rev-parse', '--show-toplevel'],
-    'this is no git repository: run the check in one, or leave --base out',
+    [...place, 'rev-parse', '--show-toplevel'],
+    'the files are in no git repository: check files of one, or leave --base out',
   ).trim();
   const commit = git(
-    ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`],
+    [...place, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`],
     `git knows no revision "${revision}": fetch it first (in a shallow clone: git fetch --depth=1 origin ${revision}, or fetch-depth: 0 of actions/checkout)`,
   ).trim();
   const directory = mkdtempSync(join(tmpdir(), 'kidp-base-'));
@@ -38,7 +39,7 @@ export function checkOutBase(revision: string, paths: readonly string[]): BaseFi
       environment,
     );
     const inside = paths.filter((path) => path !== '-').flatMap((path) => insideOf(root, path));
-    return { paths: inside.map((path) => join(tree, path)).filter(exists), remove };
+    return { paths: inside.map((path) => join(tree, path)).filter((path) => existsSync(path)), remove };
   } catch (error) {
     remove();
     throw error;
@@ -51,21 +52,17 @@ function insideOf(root: string, path: string): string[] {
   return way.startsWith('..') ? [] : [way];
 }
 
+/** The directory that a path is in or is, or the nearest that is still there. */
+function existing(path: string): string {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? path : existing(dirname(path));
+}
+
 function realPath(path: string): string {
   if (dirname(path) === path) return path;
   try {
     return realpathSync(path);
   } catch {
     return join(realPath(dirname(path)), path.slice(dirname(path).length));
-  }
-}
-
-function exists(path: string): boolean {
-  try {
-    realpathSync(path);
-    return true;
-  } catch {
-    return false;
   }
 }
 

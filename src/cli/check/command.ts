@@ -1,9 +1,10 @@
 /** The words of `kidp check`, and what each is for. */
 import type { Command } from 'commander';
+import type { Streams } from '../check.ts';
 import type { CheckOptions } from './options.ts';
 
 /** `done` gets the exit code. What it takes to answer is loaded only when it is asked. */
-export function declareCheck(command: Command, done: (code: number) => void): void {
+export function declareCheck(command: Command, done: (code: number) => void, streams: Streams = terminal): void {
   command
     .description('decide about manifests as admission would, without a cluster')
     .requiredOption(
@@ -31,8 +32,10 @@ export function declareCheck(command: Command, done: (code: number) => void): vo
     .addHelpText('after', '\nExit codes: 0 clean, 1 violations, 2 bad input.')
     .action(async (options: CheckOptions) => {
       const { check } = await import('../check.ts');
-      done(await check(options, { out: process.stdout, err: process.stderr, in: process.stdin }));
+      done(await check(options, streams));
     });
 }
+
+const terminal: Streams = { out: process.stdout, err: process.stderr, in: process.stdin };
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];

@@ -141,7 +141,8 @@ class Sorter {
   #report(issue: PolicyIssue, located: LocatedObject | undefined): void {
     if (located === undefined) return;
     const place = located.placeInText(issue.path, issue.line, issue.column);
-    const words = `${located.object.kind} ${issue.policy}: ${issue.path === '' ? '' : `${issue.path}: `}${issue.message}`;
+    const path = issue.path === '' || issue.message.startsWith(issue.path) ? '' : `${issue.path}: `;
+    const words = `${located.object.kind} ${issue.policy}: ${path}${issue.message}`;
     const problem = { code: issue.code, file: located.file, ...place, message: words };
     (issue.severity === 'error' ? this.problems : this.warnings).push(problem);
   }

@@ -43,15 +43,20 @@ export interface Bench {
 
 export async function judge(located: LocatedObject, bench: Bench): Promise<CheckResult[]> {
   const asked = requestFor(located, bench);
-  const { request, results: mutations } = await mutated(asked, bench);
+  const { request, results: mutations, changedBy } = await mutated(asked, bench);
   const decision = await decided(request, bench);
-  const found = [...mutations.filter(({ result }) => result !== 'pass'), ...decision.results].map((result) =>
-    resultOf(located, result),
-  );
+  const found = [...mutations, ...decision.results].map((result) => resultOf(located, result));
+  if (bench.passes) found.unshift(...changedBy.map((policy) => changed(located, policy)));
   const gates = bench.platform === undefined ? [] : await bench.platform.judge(located, request);
-  if (decision.matched.length > 0 || mutations.length > 0) return [...gates, ...found];
-  if (judgesOthers(located)) return [...gates, ...found];
+  const matched = decision.matched.length + mutations.length + changedBy.length > 0;
+  if (matched || judgesOthers(located)) return [...gates, ...found];
   return [...gates, ...found, unmatched(located, gates.length === 0 && isOurs(located))];
+}
+
+/** A policy that mutates has no rule to hold: what it does is to change the object before the others see it. */
+function changed(located: LocatedObject, policy: string): CheckResult {
+  const message = 'changes the object before it is judged';
+  return { policy, rule: '', resource: referenceOf(located), result: 'pass', message, denies: false };
 }
 
 function unmatched(located: LocatedObject, gatesHeld: boolean): CheckResult {
@@ -69,15 +74,23 @@ function unmatched(located: LocatedObject, gatesHeld: boolean): CheckResult {
 
 const isOurs = ({ object }: LocatedObject): boolean => object.apiVersion.startsWith(`${GROUP}/`);
 
-async function mutated(
-  asked: AdmissionRequest,
-  { set, world, platform }: Bench,
-): Promise<{ request: AdmissionRequest; results: readonly RuleResult[] }> {
-  if (asked.object === undefined) return { request: asked, results: [] };
+interface Mutated {
+  readonly request: AdmissionRequest;
+  readonly results: readonly RuleResult[];
+  readonly changedBy: readonly string[];
+}
+
+async function mutated(asked: AdmissionRequest, { set, world, platform }: Bench): Promise<Mutated> {
+  const nothing = { results: [], changedBy: [] };
+  if (asked.object === undefined) return { request: asked, ...nothing };
   const labelled = platform === undefined ? asked : await platform.mutate(asked);
-  if (!set.policies.some(({ model }) => model.mutations.length > 0)) return { request: labelled, results: [] };
-  const { object, changed, results } = mutate(set, labelled, world);
-  return { request: changed ? { ...labelled, object } : labelled, results };
+  if (!set.policies.some(({ model }) => model.mutations.length > 0)) return { request: labelled, ...nothing };
+  const { object, changed, results, policies } = mutate(set, labelled, world);
+  return {
+    request: changed ? { ...labelled, object } : labelled,
+    results: results.filter(({ result }) => result !== 'pass'),
+    changedBy: policies,
+  };
 }
 
 async function decided(request: AdmissionRequest, { set, world, ask, passes }: Bench): Promise<PolicyDecision> {

@@ -37,6 +37,8 @@ export class SourceDocument {
   /** Of the document alone, from its `---` on. */
   readonly text: string;
   readonly #before: () => number;
+  /** Many rules point at one field. */
+  readonly #places = new Map<string, Place>();
   #parsed: { document: Document | undefined; lines: LineCounter } | undefined;
 
   /** `before` tells how many lines of the file come before the document. */
@@ -66,6 +68,13 @@ export class SourceDocument {
 
   /** Where a field stands; where there is none, the nearest thing around it that is there. `within` leads to the object, as in a List. */
   place(field: string, within: FieldPath = []): Place {
+    const key = JSON.stringify([field, within]);
+    const known = this.#places.get(key) ?? this.#find(field, within);
+    this.#places.set(key, known);
+    return known;
+  }
+
+  #find(field: string, within: FieldPath): Place {
     const { document, lines } = this.#parse();
     const found = nearest(document?.contents, [...within, ...parseFieldPath(field)]);
     if (found === undefined) return this.start();

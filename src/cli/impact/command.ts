@@ -1,9 +1,10 @@
 /** The words of `kidp impact`, and what each is for. */
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Streams } from '../check.ts';
 import type { ImpactOptions } from '../impact.ts';
 
 /** `done` gets the exit code. What it takes to answer is loaded only when it is asked. */
-export function declareImpact(command: Command, done: (code: number) => void): void {
+export function declareImpact(command: Command, done: (code: number) => void, streams: Streams = terminal): void {
   command
     .description('tell what policies would deny of what is there already')
     .requiredOption('-f, --filename <path...>', 'policies, and the manifests to judge: files, directories, or -')
@@ -22,9 +23,11 @@ export function declareImpact(command: Command, done: (code: number) => void): v
     .option('-q, --quiet', 'no progress on standard error')
     .action(async (options: ImpactOptions) => {
       const { impact } = await import('../impact.ts');
-      done(await impact(options, { out: process.stdout, err: process.stderr, in: process.stdin }));
+      done(await impact(options, streams));
     });
 }
+
+const terminal: Streams = { out: process.stdout, err: process.stderr, in: process.stdin };
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
