@@ -16,6 +16,7 @@ export interface Measures {
   eventP50Milliseconds: number;
   eventP99Milliseconds: number;
   patchesPerSecond: number;
+  patchesAtOncePerSecond: number;
   patchCpuMilliseconds: number;
 }
 
@@ -44,11 +45,14 @@ const rows: readonly Row[] = [
     measure: 'eventP99Milliseconds',
     target: { text: '≤ 1', isMet: (ratio) => ratio <= 1 },
   },
+  // Judged one after the other, as a reconcile writes the status of what it has just brought about: then the rate is what the
+  // client makes of it. At several at once the API server's own CPU a patch is the limit, which both meet on the same cores.
   {
-    what: `${patchCount.toLocaleString('en')} status patches, ${patchesAtOnce} at once, a second`,
+    what: `${patchCount.toLocaleString('en')} status patches, one after the other, a second`,
     measure: 'patchesPerSecond',
     target: { text: '≥ 5', isMet: (ratio) => ratio >= 5 },
   },
+  { what: `the same, ${patchesAtOnce} at once, a second`, measure: 'patchesAtOncePerSecond' },
   { what: 'CPU of the client a patch, ms', measure: 'patchCpuMilliseconds' },
 ];
 
@@ -66,9 +70,9 @@ export async function run(flags: readonly string[]): Promise<boolean> {
       for (const name of turn % 2 === 0 ? (['theirs', 'ours'] as const) : (['ours', 'theirs'] as const)) {
         const measures = await contest(name, controlPlane.kubeconfig);
         results[name].push(measures);
-        const { listMilliseconds, heapMegabytes, patchesPerSecond } = measures;
+        const { listMilliseconds, heapMegabytes, patchesPerSecond, patchesAtOncePerSecond } = measures;
         process.stdout.write(
-          `  turn ${turn + 1} of ${turns}, ${name}: list ${listMilliseconds.toFixed(0)} ms, heap ${heapMegabytes.toFixed(1)} MB, ${patchesPerSecond.toFixed(0)} patches/s\n`,
+          `  turn ${turn + 1} of ${turns}, ${name}: list ${listMilliseconds.toFixed(0)} ms, heap ${heapMegabytes.toFixed(1)} MB, ${patchesPerSecond.toFixed(0)} and ${patchesAtOncePerSecond.toFixed(0)} patches/s\n`,
         );
       }
     }

@@ -1,12 +1,12 @@
 /**
- * Cuts the items out of a list while it is still coming in, so that a list of any length needs the memory of one item,
+ * Cuts the items out of a list while it is still coming in, so that a list of any length needs the memory of a few items,
  * is parsed while the server still writes, and managedFields (up to half of the bytes) need not be parsed at all.
  *
  * Two ways to find where an item ends. The scanner follows depth and strings byte by byte. The leap is for what the API server
- * writes, items that all begin alike: it looks for the next such beginning with the search that Node has in C++, and asks
- * JSON.parse whether the text up to there is an item. That is exact, because no object of JSON is the beginning of another; where
- * the answer is no, the scanner takes that item. In a process that has just started, as a controller has when it lists, the leap
- * takes a sixth of the scanner's time.
+ * writes, items that all begin alike: it looks for the last such beginning with the search that Node has in C++, and asks
+ * JSON.parse whether the text up to there is whole items. That is exact, because no list of objects is the beginning of another;
+ * where the answer is no, the scanner takes those items. In a process that has just started, as a controller has when it
+ * lists, the scanner would take as long as parsing does.
  */
 import { isAscii } from 'node:buffer';
 
@@ -34,11 +34,12 @@ const managedFieldsStart = Buffer.from('"managedFields":[');
 
 /** Stands in the text for managedFields that were cut out. The server never writes it, so that it shows where the cut was. */
 const mark = false;
-const markedField = `"managedFields":${mark}`;
+const markedText = `"managedFields":${mark}`;
+const markedField = Buffer.from(markedText);
 
 /** An item that is still not whole after so many bytes is left to the scanner, which need not look at them again. */
 const longestLeap = 64 * 1024;
-/** Lists whose items often hold what looks like the beginning of another are not for leaping. */
+/** Lists whose items often hold what looks like the beginning of another, or of what is cut out, are not for leaping. */
 const mostMisses = 8;
 
 export interface ItemOptions<T> {
@@ -76,11 +77,11 @@ export class ItemSplitter<T> {
   #mayLeap = true;
   /** At the end of an item, waiting for the end of the next. */
   #leaping = false;
-  /** No delimiter begins before this, after the last item. */
-  #sought = 0;
-  /** No managedFields begin before this, after the last item. */
-  #managedFieldsSought = 0;
   #misses = 0;
+  /** Up to here the scanner goes, after a miss. */
+  #missEnd = 0;
+  /** The text of several items without their managedFields. */
+  #scratch = Buffer.alloc(0);
 
   constructor(options: ItemOptions<T>) {
     this.#options = options;
@@ -184,7 +185,8 @@ export class ItemSplitter<T> {
     this.#cutStart = -1;
     this.#cutEnd = -1;
     this.#inMetadata = false;
-    this.#give(item, end);
+    this.#kept = end;
+    this.#options.onItem(item);
   }
 
   /** From `{"apiVersion":"v1","kind":"ConfigMap","metadata":{`, or without what a list of a built-in kind leaves out. */
@@ -199,52 +201,69 @@ export class ItemSplitter<T> {
    * position at the end of the last item.
    */
   #leap(): void {
-    const delimiter = this.#delimiter;
+    const delimiter = this.#kept < this.#missEnd ? undefined : this.#delimiter;
     this.#leaping = delimiter !== undefined && this.#hop(delimiter, this.#buffer.subarray(0, this.#end));
     this.#position = this.#kept;
   }
 
   /** Whether to wait for more. */
   #hop(delimiter: Buffer, bytes: Buffer): boolean {
-    for (;;) {
-      const start = this.#kept + 1;
-      if (start >= bytes.length) return true;
-      if (bytes[start - 1] !== comma || bytes[start] !== openBrace) return false;
-      const found = bytes.indexOf(delimiter, Math.max(start, this.#sought));
-      if (found === -1) {
-        this.#sought = bytes.length - delimiter.length + 1;
-        return bytes.length - start < longestLeap;
-      }
-      this.#sought = found;
-      const item = this.#itemBetween(bytes, start, found + 1);
-      if (item === undefined) {
-        this.#misses += 1;
-        if (this.#misses === mostMisses) this.#stopLeaping();
-        return false;
-      }
-      this.#give(item, found + 1);
+    const start = this.#kept + 1;
+    if (start >= bytes.length) return true;
+    if (bytes[start - 1] !== comma || bytes[start] !== openBrace) return false;
+    const end = bytes.lastIndexOf(delimiter) + 1;
+    if (end <= start) return bytes.length - start < longestLeap;
+    const items = this.#itemsBetween(bytes, start, end);
+    if (items === undefined) {
+      this.#misses += 1;
+      this.#missEnd = end;
+      if (this.#misses === mostMisses) this.#stopLeaping();
+      return false;
     }
+    this.#kept = end;
+    for (const item of items) this.#options.onItem(item);
+    return true;
+  }
+
+  /** The items, or undefined where the text is not exactly so many. */
+  #itemsBetween(bytes: Buffer, start: number, end: number): T[] | undefined {
+    if (this.#options.omitManagedFields) return this.#itemsWithout(bytes, start, end);
+    return parsed<T[]>(`[${this.#text(start, end)}]`);
   }
 
   /**
-   * The item, or undefined where the text is not exactly one. What is cut out ends with the first `]`. Had that been one inside
-   * the managedFields, the brackets of what remains would not match, and had it been in a string, the quotes would not: neither
-   * parses. Had they been the managedFields of another object inside this one, the mark would not be in its metadata.
+   * Each cut ends with the first `]`. Had that been one inside the managedFields, the brackets of what remains would not match,
+   * and had it been in a string, the quotes would not: neither parses. Had they been the managedFields of an object inside
+   * an item, the mark would not be in the item's metadata.
    */
-  #itemBetween(bytes: Buffer, start: number, end: number): T | undefined {
-    if (this.#options.omitManagedFields && this.#managedFieldsSought < end) {
-      const found = bytes.indexOf(managedFieldsStart, Math.max(start, this.#managedFieldsSought));
-      this.#managedFieldsSought = found === -1 ? bytes.length - managedFieldsStart.length + 1 : found;
-      if (found !== -1 && found < end) {
-        const after = bytes.indexOf(closeBracket, found) + 1;
-        if (after === 0 || after > end) return undefined;
-        const item = parsed<{ metadata?: { managedFields?: unknown } }>(this.#textWithout(start, found, after, end));
-        if (item?.metadata?.managedFields !== mark) return undefined;
-        item.metadata.managedFields = undefined;
-        return item as T;
-      }
+  #itemsWithout(bytes: Buffer, start: number, end: number): T[] | undefined {
+    if (this.#scratch.length < 2 * (end - start) + 2) this.#scratch = Buffer.allocUnsafe(4 * (end - start) + 2);
+    const scratch = this.#scratch;
+    scratch[0] = openBracket;
+    let length = 1;
+    let cuts = 0;
+    let from = start;
+    for (;;) {
+      const found = bytes.indexOf(managedFieldsStart, from);
+      if (found === -1 || found >= end) break;
+      length += bytes.copy(scratch, length, from, found);
+      length += markedField.copy(scratch, length);
+      from = bytes.indexOf(closeBracket, found) + 1;
+      if (from === 0 || from > end) return undefined;
+      cuts += 1;
     }
-    return parsed<T>(this.#text(start, end));
+    length += bytes.copy(scratch, length, from, end);
+    scratch[length] = closeBracket;
+    const items = parsed<{ metadata?: { managedFields?: unknown } }[]>(
+      scratch.toString(start < this.#unicodeEnd ? 'utf8' : 'latin1', 0, length + 1),
+    );
+    if (items === undefined) return undefined;
+    for (const { metadata } of items) {
+      if (metadata?.managedFields !== mark) continue;
+      metadata.managedFields = undefined;
+      cuts -= 1;
+    }
+    return cuts === 0 ? (items as T[]) : undefined;
   }
 
   #stopLeaping(): void {
@@ -253,18 +272,13 @@ export class ItemSplitter<T> {
     this.#leaping = false;
   }
 
-  #give(item: T, end: number): void {
-    this.#kept = end;
-    this.#options.onItem(item);
-  }
-
   #text(start: number, end: number): string {
     // Nearly all of Kubernetes is ASCII, and that is decoded faster when one knows.
     return this.#buffer.toString(start < this.#unicodeEnd ? 'utf8' : 'latin1', start, end);
   }
 
   #textWithout(start: number, cutStart: number, cutEnd: number, end: number): string {
-    return this.#text(start, cutStart) + markedField + this.#text(cutEnd, end);
+    return this.#text(start, cutStart) + markedText + this.#text(cutEnd, end);
   }
 
   #lastStringIs(key: Buffer): boolean {
@@ -294,8 +308,7 @@ export class ItemSplitter<T> {
     this.#stringStart -= shift;
     this.#stringEnd -= shift;
     this.#unicodeEnd -= shift;
-    this.#sought -= shift;
-    this.#managedFieldsSought -= shift;
+    this.#missEnd -= shift;
     if (this.#itemStart !== -1) this.#itemStart -= shift;
     if (this.#cutStart !== -1) this.#cutStart -= shift;
     if (this.#cutEnd !== -1) this.#cutEnd -= shift;

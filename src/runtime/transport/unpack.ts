@@ -37,6 +37,11 @@ export function unpackWhole(body: Buffer, maximumBytes: number): Buffer {
 
 export function unpack({ sink, onDrain, onEnd, onError }: UnpackOptions): Unpacker {
   const gunzip = createGunzip({ chunkSize: 128 * 1024 });
+  let packed: Buffer[] = [];
+  let waiting = 0;
+  let isWaitedFor = false;
+  let working = false;
+  let ending = false;
   let unpacked: Buffer[] = [];
   let turn: NodeJS.Immediate | undefined;
   let ended = false;
@@ -45,6 +50,7 @@ export function unpack({ sink, onDrain, onEnd, onError }: UnpackOptions): Unpack
   const abandon = () => {
     abandoned = true;
     clearImmediate(turn);
+    packed = [];
     unpacked = [];
     gunzip.destroy();
   };
@@ -68,6 +74,26 @@ export function unpack({ sink, onDrain, onEnd, onError }: UnpackOptions): Unpack
     if (!abandoned) turn ??= setImmediate(handOn);
   };
 
+  // All that came while it was at work is its next piece: each costs a hop to its thread and back.
+  const work = () => {
+    if (working || abandoned) return;
+    if (packed.length === 0) {
+      if (ending) gunzip.end();
+      return;
+    }
+    const piece = Buffer.concat(packed, waiting);
+    packed = [];
+    waiting = 0;
+    working = true;
+    gunzip.write(piece, () => {
+      working = false;
+      work();
+    });
+    if (!isWaitedFor) return;
+    isWaitedFor = false;
+    onDrain();
+  };
+
   gunzip.on('data', (chunk: Buffer) => {
     unpacked.push(chunk);
     later();
@@ -76,14 +102,19 @@ export function unpack({ sink, onDrain, onEnd, onError }: UnpackOptions): Unpack
     ended = true;
     later();
   });
-  gunzip.on('drain', onDrain);
   gunzip.on('error', fail);
   return {
     write(chunk) {
-      gunzip.write(chunk);
-      return gunzip.writableLength < mostWaiting;
+      packed.push(chunk);
+      waiting += chunk.length;
+      work();
+      isWaitedFor = waiting >= mostWaiting;
+      return !isWaitedFor;
     },
-    end: () => gunzip.end(),
+    end() {
+      ending = true;
+      work();
+    },
     abandon,
   };
 }
