@@ -30,7 +30,7 @@ test('kidp runs', () => {
 test('kidp check decides about the examples', () => {
   const { status, stdout } = run(['bin/kidp.js', 'check', '-f', 'examples/quickstart/team.yaml', '-o', 'json']);
   expect(status).toBe(0);
-  expect(JSON.parse(stdout).map(({ result }: { result: string }) => result)).toEqual(['skip', 'pass', 'pass', 'pass']);
+  expect(JSON.parse(stdout).map(({ result }: { result: string }) => result)).toEqual(['skip', 'skip', 'skip', 'skip']);
 });
 
 test.each(Object.keys(exports).filter((name) => name !== './package.json'))('kidp%s can be imported', (name) => {
