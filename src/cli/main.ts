@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { declareCel } from './cel/command.ts';
 import { declareCheck } from './check/command.ts';
+import { declareExplain } from './explain/command.ts';
 import { describeFailure, exitCodeOf } from './failure.ts';
 import { declareImpact } from './impact/command.ts';
 import { declareTest } from './test/command.ts';
@@ -43,6 +44,10 @@ async function run(words: string[]): Promise<number> {
   });
 
   declareImpact(program.command('impact'), (result) => {
+    code = result;
+  });
+
+  declareExplain(program.command('explain'), (result) => {
     code = result;
   });
 

@@ -5,5 +5,6 @@
  * engine's: a test that passes here means what it says at admission.
  */
 export { type Coverage, percent, sum as sumCoverage, type Uncovered } from './coverage.ts';
+export { mismatch } from './mismatch.ts';
 export type { PolicyTest } from './request.ts';
 export { type RuleCoverage, runPolicyTests, type TestReport, type TestResult } from './run.ts';

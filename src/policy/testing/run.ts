@@ -2,14 +2,20 @@
  * The tests of a policy, run through the same decision as every request, and what of the policy they have reached.
  */
 import type { PolicyDecision, RuleResult } from '../decision.ts';
-import { type CompiledPolicy, compilePolicy, decide, type PolicySet, policySet } from '../engine/index.ts';
-import { Subject } from '../match/subject.ts';
+import {
+  type CompiledPolicy,
+  compilePolicy,
+  decide,
+  explainPolicy,
+  type PolicySet,
+  policySet,
+} from '../engine/index.ts';
 import type { PolicyIssue, PolicyModel } from '../model.ts';
 import { mutate } from '../mutation/index.ts';
 import type { AdmissionRequest } from '../request.ts';
-import type { World } from '../world.ts';
 import { type Actual, differences } from './compare.ts';
 import { type Coverage, ExpressionCoverage, percent, sum } from './coverage.ts';
+import { mismatch } from './mismatch.ts';
 import { type Expectation, type PolicyTest, requestOf, worldOf } from './request.ts';
 
 export interface TestResult {
@@ -106,8 +112,10 @@ function run(
       .map(textOf),
     object: mutation.changed ? mutation.object : request.object,
   };
-  const matched = decision.matched.length > 0 || mutation.policies.length > 0 || results.length > 0;
-  const notMatched = matched ? undefined : whyNot(set, mutated, world);
+  // Of a policy that only mutates and changed nothing, no decision says whether it was asked.
+  const [explanation] = decision.matched.length + results.length > 0 ? [] : explainPolicy(set, mutated, world);
+  const notMatched =
+    explanation?.matched === 'no' ? `the policy does not match it: ${mismatch(explanation)}` : undefined;
   const failures = [
     ...notJudged(decision.results),
     ...(notMatched !== undefined && wantsMatch(test.expect) ? [notMatched] : []),
@@ -147,13 +155,4 @@ function wantsMatch({ allowed, message, warnings, audited, object }: Expectation
     (audited ?? []).length > 0 ||
     object !== undefined
   );
-}
-
-function whyNot(set: PolicySet, request: AdmissionRequest, world: World): string {
-  const [policy] = set.policies;
-  const { object = null, oldObject = null } = request;
-  const subject = new Subject(request, world, object, oldObject, set.platformNamespace);
-  const fields = (policy?.match.fields(subject) ?? []).filter(({ answer }) => answer === false);
-  const selector = fields.map(({ field }) => field).join(', ');
-  return `the policy does not match it: ${selector === '' ? 'it is excluded, or a match condition is false' : selector}`;
 }

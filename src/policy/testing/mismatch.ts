@@ -1,0 +1,14 @@
+/** Why a policy is not about a request, in a few words. */
+import type { PolicyExplanation } from '../engine/index.ts';
+
+/** Which field of the selector or the binding says no, or which exclusion or condition. */
+export function mismatch({ match, conditions }: PolicyExplanation): string {
+  const refused = match.filter(({ part, answer }) => part !== 'exclude' && answer === 'no');
+  if (refused.length > 0) {
+    return refused.map(({ part, field }) => (part === 'binding' ? `${field} of the binding` : field)).join(', ');
+  }
+  const condition = conditions.find(({ shown }) => shown === 'false');
+  if (condition !== undefined) return `the condition ${condition.name} is false`;
+  const excluded = match.filter(({ part }) => part === 'exclude').map(({ field }) => field);
+  return `excluded by ${excluded.join(', ')}`;
+}
