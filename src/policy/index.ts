@@ -4,6 +4,7 @@
  * In: compiled policies and a request. Out: a decision with its reasons. It must not know where the request came from (webhook,
  * CLI, scan, test or reconciler) and does no input or output.
  */
+export * from './convert/index.ts';
 export * from './decision.ts';
 export * from './engine/index.ts';
 export * from './load/index.ts';

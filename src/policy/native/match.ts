@@ -9,7 +9,7 @@ const OPERATIONS: readonly Operation[] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT
  * What the API server never asks a policy about, whatever its rules say: a policy that denied these would lock out whoever could
  * repair it.
  */
-const NEVER_ASKED: readonly TypeMatch[] = [
+export const NEVER_ASKED: readonly TypeMatch[] = [
   ...['selfsubjectreviews', 'tokenreviews'].map((resource) => never('authentication.k8s.io', resource)),
   ...['localsubjectaccessreviews', 'selfsubjectaccessreviews', 'selfsubjectrulesreviews', 'subjectaccessreviews'].map(
     (resource) => never('authorization.k8s.io', resource),

@@ -1,0 +1,74 @@
+/** The types of a Policy as rules about resources. */
+import type { MatchModel, TypeMatch } from '../model.ts';
+import type { Json, Operation } from '../request.ts';
+import type { Kinds } from './kinds.ts';
+import type { SourceNotes } from './notes.ts';
+import { any, typeIs } from './predicates.ts';
+
+export interface ResourceRules {
+  readonly included: readonly Json[];
+  readonly excluded: readonly Json[];
+  /** Where a rule cannot say it all. */
+  readonly conditions: readonly Json[];
+}
+
+export function resourceRules(
+  { types = [], operations = ['CREATE', 'UPDATE'] }: MatchModel,
+  { kinds, notes }: { readonly kinds: Kinds; readonly notes: SourceNotes },
+): ResourceRules {
+  const resources = types.map((type) => resourceOf(type, kinds, notes));
+  // Rules know `*` and exact names: a pattern in between becomes an expression over a wider rule.
+  const wide = resources.some(({ group, version }) => isPattern(group) || isPattern(version));
+  const rule = (apiGroups: readonly string[], apiVersions: readonly string[], names: readonly string[]): Json => ({
+    apiGroups,
+    apiVersions,
+    operations,
+    resources: names,
+  });
+  const byVersion = Map.groupBy(resources, ({ group, version }) =>
+    JSON.stringify([isPattern(group) ? '*' : group, isPattern(version) ? '*' : version]),
+  );
+  return {
+    included: [...byVersion].map(([key, each]) => {
+      const [group, version] = JSON.parse(key) as [string, string];
+      return rule([group], [version], [...new Set(each.map(withSubresource))]);
+    }),
+    excluded: types.some(({ sparing }) => sparing === true) ? noise(operations) : [],
+    conditions: wide ? [{ name: 'resource-types', expression: any(...resources.map(typeIs)) }] : [],
+  };
+}
+
+interface Resource {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource?: string | undefined;
+}
+
+function resourceOf(type: TypeMatch, kinds: Kinds, notes: SourceNotes): Resource {
+  const { group, version, kind = '*', subresource } = type;
+  const { resource, guessed } = kinds.resourceOf(group, kind);
+  if (guessed) {
+    notes.lost(
+      'spec.selector.resourceTypes',
+      `the resource of ${group}/${version}/${kind} is not known: ${resource} is a guess; give its CRD with -f to be sure`,
+    );
+  }
+  return { group, version, resource, subresource };
+}
+
+const isPattern = (text: string): boolean => text !== '*' && text.includes('*');
+
+const withSubresource = ({ resource, subresource }: Resource): string =>
+  subresource === undefined ? resource : `${resource}/${subresource}`;
+
+/** What `*` does not mean in our policies. Access reviews are not asked of native policies anyway. */
+function noise(operations: readonly Operation[]): readonly Json[] {
+  const rule = (apiGroups: readonly string[], resources: readonly string[]): Json => ({
+    apiGroups,
+    apiVersions: ['*'],
+    operations,
+    resources,
+  });
+  return [rule(['', 'events.k8s.io'], ['events', 'events/*']), rule(['coordination.k8s.io'], ['leases', 'leases/*'])];
+}
