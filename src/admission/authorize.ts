@@ -43,7 +43,8 @@ async function review(
   const body: AccessReview = {
     apiVersion: 'authorization.k8s.io/v1',
     kind: accessReviews.kind,
-    metadata: { name: '' },
+    // It has no name: a review is answered and not stored.
+    metadata: {} as AccessReview['metadata'],
     spec: { ...subjectOf(question, user), ...attributesOf(question) },
   };
   try {
