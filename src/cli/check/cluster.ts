@@ -1,6 +1,6 @@
 /** What a cluster knows, for `--kubeconfig`: namespaces, params, context, who owns what, the objects as they are, and who may do what. */
 import { askCluster } from '../../admission/index.ts';
-import { GROUP } from '../../api/index.ts';
+import { API_VERSION, GROUP, VERSION } from '../../api/index.ts';
 import type { decideAsking, Json, PolicySet, UserInfo } from '../../policy/index.ts';
 import {
   ApiError,
@@ -73,8 +73,10 @@ class LiveCluster implements Cluster {
       wanted.set(`${apiVersion} ${kind}`, { ...groupVersion(apiVersion), kind });
     want('v1', 'Namespace');
     for (const { apiVersion, kind } of set.needs) want(apiVersion, kind);
-    const ours = objects.find(({ object }) => object.apiVersion.startsWith(`${GROUP}/`));
-    if (ours !== undefined) for (const kind of ['Team', 'Application']) want(ours.object.apiVersion, kind);
+    // Owners, where the platform's kinds are there at all.
+    for (const kind of ['Team', 'Application']) {
+      if (this.mapping.byKind(GROUP, kind, VERSION) !== undefined) want(API_VERSION, kind);
+    }
     await inParallel([...wanted], ([key, { group, version, kind }]) => this.#readKind(key, group, version, kind));
     await inParallel(objects, ({ object }) => this.#readBefore(object));
   }
