@@ -43,13 +43,19 @@ async function ask(located: LocatedObject, { client, mapping }: Cluster): Promis
       ),
     ];
   }
-  const answer = await client.request({
-    method: 'PATCH',
-    path: pathOf(object, resource),
-    query: { dryRun: 'All', fieldManager: FIELD_MANAGER, force: 'true', fieldValidation: 'Warn' },
-    contentType: 'application/apply-patch+yaml',
-    body: object,
-  });
+  const query = { dryRun: 'All', fieldManager: FIELD_MANAGER, fieldValidation: 'Warn' };
+  const answer = await client.request(
+    // What the server is to name can only be created.
+    object.metadata.name === undefined
+      ? { method: 'POST', path: pathOf(object, resource), query, body: object }
+      : {
+          method: 'PATCH',
+          path: pathOf(object, resource),
+          query: { ...query, force: 'true' },
+          contentType: 'application/apply-patch+yaml',
+          body: object,
+        },
+  );
   const warnings = answer.warnings.map((message) => refusal(located, 'warn', 'api-server', '', message));
   if (answer.status < 400) {
     return [...warnings, { ...refusal(located, 'pass', 'api-server', '', 'let in by the API server'), denies: false }];
@@ -62,16 +68,27 @@ function refusals(located: LocatedObject, code: number, { message = '', details 
   const [, webhook] = /admission webhook "([^"]+)" denied the request/.exec(message) ?? [];
   const [, native, binding] =
     /ValidatingAdmissionPolicy '([^']+)' with binding '([^']+)' denied request/.exec(message) ?? [];
-  const policy = native ?? webhook ?? 'api-server';
   const causes = (details?.causes ?? []).filter((cause) => cause.message !== undefined && cause.message !== '');
+  // Neither a policy nor the schema has said no: the question did not come that far.
   const verdict = native === undefined && webhook === undefined && code !== 422 ? 'error' : 'fail';
+  const otherwise = native ?? webhook ?? 'api-server';
   if (causes.length === 0) {
-    const found = refusal(located, verdict, policy, '', message);
+    const found = refusal(located, verdict, otherwise, '', message);
     return [binding === undefined ? found : { ...found, binding }];
   }
-  return causes.map(({ reason = '', field, message: cause = '' }) =>
-    refusal(located, verdict, policy, reason, cause, field),
-  );
+  return causes.map(({ reason = '', field, message: cause = '' }) => {
+    const policy = policyOf(message, cause) ?? otherwise;
+    return refusal(located, verdict, policy, reason, cause, field);
+  });
+}
+
+/** Our webhook writes a line for each cause, and says first who objects: `policy images, rule registry: …` or `ownership: …`. */
+function policyOf(message: string, cause: string): string | undefined {
+  const line = message.split('\n').find((each) => each.includes(`: ${cause}`));
+  const gate = line
+    ?.slice(0, line.indexOf(`: ${cause}`))
+    .replace(/^admission webhook "[^"]+" denied the request: /, '');
+  return gate === undefined ? undefined : (/^policy (.+?)(?: \(binding .+\))?, rule .*$/.exec(gate)?.[1] ?? gate);
 }
 
 function refusal(
@@ -107,6 +124,6 @@ function pathOf(
 ): string {
   const { name, namespace = 'default' } = object.metadata;
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-  const parts = [...(namespaced ? ['namespaces', namespace] : []), plural, name ?? ''];
+  const parts = [...(namespaced ? ['namespaces', namespace] : []), plural, ...(name === undefined ? [] : [name])];
   return `${root}/${parts.map(encodeURIComponent).join('/')}`;
 }
