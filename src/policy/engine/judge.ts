@@ -1,4 +1,6 @@
 /** The rules of the policies that match one view of a request. */
+import type { Result } from '../../cel/index.ts';
+import type { RuleResult } from '../decision.ts';
 import type { Missing } from '../match/match.ts';
 import { annotate } from './annotations.ts';
 import type { CompiledPolicy, CompiledRule } from './compile.ts';
@@ -10,6 +12,7 @@ import { findParams } from './params.ts';
 import { failed, makeResult, notAsked } from './results.ts';
 import type { Judgement } from './scope.ts';
 import type { PolicySet } from './set.ts';
+import type { Tally } from './tally.ts';
 import type { Unit } from './unit.ts';
 import type { View } from './views.ts';
 import { failure, sensitiveIn, violation } from './violation.ts';
@@ -17,8 +20,8 @@ import { failure, sensitiveIn, violation } from './violation.ts';
 const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
 const OUT_OF_TIME = 'there was no time left to ask this rule';
 
-/** How many policies are judged before the clock is looked at. */
-const POLICIES_BETWEEN_LOOKS = 16;
+/** How many rules are asked before the clock is looked at. */
+const RULES_BETWEEN_LOOKS = 32;
 
 /** Numbers each judgement of a policy in the process, so that a shared variable is charged once to each. */
 let judgements = 0;
@@ -41,21 +44,43 @@ export class Judge {
   group(group: MatchGroup): void {
     const answer = group.answer(this.#view.scope.subject);
     if (answer === false) return;
-    const { policies, positions } = group;
-    for (let index = 0; index < policies.length; index++) {
-      const policy = policies[index] as CompiledPolicy;
-      const position = positions[index] as number;
+    if (answer === true && !this.#outcome.passes) {
+      const { tally } = group;
+      this.#outcome.matchedTally(tally);
+      this.#tally(tally);
+      for (const { policy, position } of tally.others) this.#policy(policy, position);
+      return;
+    }
+    for (const [index, policy] of group.policies.entries()) {
+      const position = group.positions[index] as number;
       if (policy.rules.length === 0) continue;
-      if (this.#isLate()) this.#all(policy, position, (rule) => failed(policy, rule, this.#view.scope, OUT_OF_TIME));
-      else if (answer === true) this.#policy(policy, position);
+      if (answer === true) this.#policy(policy, position);
       else this.#notAsked(policy, position, answer);
     }
+  }
+
+  /** Where every rule holds, this loop is all there is. */
+  #tally({ entries }: Tally): void {
+    const { scope } = this.#view;
+    let cost = 0;
+    for (let index = 0; index < entries.length; index++) {
+      const { unit, owners } = entries[index] as Tally['entries'][number];
+      if (this.#isLate()) {
+        for (const { policy, rule, position } of owners) this.#failed(policy, rule, position, OUT_OF_TIME);
+        continue;
+      }
+      const result = scope.ask(unit);
+      cost += unit.cost * owners.length;
+      if (result !== true)
+        for (const { policy, rule, position } of owners) this.#result(policy, rule, position, result);
+    }
+    this.#outcome.cost += cost;
   }
 
   #isLate(): boolean {
     const { deadline } = this.#judgement;
     if (deadline === undefined || this.#late) return this.#late;
-    if (++this.#sinceLook < POLICIES_BETWEEN_LOOKS) return false;
+    if (++this.#sinceLook < RULES_BETWEEN_LOOKS) return false;
     this.#sinceLook = 0;
     this.#late = Date.now() >= deadline;
     return this.#late;
@@ -69,9 +94,8 @@ export class Judge {
       if (answer === false) return;
       if (answer === 'error') {
         // Kubernetes takes a condition that fails under Ignore for one that is not met.
-        if (policy.model.failurePolicy === 'Fail') {
+        if (policy.model.failurePolicy === 'Fail')
           this.#all(policy, position, (rule) => failed(policy, rule, scope, message));
-        }
         return;
       }
       if (answer !== true) {
@@ -79,9 +103,11 @@ export class Judge {
         return;
       }
     }
-    this.#outcome.matched(position);
-    if (policy.model.params === undefined) this.#rules(policy, position, stamp);
-    else this.#withParams(policy, position);
+    if (policy.model.params !== undefined) this.#withParams(policy, position);
+    else {
+      this.#outcome.matched(position);
+      this.#rules(policy, position, stamp);
+    }
   }
 
   #withParams(policy: CompiledPolicy, position: number): void {
@@ -89,6 +115,7 @@ export class Judge {
     const found = findParams(policy, scope);
     if ('what' in found) this.#all(policy, position, (rule) => notAsked(policy, rule, scope, found));
     else if ('objects' in found) {
+      this.#outcome.matched(position);
       for (const params of found.objects) {
         scope.useParams(params);
         this.#rules(policy, position, ++judgements);
@@ -105,44 +132,49 @@ export class Judge {
     const { scope } = this.#view;
     const { rules, costLimit } = policy;
     let cost = 0;
-    for (let index = 0; index < rules.length; index++) {
-      const rule = rules[index] as CompiledRule;
+    for (const [index, rule] of rules.entries()) {
       const { unit } = rule;
-      if (!unit.plain) {
-        const missing = scope.missing(unit);
-        if (missing !== undefined) {
-          this.#outcome.add(position, notAsked(policy, rule, scope, missing));
-          continue;
-        }
+      if (this.#isLate()) {
+        this.#failed(policy, rule, position, OUT_OF_TIME);
+        continue;
+      }
+      const missing = unit.plain ? undefined : scope.missing(unit);
+      if (missing !== undefined) {
+        this.#add(policy, rule, position, notAsked(policy, rule, scope, missing));
+        continue;
       }
       const result = scope.ask(unit);
-      cost += unit.used.length === 0 ? unit.cost : this.#charge(unit, stamp);
+      cost += this.#charge(unit, stamp);
       if (cost > costLimit) {
         for (const each of rules.slice(index)) this.#failed(policy, each, position, OUT_OF_BUDGET);
         break;
       }
-      if (rule.annotations.length > 0)
-        annotate(policy, rule, this.#view.scope, this.#outcome, sensitiveIn(policy, this.#view));
-      if (result === true) {
-        if (this.#outcome.passes)
-          this.#outcome.add(position, makeResult(policy, rule, { result: 'pass', message: '' }));
-      } else if (result === false) this.#violated(policy, rule, position);
-      else this.#outcome.add(position, this.#exempt(policy, rule) ?? failure(policy, rule, this.#view, result));
+      if (rule.annotations.length > 0) {
+        annotate(policy, rule, scope, this.#outcome, sensitiveIn(policy, this.#view));
+      }
+      this.#result(policy, rule, position, result);
     }
     this.#outcome.cost += cost;
   }
 
-  #violated(policy: CompiledPolicy, rule: CompiledRule, position: number): void {
+  #result(policy: CompiledPolicy, rule: CompiledRule, position: number, result: Result): void {
+    if (result === true) {
+      if (this.#outcome.passes)
+        this.#add(policy, rule, position, makeResult(policy, rule, { result: 'pass', message: '' }));
+      return;
+    }
     const exempt = this.#exempt(policy, rule);
-    this.#outcome.add(position, exempt ?? violation(policy, rule, this.#view, this.#judgement));
+    if (exempt !== undefined) this.#add(policy, rule, position, exempt);
+    else if (result === false) this.#add(policy, rule, position, violation(policy, rule, this.#view, this.#judgement));
+    else this.#add(policy, rule, position, failure(policy, rule, this.#view, result));
   }
 
   #failed(policy: CompiledPolicy, rule: CompiledRule, position: number, message: string): void {
     const exempt = this.#exempt(policy, rule);
-    this.#outcome.add(position, exempt ?? failed(policy, rule, this.#view.scope, message));
+    this.#add(policy, rule, position, exempt ?? failed(policy, rule, this.#view.scope, message));
   }
 
-  #exempt(policy: CompiledPolicy, rule: CompiledRule) {
+  #exempt(policy: CompiledPolicy, rule: CompiledRule): RuleResult | undefined {
     const { scope, original } = this.#view;
     const found = exemption(this.#set, policy, rule, scope, original);
     if (found === undefined) return undefined;
@@ -156,9 +188,13 @@ export class Judge {
     this.#all(policy, position, (rule) => notAsked(policy, rule, this.#view.scope, missing));
   }
 
-  #all(policy: CompiledPolicy, position: number, result: (rule: CompiledRule) => ReturnType<typeof failed>): void {
+  #all(policy: CompiledPolicy, position: number, result: (rule: CompiledRule) => RuleResult): void {
     this.#outcome.matched(position);
-    for (const rule of policy.rules) this.#outcome.add(position, result(rule));
+    for (const rule of policy.rules) this.#add(policy, rule, position, result(rule));
+  }
+
+  #add({ rules }: CompiledPolicy, rule: CompiledRule, position: number, result: RuleResult): void {
+    this.#outcome.add(position, rules.indexOf(rule), result);
   }
 
   /** What `unit` cost, and each variable that it read, the first time that this policy reads it. */

@@ -14,6 +14,7 @@ import type { MatchModel, TypeMatch } from '../model.ts';
 import type { Operation } from '../request.ts';
 import type { CompiledPolicy } from './compile.ts';
 import { controllerTypes } from './pods.ts';
+import { type Tally, tallyOf } from './tally.ts';
 
 /** Policies that match alike, in the order of the set. */
 export class MatchGroup {
@@ -23,11 +24,18 @@ export class MatchGroup {
   readonly policies: CompiledPolicy[] = [];
   /** The position of each policy in the set. */
   readonly positions: number[] = [];
+  #tally: Tally | undefined;
 
   constructor(match: CompiledMatch, exclude: CompiledMatch | undefined, alsoMatch: CompiledMatch | undefined) {
     this.match = match;
     this.exclude = exclude;
     this.alsoMatch = alsoMatch;
+  }
+
+  /** Its rules, each expression once. Made when it is first needed: many sets are replaced before. */
+  get tally(): Tally {
+    this.#tally ??= tallyOf(this.policies, this.positions);
+    return this.#tally;
   }
 
   answer(subject: Subject): MatchAnswer {

@@ -3,12 +3,21 @@ import type { AuthorizationAttributes } from '../../cel/index.ts';
 import type { PolicyDecision, RuleResult } from '../decision.ts';
 import type { CompiledPolicy } from './compile.ts';
 import type { PolicySet } from './set.ts';
+import type { Tally } from './tally.ts';
+
+interface Placed {
+  readonly position: number;
+  /** Of the rule in its policy: shared expressions are judged out of order. */
+  readonly rule: number;
+  readonly result: RuleResult;
+}
 
 export class Outcome {
   readonly passes: boolean;
   cost = 0;
-  readonly #results: { readonly position: number; readonly result: RuleResult }[] = [];
+  readonly #results: Placed[] = [];
   readonly #matched: number[] = [];
+  readonly #tallies: Tally[] = [];
   readonly #annotations = new Map<string, string[]>();
 
   constructor(passes: boolean) {
@@ -19,8 +28,13 @@ export class Outcome {
     this.#matched.push(position);
   }
 
-  add(position: number, result: RuleResult): void {
-    this.#results.push({ position, result });
+  /** All policies of a tally at once. */
+  matchedTally(tally: Tally): void {
+    if (tally.positions.length > 0) this.#tallies.push(tally);
+  }
+
+  add(position: number, rule: number, result: RuleResult): void {
+    this.#results.push({ position, rule, result });
   }
 
   annotate(policy: CompiledPolicy, key: string, value: string): void {
@@ -31,26 +45,31 @@ export class Outcome {
   }
 
   decision(set: PolicySet, questions: ReadonlyMap<string, AuthorizationAttributes>): PolicyDecision {
-    const results = inOrder(this.#results, ({ position }) => position).map(({ result }) => result);
-    const matched = inOrder(this.#matched, (position) => position);
+    const results = this.#ordered();
     return {
       allowed: !results.some(({ denies }) => denies),
       revision: set.revision,
-      matched: [...new Set(matched.map((position) => (set.policies[position] as CompiledPolicy).model.name))],
+      matched: this.#names(set),
       results,
       auditAnnotations: Object.fromEntries([...this.#annotations].map(([key, values]) => [key, values.join(', ')])),
       cost: this.cost,
       questions: [...questions.values()],
     };
   }
+
+  #ordered(): readonly RuleResult[] {
+    if (this.#results.length === 0) return NO_RESULTS;
+    return this.#results.sort((a, b) => a.position - b.position || a.rule - b.rule).map(({ result }) => result);
+  }
+
+  /** Most requests meet one group of policies, whose names are in order already. */
+  #names(set: PolicySet): readonly string[] {
+    const [tally] = this.#tallies;
+    if (tally !== undefined && this.#tallies.length === 1 && this.#matched.length === 0) return tally.names;
+    const positions = [...this.#matched, ...this.#tallies.flatMap((each) => each.positions)].sort((a, b) => a - b);
+    const names = positions.map((position) => (set.policies[position] as CompiledPolicy).model.name);
+    return names.filter((name, index) => name !== names[index - 1]);
+  }
 }
 
-/** Most requests meet one group of policies, which is in order already. */
-function inOrder<T>(list: readonly T[], position: (each: T) => number): readonly T[] {
-  for (let index = 1; index < list.length; index++) {
-    if (position(list[index] as T) < position(list[index - 1] as T)) {
-      return [...list].sort((a, b) => position(a) - position(b));
-    }
-  }
-  return list;
-}
+const NO_RESULTS: readonly RuleResult[] = [];

@@ -1,0 +1,59 @@
+/**
+ * The rules of policies that match alike, each expression once, with everyone who says it. Where all is well, which is the usual case,
+ * a thousand policies that say the same cost what one of them costs, and none of them is touched.
+ */
+import { type CompiledPolicy, type CompiledRule, EXPRESSION_COST_LIMIT } from './compile.ts';
+import type { Unit } from './unit.ts';
+
+export interface Tally {
+  readonly entries: readonly TallyEntry[];
+  /** Positions of the policies that the entries are of. */
+  readonly positions: readonly number[];
+  readonly names: readonly string[];
+  /** Policies that must be judged one by one: with conditions, params, variables, annotations or more rules than are sure to fit their budget. */
+  readonly others: readonly { readonly policy: CompiledPolicy; readonly position: number }[];
+}
+
+export interface TallyEntry {
+  readonly unit: Unit;
+  readonly owners: readonly Owner[];
+}
+
+export interface Owner {
+  readonly policy: CompiledPolicy;
+  readonly rule: CompiledRule;
+  readonly position: number;
+}
+
+export function tallyOf(policies: readonly CompiledPolicy[], positions: readonly number[]): Tally {
+  const entries = new Map<Unit, Owner[]>();
+  const others: { policy: CompiledPolicy; position: number }[] = [];
+  const simple: { policy: CompiledPolicy; position: number }[] = [];
+  for (const [index, policy] of policies.entries()) {
+    if (policy.rules.length === 0) continue;
+    const position = positions[index] as number;
+    if (!isSimple(policy)) {
+      others.push({ policy, position });
+      continue;
+    }
+    simple.push({ policy, position });
+    for (const rule of policy.rules) {
+      const owner: Owner = { policy, rule, position };
+      const known = entries.get(rule.unit);
+      if (known === undefined) entries.set(rule.unit, [owner]);
+      else known.push(owner);
+    }
+  }
+  return {
+    entries: [...entries].map(([unit, owners]) => ({ unit, owners })),
+    positions: simple.map(({ position }) => position),
+    names: simple.map(({ policy }) => policy.model.name),
+    others,
+  };
+}
+
+function isSimple({ model, conditions, rules, costLimit }: CompiledPolicy): boolean {
+  if (conditions.length > 0 || model.params !== undefined || rules.length * EXPRESSION_COST_LIMIT > costLimit)
+    return false;
+  return rules.every(({ unit, annotations }) => unit.plain && unit.variables === undefined && annotations.length === 0);
+}
