@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { declareCel } from './cel/command.ts';
 import { declareCheck } from './check/command.ts';
+import { declareConvert } from './convert/command.ts';
 import { declareExplain } from './explain/command.ts';
 import { describeFailure, exitCodeOf } from './failure.ts';
 import { declareImpact } from './impact/command.ts';
@@ -52,6 +53,10 @@ async function run(words: string[]): Promise<number> {
   });
 
   declareTest(program.command('test'), (result) => {
+    code = result;
+  });
+
+  declareConvert(program.command('convert'), (result) => {
     code = result;
   });
 
