@@ -124,6 +124,11 @@ export function startDefinitions(options: {
   }
 
   reflector.start();
+  // Discovery may have been faster: whoever waits for both hears of the later one.
+  void reflector.synced().then(
+    () => renewed(''),
+    () => {},
+  );
   const discovering = keepDiscovering();
 
   async function keepDiscovering(): Promise<void> {
