@@ -35,6 +35,8 @@ export interface Definitions {
   /** Raised by every change of a definition that changes what is served, or how it looks. */
   readonly version: number;
   readonly synced: boolean;
+  /** Resolves once `synced`; rejects when stopped before. */
+  whenSynced(): Promise<unknown>;
   /** Of custom resources as they are defined now, and of the kinds of Kubernetes. */
   schemas(): SchemaSource;
   stop(): Promise<void>;
@@ -65,6 +67,8 @@ export function startDefinitions(options: {
   let mapping: ResourceMapping | undefined;
   let version = 0;
   let cutShort = new AbortController();
+  const firstDiscovery = Promise.withResolvers<void>();
+  firstDiscovery.promise.catch(() => {});
 
   /** A kind that has come or gone: soon, but once for all that come and go together. */
   const rediscover = () => cutShort.abort();
@@ -137,6 +141,7 @@ export function startDefinitions(options: {
         const { resources, failed } = await discover(client, { signal: stopping.signal });
         if (failed.length > 0) log.warn('some groups of the API server do not answer', { groups: failed });
         discovered = resources;
+        firstDiscovery.resolve();
         renewed('');
       } catch (error) {
         if (!stopping.signal.aborted) log.warn('cannot tell what the API server serves, trying again', { error });
@@ -159,12 +164,14 @@ export function startDefinitions(options: {
     get synced() {
       return reflector.hasSynced && discovered !== undefined;
     },
+    whenSynced: () => Promise.all([reflector.synced(), firstDiscovery.promise]),
     schemas() {
       schemas ??= combineSchemas(customSchemas(), kubernetesSchemas());
       return schemas;
     },
     async stop() {
       stopping.abort();
+      firstDiscovery.reject(new Error('stopped before the API server had said what it serves'));
       await Promise.all([reflector.stop(), discovering]);
     },
   };

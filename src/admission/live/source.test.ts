@@ -229,6 +229,22 @@ describe('owners', () => {
   });
 });
 
+test.each([
+  { reason: 'policies', last: 'policies' },
+  { reason: 'definitions', last: 'customresourcedefinitions' },
+])('it has synced once it knows all, with $reason coming last', async ({ last }) => {
+  const cluster = policyCluster();
+  cluster.putPolicy('p', 'true');
+  cluster.refuse(last, new Error('not yet'));
+  const source = startPolicySource({ client: cluster.client, platformNamespace: 'n', exceptionNamespaces: [] });
+  running.push(source);
+  await eventually(() => cluster.calls.filter((call) => call === `list ${last}`).length > 1);
+  expect(source.synced()).toBe(false);
+  cluster.refuse(last, undefined);
+  await source.whenSynced();
+  expect(names(source)).toEqual(['p']);
+});
+
 test('stopping before it has synced ends whoever waits', async () => {
   const cluster = policyCluster();
   cluster.refuse('policies', new Error('away'));

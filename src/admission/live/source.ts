@@ -152,7 +152,8 @@ class Source implements LivePolicySource {
     this.#reflectors = [policies, exceptions, this.#namespaces, teams, applications];
     this.owners = ownerLookup({ client, teams, applications });
     for (const reflector of this.#reflectors) reflector.start();
-    void Promise.all(this.#reflectors.map((reflector) => reflector.synced())).then(
+    const listed = this.#reflectors.map((reflector) => reflector.synced());
+    void Promise.all([...listed, this.#definitions.whenSynced()]).then(
       () => this.#changed(),
       () => {},
     );
