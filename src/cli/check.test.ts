@@ -462,3 +462,14 @@ describe('kustomize and Helm', () => {
     });
   });
 });
+
+test('a policy with a label of the platform is refused as at admission', async () => {
+  write({ 'policy.yaml': small.replace('{name: small}', '{name: small, labels: {platform.company.com/x: z}}') });
+  expect(await results(['-f', 'policy.yaml'])).toMatchObject({ code: 1, words: ['fail labels LabelReserved'] });
+});
+
+test('a policy about policies sees what the platform writes into them', async () => {
+  const managed = 'object.metadata.labels["platform.company.com/managed-by"] == "kidp"';
+  write({ 'policy.yaml': policy('all', managed).replace('core/v1/ConfigMap', 'Policy') });
+  expect(await results(['-f', 'policy.yaml'])).toMatchObject({ code: 0, words: ['pass all rule'] });
+});

@@ -5,14 +5,13 @@
  * Exit codes: 0 clean, 1 violations, 2 bad input.
  */
 import { readFileSync } from 'node:fs';
-import { GROUP } from '../api/index.ts';
 import { type Json, type PolicySet, policySet } from '../policy/index.ts';
 import { checkOutBase } from './check/base.ts';
 import type { Cluster } from './check/cluster.ts';
 import { type Inventory, judgesOthers, takeInventory } from './check/inventory.ts';
 import { type Bench, judge } from './check/judge.ts';
 import { type CheckOptions, type Settings, settingsOf } from './check/options.ts';
-import { openGates } from './check/platform.ts';
+import { concernsGates, openGates } from './check/platform.ts';
 import { pluralsOf } from './check/plurals.ts';
 import { noProgress, type Progress, progressOn } from './check/progress.ts';
 import { type CheckResult, fails, identityOf, isFinding } from './check/result.ts';
@@ -165,7 +164,6 @@ async function openBench(input: BenchInput): Promise<Bench> {
     objects: [...params, ...all],
     ...(cluster === undefined ? {} : { live: cluster.live }),
   });
-  const hasOurs = all.some(({ apiVersion }) => apiVersion.startsWith(`${GROUP}/`));
   const ask = settings.user === undefined ? undefined : cluster?.askFor(settings.user);
   return {
     set: input.set,
@@ -174,7 +172,7 @@ async function openBench(input: BenchInput): Promise<Bench> {
     plurals: new Map([...(cluster?.plurals ?? []), ...pluralsOf(all)]),
     passes,
     ...(before === undefined ? {} : { before }),
-    ...(hasOurs ? { platform: await openGates(world) } : {}),
+    ...(concernsGates(all, input.set) ? { platform: await openGates(world) } : {}),
     ...(ask === undefined ? {} : { ask }),
   };
 }

@@ -3,7 +3,17 @@
  * cluster: then nothing that hangs on it is judged.
  */
 import type { Facts } from '../../admission/index.ts';
-import type { AdmissionRequest, Json, World } from '../../policy/index.ts';
+import { API_VERSION, GROUP, VERSION } from '../../api/index.ts';
+import {
+  type AdmissionRequest,
+  fitsType,
+  type Json,
+  labelsOf,
+  type PolicyModel,
+  type PolicySet,
+  pluralOf,
+  type World,
+} from '../../policy/index.ts';
 import type { LocatedObject } from '../documents.ts';
 import { type CheckResult, referenceOf } from './result.ts';
 
@@ -13,12 +23,30 @@ export interface PlatformGates {
   judge(located: LocatedObject, request: AdmissionRequest): Promise<CheckResult[]>;
 }
 
-/** Loaded only where there is an object of the platform: the room is not small. */
+/**
+ * Whether the gates could say anything at all: loading them takes a third of a short command. Policies and exceptions have no owner,
+ * so that without labels of ours on them, and without a policy that looks at what the platform writes into them, they pass untouched.
+ */
+export function concernsGates(objects: readonly Json[], { policies }: PolicySet): boolean {
+  const ours = objects.filter(({ apiVersion }) => String(apiVersion).startsWith(`${GROUP}/`));
+  const passes = (object: Json): boolean =>
+    judges.includes(String(object.kind)) && !Object.keys(labelsOf(object)).some((key) => key.startsWith(`${GROUP}/`));
+  if (!ours.every(passes)) return true;
+  return ours.length > 0 && policies.some(({ model }) => judges.some((kind) => mayMatch(model, kind)));
+}
+
+const judges: readonly string[] = ['Policy', 'PolicyException'];
+
+function mayMatch({ match }: PolicyModel, kind: string): boolean {
+  const type = { group: GROUP, version: VERSION, kind, resource: pluralOf(kind), subresource: '' };
+  return match.types === undefined || match.types.some((each) => fitsType(each, type));
+}
+
+/** Loaded only where they are needed. */
 export async function openGates(world: World): Promise<PlatformGates> {
   const { decide, gates, mutateForPlatform, ownerOf, resolveChain, unknownChain } = await import(
     '../../admission/index.ts'
   );
-  const { GROUP, API_VERSION } = await import('../../api/index.ts');
   /** The one object of that name; undefined where it is known that there is none. */
   function named(kind: string, name: string, namespace?: string): Json | undefined {
     const found = world.find({
