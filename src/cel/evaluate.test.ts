@@ -77,6 +77,14 @@ describe.each(['code', 'closures'] as const)('%s', (backend) => {
     },
     { reason: 'map makes lists', source: 'object.spec.list.map(x, x * 2)', value: [2, 4, 6], cost: 46 },
     { reason: 'constant lists are free', source: 'object.spec.replicas in [1, 2, 3]', value: true, cost: 3 },
+    {
+      reason: 'hours as Go rounds them',
+      source:
+        "duration('2562047h') - duration('1ns') < duration('2562047h') && (duration('2562047h') - duration('1ns')).getHours() == 2562047",
+      value: true,
+      cost: 5,
+    },
+    { reason: 'less than a unit is none', source: "duration('-1ns').getSeconds()", value: 0, cost: 1 },
     { reason: 'two variables', source: 'object.spec.list.transformList(i, v, i > 0, i * v)', value: [2, 6], cost: 40 },
     {
       reason: 'optional chains',

@@ -15,30 +15,42 @@ func printDeclarations(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	functions := prepared.env.Functions()
-	names := []string{}
-	for name := range functions {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	for _, name := range names {
+	declarations := []Declaration{}
+	for name, function := range prepared.env.Functions() {
 		declaration := Declaration{Name: name}
-		for _, each := range functions[name].OverloadDecls() {
+		for _, each := range function.OverloadDecls() {
 			overload := Overload{ID: each.ID(), Member: each.IsMemberFunction(), Parameters: []WireType{}, Result: typeInTable(each.ResultType())}
 			for _, argument := range each.ArgTypes() {
 				overload.Parameters = append(overload.Parameters, typeInTable(argument))
 			}
 			declaration.Overloads = append(declaration.Overloads, overload)
 		}
-		if err := encoder.Encode(declaration); err != nil {
+		declarations = append(declarations, declaration)
+	}
+	macros := []macroDeclaration{}
+	for _, macro := range prepared.env.Macros() {
+		macros = append(macros, macroDeclaration{macro.Function(), macro.IsReceiverStyle(), macro.ArgCount()})
+	}
+	return printTable(out, declarations, macros)
+}
+
+type macroDeclaration struct {
+	Macro     string `json:"macro"`
+	Member    bool   `json:"member"`
+	Arguments int    `json:"arguments"`
+}
+
+func printTable(out io.Writer, declarations []Declaration, macros []macroDeclaration) error {
+	sort.Slice(declarations, func(left, right int) bool { return declarations[left].Name < declarations[right].Name })
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	for _, each := range declarations {
+		if err := encoder.Encode(each); err != nil {
 			return err
 		}
 	}
-	for _, macro := range prepared.env.Macros() {
-		described := map[string]any{"macro": macro.Function(), "member": macro.IsReceiverStyle(), "arguments": macro.ArgCount()}
-		if err := encoder.Encode(described); err != nil {
+	for _, each := range macros {
+		if err := encoder.Encode(each); err != nil {
 			return err
 		}
 	}

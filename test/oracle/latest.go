@@ -63,23 +63,7 @@ func latestAnswer(request *Request) *Answer {
 		answer.Error = &WireError{Kind: "eval", Message: err.Error()}
 		return answer
 	}
-	if optional, ok := value.(*types.Optional); ok {
-		if !optional.HasValue() {
-			answer.Value = WireValue{"optional": nil}
-			return answer
-		}
-		value = optional.GetValue()
-		defer func() { answer.Value = WireValue{"optional": answer.Value} }()
-	}
-	encoded, err := cel.ValueAsProto(value)
-	if err != nil {
-		answer.Value = wireOpaque(value.Type().TypeName(), "")
-		return answer
-	}
-	answer.Value, err = wireFromProto(encoded)
-	if err != nil {
-		answer.Value = wireOpaque(value.Type().TypeName(), "")
-	}
+	answer.Value = wireFromLatest(value)
 	return answer
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"sync"
 
 	// Time zones must not depend on the machine.
 	_ "time/tzdata"
@@ -20,11 +21,13 @@ func main() {
 		serve()
 	case len(os.Args) == 2 && os.Args[1] == "declarations":
 		err = printDeclarations(os.Stdout)
+	case len(os.Args) == 3 && os.Args[1] == "declarations" && os.Args[2] == "latest":
+		err = printLatestDeclarations(os.Stdout)
 	case len(os.Args) == 3 && os.Args[1] == "conformance":
 		err = convertConformance(os.Args[2], os.Stdout)
 	default:
 		fmt.Fprintln(os.Stderr, "usage: oracle                        answers the requests on standard input\n"+
-			"       oracle declarations           prints the functions and macros of Kubernetes' environment as JSON lines\n"+
+			"       oracle declarations [latest]  prints the functions and macros of an environment as JSON lines\n"+
 			"       oracle conformance DIRECTORY  prints the cel-spec tests in DIRECTORY as JSON lines")
 		os.Exit(2)
 	}
@@ -39,17 +42,23 @@ func serve() {
 	out := bufio.NewWriterSize(os.Stdout, 1<<20)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
+	writing := &sync.Mutex{}
+	go watchMemory(writing, func() { out.Flush() })
 	for {
 		line, readError := lines.ReadBytes('\n')
 		if len(line) > 1 {
-			if err := encoder.Encode(answer(line)); err != nil {
+			answered := answer(line)
+			writing.Lock()
+			err := encoder.Encode(answered)
+			// Answers wait in the buffer only while further requests are already there.
+			if lines.Buffered() == 0 {
+				out.Flush()
+			}
+			writing.Unlock()
+			if err != nil {
 				fmt.Fprintln(os.Stderr, "oracle:", err)
 				os.Exit(1)
 			}
-		}
-		// Answers wait in the buffer only while further requests are already there.
-		if lines.Buffered() == 0 {
-			out.Flush()
 		}
 		if readError != nil {
 			out.Flush()

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Type } from '../../src/cel/types.ts';
+import type { Type } from '../../src/cel/index.ts';
 import { build, cacheDirectory, type Progress, type Recipe } from '../../src/controlplane/index.ts';
 
 /** A value with its type: an object with one key. */
@@ -81,7 +81,8 @@ export interface OracleAnswer {
   readonly cost?: number;
   readonly estimate?: { readonly min: string; readonly max: string };
   readonly error?: {
-    readonly kind: 'parse' | 'check' | 'program' | 'eval' | 'request' | 'panic';
+    /** `memory`: the oracle had to give it up. */
+    readonly kind: 'parse' | 'check' | 'program' | 'eval' | 'request' | 'panic' | 'memory';
     readonly message: string;
   };
   readonly others?: readonly OracleAnswer[];
@@ -118,29 +119,61 @@ export function oracleFolder(onProgress: (progress: Progress) => void = () => un
 }
 
 export async function startOracle(): Promise<Oracle> {
-  const child = spawn(join(await oracleFolder(), 'oracle'), [], { stdio: ['pipe', 'pipe', 'inherit'] });
-  return new OracleProcess(child);
+  return new OracleProcess(join(await oracleFolder(), 'oracle'));
+}
+
+/** How the oracle ends when an expression wants more memory than it may have. */
+const TOO_LARGE = 3;
+
+interface Waiting {
+  readonly line: string;
+  readonly resolve: (answer: OracleAnswer) => void;
+  readonly reject: (error: Error) => void;
 }
 
 class OracleProcess implements Oracle {
-  readonly #child: ChildProcessByStdio<Writable, Readable, null>;
-  readonly #waiting: { resolve: (answer: OracleAnswer) => void; reject: (error: Error) => void }[] = [];
+  readonly #program: string;
+  #child: ChildProcessByStdio<Writable, Readable, null>;
+  /** In the order of the requests. */
+  #waiting: Waiting[] = [];
 
-  constructor(child: ChildProcessByStdio<Writable, Readable, null>) {
-    this.#child = child;
+  constructor(program: string) {
+    this.#program = program;
+    this.#child = this.#start();
+  }
+
+  #start(): ChildProcessByStdio<Writable, Readable, null> {
+    const child = spawn(this.#program, [], { stdio: ['pipe', 'pipe', 'inherit'] });
     createInterface({ input: child.stdout }).on('line', (line) => this.#waiting.shift()?.resolve(JSON.parse(line)));
-    child.on('close', (code) => {
-      for (const each of this.#waiting.splice(0)) each.reject(new Error(`the oracle ended with code ${code}`));
-    });
     child.stdin.on('error', () => undefined);
+    child.on('close', (code) => {
+      if (code === TOO_LARGE && this.#waiting.length > 0) this.#startAgain();
+      else for (const each of this.#waiting.splice(0)) each.reject(new Error(`the oracle ended with code ${code}`));
+    });
+    return child;
+  }
+
+  /** The request it was at gets no answer of its own; the ones behind it are asked again. */
+  #startAgain(): void {
+    const [given, ...left] = this.#waiting;
+    this.#waiting = left;
+    this.#child = this.#start();
+    this.#write(left);
+    given?.resolve({ error: { kind: 'memory', message: 'the oracle has not the memory for it' } });
+  }
+
+  #write(requests: readonly Waiting[]): void {
+    this.#child.stdin.write(requests.map(({ line }) => `${line}\n`).join(''));
   }
 
   ask(requests: readonly OracleLine[]): Promise<OracleAnswer[]> {
-    const answers = requests.map(
-      () => new Promise<OracleAnswer>((resolve, reject) => this.#waiting.push({ resolve, reject })),
-    );
     const lines = requests.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
-    this.#child.stdin.write(lines.map((line) => `${line}\n`).join(''));
+    const added: Waiting[] = [];
+    const answers = lines.map(
+      (line) => new Promise<OracleAnswer>((resolve, reject) => added.push({ line, resolve, reject })),
+    );
+    this.#waiting.push(...added);
+    this.#write(added);
     return Promise.all(answers).then((all) => {
       // These are faults of the test, not opinions on the expression.
       const fault = all.findIndex((each) => each.error?.kind === 'request');
@@ -182,9 +215,14 @@ export async function conformanceTests(): Promise<ConformanceTest[]> {
 }
 
 /** The functions that Kubernetes gives its policies. */
-export async function kubernetesFunctions(): Promise<WireDeclaration[]> {
-  const lines = (await oracleLines(await oracleFolder(), ['declarations'])) as (WireDeclaration | { macro: string })[];
-  return lines.filter((each): each is WireDeclaration => 'overloads' in each);
+export const kubernetesFunctions = (): Promise<WireDeclaration[]> => functionsOf([]);
+
+/** The functions of the newest cel-go with its extensions. */
+export const latestFunctions = (): Promise<WireDeclaration[]> => functionsOf(['latest']);
+
+async function functionsOf(environment: readonly string[]): Promise<WireDeclaration[]> {
+  const lines = await oracleLines(await oracleFolder(), ['declarations', ...environment]);
+  return (lines as (WireDeclaration | { macro: string })[]).filter((each) => 'overloads' in each);
 }
 
 async function oracleLines(folder: string, flags: readonly string[]): Promise<unknown[]> {

@@ -2,9 +2,10 @@
 
 import { ACCUMULATOR } from '../parse/builder.ts';
 import type { AttributePlan, Plan, Qualifier } from '../plan/plan.ts';
-import { CelError, type Value } from '../values.ts';
+import type { Value } from '../values.ts';
 import type { Generator, Target } from './generator.ts';
 import { localName, surcharge } from './generator.ts';
+import { isInline, Step } from './runtime.ts';
 
 /** How the rest of the generator is reached from here. */
 export interface Values {
@@ -27,14 +28,8 @@ export function attribute(g: Generator, values: Values, plan: AttributePlan, tar
   const from = root(g, values, plan, charging(target, costs));
   let operand = from.held;
   plan.qualifiers.forEach((qualifier, index) => {
-    operand = step(
-      g,
-      values,
-      qualifier,
-      operand,
-      charging(target, index + 1 + costs),
-      index === 0 ? from.check : NOTHING,
-    );
+    const start = index === 0 ? from.variable : undefined;
+    operand = step(g, values, qualifier, operand, target, { costs: costs + index, start });
   });
   g.charge(plan.qualifiers.length + costs);
   return operand;
@@ -48,35 +43,50 @@ function rootCost(plan: AttributePlan, bare: boolean): number {
 
 const charging = (target: Target, cost: number): Target => (cost === 0 ? target : surcharge(target, [String(cost)]));
 
-const NOTHING = (): void => {};
+/** A variable of the host, which may have left it out or put an error there. */
+interface HostVariable {
+  readonly name: string;
+  readonly offset: number;
+}
 
-/**
- * The value a chain starts from. The host may have left a variable out or put an error there: `check` looks for
- * that, and is written only where the inline path has already found nothing.
- */
-function root(g: Generator, values: Values, plan: AttributePlan, target: Target): { held: string; check: () => void } {
+/** The value a chain starts from; a variable of the host is looked at where the first step finds nothing. */
+function root(
+  g: Generator,
+  values: Values,
+  plan: AttributePlan,
+  target: Target,
+): { held: string; variable?: HostVariable } {
   const { root: from } = plan;
   // A variable of a loop is never an error, and an optional in one ends the inline path.
   if (from.op === 'local' && from.local.lazy === undefined && from.local.name !== ACCUMULATOR) {
-    return { held: localName(from.local.slot), check: NOTHING };
+    return { held: localName(from.local.slot) };
   }
   if (from.op !== 'variable') {
-    return { held: values.value(from, target, isNamed(from) || from.op === 'conditional'), check: NOTHING };
+    return { held: values.value(from, target, isNamed(from) || from.op === 'conditional') };
   }
-  const held = g.name();
-  const name = JSON.stringify(from.name);
-  g.emit(`const ${held} = ${variable(from.name)};`);
-  const check = (): void => {
-    g.failIf(`${held} === undefined`, target, `at(undeclared(${name}), ${from.node.offset})`);
-    g.failIf(`${held} instanceof NonValue`, target, `readAt(${held}, ${from.node.offset})`);
-  };
-  return { held, check };
+  return { held: g.held(variable(from.name)), variable: { name: from.name, offset: from.node.offset } };
 }
 
 /** A variable of the host; a name that every object has is looked for among its own. */
 export function variable(name: string): string {
-  const read = `V[${JSON.stringify(name)}]`;
+  const read = `V${member(name)}`;
   return name in Object.prototype ? `(Object.hasOwn(V, ${JSON.stringify(name)}) ? ${read} : undefined)` : read;
+}
+
+/** `.name`, or in brackets what JavaScript would not take as one; after `?` those take a dot as well. */
+const member = (name: string, dot = ''): string =>
+  /^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `${dot}[${JSON.stringify(name)}]`;
+
+/** Fails where the host has no value for the variable that a chain starts from. */
+function checkRoot(g: Generator, held: string, { name, offset }: HostVariable, target: Target): void {
+  g.failIf(`${g.h.reached}(${held}) === 0`, target, `${g.h.lost}(${held}, ${JSON.stringify(name)}, ${offset})`);
+}
+
+interface StepContext {
+  /** What has been charged for when the step starts. */
+  readonly costs: number;
+  /** Where the step is the first, from a variable of the host. */
+  readonly start: HostVariable | undefined;
 }
 
 /** One step of a chain without `?`; answers the variable that holds what was found. */
@@ -86,37 +96,50 @@ function step(
   qualifier: Qualifier,
   operand: string,
   target: Target,
-  check: () => void,
+  { costs, start }: StepContext,
 ): string {
   const found = g.name();
-  const otherwise = (call: string, inJson = false): void => {
-    g.emit(`if (${found} === undefined) {`);
-    if (inJson) {
-      g.failIf(isJson(operand), target, missingKey(g, qualifier.key as string, qualifier.node.offset));
-    }
-    check();
-    g.emit(`${found} = ${call};`);
-    g.failIf(`${found} instanceof NonValue`, target, `at(${found}, ${qualifier.node.offset})`);
-    g.emit('}');
-  };
-  if (qualifier.test) {
-    g.emit(`let ${found} = (${inline(operand, qualifier.key as Value)}) !== undefined ? true : undefined;`);
-    otherwise(`has(${operand}, ${JSON.stringify(qualifier.key)}, ${qualifier.strict})`);
-  } else if (qualifier.computed === undefined) {
-    const { key } = qualifier;
-    g.emit(`let ${found} = ${inline(operand, key as Value)};`);
-    if (typeof key === 'string') otherwise(`select(${operand}, ${JSON.stringify(key)})`, isInline(key));
-    else otherwise(`index(${operand}, ${g.constant(key)})`);
-  } else {
+  if (qualifier.computed !== undefined) {
     // What is indexed is known good before the key is computed, as in cel-go.
-    check();
-    const key = values.value(qualifier.computed, target, true);
+    if (start !== undefined) checkRoot(g, operand, start, charging(target, costs));
+    const failing = charging(target, costs + 1);
+    const key = values.value(qualifier.computed, failing, true);
     g.emit(`let ${found} = ${inlineIndex(operand, key)};`);
-    g.emit(`if (${found} === undefined) { ${found} = index(${operand}, ${key});`);
-    g.failIf(`${found} instanceof NonValue`, target, `at(${found}, ${qualifier.node.offset})`);
-    g.emit('}');
+    orElse(g, found, `${g.h.index}(${operand}, ${key}, ${qualifier.node.offset})`, failing);
+    return found;
   }
+  const site = siteOf(g, qualifier, start);
+  // Without a value to start from, the step is not charged.
+  const failing =
+    start === undefined
+      ? charging(target, costs + 1)
+      : surcharge(target, [String(costs), `${g.h.reached}(${operand})`]);
+  if (qualifier.test) {
+    g.emit(
+      `const ${found} = (${inline(operand, qualifier.key as Value)}) !== undefined || ${g.h.has}(${operand}, ${site});`,
+    );
+    g.failIf(`typeof ${found} === 'object'`, failing, found);
+    return found;
+  }
+  const picked = `${g.h.pick}(${operand}, ${site})`;
+  if (isInline(qualifier.key as Value)) {
+    // Read first: then V8 knows the shape of the object when it is asked for its constructor.
+    g.emit(`let ${found} = ${operand}?${member(qualifier.key as string, '.')};`);
+    const none = `(${found} === undefined || ${operand}.constructor !== Object)`;
+    g.failIf(`${none} && (${found} = ${picked}) instanceof ${g.h.NonValue}`, failing, found);
+    return found;
+  }
+  g.emit(`let ${found} = ${inline(operand, qualifier.key as Value)};`);
+  orElse(g, found, picked, failing);
   return found;
+}
+
+const siteOf = (g: Generator, { key, node, strict }: Qualifier, start: HostVariable | undefined): string =>
+  g.constant(new Step(key as Value, node.offset, strict, start));
+
+/** Where the inline path found nothing, what the helper finds; an error there is a failure. */
+function orElse(g: Generator, found: string, helper: string, target: Target): void {
+  g.failIf(`${found} === undefined && (${found} = ${helper}) instanceof ${g.h.NonValue}`, target, found);
 }
 
 /**
@@ -127,20 +150,10 @@ function inline(operand: string, key: Value): string {
   if (typeof key === 'number' && Number.isSafeInteger(key) && key >= 0) {
     return `Array.isArray(${operand}) ? ${operand}[${key}] : undefined`;
   }
-  return isInline(key) ? `${isJson(operand)} ? ${operand}[${JSON.stringify(key)}] : undefined` : 'undefined';
+  return isInline(key) ? `${isJson(operand)} ? ${operand}${member(key)} : undefined` : 'undefined';
 }
 
-/** Names that the inline path covers: with one of these, what it does not find in an object of JSON is not there. */
-export const isInline = (key: Value): key is string => typeof key === 'string' && !(key in Object.prototype);
-
-export const isJson = (operand: string): string => `${operand} != null && ${operand}.constructor === Object`;
-
-/** The error for a key that an object of JSON does not have: the same each time, so it is made once. */
-function missingKey(g: Generator, key: string, offset: number): string {
-  const error = new CelError('no_such_key', `no such key: ${key}`);
-  error.offset = offset;
-  return g.constant(error);
-}
+export const isJson = (operand: string): string => `${operand}?.constructor === Object`;
 
 const inlineIndex = (operand: string, key: string): string =>
   `typeof ${key} === 'number' && ${key} >= 0 && Array.isArray(${operand}) ? ${operand}[${key}] : undefined`;
@@ -162,53 +175,32 @@ export function optionalAttribute(
   const test = plan.qualifiers.at(-1)?.test === true;
   const from = root(g, values, plan, charging(target, costs));
   let operand = from.held;
-  // What the root is not meant to be is looked for where the first step finds nothing.
-  let check = from.check;
-  if (plan.qualifiers[0]?.computed !== undefined || isOptionalTyped(plan.root)) {
-    check();
-    check = NOTHING;
-  }
   let optional = false;
   const end = g.name('L');
   const inner = g.name();
-  const root0 = operand;
   g.flush();
   g.emit(`let ${inner}; ${end}: {`);
   if (isOptionalTyped(plan.root)) {
-    g.emit(`if (!(${operand} instanceof Optional)) bail(); const ${inner}o = inside(${operand});`);
-    g.failIf(`${inner}o instanceof NonValue`, charging(target, costs), `${inner}o`);
+    g.emit(`if (!(${operand} instanceof ${g.h.Optional})) ${g.h.bail}();`);
+    g.emit(`const ${inner}o = ${g.h.inside}(${operand});`);
+    g.failIf(`${inner}o instanceof ${g.h.NonValue}`, charging(target, costs), `${inner}o`);
     g.emit(`if (${inner}o === undefined) { ${g.owed([String(costs)])}break ${end}; }`);
     operand = `${inner}o`;
     optional = true;
   }
-  const checkRoot = (): void => {
-    check();
-    if (!isOptionalTyped(plan.root)) g.emit(`if (${root0} instanceof Optional) bail();`);
-  };
   for (const [index, qualifier] of plan.qualifiers.entries()) {
     optional ||= qualifier.optional;
-    const first = index === 0 ? checkRoot : NOTHING;
-    const failing = charging(target, costs + (optional ? 0 : 1));
+    const start = index === 0 ? from.variable : undefined;
+    const nothing = (): string => `{ ${g.owed([String(costs)])}break ${end}; }`;
     if (!optional || qualifier.test) {
-      operand = step(g, values, qualifier, operand, failing, first);
-      if (optional && qualifier.test) g.emit(`if (${operand} === false) { ${g.owed([String(costs)])}break ${end}; }`);
-      g.charge(1);
-      continue;
+      // A step that fails under `?` is not charged.
+      operand = step(g, values, qualifier, operand, target, { costs: costs - (optional ? 1 : 0), start });
+      if (optional && qualifier.test) g.emit(`if (${operand} === false) ${nothing()}`);
+    } else {
+      const first = index === 0 && !isOptionalTyped(plan.root);
+      operand = optionalStep(g, values, qualifier, operand, charging(target, costs), { start, first }, nothing);
     }
-    const key = keyOf(g, values, qualifier, failing);
-    const found = g.name();
-    const path = qualifier.computed === undefined ? inline(operand, qualifier.key as Value) : inlineIndex(operand, key);
-    g.emit(`let ${found} = ${path};`);
-    const nothing = `{ ${g.owed([String(costs)])}break ${end}; }`;
-    g.emit(`if (${found} === undefined) {`);
-    if (qualifier.computed === undefined && isInline(qualifier.key as Value))
-      g.emit(`if (${isJson(operand)}) ${nothing}`);
-    first();
-    g.emit(`${found} = find(${operand}, ${key}, ${qualifier.strict}); if (${found} === undefined) ${nothing}`);
-    g.failIf(`${found} instanceof NonValue`, failing, `at(${found}, ${qualifier.node.offset})`);
-    g.emit('}');
     g.charge(1);
-    operand = found;
   }
   g.charge(costs);
   g.flush();
@@ -222,12 +214,34 @@ export function optionalAttribute(
     g.flush();
     g.emit('}');
   } else if (test) g.emit(`${result} = ${inner} !== undefined;`);
-  else g.emit(`${result} = ${inner} === undefined ? none : new Optional(${inner});`);
+  else g.emit(`${result} = ${inner} === undefined ? ${g.h.none} : new ${g.h.Optional}(${inner});`);
 }
 
-function keyOf(g: Generator, values: Values, qualifier: Qualifier, target: Target): string {
-  if (qualifier.computed !== undefined) return values.value(qualifier.computed, target, true);
-  return typeof qualifier.key === 'string' ? JSON.stringify(qualifier.key) : g.constant(qualifier.key);
+/** One step of a chain after `?`: with nothing there, control goes where `nothing` says. */
+function optionalStep(
+  g: Generator,
+  values: Values,
+  qualifier: Qualifier,
+  operand: string,
+  target: Target,
+  { start, first }: { start: HostVariable | undefined; first: boolean },
+  nothing: () => string,
+): string {
+  const { computed } = qualifier;
+  if (computed !== undefined && start !== undefined) checkRoot(g, operand, start, target);
+  const key = computed === undefined ? g.literal(qualifier.key) : values.value(computed, target, true);
+  const found = g.name();
+  const path = computed === undefined ? inline(operand, qualifier.key as Value) : inlineIndex(operand, key);
+  g.emit(`let ${found} = ${path};`);
+  g.emit(`if (${found} === undefined) {`);
+  if (computed === undefined && isInline(qualifier.key as Value)) g.emit(`if (${isJson(operand)}) ${nothing()}`);
+  // Code is made for values here; an optional that the data holds is the closures' affair.
+  if (first) g.emit(`if (${operand} instanceof ${g.h.Optional}) ${g.h.bail}();`);
+  g.emit(`${found} = ${g.h.find}(${operand}, ${siteOf(g, qualifier, start)}, ${key});`);
+  g.emit(`if (${found} === undefined) ${nothing()}`);
+  g.failIf(`${found} instanceof ${g.h.NonValue}`, target, found);
+  g.emit('}');
+  return found;
 }
 
 /** Whether the root of a chain is an optional by its very making. */

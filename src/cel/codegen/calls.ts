@@ -1,22 +1,20 @@
-/** Calls and operators as JavaScript: the common cases inline, the rest through their implementations. */
+/** Calls and equality as JavaScript: arguments in cel-go's order, the common cases inline, the rest through their implementations. */
 
 import { sizeOf } from '../cost/size.ts';
 import type { CallPlan, EqualityPlan, Plan } from '../plan/plan.ts';
-import { compareCost, equalityCost, matchCost } from '../standard/costs.ts';
-import { compileRegex } from '../standard/regex.ts';
-import type { Type } from '../types.ts';
-import { CelError, OpaqueValue, type Value } from '../values.ts';
-import { isInline, isJson, type Values } from './attributes.ts';
+import { compareCost, equalityCost } from '../standard/costs.ts';
+import { sameType, type Type } from '../types.ts';
+import { OpaqueValue, type Value } from '../values.ts';
+import type { Values } from './attributes.ts';
 import { block, canFail, type Generator, surcharge, type Target } from './generator.ts';
-
-/** An error to ask cost functions what a call costs whose argument has failed: they count it as 1, whatever it is. */
-export const FAILED = new CelError('host', 'failed argument');
+import { inlineCall, inlineCost } from './operators.ts';
+import { FAILED } from './runtime.ts';
 
 /**
  * Both sides of a strict binary step. cel-go evaluates the right one even when the left has failed, and so does
  * this where that could cost anything; the failure is then that of the left.
  */
-export function both(
+function both(
   g: Generator,
   values: Values,
   left: Plan,
@@ -32,28 +30,33 @@ export function both(
   }
   if (!canFail(left)) {
     const a = values.value(left, target);
-    return [a, values.value(right, surcharge(target, [failedCost(a, 'FAILED')]))];
+    return [a, values.value(right, surcharge(target, [failedCost(a, g.h.FAILED)]))];
   }
-  const a = g.name();
-  g.emit(`let ${a};`);
-  block(g, a, (inner) => values.value(left, inner));
+  const a = side(g, values, left);
   if (!canFail(right)) {
     const b = values.value(right, target);
-    g.failIf(`${a} instanceof NonValue`, target, a, [failedCost('FAILED', b)]);
+    g.failIf(`${a} instanceof ${g.h.NonValue}`, target, a, [failedCost(g.h.FAILED, b)]);
     return [a, b];
   }
-  const b = g.name();
-  g.emit(`let ${b};`);
-  block(g, b, (inner) => values.value(right, inner));
-  g.failIf(`${a} instanceof NonValue`, target, a, [failedCost(a, b)]);
-  g.failIf(`${b} instanceof NonValue`, target, b, [failedCost(a, b)]);
+  const b = side(g, values, right);
+  g.failIf(`${a} instanceof ${g.h.NonValue}`, target, a, [failedCost(a, b)]);
+  g.failIf(`${b} instanceof ${g.h.NonValue}`, target, b, [failedCost(a, b)]);
   return [a, b];
+}
+
+/** One side by itself: its value or its failure. */
+function side(g: Generator, values: Values, plan: Plan): string {
+  const value = g.name();
+  const size = g.name('z');
+  g.emit(`let ${value}${plan.op === 'call' ? `, ${size}` : ''};`);
+  block(g, value, (inner) => values.value(plan, inner), size);
+  return value;
 }
 
 export function equality(g: Generator, values: Values, plan: EqualityPlan, target: Target): string {
   const cost = plan.op === 'equal' ? 'equalityCost' : 'compareCost';
   const constantCost = (right: Value): number => (plan.op === 'equal' ? equalityCost : compareCost)(FAILED, right);
-  const [a, b] = both(g, values, plan.left, plan.right, target, (l, r) => `${cost}(${l}, ${r})`, constantCost);
+  const [a, b] = both(g, values, plan.left, plan.right, target, (l, r) => `${g.h[cost]}(${l}, ${r})`, constantCost);
   equalCosts(g, plan, a, b, cost);
   const constant = [plan.left, plan.right].find((each) => each.op === 'constant') as { value: Value } | undefined;
   const not = plan.op === 'equal' ? '' : '!';
@@ -66,16 +69,22 @@ export function equality(g: Generator, values: Values, plan: EqualityPlan, targe
   }
   if (typeof constant?.value === 'number') {
     const other = constant === plan.left ? b : a;
-    return `${not}(typeof ${other} === 'number' ? ${a} === ${b} : equal(${a}, ${b}))`;
+    return `${not}(typeof ${other} === 'number' ? ${a} === ${b} : ${g.h.equal}(${a}, ${b}))`;
   }
-  return `${not}(${a} === ${b} || (typeof ${a} === 'string' ? false : equal(${a}, ${b})))`;
+  return `${not}(${a} === ${b} || (typeof ${a} === 'string' ? false : ${g.h.equal}(${a}, ${b})))`;
 }
 
-function equalCosts(g: Generator, plan: EqualityPlan, a: string, b: string, cost: string): void {
+function equalCosts(
+  g: Generator,
+  plan: EqualityPlan,
+  a: string,
+  b: string,
+  cost: 'equalityCost' | 'compareCost',
+): void {
   const constant = plan.right.op === 'constant' ? plan.right : plan.left.op === 'constant' ? plan.left : undefined;
   const other = constant === plan.right ? a : b;
   if (constant === undefined || constant.value instanceof OpaqueValue) {
-    chargeNow(g, `${cost}(${a}, ${b})`);
+    chargeNow(g, `${g.h[cost]}(${a}, ${b})`);
     return;
   }
   const size = sizeOf(constant.value);
@@ -91,15 +100,15 @@ function equalCosts(g: Generator, plan: EqualityPlan, a: string, b: string, cost
       ? `typeof ${other} === 'string' && ${other} !== ''`
       : `typeof ${other} === 'number'`;
   const quick = size > 0 && size <= 10 ? `${usual} ? 1 : ` : '';
-  g.emit(`const ${answered} = ${quick}constantCost(${other}, ${size});`);
-  chargeNow(g, `${answered} < 0 ? ${cost}(${a}, ${b}) : ${answered}`, true);
+  g.emit(`const ${answered} = ${quick}${g.h.constantCost}(${other}, ${size});`);
+  chargeNow(g, `${answered} < 0 ? ${g.h[cost]}(${a}, ${b}) : ${answered}`, true);
 }
 
 /** A cost known only now; one that may be large ends the evaluation at once when it is too much. */
 function chargeNow(g: Generator, cost: string, small = false): void {
   g.flush();
   if (small) g.emit(`cost += ${cost};`);
-  else g.emit(`if ((cost += ${cost}) > limit) over(S, cost);`);
+  else g.emit(`if ((cost += ${cost}) > limit) ${g.h.over}(S, cost);`);
 }
 
 export function call(g: Generator, values: Values, plan: CallPlan, target: Target): string {
@@ -111,18 +120,26 @@ export function call(g: Generator, values: Values, plan: CallPlan, target: Targe
     plan.cost === undefined ? '1' : `${g.constant(plan.cost)}([${args.join(', ')}], ${result})`;
   const args = callArguments(g, values, plan, target, costOf);
   const result = g.name();
-  const quick = inlineCall(g, plan, args, result);
   const fallible = surcharge(target, [costOf(args, result)]);
-  g.emit(
-    !quick
-      ? `let ${result} = ${general(g, plan, args)};`
-      : `if (${result} === undefined) { ${result} = ${general(g, plan, args)};`,
-  );
-  g.failIf(`${result} instanceof NonValue`, fallible, `at(${result}, ${plan.node.offset})`);
-  if (quick) g.emit('}');
+  const failed = failureOf(g, plan, result);
+  const error = `${g.h.at}(${result}, ${plan.node.offset})`;
+  if (inlineCall(g, plan, args, result)) {
+    g.emit(`if (${result} === undefined) { ${result} = ${general(g, plan, args)};`);
+    g.failIf(failed, fallible, error);
+    g.emit('}');
+  } else {
+    g.emit(`const ${result} = ${general(g, plan, args)};`);
+    g.failIf(failed, fallible, error);
+  }
   if (plan.cost === undefined) g.charge(1);
   else chargeNow(g, inlineCost(g, plan, args, result) ?? costOf(args, result));
   return result;
+}
+
+/** A test for a result that is no value. */
+function failureOf(g: Generator, plan: CallPlan, result: string): string {
+  const boolean = plan.overloads.length > 0 && plan.overloads.every((each) => each.result.kind === 'bool');
+  return boolean ? `typeof ${result} !== 'boolean'` : `${result} instanceof ${g.h.NonValue}`;
 }
 
 function callArguments(
@@ -136,14 +153,14 @@ function callArguments(
   const [first, second] = args as [Plan, Plan];
   if (args.length === 2 && !early) {
     const constantCost = (right: Value): number => plan.cost?.([FAILED, right], FAILED) ?? 1;
-    return both(g, values, first, second, target, (a, b) => costOf([a, b], 'FAILED'), constantCost);
+    return both(g, values, first, second, target, (a, b) => costOf([a, b], g.h.FAILED), constantCost);
   }
   // A call that stops at an argument is charged only if that was the last.
   const done: string[] = [];
   for (const [index, argument] of args.entries()) {
     const last = index === args.length - 1;
-    const value = values.value(argument, last ? surcharge(target, [costOf([...done, 'FAILED'], 'FAILED')]) : target);
-    done.push(value);
+    const failing = last ? surcharge(target, [costOf([...done, g.h.FAILED], g.h.FAILED)]) : target;
+    done.push(values.value(argument, failing));
   }
   return done;
 }
@@ -153,14 +170,14 @@ function general(g: Generator, plan: CallPlan, args: readonly string[]): string 
   const [overload] = plan.overloads;
   if (overload !== undefined && plan.singleton) return `${g.constant(overload.implementation)}(${args.join(', ')})`;
   const sole = plan.overloads.length === 1 ? overload : undefined;
-  const name = JSON.stringify(plan.name);
-  const dispatched = `dispatch(${name}, ${g.constant(plan.overloads)}, [${args.join(', ')}])`;
-  if (sole === undefined || sole.parameters.length !== args.length) return dispatched;
+  const dispatched = (): string =>
+    `${g.h.dispatch}(${JSON.stringify(plan.name)}, ${g.constant(plan.overloads)}, [${args.join(', ')}])`;
+  if (sole === undefined || sole.parameters.length !== args.length) return dispatched();
   const guards = sole.parameters.map((each, index) => guard(each, args[index] as string, plan.args[index] as Plan));
-  if (guards.includes(undefined)) return dispatched;
+  if (guards.includes(undefined)) return dispatched();
   const condition = guards.filter((each) => each !== '').join(' && ');
   const direct = `${g.constant(sole.implementation)}(${args.join(', ')})`;
-  return condition === '' ? direct : `${condition} ? ${direct} : ${dispatched}`;
+  return condition === '' ? direct : `${condition} ? ${direct} : ${dispatched()}`;
 }
 
 /** A test that an argument is of a parameter's type: '' when it surely is, undefined when it takes more to tell. */
@@ -174,97 +191,16 @@ function guard(type: Type, argument: string, plan: Plan): string | undefined {
       return `typeof ${argument} === 'string'`;
     case 'bool':
       return `typeof ${argument} === 'boolean'`;
+    case 'object':
+    case 'opaque':
+      return isMadeAs(type, plan) ? '' : undefined;
     default:
       return undefined;
   }
 }
 
-const RELATIONS: Readonly<Record<string, string>> = { '_<_': '<', '_<=_': '<=', '_>_': '>', '_>=_': '>=' };
-const ARITHMETIC: Readonly<Record<string, string>> = { '_+_': '+', '_-_': '-', '_*_': '*' };
-
-/** Sets `result` where two numbers or strings are at hand; leaves it undefined elsewhere. */
-function inlineCall(g: Generator, plan: CallPlan, args: readonly string[], result: string): boolean {
-  const [a, b] = args as [string, string];
-  const relation = RELATIONS[plan.name];
-  if (relation !== undefined && args.length === 2) {
-    g.emit(`let ${result};`);
-    // NaN is unequal to itself; it has no order, and the helper says so.
-    const numbers = [a, b].map((each, index) => isNumber(each, plan.args[index] as Plan)).filter((each) => each !== '');
-    g.emit(`if (${numbers.join(' && ') || 'true'}) ${result} = ${a} ${relation} ${b};`);
-    return true;
-  }
-  const operator = ARITHMETIC[plan.name];
-  if (operator !== undefined && args.length === 2) {
-    g.emit(`let ${result};`);
-    const sole = plan.overloads.length === 1 ? plan.overloads[0]?.id : undefined;
-    if (sole === 'add_string')
-      g.emit(`if (typeof ${a} === 'string' && typeof ${b} === 'string') ${result} = ${a} + ${b};`);
-    else {
-      const safe = `isSafe(${a}) && isSafe(${b}) && isSafe(${result} = ${a} ${operator} ${b})`;
-      g.emit(`if (!(${safe})) ${result} = undefined;`);
-      if (operator === '*') g.emit(`else ${result} += 0;`);
-    }
-    return true;
-  }
-  if (plan.name === '!_') {
-    g.emit(`let ${result};`);
-    g.emit(`if (typeof ${a} === 'boolean') ${result} = !${a};`);
-    return true;
-  }
-  if (plan.name === '@in' && plan.singleton) {
-    g.emit(`let ${result};`);
-    g.emit(`if (typeof ${a} === 'string' && ${isJson(b)}) ${result} = ${containsKey(a, b, plan.args[0])};`);
-    return true;
-  }
-  const [, pattern] = plan.args;
-  if (plan.name === 'matches' && plan.singleton && pattern?.op === 'constant' && typeof pattern.value === 'string') {
-    const regex = compileRegex(pattern.value);
-    if (regex instanceof CelError) return false;
-    g.emit(`let ${result};`);
-    g.emit(`if (typeof ${a} === 'string') ${result} = ${g.constant(regex)}.test(${a});`);
-    return true;
-  }
-  return false;
-}
-
-/** Whether an object of JSON has a key; a constant one is read like a field. */
-function containsKey(key: string, container: string, plan: Plan | undefined): string {
-  const constant = plan?.op === 'constant' ? plan.value : undefined;
-  if (constant !== undefined && isInline(constant)) return `${container}[${JSON.stringify(constant)}] !== undefined`;
-  return `Object.hasOwn(${container}, ${key})`;
-}
-
-function isNumber(argument: string, plan: Plan): string {
-  if (plan.op === 'constant' && typeof plan.value === 'number' && !Number.isNaN(plan.value)) return '';
-  return `typeof ${argument} === 'number' && ${argument} === ${argument}`;
-}
-
-/** The cost without an array for the arguments, where the function is a common one. */
-function inlineCost(g: Generator, plan: CallPlan, args: readonly string[], result: string): string | undefined {
-  const [a, b] = args as [string, string];
-  const id = plan.overloads.length === 1 ? plan.overloads[0]?.id : undefined;
-  switch (id) {
-    case 'starts_with_string':
-    case 'ends_with_string':
-      return `Math.ceil(${textSize(g, a, plan.args[0])} * 0.1)`;
-    case 'add_string': {
-      // A string that is being built is not looked at: its size is the sum of its parts.
-      const size = g.name('z');
-      g.emit(`const ${size} = ${textSize(g, a, plan.args[0])} + ${textSize(g, b, plan.args[1])};`);
-      g.sizes.set(result, size);
-      return `Math.ceil(${size} * 0.1)`;
-    }
-    case 'matches_string': {
-      const [, pattern] = plan.args;
-      if (pattern?.op !== 'constant' || plan.cost !== matchCost) return undefined;
-      return `Math.ceil((1 + ${textSize(g, a, plan.args[0])}) * 0.1) * ${Math.ceil(sizeOf(pattern.value) * 0.25)}`;
-    }
-    default:
-      return undefined;
-  }
-}
-
-function textSize(g: Generator, argument: string, plan: Plan | undefined): string {
-  if (plan?.op === 'constant') return String(sizeOf(plan.value));
-  return g.sizes.get(argument) ?? `codePoints(${argument})`;
+/** Whether the argument comes from a library's function that makes nothing but this type, whose inside it does not tell. */
+function isMadeAs(type: Type, plan: Plan): boolean {
+  if (plan.op !== 'call' || plan.overloads.length === 0 || type.parameters.length > 0) return false;
+  return plan.overloads.every(({ result }) => sameType(result, type));
 }

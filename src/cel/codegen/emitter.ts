@@ -19,15 +19,13 @@ export class Emitter implements Values {
     const g = this.#g;
     switch (plan.op) {
       case 'constant':
-        return this.#constant(plan.value);
+        return g.literal(plan.value);
       case 'variable': {
-        const value = g.name();
-        const name = JSON.stringify(plan.name);
+        const value = g.held(variable(plan.name));
         if (!bare) g.charge(1);
-        g.emit(`const ${value} = ${variable(plan.name)};`);
-        g.failIf(`${value} === undefined`, target, `at(undeclared(${name}), ${plan.node.offset})`);
-        g.failIf(`${value} instanceof NonValue`, target, `readAt(${value}, ${plan.node.offset})`);
-        g.emit(`if (${value} instanceof Optional) bail();`);
+        const lost = `${g.h.lost}(${value}, ${JSON.stringify(plan.name)}, ${plan.node.offset})`;
+        g.failIf(`${value} === undefined || ${value} instanceof ${g.h.NonValue}`, target, lost);
+        g.emit(`if (${value} instanceof ${g.h.Optional}) ${g.h.bail}();`);
         return value;
       }
       case 'local':
@@ -41,7 +39,7 @@ export class Emitter implements Values {
         return this.#logic(plan, target);
       case 'equal':
       case 'unequal':
-        return this.#held(equality(g, this, plan, target));
+        return g.held(equality(g, this, plan, target));
       case 'notFalse': {
         const value = g.name();
         g.emit(`let ${value};`);
@@ -54,8 +52,8 @@ export class Emitter implements Values {
       case 'membership': {
         const element = this.value(plan.element, target);
         const members = g.constant(plan.members);
-        return this.#held(
-          `(typeof ${element} === 'string' ? ${members}.has(${element}) : ${members}.has(memberKey(${element})))`,
+        return g.held(
+          `(typeof ${element} === 'string' ? ${members}.has(${element}) : ${members}.has(${g.h.memberKey}(${element})))`,
         );
       }
       case 'or optional':
@@ -78,20 +76,6 @@ export class Emitter implements Values {
     }
   }
 
-  #constant(value: unknown): string {
-    if (value === null || typeof value === 'boolean') return String(value);
-    // In parentheses, because a name may follow: `1.constructor` is no JavaScript.
-    if (typeof value === 'number' && !Object.is(value, -0)) return `(${value})`;
-    return this.#g.constant(value);
-  }
-
-  /** An expression that is used more than once is put into a variable. */
-  #held(expression: string): string {
-    const value = this.#g.name();
-    this.#g.emit(`const ${value} = ${expression};`);
-    return value;
-  }
-
   #local(plan: Plan & { op: 'local' }, target: Target, bare: boolean): string {
     const g = this.#g;
     const { local } = plan;
@@ -99,17 +83,17 @@ export class Emitter implements Values {
     if (!bare) g.charge(1);
     if (local.lazy !== undefined) {
       g.flush();
-      g.emit(`if (${name} === UNSET) ${name} = ${name}f();`);
+      g.emit(`if (${name} === ${g.h.UNSET}) ${name} = ${name}f();`);
     }
     if (local.name === ACCUMULATOR) {
-      g.failIf(`${name} instanceof NonValue`, target, name);
+      g.failIf(`${name} instanceof ${g.h.NonValue}`, target, name);
       // The accumulator is assigned to again; what is used later must be what it was now.
-      return this.#held(name);
+      return g.held(name);
     }
-    if (local.lazy !== undefined) g.failIf(`${name} instanceof NonValue`, target, name);
+    if (local.lazy !== undefined) g.failIf(`${name} instanceof ${g.h.NonValue}`, target, name);
     if (!mayBeOptional(plan.type)) return name;
-    const value = this.#held(`${name} instanceof Optional ? reread(${name}) : ${name}`);
-    g.failIf(`${value} instanceof NonValue`, target, value);
+    const value = g.held(`${name} instanceof ${g.h.Optional} ? ${g.h.reread}(${name}) : ${name}`);
+    g.failIf(`${value} instanceof ${g.h.NonValue}`, target, value);
     return value;
   }
 
@@ -124,7 +108,7 @@ export class Emitter implements Values {
     g.emit(isBoolean(plan.condition) ? '} else {' : `} else if (${condition} === false) {`);
     g.apart(() => this.#branch(plan.falsy, result, target));
     if (!isBoolean(plan.condition)) {
-      g.emit(`} else { ${target.fail(`badCondition(${condition}, ${plan.node.offset})`, [])}`);
+      g.emit(`} else { ${target.fail(`${g.h.badCondition}(${condition}, ${plan.node.offset})`, [])}`);
     }
     g.emit('}');
     return result;
@@ -134,9 +118,9 @@ export class Emitter implements Values {
     const g = this.#g;
     g.emit(`${result} = ${this.value(plan, target, true)};`);
     if (plan.op === 'constant' || plan.op === 'append' || isBoolean(plan)) return;
-    g.emit(`if (${result} instanceof Optional) {`);
-    g.emit(`${result} = reread(${result});`);
-    g.failIf(`${result} instanceof NonValue`, target, result);
+    g.emit(`if (${result} instanceof ${g.h.Optional}) {`);
+    g.emit(`${result} = ${g.h.reread}(${result});`);
+    g.failIf(`${result} instanceof ${g.h.NonValue}`, target, result);
     g.emit('}');
   }
 
@@ -164,13 +148,13 @@ export class Emitter implements Values {
     const otherwise = (): void => g.apart(() => g.emit(`${result} = ${this.value(plan.otherwise, target)};`));
     if (endsOptional(plan.operand)) {
       const some = (value: string): void =>
-        g.emit(`${result} = ${plan.op === 'or value' ? value : `new Optional(${value})`};`);
+        g.emit(`${result} = ${plan.op === 'or value' ? value : `new ${g.h.Optional}(${value})`};`);
       optionalAttribute(g, this, plan.operand, target, false, result, { some, none: otherwise });
       return result;
     }
     const operand = this.value(plan.operand, target);
     g.flush();
-    g.emit(`if (!(${operand} instanceof Optional)) ${result} = ${operand};`);
+    g.emit(`if (!(${operand} instanceof ${g.h.Optional})) ${result} = ${operand};`);
     g.emit(`else if (${operand}.value !== undefined) ${result} = ${operand}${plan.op === 'or value' ? '.value' : ''};`);
     g.emit('else {');
     otherwise();
@@ -184,15 +168,15 @@ export class Emitter implements Values {
     if (plan.elements.every((each) => !each.optional)) {
       const elements = plan.elements.map((each) => this.value(each.plan, failing));
       g.charge(LIST_CREATE);
-      return this.#held(`[${elements.join(', ')}]`);
+      return g.held(`[${elements.join(', ')}]`);
     }
-    const list = this.#held('[]');
+    const list = g.held('[]');
     for (const { plan: each, optional } of plan.elements) {
       const value = this.value(each, failing);
       if (!optional) g.emit(`${list}.push(${value});`);
       else {
-        const failed = this.#held(`element(${list}, ${value})`);
-        g.failIf(`${failed} !== undefined`, failing, `at(${failed}, ${plan.node.offset})`);
+        const failed = g.held(`${g.h.element}(${list}, ${value})`);
+        g.failIf(`${failed} !== undefined`, failing, `${g.h.at}(${failed}, ${plan.node.offset})`);
       }
     }
     g.charge(LIST_CREATE);
@@ -211,41 +195,44 @@ export class Emitter implements Values {
         return `[${JSON.stringify(names[index])}]: ${value}`;
       });
       g.charge(MAP_CREATE);
-      return this.#held(`{ ${entries.join(', ')} }`);
+      return g.held(`{ ${entries.join(', ')} }`);
     }
-    const entries = this.#held('[]');
+    const entries = g.held('[]');
     for (const each of plan.entries) {
       const key = this.value(each.key, failing);
       const value = this.#optional(this.value(each.value, failing), each.optional, 'entry', failing, plan.node.offset);
       g.emit(`if (${value} !== undefined) ${entries}.push([${key}, ${value}]);`);
     }
-    const made = this.#held(`makeMap(${entries}, ${plan.unique})`);
-    g.failIf(`${made} instanceof NonValue`, failing, `at(${made}, ${plan.node.offset})`);
+    const made = g.held(`${g.h.makeMap}(${entries}, ${plan.unique})`);
+    g.failIf(`${made} instanceof ${g.h.NonValue}`, failing, `${g.h.at}(${made}, ${plan.node.offset})`);
     g.charge(MAP_CREATE);
     return made;
   }
 
   #optional(value: string, optional: boolean, what: string, target: Target, offset: number): string {
     if (!optional) return value;
-    const inner = this.#held(`entry(${value}, ${JSON.stringify(what)})`);
-    this.#g.failIf(`${inner} instanceof NonValue`, target, `at(${inner}, ${offset})`);
+    const g = this.#g;
+    const inner = g.held(`${g.h.entry}(${value}, ${JSON.stringify(what)})`);
+    g.failIf(`${inner} instanceof ${g.h.NonValue}`, target, `${g.h.at}(${inner}, ${offset})`);
     return inner;
   }
 
   #struct(plan: StructPlan, target: Target): string {
     const g = this.#g;
     const failing = surcharge(target, [String(STRUCT_CREATE)]);
-    const fields = this.#held('{}');
+    const fields = g.held('{}');
     for (const field of plan.fields) {
       const value = this.value(field.plan, failing);
       const inner = this.#optional(value, field.optional, `entry '${field.name}'`, failing, plan.node.offset);
       // defineProperty by way of a computed literal: `__proto__` must become a field.
       const set = `Object.assign(${fields}, { [${JSON.stringify(field.name)}]: ${inner} });`;
-      g.emit(field.name === '__proto__' ? `bail();` : field.optional ? `if (${inner} !== undefined) ${set}` : set);
+      g.emit(
+        field.name === '__proto__' ? `${g.h.bail}();` : field.optional ? `if (${inner} !== undefined) ${set}` : set,
+      );
     }
     g.charge(STRUCT_CREATE);
-    const made = this.#held(`${g.constant(plan.construct)}(${fields})`);
-    g.failIf(`${made} instanceof NonValue`, target, `at(${made}, ${plan.node.offset})`);
+    const made = g.held(`${g.constant(plan.construct)}(${fields})`);
+    g.failIf(`${made} instanceof ${g.h.NonValue}`, target, `${g.h.at}(${made}, ${plan.node.offset})`);
     return made;
   }
 
@@ -257,13 +244,14 @@ export class Emitter implements Values {
     const { addition } = plan;
     const single = addition.op === 'list' && addition.elements.length === 1 && addition.elements[0]?.optional === false;
     const failing: Target = {
-      fail: (error, costs) => first.fail(`${accumulator} instanceof NonValue ? ${accumulator} : ${error}`, costs),
+      fail: (error, costs) =>
+        first.fail(`${accumulator} instanceof ${g.h.NonValue} ? ${accumulator} : ${error}`, costs),
     };
     const added = single
       ? this.value((addition as ListPlan).elements[0]?.plan as Plan, surcharge(failing, [String(LIST_CREATE)]))
       : this.value(addition, failing);
     g.charge(2 + (single ? LIST_CREATE : 0));
-    g.failIf(`${accumulator} instanceof NonValue`, target, accumulator);
+    g.failIf(`${accumulator} instanceof ${g.h.NonValue}`, target, accumulator);
     g.emit(single ? `${accumulator}.push(${added});` : `for (const each of ${added}) ${accumulator}.push(each);`);
     return accumulator;
   }
@@ -274,21 +262,21 @@ export class Emitter implements Values {
     g.charge(1);
     const one = plan.args.length === 1;
     // Of three arguments none is computed after one that failed; of two both are.
-    if (!one) g.failIf(`${accumulator} instanceof NonValue`, target, accumulator);
+    if (!one) g.failIf(`${accumulator} instanceof ${g.h.NonValue}`, target, accumulator);
     const values = plan.args.map((each, index) => {
       const last = index === plan.args.length - 1;
       const failing: Target = one
         ? {
             fail: (error, costs) =>
-              target.fail(`${accumulator} instanceof NonValue ? ${accumulator} : ${error}`, [...costs, '1']),
+              target.fail(`${accumulator} instanceof ${g.h.NonValue} ? ${accumulator} : ${error}`, [...costs, '1']),
           }
         : surcharge(target, last ? ['1'] : []);
       return this.value(each, failing);
     });
     g.charge(1);
-    if (one) g.failIf(`${accumulator} instanceof NonValue`, target, accumulator);
-    const failed = this.#held(`${accumulator}.${one ? 'merge' : 'insert'}(${values.join(', ')})`);
-    g.failIf(`${failed} !== undefined`, target, `at(${failed}, ${plan.node.offset})`);
+    if (one) g.failIf(`${accumulator} instanceof ${g.h.NonValue}`, target, accumulator);
+    const failed = g.held(`${accumulator}.${one ? 'merge' : 'insert'}(${values.join(', ')})`);
+    g.failIf(`${failed} !== undefined`, target, `${g.h.at}(${failed}, ${plan.node.offset})`);
     return accumulator;
   }
 
@@ -296,7 +284,7 @@ export class Emitter implements Values {
     const g = this.#g;
     const name = localName(plan.local.slot);
     const inner: Target = { fail: (error, costs) => `${g.owed(costs)}return ${error};` };
-    g.emit(`let ${name} = UNSET;`);
+    g.emit(`let ${name} = ${g.h.UNSET};`);
     g.emit(`const ${name}f = () => {`);
     g.apart(() => {
       const value = this.value(plan.local.lazy as Plan, inner);

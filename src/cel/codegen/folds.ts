@@ -10,12 +10,12 @@ export function fold(g: Generator, values: Values, plan: FoldPlan, target: Targe
   const index = g.name('i');
   const accumulator = localName(plan.accumulator.slot);
   g.flush();
-  g.emit(`const ${items} = Array.isArray(${range}) ? ${range} : keys(${range}, ${plan.range.node.offset});`);
-  g.failIf(`${items} instanceof NonValue`, target, items);
+  g.emit(`const ${items} = Array.isArray(${range}) ? ${range} : ${g.h.keys}(${range}, ${plan.range.node.offset});`);
+  g.failIf(`${items} instanceof ${g.h.NonValue}`, target, items);
   g.emit(`let ${accumulator} = ${initial(g, plan.initial)};`);
   g.emit(`for (let ${index} = 0; ${index} < ${items}.length; ${index}++) {`);
-  g.emit('if (cost > limit) over(S, cost);');
-  g.emit('if (++ticks === 100) { ticks = 0; poll(S, cost); }');
+  g.loops = true;
+  g.emit(`if (cost > ask) ask = ${g.h.pause}(S, limit, interrupt, cost);`);
   bind(g, plan, range, items, index);
   turn(g, values, plan, accumulator);
   g.flush();
@@ -31,19 +31,16 @@ function bind(g: Generator, plan: FoldPlan, range: string, items: string, index:
   }
   const second = localName(plan.variable2.slot);
   g.emit(`const ${first} = ${items} === ${range} ? ${index} : ${items}[${index}];`);
-  g.emit(`const ${second} = ${items} === ${range} ? ${items}[${index}] : lookup(${range}, ${first});`);
+  g.emit(`const ${second} = ${items} === ${range} ? ${items}[${index}] : ${g.h.lookup}(${range}, ${first});`);
 }
 
 /** A fresh accumulator: lists and maps are added to in place. */
 function initial(g: Generator, plan: Plan): string {
   const value = plan.op === 'constant' ? plan.value : undefined;
   if (Array.isArray(value)) return '[]';
-  if (value !== undefined && isMap(value)) return 'new MapBuilder()';
-  return value === undefined ? 'undefined' : literal(g, value);
+  if (value !== undefined && isMap(value)) return `new ${g.h.MapBuilder}()`;
+  return value === undefined ? 'undefined' : g.literal(value);
 }
-
-const literal = (g: Generator, value: unknown): string =>
-  typeof value === 'boolean' || typeof value === 'number' ? String(value) : g.constant(value);
 
 function turn(g: Generator, values: Values, plan: FoldPlan, accumulator: string): void {
   const quantifier = quantifierOf(plan);
@@ -88,7 +85,8 @@ function quantifierOf(plan: FoldPlan): Quantifier | undefined {
 export function term(g: Generator, values: Values, plan: Plan, result: string, stop: boolean, offset: number): void {
   const label = g.name('L');
   const target: Target = {
-    fail: (error, costs) => `${g.owed(costs)}${result} = absorb(${result}, ${error}, ${offset}); break ${label};`,
+    fail: (error, costs) =>
+      `${g.owed(costs)}${result} = ${g.h.absorb}(${result}, ${error}, ${offset}); break ${label};`,
   };
   const fallible = canFail(plan);
   if (fallible) g.emit(`${label}: {`);
@@ -100,7 +98,7 @@ export function term(g: Generator, values: Values, plan: Plan, result: string, s
     const held = g.name();
     g.emit(`const ${held} = ${value};`);
     g.emit(`if (${held} === ${stop}) ${result} = ${stop};`);
-    g.emit(`else if (${held} !== ${!stop}) ${result} = absorb(${result}, ${held}, ${offset});`);
+    g.emit(`else if (${held} !== ${!stop}) ${result} = ${g.h.absorb}(${result}, ${held}, ${offset});`);
   }
   if (fallible) g.emit('}');
 }
@@ -109,7 +107,7 @@ function result(g: Generator, values: Values, plan: FoldPlan, target: Target, ac
   const { result: last } = plan;
   if (last.op !== 'local' || last.local !== plan.accumulator) return values.value(last, target);
   g.charge(1);
-  g.failIf(`${accumulator} instanceof NonValue`, target, accumulator);
+  g.failIf(`${accumulator} instanceof ${g.h.NonValue}`, target, accumulator);
   const builds = plan.initial.op === 'constant' && isMap(plan.initial.value);
   return builds ? `${accumulator}.finish()` : accumulator;
 }

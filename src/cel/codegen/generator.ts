@@ -5,14 +5,30 @@
  * Nothing of the expression's text is ever put into the source but names and strings written with JSON.stringify.
  */
 import type { Plan } from '../plan/plan.ts';
+import { type Helper, RUNTIME } from './runtime.ts';
 
 /** Where control goes when a step fails; `error` and the costs are JavaScript expressions. */
 export interface Target {
   fail(error: string, costs: readonly string[]): string;
 }
 
+/** The names of what generated code may call; a name that is asked for is noted, so that only those are bound. */
+class Helpers {
+  readonly used = new Set<Helper>();
+}
+for (const name of Object.keys(RUNTIME) as Helper[]) {
+  const get = function (this: Helpers): Helper {
+    this.used.add(name);
+    return name;
+  };
+  Object.defineProperty(Helpers.prototype, name, { get });
+}
+
 export class Generator {
   readonly constants: unknown[] = [];
+  readonly h = new Helpers() as Helpers & Readonly<Record<Helper, string>>;
+  /** Whether there is a loop, which asks from time to time whether to stop. */
+  loops = false;
   #lines: string[] = [];
   #names = 0;
   /** Cost of the steps since it was last written. */
@@ -38,6 +54,24 @@ export class Generator {
     if (known >= 0) return `k${known}`;
     this.constants.push(value);
     return `k${this.constants.length - 1}`;
+  }
+
+  /**
+   * A value of the expression's own: written out where that is short. Strings are not: V8 makes loops of its own of
+   * `startsWith` and the like with a string that it knows, and they are slower than its function.
+   */
+  literal(value: unknown): string {
+    if (value === null || typeof value === 'boolean') return String(value);
+    // In parentheses, because a name may follow: `1.constructor` is no JavaScript.
+    if (typeof value === 'number' && !Object.is(value, -0)) return `(${value})`;
+    return this.constant(value);
+  }
+
+  /** An expression that is used more than once is put into a variable. */
+  held(expression: string): string {
+    const name = this.name();
+    this.emit(`const ${name} = ${expression};`);
+    return name;
   }
 
   charge(cost: number): void {
@@ -71,8 +105,11 @@ export class Generator {
   }
 }
 
-/** A block that ends with `variable` set, either by its end or by a failure inside; all costs are written then. */
-export function block(generator: Generator, variable: string, body: (target: Target) => string): void {
+/**
+ * A block that ends with `variable` set, either by its end or by a failure inside; all costs are written then. With
+ * `size`, a variable for it, the size of a string that was built inside is known outside as well.
+ */
+export function block(generator: Generator, variable: string, body: (target: Target) => string, size?: string): void {
   const label = generator.name('L');
   const target: Target = {
     fail: (error, costs) => `${generator.owed(costs)}${variable} = ${error}; break ${label};`,
@@ -80,6 +117,11 @@ export function block(generator: Generator, variable: string, body: (target: Tar
   generator.emit(`${label}: {`);
   const value = body(target);
   if (value !== variable) generator.emit(`${variable} = ${value};`);
+  const known = generator.sizes.get(value);
+  if (size !== undefined && known !== undefined) {
+    generator.emit(`${size} = ${known};`);
+    generator.sizes.set(variable, size);
+  }
   generator.flush();
   generator.emit('}');
 }

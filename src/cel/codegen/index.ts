@@ -2,7 +2,6 @@
 import type { Program } from '../plan/plan.ts';
 import type { Variables } from '../run/frame.ts';
 import type { Result } from '../values.ts';
-import { FAILED } from './calls.ts';
 import { Emitter } from './emitter.ts';
 import { Generator, type Target } from './generator.ts';
 import { RUNTIME, type State } from './runtime.ts';
@@ -25,13 +24,10 @@ function probe(): boolean {
   }
 }
 
-const SCOPE = { ...RUNTIME, FAILED };
-const USED = new RegExp(`\\b(?:${Object.keys(SCOPE).join('|')})\\b`, 'g');
-
 export function compileCode(program: Program): Run {
   const { source, constants } = generate(program);
   const factory = new Function('K', 'H', source) as (constants: readonly unknown[], runtime: object) => Run;
-  return factory(constants, SCOPE);
+  return factory(constants, RUNTIME);
 }
 
 /** The source of the function and the constants it takes; to look at, too. */
@@ -41,15 +37,15 @@ export function generate(program: Program): { source: string; constants: readonl
   const value = new Emitter(g).value(program.plan, target);
   g.flush();
   g.emit(`S.cost = cost; return ${value};`);
-  const body = g.source;
+  const helpers = [...g.h.used];
   const constants = g.constants.map((_, index) => `k${index} = K[${index}]`);
-  const names = [...new Set(body.match(USED))];
   const head = [
     '"use strict";',
-    names.length > 0 ? `const { ${names.join(', ')} } = H;` : '',
+    helpers.length > 0 ? `const { ${helpers.join(', ')} } = H;` : '',
     constants.length > 0 ? `const ${constants.join(', ')};` : '',
     'return function run(V, S) {',
-    'let cost = 0, ticks = 0; const limit = S.limit;',
+    'let cost = 0; const limit = S.limit;',
+    g.loops ? 'const interrupt = S.interrupt; let ask = -1;' : '',
   ];
-  return { source: [...head, body, '};'].join('\n'), constants: g.constants };
+  return { source: [...head, g.source, '};'].join('\n'), constants: g.constants };
 }

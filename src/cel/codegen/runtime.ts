@@ -13,10 +13,10 @@ import { compareCost, equalityCost } from '../standard/costs.ts';
 import { codePoints } from '../text.ts';
 import { CelError, isMap, NonValue, noSuchOverload, Optional, type Result, type Value } from '../values.ts';
 
-/** What one run shares with the outside. */
+/** What one run shares with the outside. Read at its start and written at its end, so that one serves every run. */
 export interface State {
-  readonly limit: number;
-  readonly interrupt: (() => boolean) | undefined;
+  limit: number;
+  interrupt: (() => boolean) | undefined;
   cost: number;
 }
 
@@ -35,41 +35,80 @@ function over(state: State, cost: number): never {
   throw new Cancelled(overBudget());
 }
 
-function poll(state: State, cost: number): void {
-  if (state.interrupt === undefined || !state.interrupt()) return;
-  state.cost = cost;
-  throw new Cancelled(interrupted());
-}
+/** What the cheapest hundred turns of a loop cost: a loop asks its host about as often as cel-go does in Kubernetes. */
+const COST_BETWEEN_PAUSES = 300;
 
-/** A field where the inline path found none: of another kind of value, or missing. */
-function select(operand: Result | undefined, name: string): Result {
-  // An object of JSON that the inline path found nothing in does not have it, unless the name is one it leaves out.
-  if (operand != null && operand.constructor === Object && !(name in Object.prototype)) {
-    return missing(operand as Value, name);
+/** Looks at the limit and asks the host whether to go on; answers at what cost a loop has to come here again. */
+function pause(state: State, limit: number, interrupt: (() => boolean) | undefined, cost: number): number {
+  if (cost > limit) over(state, cost);
+  if (interrupt?.() === true) {
+    state.cost = cost;
+    throw new Cancelled(interrupted());
   }
-  if (operand instanceof NonValue) return operand;
-  if (operand instanceof Optional) throw BAIL;
-  return selectField(operand as Value, name);
+  return Math.min(limit, cost + COST_BETWEEN_PAUSES);
 }
 
-function index(operand: Result | undefined, key: Value): Result {
-  if (operand instanceof NonValue) return operand;
+/** One step of a selection that is known when code is generated. */
+export class Step {
+  readonly key: Value;
+  readonly offset: number;
+  readonly strict: boolean;
+  /** The variable of the host that the step starts from, if it does. */
+  readonly from: { readonly name: string; readonly offset: number } | undefined;
+  /** The error where an object of JSON does not have the key: the same each time, so it is made once. */
+  readonly missing: CelError | undefined;
+
+  constructor(key: Value, offset: number, strict: boolean, from: Step['from']) {
+    this.key = key;
+    this.offset = offset;
+    this.strict = strict;
+    this.from = from;
+    this.missing = isInline(key) ? at(new CelError('no_such_key', `no such key: ${key}`), offset) : undefined;
+  }
+}
+
+/** Names that the inline path covers: with one of these, what it does not find in an object of JSON is not there. */
+export const isInline = (key: Value): key is string => typeof key === 'string' && !(key in Object.prototype);
+
+/** Whether the host has put a value where a selection starts: 1 or 0, because without one the step is not charged. */
+const reached = (root: Result | undefined): number => (root === undefined || root instanceof NonValue ? 0 : 1);
+
+/** The error where it has not. */
+function lost(root: Result | undefined, name: string, offset: number): NonValue {
+  return root instanceof NonValue ? readAt(root, offset) : at(undeclared(name), offset);
+}
+
+/** What a step finds where the inline path found nothing: in another kind of value, or an error that has its place. */
+function pick(operand: Result | undefined, step: Step): Result {
+  if (step.missing !== undefined && operand?.constructor === Object) return step.missing;
+  if (step.from !== undefined && reached(operand) === 0) return lost(operand, step.from.name, step.from.offset);
   if (operand instanceof Optional) throw BAIL;
-  return selectIndex(operand as Value, key);
+  const { key } = step;
+  return at(
+    typeof key === 'string' ? selectField(operand as Value, key) : selectIndex(operand as Value, key),
+    step.offset,
+  );
+}
+
+function has(operand: Result | undefined, step: Step): boolean | NonValue {
+  if (step.from !== undefined && reached(operand) === 0) return lost(operand, step.from.name, step.from.offset);
+  if (operand instanceof Optional) throw BAIL;
+  const strictly = step.strict && !isContainer(operand as Value);
+  const found = strictly ? missing(operand as Value, step.key) : hasField(operand as Value, step.key as string);
+  return found instanceof NonValue ? at(found, step.offset) : found;
+}
+
+function index(operand: Result, key: Value, offset: number): Result {
+  if (operand instanceof Optional) throw BAIL;
+  return at(selectIndex(operand as Value, key), offset);
 }
 
 /** A step of an optional chain: undefined ends it. */
-function find(operand: Result | undefined, key: Value, strict: boolean): Result | undefined {
-  if (operand instanceof NonValue) return operand;
-  if (strict && !isContainer(operand as Value)) return missing(operand as Value, key);
-  return lookup(operand as Value, key);
-}
-
-function has(operand: Result | undefined, name: string, strict: boolean): boolean | NonValue {
-  if (operand instanceof NonValue) return operand;
-  if (operand instanceof Optional) throw BAIL;
-  if (strict && !isContainer(operand as Value)) return missing(operand as Value, name);
-  return hasField(operand as Value, name);
+function find(operand: Result | undefined, step: Step, key: Value): Result | undefined {
+  if (step.from !== undefined && reached(operand) === 0) return lost(operand, step.from.name, step.from.offset);
+  const strictly = step.strict && !isContainer(operand as Value);
+  const found = strictly ? missing(operand as Value, key) : lookup(operand as Value, key);
+  return found instanceof NonValue ? at(found, step.offset) : found;
 }
 
 /** The keys a loop runs over when its range is no list; an error for what cannot be looped over. */
@@ -96,19 +135,25 @@ function constantCost(value: Result, size: number): number {
   return typeof value === 'object' && value !== null ? -1 : 1;
 }
 
+/** An error to ask cost functions what a call costs whose argument has failed: they count it as 1, whatever it is. */
+export const FAILED = new CelError('host', 'failed argument');
+
 export const RUNTIME = {
   NonValue,
   Optional,
   MapBuilder,
+  FAILED,
   none: Optional.none,
   UNSET: Symbol('unset'),
   bail,
   over,
-  poll,
-  select,
+  pause,
+  reached,
+  lost,
+  pick,
+  has,
   index,
   find,
-  has,
   keys,
   element,
   entry,
@@ -121,8 +166,6 @@ export const RUNTIME = {
   inside,
   reread,
   at,
-  readAt,
-  undeclared,
   lookup,
   dispatch,
   makeMap,
@@ -130,3 +173,5 @@ export const RUNTIME = {
   codePoints,
   isSafe: Number.isSafeInteger,
 } as const;
+
+export type Helper = keyof typeof RUNTIME;

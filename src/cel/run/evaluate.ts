@@ -21,7 +21,7 @@ export interface Budget {
   /** Kubernetes gives a policy 10,000,000. */
   readonly limit?: number;
   spent: number;
-  /** Asked every 100 iterations of a loop; true stops the evaluation with `interrupted`. */
+  /** Asked every hundred turns of a loop or so; true stops the evaluation with `interrupted`. */
   readonly interrupt?: () => boolean;
 }
 
@@ -53,21 +53,26 @@ export function makeEvaluate(program: Program, options: EvaluateOptions): Evalua
   // Most expressions run a few times or very often: the first runs do not wait for code, the many get it.
   // Code for a page of expression would take more memory than it saves time.
   const worthCode = backend === 'auto' && program.size <= MAX_CODE_SIZE && codeAllowed();
-  let patience = worthCode ? RUNS_BEFORE_CODE : Number.POSITIVE_INFINITY;
+  let patience = worthCode ? RUNS_BEFORE_CODE : 0;
+  const state: State = { limit, interrupt: undefined, cost: 0 };
   return (given, budget) => {
     const variables = safeVariables(given, program.variables);
     const allowed = budget?.limit === undefined ? limit : Math.min(limit, budget.limit - budget.spent);
-    const state: State = { limit: allowed, interrupt: budget?.interrupt, cost: 0 };
+    state.limit = allowed;
+    state.interrupt = budget?.interrupt;
+    state.cost = 0;
     let result: Result;
-    if (patience !== Number.POSITIVE_INFINITY && --patience === 0) {
+    if (patience > 0 && --patience === 0) {
       run = compileCode(program);
-      patience = Number.POSITIVE_INFINITY;
       closures = undefined;
     }
     try {
       result = run(variables, state);
     } catch (thrown) {
-      result = thrown === BAIL ? again(interpreted, variables, state) : fromThrown(thrown);
+      // An evaluation inside this one, of a variable that is the same expression, may have used the state.
+      const anew = { limit: allowed, interrupt: budget?.interrupt, cost: 0 };
+      result = thrown === BAIL ? again(interpreted, variables, anew) : fromThrown(thrown);
+      if (thrown === BAIL) state.cost = anew.cost;
     }
     if (state.cost > allowed) result = overBudget();
     if (budget !== undefined) {
@@ -76,7 +81,7 @@ export function makeEvaluate(program: Program, options: EvaluateOptions): Evalua
       if (budget.limit !== undefined && budget.spent > budget.limit) result = overBudget();
     }
     // What ends the whole evaluation (budget, interrupt, a host's value) is an error of the whole expression.
-    return at(result, 0);
+    return typeof result === 'object' ? at(result, 0) : result;
   };
 }
 

@@ -39,8 +39,12 @@ const field = (
     }),
   ]);
 
-const span = (name: string, id: string, nanoseconds: bigint): FunctionDeclaration =>
-  fn(name, [member(id, [DURATION], INT, (value: Duration) => Number(value.nanoseconds / nanoseconds))]);
+const span = (name: string, id: string, unit: bigint): FunctionDeclaration =>
+  fn(name, [member(id, [DURATION], INT, ({ nanoseconds }: Duration) => unitsIn(nanoseconds, unit))]);
+
+/** Go makes a float of whole units and rest and cuts it off: a rest that is nearly a unit may round up to one. */
+const unitsIn = (nanoseconds: bigint, unit: bigint): number =>
+  Math.trunc(Number(nanoseconds / unit) + Number(nanoseconds % unit) / Number(unit)) + 0;
 
 const sized = (kind: string, of: Type) => [
   overload(`size_${kind}`, [of], INT, size, { singleton: true }),
@@ -74,5 +78,9 @@ export const FUNCTIONS: readonly FunctionDeclaration[] = [
   span('getHours', 'duration_to_hours', 3_600_000_000_000n),
   span('getMinutes', 'duration_to_minutes', 60_000_000_000n),
   span('getSeconds', 'duration_to_seconds', 1_000_000_000n),
-  span('getMilliseconds', 'duration_to_milliseconds', 1_000_000n),
+  fn('getMilliseconds', [
+    member('duration_to_milliseconds', [DURATION], INT, ({ nanoseconds }: Duration) =>
+      Number(nanoseconds / 1_000_000n),
+    ),
+  ]),
 ];
