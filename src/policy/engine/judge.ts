@@ -8,7 +8,7 @@ import { conditionsAnswer } from './conditions.ts';
 import { exemption } from './exceptions.ts';
 import type { MatchGroup } from './lanes.ts';
 import type { Outcome } from './outcome.ts';
-import { findParams } from './params.ts';
+import { findParams, type Params } from './params.ts';
 import { failed, makeResult, notAsked } from './results.ts';
 import type { Judgement } from './scope.ts';
 import type { PolicySet } from './set.ts';
@@ -88,6 +88,23 @@ export class Judge {
 
   #policy(policy: CompiledPolicy, position: number): void {
     const { scope } = this.#view;
+    const { kind, params } = policy.model;
+    const found = params === undefined ? undefined : findParams(policy, scope);
+    if (found === undefined) this.#conditional(policy, position);
+    else if ('objects' in found) {
+      // Conditions may read params too.
+      for (const each of found.objects) {
+        scope.useParams(each);
+        this.#conditional(policy, position);
+      }
+    } else if ('none' in found && found.none === 'Deny' && kind !== 'Policy') {
+      // Kubernetes looks for params before it asks the conditions.
+      this.#all(policy, position, (rule) => failed(policy, rule, scope, `no params found: ${found.description}`));
+    } else if (this.#isUnconditional(policy)) this.#withoutParams(policy, position, found);
+  }
+
+  #conditional(policy: CompiledPolicy, position: number): void {
+    const { scope } = this.#view;
     const stamp = ++judgements;
     if (policy.conditions.length > 0) {
       const { answer, message } = conditionsAnswer(policy.conditions, scope, (unit) => this.#charge(unit, stamp));
@@ -103,24 +120,20 @@ export class Judge {
         return;
       }
     }
-    if (policy.model.params !== undefined) this.#withParams(policy, position);
-    else {
-      this.#outcome.matched(position);
-      this.#rules(policy, position, stamp);
-    }
+    this.#outcome.matched(position);
+    this.#rules(policy, position, stamp);
   }
 
-  #withParams(policy: CompiledPolicy, position: number): void {
+  /** Whether no condition that can be asked without params rules the policy out. */
+  #isUnconditional({ conditions }: CompiledPolicy): boolean {
+    const others = conditions.filter(({ unit }) => !unit.readsParams);
+    return conditionsAnswer(others, this.#view.scope).answer !== false;
+  }
+
+  #withoutParams(policy: CompiledPolicy, position: number, found: Exclude<Params, { objects: unknown }>): void {
     const { scope } = this.#view;
-    const found = findParams(policy, scope);
     if ('what' in found) this.#all(policy, position, (rule) => notAsked(policy, rule, scope, found));
-    else if ('objects' in found) {
-      this.#outcome.matched(position);
-      for (const params of found.objects) {
-        scope.useParams(params);
-        this.#rules(policy, position, ++judgements);
-      }
-    } else if (found.none === 'Deny') {
+    else if (found.none === 'Deny') {
       this.#all(policy, position, (rule) => failed(policy, rule, scope, `no params found: ${found.description}`));
     } else {
       const skipped = `no params found: ${found.description}`;
@@ -150,7 +163,13 @@ export class Judge {
         break;
       }
       if (rule.annotations.length > 0) {
-        annotate(policy, rule, scope, this.#outcome, sensitiveIn(policy, this.#view));
+        const errors = annotate(policy, rule, scope, this.#outcome, sensitiveIn(policy, this.#view));
+        // Kubernetes refuses what it cannot annotate, whatever the actions are; ours have nothing to say then.
+        if (policy.model.kind !== 'Policy') {
+          const denies = policy.model.failurePolicy === 'Fail';
+          for (const message of errors)
+            this.#add(policy, rule, position, { ...failed(policy, rule, scope, message), denies });
+        }
       }
       this.#result(policy, rule, position, result);
     }
