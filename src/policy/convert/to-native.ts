@@ -38,11 +38,14 @@ export function nativeFromPolicy(policy: CompiledPolicy, options: ToNativeOption
       }),
     );
   }
-  if (carried.mutations.length > 0) {
+  // What is deleted cannot be changed, and Kubernetes does not let a policy say so.
+  const operations = model.match.operations?.filter((operation) => operation !== 'DELETE');
+  if (carried.mutations.length > 0 && operations?.length !== 0) {
+    const mutated = { ...model, match: { ...model.match, ...(operations === undefined ? {} : { operations }) } };
     const name = made.length === 0 ? model.name : `${model.name}-mutate`;
     made.push(
       ...bound('MutatingAdmissionPolicy', name, {}, model, options, {
-        ...shared(model, carried, options),
+        ...shared(mutated, carried, options),
         mutations: carried.mutations,
         reinvocationPolicy: model.reinvocationPolicy,
       }),
