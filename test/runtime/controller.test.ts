@@ -213,7 +213,7 @@ describe('a controller', () => {
     const manager = new Manager({ client });
     controllerManagedBy(manager, 'stuck')
       .for(configMaps, { namespace, predicates: [labelled({ role: 'source' })] })
-      .withOptions({ timeoutMilliseconds: 200, maxConcurrentReconciles: 1 })
+      .withOptions({ timeoutMilliseconds: 2_000, maxConcurrentReconciles: 1 })
       .complete((key, { client: writer, signal }) => {
         tries += 1;
         if (tries > 1) return writer.create(configMaps, source(namespace, 'made')).then(() => {});

@@ -324,12 +324,11 @@ describe('a client', () => {
 
     left = 1;
     proxy.fault = () => (left-- > 0 ? { status: 503, headers: { 'retry-after': '3600' } } : undefined);
-    const started = Date.now();
     await expect(client.list(configMaps, { namespace })).rejects.toMatchObject({
       status: 503,
       retryAfterSeconds: 3600,
     });
-    expect(Date.now() - started, 'it did not wait for what cannot come in time').toBeLessThan(20_000);
+    expect(proxy.requests, 'it did not wait for what cannot come in time').toHaveLength(8);
   });
 });
 

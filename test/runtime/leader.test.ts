@@ -44,7 +44,7 @@ function stopFor(milliseconds: number): void {
 }
 
 describe('a fenced write', () => {
-  const standing: Fence = { remainingMilliseconds: () => 10_000, signal: new AbortController().signal };
+  const standing: Fence = { remainingMilliseconds: () => 60_000, signal: new AbortController().signal };
 
   test('of every kind does what an unfenced one does', async () => {
     const leader = fenced(client, standing);
@@ -99,18 +99,21 @@ describe('a fenced write', () => {
   ];
   for (const { reason, question } of stops) {
     test(`changes nothing where the process is stopped past the end ${reason}`, async () => {
-      const name = `stopped-${question}`;
       let stopped = false;
-      const leader = fenced(
-        client,
-        interrupted(question, () => {
-          stopped = true;
-          stopFor(3_200);
-        }),
-      );
-      await expect(leader.create(configMaps, configMap(name))).rejects.toThrow();
-      expect(stopped).toBe(true);
-      expect(await exists(name)).toBe(false);
+      // On a loaded machine the server may take so long to acknowledge that the third question is never asked: then again.
+      for (let attempt = 1; !stopped; attempt += 1) {
+        expect(attempt, 'attempts at a moment that never came').toBeLessThan(20);
+        const name = `stopped-${question}-${attempt}`;
+        const leader = fenced(
+          client,
+          interrupted(question, () => {
+            stopped = true;
+            stopFor(3_200);
+          }),
+        );
+        await expect(leader.create(configMaps, configMap(name))).rejects.toThrow();
+        expect(await exists(name)).toBe(false);
+      }
     });
   }
 
@@ -160,7 +163,7 @@ describe('a fenced write', () => {
       remainingMilliseconds() {
         asked += 1;
         if (asked === 2) setImmediate(() => abort.abort(new FenceError('it fell')));
-        return abort.signal.aborted ? 0 : 10_000;
+        return abort.signal.aborted ? 0 : 60_000;
       },
     };
     await expect(fenced(client, falls).create(configMaps, configMap('falls'))).rejects.toBeInstanceOf(FenceError);
@@ -169,7 +172,8 @@ describe('a fenced write', () => {
 });
 
 describe('leader election', () => {
-  const timing = { leaseDurationMilliseconds: 3000, renewDeadlineMilliseconds: 2000, retryPeriodMilliseconds: 300 };
+  // Long, because nothing here waits for the lease to end, and a loaded machine must not lose it by chance.
+  const timing = { leaseDurationMilliseconds: 60_000, renewDeadlineMilliseconds: 40_000, retryPeriodMilliseconds: 300 };
 
   test('lets one of three lead, hands over on release, and ends where someone else takes the lease', async () => {
     const lease = { namespace, name: 'of-three' };

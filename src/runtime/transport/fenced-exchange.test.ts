@@ -73,7 +73,7 @@ it('sends the body once the headers are acknowledged, and the time that remains 
   const { outcome, bodies, urls } = await against((_request, _response, answer) => answer(), { fence: fence(10_000) });
   expect(outcome).toMatchObject({ status: 200, body: Buffer.from('{"ok":true}') });
   expect(bodies).toEqual(['{"a":1}']);
-  expect(urls).toEqual(['/things?dryRun=All&timeout=8000ms']);
+  expect(urls).toEqual(['/things?dryRun=All&timeout=6000ms']);
 });
 
 it('sends a header as often as it is given', async () => {

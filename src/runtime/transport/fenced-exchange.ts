@@ -18,7 +18,7 @@ import { type Answer, type Exchange, Interrupted, Lost } from './exchange.ts';
 import { sizeFailure } from './failures.ts';
 
 /** How long the acknowledgement may take; the server is given that much less. */
-const longestAcknowledgement = 2_000;
+const longestAcknowledgement = 4_000;
 
 /** Connections for fenced writes, kept alive as the pools' are. */
 export function openFencedAgent(config: ClusterConfig, credentials: Credentials, connections: number): HttpAgent {
