@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { type Json, type PolicySet, policySet } from '../policy/index.ts';
 import { checkOutBase } from './check/base.ts';
 import type { Cluster } from './check/cluster.ts';
+import { schemasOf } from './check/defaults.ts';
 import { type Inventory, judgesOthers, takeInventory } from './check/inventory.ts';
 import { type Bench, judge } from './check/judge.ts';
 import { type CheckOptions, type Settings, settingsOf } from './check/options.ts';
@@ -170,6 +171,7 @@ async function openBench(input: BenchInput): Promise<Bench> {
     world,
     settings,
     plurals: new Map([...(cluster?.plurals ?? []), ...pluralsOf(all)]),
+    schemas: schemasOf(all),
     passes,
     ...(before === undefined ? {} : { before }),
     ...(concernsGates(all, input.set) ? { platform: await openGates(world) } : {}),

@@ -4,6 +4,7 @@
  * Exit codes: 0 answered, whatever the answer is; 2 bad input.
  */
 import { decide, storedRequest, storedTypes, type World } from '../policy/index.ts';
+import { schemasOf, withDefaults } from './check/defaults.ts';
 import { type Inventory, judgesOthers, takeInventory } from './check/inventory.ts';
 import { settingsOf } from './check/options.ts';
 import { kindOf, pluralsOf } from './check/plurals.ts';
@@ -81,13 +82,14 @@ function countFiles(
   if (subjects.length === 0) {
     throw new InputError('nothing', 'there are only policies: name manifests with -f, or a cluster with --kubeconfig.');
   }
-  const plurals = new Map(pluralsOf(objects.map(({ object }) => object)));
+  const all = objects.map(({ object }) => object);
+  const [plurals, schemas] = [new Map(pluralsOf(all)), schemasOf(all)];
   for (const located of subjects) {
     progress.step(() => `judged ${tally.objects} of ${subjects.length} objects`);
     const { object, file } = located;
     const type = { ...kindOf(object, plurals), namespaced: object.metadata.namespace !== undefined };
     const { apiVersion, kind, metadata } = object;
-    tally.count(decide(set, storedRequest(object, type), world), () => ({
+    tally.count(decide(set, storedRequest(withDefaults(object, schemas), type), world), () => ({
       apiVersion,
       kind,
       ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),

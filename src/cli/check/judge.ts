@@ -17,6 +17,7 @@ import {
 } from '../../policy/index.ts';
 
 import type { LocatedObject } from '../documents.ts';
+import { type Schemas, withDefaults } from './defaults.ts';
 import { judgesOthers } from './inventory.ts';
 import type { Settings } from './options.ts';
 import type { PlatformGates } from './platform.ts';
@@ -37,6 +38,7 @@ export interface Bench {
   readonly ask?: Ask;
   /** Plurals that files or a cluster have told, by `group/Kind`. */
   readonly plurals: ReadonlyMap<string, string>;
+  readonly schemas: Schemas;
   /** Whether rules that hold shall be told of, too. */
   readonly passes: boolean;
 }
@@ -100,9 +102,11 @@ async function decided(request: AdmissionRequest, { set, world, ask, passes }: B
 }
 
 /** The request that an apply of this object would be, as far as it is known. */
-export function requestFor({ object }: LocatedObject, bench: Bench): AdmissionRequest {
+export function requestFor(located: LocatedObject, bench: Bench): AdmissionRequest {
   const { settings, before, ask } = bench;
-  const old = before?.get(identityOf(object));
+  const object = withDefaults(located.object, bench.schemas);
+  const stored = before?.get(identityOf(object));
+  const old = stored === undefined ? undefined : withDefaults(stored, bench.schemas);
   const known = settings.operation ?? (before === undefined ? undefined : old === undefined ? 'CREATE' : 'UPDATE');
   const operation = known ?? 'CREATE';
   const unknown: RequestPart[] = [];

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import type { Json } from '../../policy/index.ts';
+import { schemasOf, withDefaults } from './defaults.ts';
+
+const schema = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        size: { type: 'integer', default: 3 },
+        mode: { type: 'string', nullable: true, default: 'slow' },
+        backup: { type: 'object', default: {}, properties: { enabled: { type: 'boolean', default: false } } },
+        parts: { type: 'array', items: { type: 'object', properties: { weight: { type: 'integer', default: 1 } } } },
+        tags: {
+          type: 'object',
+          additionalProperties: { type: 'object', properties: { on: { type: 'boolean', default: true } } },
+        },
+      },
+    },
+  },
+};
+const definition: Json = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  spec: {
+    group: 'example.com',
+    names: { kind: 'Thing', plural: 'things' },
+    versions: [{ name: 'v1', schema: { openAPIV3Schema: schema } }],
+  },
+};
+const thing = (spec: unknown): Json => ({ apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'a' }, spec });
+
+describe('what is left out is filled in as the API server does', () => {
+  const full = { size: 3, mode: 'slow', backup: { enabled: false } };
+  const rows: { reason: string; spec: unknown; filled: unknown }[] = [
+    { reason: 'fields', spec: {}, filled: full },
+    {
+      reason: 'not what is there',
+      spec: { size: 1, mode: 'x', backup: { enabled: true } },
+      filled: { size: 1, mode: 'x', backup: { enabled: true } },
+    },
+    { reason: 'inside of what is there', spec: { backup: {} }, filled: full },
+    {
+      reason: 'items and values of maps',
+      spec: { parts: [{}, { weight: 2 }], tags: { a: {} } },
+      filled: { ...full, parts: [{ weight: 1 }, { weight: 2 }], tags: { a: { on: true } } },
+    },
+    { reason: 'null counts as left out', spec: { size: null }, filled: full },
+    { reason: 'unless it may be null', spec: { mode: null }, filled: { ...full, mode: null } },
+    { reason: 'what has no place is left alone', spec: { other: [1] }, filled: { ...full, other: [1] } },
+    { reason: 'nothing is made of what is no object', spec: 'x', filled: 'x' },
+  ];
+  test.each(rows)('$reason', ({ spec, filled }) => {
+    expect(withDefaults(thing(spec), schemasOf([definition])).spec).toEqual(filled);
+  });
+
+  test('without a change it is the same object', () => {
+    const object = thing({ size: 1, mode: 'x', backup: { enabled: true }, parts: [{ weight: 1 }] });
+    expect(withDefaults(object, schemasOf([definition]))).toBe(object);
+    const pod = { apiVersion: 'v1', kind: 'Pod', spec: {} };
+    expect(withDefaults(pod, schemasOf([definition]))).toBe(pod);
+  });
+
+  test('two objects never share a default', () => {
+    const schemas = schemasOf([definition]);
+    const [one, other] = [withDefaults(thing({}), schemas), withDefaults(thing({}), schemas)];
+    expect((one.spec as Json).backup).not.toBe((other.spec as Json).backup);
+  });
+});
+
+test("the platform's own kinds have theirs", () => {
+  const database = { apiVersion: 'platform.company.com/v1', kind: 'Database', spec: { backup: {} } };
+  expect(Object.keys(withDefaults(database, new Map()).spec)).not.toEqual(['backup']);
+});
