@@ -9,7 +9,7 @@
  */
 export { denialMessage, encodeReview } from './answer.ts';
 export { askCluster } from './authorize.ts';
-export type { FailurePolicy, WebhookTarget } from './configuration.ts';
+export { configurationName, type FailurePolicy, type WebhookTarget } from './configuration.ts';
 export type { Applied, Configurations } from './configurations.ts';
 export { deadlineIn } from './deadline.ts';
 export {
@@ -23,6 +23,7 @@ export {
   type Violation,
 } from './gates.ts';
 export { type Deadline, type Judge, judgeWith, type LaterGate, type Phase } from './judge.ts';
+export * from './live/index.ts';
 export { type AdmissionMetrics, admissionMetrics } from './metrics.ts';
 export { mutateForPlatform } from './mutate.ts';
 export { type Observer, observers } from './observer.ts';

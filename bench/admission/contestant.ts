@@ -1,0 +1,118 @@
+/** A webhook as a process of its own: started, asked, called by the API server, and ended. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Client, KubernetesObject, Resource } from '../../src/runtime/index.ts';
+
+export interface Contestant {
+  readonly url: string;
+  readonly caBundle: string;
+  readonly policies?: number;
+  /** Since the process began. */
+  readonly readyMilliseconds?: number;
+  residentMegabytes(): number;
+  stop(): Promise<void>;
+}
+
+export async function startContestant(program: 'empty' | 'ours', ...flags: readonly string[]): Promise<Contestant> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, `${program}.ts`), ...flags], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const said = JSON.parse(await firstLine(child, program));
+  return {
+    ...said,
+    residentMegabytes: () => residentOf(child.pid ?? 0),
+    async stop() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+function firstLine(child: ChildProcess, program: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (child.stdout === null) return reject(new Error('no output'));
+    createInterface({ input: child.stdout }).once('line', resolve);
+    child.once('exit', (code) => reject(new Error(`the contestant "${program}" ended with ${code}`)));
+  });
+}
+
+function residentOf(pid: number): number {
+  const [, kilobytes = '0'] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1024;
+}
+
+const configurations: Resource = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'validatingwebhookconfigurations',
+  kind: 'ValidatingWebhookConfiguration',
+  namespaced: false,
+};
+
+/** Has the API server ask it about Deployments, and returns what ends that. */
+export async function register(client: Client, { url, caBundle }: Contestant): Promise<() => Promise<void>> {
+  const configuration = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: configurations.kind,
+    metadata: { name: 'bench' },
+    webhooks: [
+      {
+        name: 'bench.kidp.dev',
+        admissionReviewVersions: ['v1'],
+        clientConfig: { url: `${url}/validate/fail`, caBundle: Buffer.from(caBundle).toString('base64') },
+        failurePolicy: 'Fail',
+        sideEffects: 'None',
+        timeoutSeconds: 5,
+        matchPolicy: 'Equivalent',
+        rules: [
+          { apiGroups: ['apps'], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['deployments'] },
+        ],
+      },
+    ],
+  };
+  await client.create(configurations, configuration as KubernetesObject);
+  return () => client.delete(configurations, { name: 'bench' });
+}
+
+/** Reviews at a steady rate over a few connections, whatever the answers take: the time of each, in milliseconds. */
+export async function steadily(
+  { url, caBundle }: Contestant,
+  { perSecond, seconds, body }: { perSecond: number; seconds: number; body: string },
+): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 32 });
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const times: number[] = [];
+  const ask = (due: number) =>
+    new Promise<void>((resolve, reject) => {
+      const sent = request(
+        `${url}/validate/fail?timeout=5s`,
+        { method: 'POST', headers, ca: caBundle, agent },
+        (answer) => {
+          answer.resume().on('end', () => {
+            times.push(performance.now() - due);
+            if (answer.statusCode === 200) resolve();
+            else reject(new Error(`the webhook answered ${answer.statusCode}`));
+          });
+        },
+      );
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  const began = performance.now();
+  const asked: Promise<void>[] = [];
+  for (let index = 0; index < perSecond * seconds; ) {
+    const now = performance.now();
+    // From when it was due, so that a webhook that stands still is charged for those that wait.
+    for (; index < perSecond * seconds && began + (index * 1000) / perSecond <= now; index += 1) {
+      asked.push(ask(began + (index * 1000) / perSecond));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await Promise.all(asked);
+  agent.destroy();
+  return times;
+}
