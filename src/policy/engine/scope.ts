@@ -4,6 +4,7 @@
  */
 import {
   type AuthorizationAttributes,
+  type Budget,
   CelError,
   HostObject,
   type NonValue,
@@ -40,7 +41,9 @@ export class Scope {
   readonly #context = new Map<string, readonly Json[] | undefined>();
   #paramsEpoch: number;
   #used: Unit[] | undefined;
-  #budget: { spent: number; readonly interrupt?: () => boolean };
+  readonly #budget: Budget;
+  /** When the expression that runs must stop. */
+  #end: number | undefined;
   #filled = false;
 
   constructor(subject: Subject, judgement: Judgement) {
@@ -48,7 +51,8 @@ export class Scope {
     this.#judgement = judgement;
     this.#epoch = ++epochs;
     this.#paramsEpoch = this.#epoch;
-    this.#budget = { spent: 0 };
+    const { deadline } = judgement;
+    this.#budget = deadline === undefined ? { spent: 0 } : { spent: 0, interrupt: () => this.#isOver(deadline) };
     const object = subject.object as Value;
     const oldObject = subject.oldObject as Value;
     const shown = subject.object ?? subject.oldObject;
@@ -126,13 +130,17 @@ export class Scope {
   #evaluate(unit: Unit): { result: Result; cost: number; used: readonly Unit[] } {
     if (!this.#filled) this.#fill();
     if (unit.context.length > 0) this.#declareContext(unit);
-    const budget = this.#slice();
+    this.#end = undefined;
     if (unit.variables === undefined) {
+      const budget = this.#budget;
+      budget.spent = 0;
       const result = unit.compiled.evaluate(this.#inputs, budget);
       return { result, cost: budget.spent, used: NONE };
     }
     const outer = { variables: this.#inputs.variables, used: this.#used };
     const used: Unit[] = [];
+    // What it reads is evaluated meanwhile, and pays for itself.
+    const budget = { ...this.#budget, spent: 0 };
     this.#used = used;
     this.#inputs.variables = new Variables(unit.variables, this);
     const result = unit.compiled.evaluate(this.#inputs, budget);
@@ -141,20 +149,11 @@ export class Scope {
     return { result, cost: budget.spent, used };
   }
 
-  /** One expression may take half of the time that is left, so that one that loops leaves the others theirs. */
-  #slice(): { spent: number; readonly interrupt?: () => boolean } {
-    const { deadline } = this.#judgement;
-    if (deadline === undefined) {
-      this.#budget.spent = 0;
-      return this.#budget;
-    }
-    let end: number | undefined;
-    const interrupt = (): boolean => {
-      const now = Date.now();
-      end ??= now + (deadline - now) / 2;
-      return now >= end;
-    };
-    return { spent: 0, interrupt };
+  /** One expression may take half of the time that is left when it is first asked, so that one that loops leaves the others theirs. */
+  #isOver(deadline: number): boolean {
+    const now = Date.now();
+    this.#end ??= now + (deadline - now) / 2;
+    return now >= this.#end;
   }
 
   #fill(): void {

@@ -1,5 +1,6 @@
 /** A Policy as it stands in the cluster or in a file → the model that is compiled. */
-import { type Policy, policy as policyKind } from '../../api/index.ts';
+import { kindNamed, kinds, type Policy, policy as policyKind } from '../../api/index.ts';
+import { nearest } from '../../cel/index.ts';
 import type { ExpressionModel, MutationModel, PolicyIssue, PolicyModel, RuleModel } from '../model.ts';
 import type { Json } from '../request.ts';
 import { milliseconds } from './dates.ts';
@@ -100,13 +101,27 @@ const TAKEN = new Set(
   ),
 );
 
-/** What a schema cannot say: names that hide others, names that are there twice. */
+/** What a schema cannot say: names that hide others, names that are there twice, kinds that nobody has. */
 function* selfContradictions(spec: Written<Spec>, policy: string): Iterable<PolicyIssue> {
   for (const [index, { name }] of (spec.context ?? []).entries()) {
     if (!TAKEN.has(name)) continue;
     const path = `spec.context[${index}].name`;
     const message = `${path}: \`${name}\` already means something in every expression: choose another name`;
     yield { severity: 'error', code: 'name_taken', policy, path, message };
+  }
+  for (const [index, text] of (spec.selector?.resourceTypes ?? []).entries()) {
+    if (text.includes('/') || text === '*' || kindNamed(text) !== undefined) continue;
+    const near = nearest(
+      text,
+      kinds.map(({ kind }) => kind),
+    );
+    const hint =
+      near === undefined
+        ? 'write other kinds as group/version/Kind, for example apps/v1/Deployment'
+        : `did you mean ${near}?`;
+    const path = `spec.selector.resourceTypes[${index}]`;
+    const message = `${path}: the platform has no kind ${text}: ${hint}`;
+    yield { severity: 'warning', code: 'unknown_kind', policy, path, message };
   }
   const seen = new Set<string>();
   for (const [index, { name }] of (spec.variables ?? []).entries()) {

@@ -24,7 +24,14 @@ export function childPath(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-function inspect(schema: OpenApiSchema, value: unknown, path: string, found: Complaint[]): void {
+/** `about` says what the value is for: of an entry the list says it. */
+function inspect(
+  schema: OpenApiSchema,
+  value: unknown,
+  path: string,
+  found: Complaint[],
+  about = schema.description ?? '',
+): void {
   const before = found.length;
   if (schema['x-kubernetes-int-or-string'] === true) {
     if (!Number.isSafeInteger(value) && typeof value !== 'string')
@@ -38,7 +45,7 @@ function inspect(schema: OpenApiSchema, value: unknown, path: string, found: Com
         inspectList(schema, value, path, found);
         break;
       case 'string':
-        inspectText(schema, value, path, found);
+        inspectText(schema, value, path, found, about);
         break;
       case 'integer':
         inspectInteger(schema, value, path, found);
@@ -92,7 +99,7 @@ function inspectList(schema: OpenApiSchema, value: unknown, path: string, found:
   const seen = new Set<string>();
   for (let index = 0; index < value.length; index++) {
     const element: unknown = value[index];
-    if (items !== undefined) inspect(items, element, `${path}[${index}]`, found);
+    if (items !== undefined) inspect(items, element, `${path}[${index}]`, found, schema.description);
     const key = identity(schema, element);
     if (key === undefined) continue;
     if (seen.has(key)) {
@@ -110,7 +117,8 @@ function identity(schema: OpenApiSchema, element: unknown): string | undefined {
   return (schema['x-kubernetes-list-map-keys'] ?? []).map((key) => `${key} ${String(element[key])}`).join(', ');
 }
 
-function inspectText(schema: OpenApiSchema, value: unknown, path: string, found: Complaint[]): void {
+/** A pattern is no help by itself: what the field is for tells what to write. */
+function inspectText(schema: OpenApiSchema, value: unknown, path: string, found: Complaint[], about: string): void {
   if (typeof value !== 'string') {
     wrongType('text', value, path, found);
     return;
@@ -127,7 +135,7 @@ function inspectText(schema: OpenApiSchema, value: unknown, path: string, found:
   else if (length > (schema.maxLength ?? Number.POSITIVE_INFINITY))
     complain(`is longer than ${schema.maxLength} characters`);
   else if (schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value)) {
-    complain(`${quote(value)} does not have the form ${schema.pattern}`);
+    complain(`${quote(value)} does not have the form ${schema.pattern}: ${about}`);
   }
 }
 

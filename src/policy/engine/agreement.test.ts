@@ -1,0 +1,251 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { PolicyDecision } from '../decision.ts';
+import type { AdmissionRequest, Json } from '../request.ts';
+import { emptyWorld, type World } from '../world.ts';
+import type { PolicyCompileOptions } from './compile.ts';
+import { decide } from './decide.ts';
+import { policySet } from './set.ts';
+import { NOW, policyFrom, requestFor } from './testing.ts';
+
+/** Expressions that pass, fail, err and depend on one another, on whatever object they meet. */
+const EXPRESSIONS = [
+  'spec.a == 1',
+  '  spec.a  ==  1',
+  'object.spec.a == 1',
+  'spec.list.all(x, x.n > 1)',
+  'spec.list.exists(x, x.n == variables.limit) || spec.a == 1',
+  '!has(spec.b) || spec.b.startsWith("r/")',
+  'variables.limit > 2',
+  'variables.names.size() < variables.limit',
+  'has(variables.limit)',
+  'oldObject == null || oldObject.spec.a <= spec.a',
+  'request.operation == "CREATE" && variables.limit > 0',
+  'things.size() > 1 && variables.names.size() > 0',
+  'object.?spec.?list.orValue([]).map(x, x.?n.orValue(0)).all(n, n < 3)',
+  'namespaceObject.metadata.name == "n"',
+  'metadata.labels.all(k, v, k != v)',
+  'spec',
+];
+const VARIABLES = [
+  [
+    { name: 'limit', expression: 'spec.a' },
+    { name: 'names', expression: 'spec.list.map(x, x.n)' },
+  ],
+  [
+    { name: 'limit', expression: '3' },
+    { name: 'names', expression: 'spec.list.filter(x, x.n > variables.limit)' },
+  ],
+  [
+    { name: 'limit', expression: 'things.size()' },
+    { name: 'names', expression: '[variables.limit, 1]' },
+  ],
+];
+const context = [{ name: 'things', apiVersion: 'example.com/v1', kind: 'Thing' }];
+
+const spec = fc
+  .record({
+    expressions: fc.array(fc.constantFrom(...EXPRESSIONS), { minLength: 1, maxLength: 3 }),
+    variables: fc.constantFrom(...VARIABLES),
+    condition: fc.option(fc.constantFrom('spec.a > 0', 'has(spec.list)', 'true'), { nil: undefined }),
+    failurePolicy: fc.constantFrom('Fail', 'Ignore'),
+    ratchet: fc.boolean(),
+  })
+  .map(({ expressions, variables, condition, failurePolicy, ratchet }) => ({
+    selector: { resourceTypes: ['example.com/v1/Thing'] },
+    variables,
+    context,
+    failurePolicy,
+    ...(condition === undefined ? {} : { matchConditions: [{ name: 'c', expression: condition }] }),
+    rules: expressions.map((expression, index) => ({
+      name: `r${index}`,
+      expression,
+      ratchet: ratchet && !expression.includes('oldObject'),
+      messageExpression: '"limit " + string(variables.limit)',
+    })),
+  }));
+
+const value = fc.oneof(
+  fc.integer({ min: -2, max: 5 }),
+  fc.constantFrom('r/x', 'x', '', null, true),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+const object = fc
+  .record({
+    a: fc.oneof(fc.integer({ min: 0, max: 3 }), value),
+    b: value,
+    list: fc.oneof(
+      fc.array(fc.record({ n: fc.oneof(fc.integer({ min: 0, max: 4 }), value) }), { maxLength: 3 }),
+      value,
+    ),
+    labels: fc.oneof(fc.dictionary(fc.string({ maxLength: 3 }), fc.string({ maxLength: 3 })), value),
+  })
+  .chain((full) => fc.subarray(Object.keys(full)).map((keys) => [full, keys] as const))
+  .map(([{ labels, ...full }, keys]): Json => {
+    const kept = Object.fromEntries(Object.entries(full).filter(([key]) => keys.includes(key)));
+    const metadata = { name: 't', namespace: 'n', ...(keys.includes('labels') ? { labels } : {}) };
+    return { apiVersion: 'example.com/v1', kind: 'Thing', metadata, spec: kept };
+  });
+
+const request = fc
+  .record({ object, old: fc.option(object, { nil: undefined }), partial: fc.boolean() })
+  .map(({ object: made, old, partial }): AdmissionRequest => {
+    const update = old === undefined ? {} : { operation: 'UPDATE' as const, oldObject: old };
+    return requestFor(made, { ...update, ...(partial ? { unknown: ['oldObject'] as const } : {}) });
+  });
+
+const world: World = {
+  ...emptyWorld(NOW),
+  namespace: (name) => ({ metadata: { name } }),
+  find: () => [{ kind: 'Thing' }, { kind: 'Thing' }],
+};
+
+const summary = ({ results, cost, matched, allowed }: PolicyDecision) => ({ results, cost, matched, allowed });
+
+function together(
+  specs: readonly object[],
+  each: AdmissionRequest,
+  options: PolicyCompileOptions = {},
+  passes = false,
+) {
+  const policies = specs.map((one, index) => policyFrom(one, `p${String(index).padStart(2, '0')}`, options));
+  return summary(decide(policySet({ policies }), each, world, { passes }));
+}
+
+it('judges policies together as it judges each alone', () => {
+  fc.assert(
+    fc.property(
+      fc.array(spec, { minLength: 1, maxLength: 8 }),
+      fc.array(request, { minLength: 1, maxLength: 3 }),
+      (specs, requests) => {
+        for (const each of requests) {
+          const all = together(specs, each);
+          const alone = specs.map((one, index) => {
+            const policy = policyFrom(one, `p${String(index).padStart(2, '0')}`);
+            return summary(decide(policySet({ policies: [policy] }), each, world));
+          });
+          expect(all.results).toEqual(alone.flatMap(({ results }) => results));
+          expect(all.cost).toBe(alone.reduce((sum, { cost }) => sum + cost, 0));
+          expect(all.matched).toEqual(alone.flatMap(({ matched }) => matched));
+        }
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+it('judges alike with generated code and with closures, and whether passes are asked for or not', () => {
+  fc.assert(
+    fc.property(fc.array(spec, { minLength: 1, maxLength: 4 }), request, (specs, each) => {
+      const code = together(specs, each, { backend: 'code' });
+      expect(together(specs, each, { backend: 'closures' })).toEqual(code);
+      const withPasses = together(specs, each, { backend: 'closures' }, true);
+      expect({ ...withPasses, results: withPasses.results.filter(({ result }) => result !== 'pass') }).toEqual(code);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+it('answers whatever object it is given, and never throws', () => {
+  const anything = fc.jsonValue({ maxDepth: 4 });
+  const policies = EXPRESSIONS.map((expression, index) =>
+    policyFrom(
+      {
+        selector: {
+          resourceTypes: index % 2 === 0 ? ['*'] : ['core/v1/Pod'],
+          operations: ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'],
+        },
+        variables: VARIABLES[0],
+        context,
+        sensitivePaths: ['spec.a'],
+        rules: [
+          { name: 'r', expression, messageExpression: 'string(spec.a)', ratchet: !expression.includes('oldObject') },
+        ],
+      },
+      `p${index}`,
+    ),
+  );
+  const set = policySet({ policies });
+  fc.assert(
+    fc.property(
+      anything,
+      anything,
+      anything,
+      fc.constantFrom('CREATE', 'UPDATE', 'DELETE', 'CONNECT'),
+      fc.boolean(),
+      (one, other, metadata, operation, controller) => {
+        const shaped = { apiVersion: 'v1', kind: 'x', metadata, spec: controller ? { template: one } : one };
+        for (const made of [one, shaped]) {
+          const kind = controller
+            ? { group: 'apps', version: 'v1', kind: 'Deployment' }
+            : { group: '', version: 'v1', kind: 'Pod' };
+          const decision = decide(
+            set,
+            { uid: 'u', kind, operation, object: made as Json, oldObject: other as Json },
+            world,
+          );
+          expect(decision.results.every(({ why = '' }) => why.length <= 300)).toBe(true);
+        }
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+it('lets a policy that loops harm only itself', () => {
+  const looping = policyFrom(
+    {
+      rules: [
+        {
+          name: 'r',
+          expression:
+            '[1,2,3,4,5,6,7,8,9,10].all(a, spec.list.all(b, spec.list.all(c, spec.list.all(d, b + c + d + a > -1))))',
+        },
+      ],
+    },
+    'loops',
+  );
+  const good = policyFrom({ rules: [{ name: 'r', expression: 'spec.list.size() == 200' }] }, 'good');
+  const bad = policyFrom({ rules: [{ name: 'r', expression: 'spec.list.size() == 2' }] }, 'bad');
+  const large: Json = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'x', namespace: 'n' },
+    spec: { list: Array.from({ length: 200 }, (_, index) => index) },
+  };
+  const { results } = decide(policySet({ policies: [looping, good, bad] }), requestFor(large), world, { passes: true });
+  expect(results.map(({ policy, result }) => [policy, result])).toEqual([
+    ['bad', 'fail'],
+    ['good', 'pass'],
+    ['loops', 'error'],
+  ]);
+  expect(results[2]?.message).toContain('cost limit exceeded');
+  const late = decide(policySet({ policies: [looping] }), requestFor(large), world, { deadline: Date.now() + 1 });
+  expect(late.results).toMatchObject([{ result: 'error', denies: true }]);
+});
+
+it('stops a policy that spends more than it has', () => {
+  const policy = policyFrom(
+    {
+      rules: [
+        { name: 'a', expression: 'spec.list.all(x, x > -1)' },
+        { name: 'b', expression: 'true' },
+      ],
+    },
+    'p',
+    {
+      policyCostLimit: 100,
+    },
+  );
+  const object: Json = {
+    apiVersion: 'v1',
+    kind: 'X',
+    metadata: { namespace: 'n' },
+    spec: { list: Array.from({ length: 50 }, () => 1) },
+  };
+  const { results } = decide(policySet({ policies: [policy] }), requestFor(object), world);
+  expect(results.map(({ result, message }) => [result, message.includes('cost budget')])).toEqual([
+    ['error', true],
+    ['error', true],
+  ]);
+});
