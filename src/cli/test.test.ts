@@ -178,3 +178,22 @@ describe('bad input', () => {
     await expect(run(text)).rejects.toThrow(says);
   });
 });
+
+test('the starter policies pass, and their tests reach all of them', async () => {
+  let out = '';
+  const streams = {
+    in: Readable.from([]),
+    out: { write: (each: string) => (out += each) },
+    err: { write: () => undefined },
+  };
+  const paths = [join(import.meta.dirname, '..', '..', 'policies')];
+  expect(await runTest({ paths, output: 'json', minCoverage: 100 }, streams)).toBe(0);
+  const tested = JSON.parse(out) as {
+    policy: string;
+    issues: unknown[];
+    rules: { held: boolean; violated: boolean }[];
+  }[];
+  expect(tested.length).toBeGreaterThan(25);
+  expect(tested.flatMap(({ issues }) => issues)).toEqual([]);
+  expect(tested.flatMap(({ rules }) => rules).filter(({ held, violated }) => !held || !violated)).toEqual([]);
+});

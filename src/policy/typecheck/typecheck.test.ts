@@ -282,6 +282,41 @@ describe('variables, params and context', () => {
   });
 });
 
+describe('mutations', () => {
+  const mutation = (expression: string) =>
+    check(['apps/v1/Deployment'], 'true', {
+      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }],
+    });
+  const inTemplate = (containers: string) =>
+    `Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: ${containers}}}}}`;
+
+  test.each([
+    { reason: 'fields that there are', expression: 'Object{spec: Object.spec{replicas: 3, paused: true}}' },
+    { reason: 'maps', expression: "Object{metadata: Object.metadata{labels: {'a': 'b'}}}" },
+    {
+      reason: 'elements of lists',
+      expression: inTemplate(
+        "object.spec.template.spec.containers.map(c, Object.spec.template.spec.containers{name: c.name, image: 'x'})",
+      ),
+    },
+    { reason: 'parts of the object', expression: 'Object{spec: Object.spec{template: object.spec.template}}' },
+  ])('$reason', ({ expression }) => {
+    expect(mutation(expression)).toEqual([]);
+  });
+
+  test.each([
+    { expression: 'Object{spec: Object.spec{replcas: 3}}', says: "did you mean 'replicas'?" },
+    { expression: "Object{spec: Object.spec{replicas: '3'}}", says: "expected type of field 'replicas' is 'int'" },
+    { expression: 'Object{spec: Object.spce{replicas: 3}}', says: "undeclared reference to 'Object.spce'" },
+    { expression: inTemplate("[Object.spec.template.spec.containers{imag: 'x'}]"), says: "did you mean 'image'?" },
+  ])('$expression', ({ expression, says }) => {
+    const [issue, ...rest] = mutation(expression);
+    expect(rest).toEqual([]);
+    expect(issue).toMatchObject({ severity: 'error', path: 'spec.mutations[0].applyConfiguration.expression' });
+    expect(issue?.message).toContain(says);
+  });
+});
+
 describe('cost', () => {
   const costOf = (expression: string): number => {
     const { model } = readPolicy({

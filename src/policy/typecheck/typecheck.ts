@@ -16,6 +16,7 @@ import {
 } from '../../cel/index.ts';
 import { SHORTHANDS } from '../engine/environment.ts';
 import type { PolicyIssue, PolicyModel } from '../model.ts';
+import { constructedTypes } from './constructed.ts';
 import { costOf, EXPRESSION_LIMIT, LARGE, USUAL } from './cost.ts';
 import { type CheckedExpression, expressionsOf, plainEnvironment, type Wanted } from './expressions.ts';
 import { type MatchedType, matchedTypes, typesOf } from './matched.ts';
@@ -147,10 +148,8 @@ function checkAgainst(
   base: Environment,
   expressions: readonly CheckedExpression[],
 ): Found {
-  const typed = base.extend({
-    variables: objectVariables(object),
-    types: object === undefined ? [] : [object.provider],
-  });
+  const providers = object === undefined ? [] : [object.provider, constructedTypes(object)];
+  const typed = base.extend({ variables: objectVariables(object), types: providers });
   const composed: Record<string, Type> = {};
   let environment = withComposed(typed, composed);
   let cost = 0;

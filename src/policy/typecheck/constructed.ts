@@ -1,0 +1,37 @@
+/** `Object.spec.template{…}`: what an ApplyConfiguration may say about a type of resource. */
+import { type ObjectType, type SchemaTypes, type TypeProvider, types } from '../../cel/index.ts';
+
+/** Knows `Object` and what is below it by the fields of the object; what the schema leaves open is left to others. */
+export function constructedTypes({ root }: SchemaTypes): TypeProvider {
+  return (name) => {
+    const [first, ...path] = name.split('.');
+    if (first !== 'Object') return undefined;
+    let node: SchemaTypes['root'] | undefined = root;
+    for (const step of path) node = elementsOf(node?.field(step));
+    if (node === undefined) return { name, constructible: false, field: () => undefined, fieldNames: () => [] };
+    const { properties } = node.schema;
+    return properties === undefined ? undefined : constructed(name, node);
+  };
+}
+
+/** An element of a list goes by the name of the list. */
+function elementsOf(node: SchemaTypes['root'] | undefined): SchemaTypes['root'] | undefined {
+  return node?.schema.type === 'array' ? node.element : node;
+}
+
+function constructed(name: string, node: SchemaTypes['root']): ObjectType {
+  const open = node.schema['x-kubernetes-preserve-unknown-fields'] === true;
+  return {
+    name,
+    constructible: true,
+    field: (field) => {
+      const of = node.field(field);
+      if (of === undefined) return open ? types.DYN : undefined;
+      // What is inside is checked where it is constructed; how it is put together is up to the author.
+      return SIMPLE.has(of.schema.type ?? '') ? of.type : types.DYN;
+    },
+    fieldNames: () => Object.keys(node.schema.properties ?? {}),
+  };
+}
+
+const SIMPLE: ReadonlySet<string> = new Set(['string', 'integer', 'boolean']);
