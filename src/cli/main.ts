@@ -14,9 +14,25 @@ import { describeFailure, exitCodeOf } from './failure.ts';
 import { declareImpact } from './impact/command.ts';
 import { declareTest } from './test/command.ts';
 
+// Who has read enough (`| head`) closes the pipe: no reason to complain.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
+
 const code = await run(process.argv.slice(2));
+// A pipe takes what it is given bit by bit; what has not gone through by the exit would be lost.
+await Promise.all([process.stdout, process.stderr].map(flushed));
 // Whatever still holds the event loop open (a connection that hangs, a process that will not end) must not hold the user.
 process.exit(code);
+
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writableLength === 0) resolve();
+    else stream.write('', () => resolve());
+  });
+}
+
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+}
 
 async function run(words: string[]): Promise<number> {
   let code = 0;

@@ -124,3 +124,10 @@ test('the example of kidp impact', () => {
   expect(run).toMatchObject({ status: 0 });
   expect(run.stdout).toMatch(/^images \(registry\): denies 2\n {2}Pod shop\/bad \(manifests\/bad\.yaml:1\)/);
 }, 120_000);
+
+test('what goes into a pipe comes out of it whole', () => {
+  const pods = Array.from({ length: 2000 }, (_, number) => pod(`pod-${number}`)).join('---\n');
+  const words = [join(root, 'bin/kidp.js'), 'check', '-f', 'policies', '-f', '-', '-o', 'json'];
+  const run = spawnSync(process.execPath, words, { cwd: directory, encoding: 'utf8', input: pods, maxBuffer: 2 ** 26 });
+  expect(JSON.parse(run.stdout)).toHaveLength(2000);
+}, 120_000);
