@@ -107,8 +107,8 @@ async function ourAnswer(row: Row, scenario: Scenario, index: number): Promise<O
 }
 
 /** An error is warned of where the binding says so. */
-function isWarned({ result, policy, binding, rule }: RuleResult, set: PolicySet): boolean {
-  if (result !== 'error') return false;
+function isWarned({ result, denies, policy, binding, rule }: RuleResult, set: PolicySet): boolean {
+  if (result !== 'error' || denies) return false;
   const model = set.policies.find(({ model: each }) => each.name === policy && each.binding === binding)?.model;
   return model?.rules.find(({ name }) => name === rule)?.actions.includes('Warn') === true;
 }
