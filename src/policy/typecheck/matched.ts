@@ -39,6 +39,14 @@ export function matchedTypes(
   return { matched: [...matched.values()], missing };
 }
 
+/** The kinds that one type of a policy names. */
+export function matchedKinds(type: TypeMatch, schemas: SchemaSource): readonly MatchedType[] {
+  return schemas
+    .kinds()
+    .filter((kind) => fitsType(type, requestType(kind, type)))
+    .map((kind) => matchedType(kind, type.subresource, schemas));
+}
+
 /** The types of a kind that expressions read by another name: params and context. */
 export function typesOf(apiVersion: string, kind: string, schemas: SchemaSource): SchemaTypes | undefined {
   const [version = '', group = ''] = apiVersion.split('/').toReversed();

@@ -282,6 +282,29 @@ describe('variables, params and context', () => {
   });
 });
 
+describe('other kinds that create Pods', () => {
+  const additional = (resourceType: string, path: string) =>
+    check(['core/v1/Pod'], 'spec.containers.size() > 0', { podControllers: { additional: [{ resourceType, path }] } });
+
+  test.each([
+    { reason: 'a template where it is said', type: 'apps/v1/Deployment', path: 'spec.template', expected: [] },
+    {
+      reason: 'no template there',
+      type: 'apps/v1/Deployment',
+      path: 'spec.templat',
+      expected: ['error no_such_field'],
+    },
+    {
+      reason: 'no such kind',
+      type: 'argoproj.io/v1alpha1/Rollout',
+      path: 'spec.template',
+      expected: ['warning unknown_kind'],
+    },
+  ])('$reason', ({ type, path, expected }) => {
+    expect(additional(type, path).map(({ severity, code }) => `${severity} ${code}`)).toEqual(expected);
+  });
+});
+
 describe('mutations', () => {
   const mutation = (expression: string) =>
     check(['apps/v1/Deployment'], 'true', {

@@ -15,11 +15,12 @@ import {
   withComposed,
 } from '../../cel/index.ts';
 import { SHORTHANDS } from '../engine/environment.ts';
+import { resourceTypeText } from '../load/index.ts';
 import type { PolicyIssue, PolicyModel } from '../model.ts';
 import { constructedTypes } from './constructed.ts';
 import { costOf, EXPRESSION_LIMIT, LARGE, USUAL } from './cost.ts';
 import { type CheckedExpression, expressionsOf, plainEnvironment, type Wanted } from './expressions.ts';
-import { type MatchedType, matchedTypes, typesOf } from './matched.ts';
+import { type MatchedType, matchedKinds, matchedTypes, typesOf } from './matched.ts';
 import type { SchemaSource } from './schemas.ts';
 
 export interface Examination {
@@ -41,6 +42,7 @@ export function examinePolicy(model: PolicyModel, schemas: SchemaSource): Examin
     const hint = suggestion === undefined ? 'its expressions are checked when it is' : `did you mean ${suggestion}?`;
     return notThere(model, `${typePath(model)}[${index}]`, text, hint);
   });
+  issues.push(...templateIssues(model, schemas));
   const base = environmentOf(model, schemas, issues);
   const expressions = expressionsOf(model);
   const outcomes = expressions.map(() => new Outcome());
@@ -62,6 +64,31 @@ const typePath = (model: PolicyModel): string =>
 function notThere(model: PolicyModel, path: string, text: string, hint: string): PolicyIssue {
   const message = `${path}: there is no ${text} yet: ${hint}`;
   return { severity: 'warning', code: 'unknown_kind', policy: model.name, path, message, resourceType: text };
+}
+
+/** Kinds that a policy says create Pods: there must be the template of one where it says. */
+function templateIssues(model: PolicyModel, schemas: SchemaSource): readonly PolicyIssue[] {
+  return (model.podControllers?.additional ?? []).flatMap(({ type, path: template }, index): readonly PolicyIssue[] => {
+    const path = `spec.podControllers.additional[${index}]`;
+    const kinds = matchedKinds(type, schemas);
+    if (kinds.length === 0)
+      return [notThere(model, `${path}.resourceType`, resourceTypeText(type), 'its path is checked when it is')];
+    const steps = template.replace(/^\./, '').split('.');
+    return kinds.flatMap(({ name, types: of }) => {
+      if (of === undefined || of.root.at(steps)?.field('spec') !== undefined) return [];
+      const message = `${path}.path: ${name} has no template of a Pod at ${template}: name the field whose spec has the containers`;
+      return [
+        {
+          severity: 'error',
+          code: 'no_such_field',
+          policy: model.name,
+          path: `${path}.path`,
+          message,
+          resourceType: name,
+        },
+      ];
+    });
+  });
 }
 
 /** Everything but the object itself: the same for all types that are matched. */
