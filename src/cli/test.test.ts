@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -196,4 +196,13 @@ test('the starter policies pass, and their tests reach all of them', async () =>
   expect(tested.length).toBeGreaterThan(25);
   expect(tested.flatMap(({ issues }) => issues)).toEqual([]);
   expect(tested.flatMap(({ rules }) => rules).filter(({ held, violated }) => !held || !violated)).toEqual([]);
+});
+
+test('the policies of the guide pass their tests', async () => {
+  const guide = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'policies.md'), 'utf8');
+  const policies = [...guide.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text]) => text);
+  expect(policies.length).toBeGreaterThan(1);
+  const { code, out } = await run(policies.join('---\n'), { coverage: true });
+  expect(out).toContain('4 passed, 0 failed');
+  expect(code).toBe(0);
 });
