@@ -22,6 +22,7 @@
 export * from './ast.ts';
 export { type Checked, type CheckResult, check, type Reference } from './check/checker.ts';
 export { nearest } from './check/suggest.ts';
+export { generate } from './codegen/index.ts';
 export { compare, equal } from './compare.ts';
 export { type Compiled, type CompileOptions, compile, type Rejected } from './compile.ts';
 export { ComposedVariables, compose, composedType, withComposed } from './compose.ts';

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"syscall"
 
 	k8sjson "k8s.io/apimachinery/pkg/util/json"
@@ -73,14 +74,21 @@ func perform(task Task, subject Case) Result {
 	started := cpuTime()
 	for iteration := range task.Iterations {
 		if task.Do == "compile" {
-			// A comment of its own, so that no cache can help.
-			_, err = chosen.compile(fmt.Sprintf("%s // %d", subject.Expression, iteration))
+			_, err = chosen.compile(renamed(subject.Expression, iteration))
 		} else {
 			err = run(objects[iteration%len(objects)])
 		}
 		must(err)
 	}
 	return Result{Nanoseconds: cpuTime() - started}
+}
+
+var field = regexp.MustCompile("spec|metadata")
+
+// renamed has another field each time, so that no cache can help; the JavaScript side does the same.
+func renamed(expression string, serial int) string {
+	place := field.FindStringIndex(expression)
+	return fmt.Sprintf("%s%d%s", expression[:place[1]], serial, expression[place[1]:])
 }
 
 // cpuTime of the whole process, its garbage collector included.
