@@ -7,4 +7,10 @@
 export { type Coverage, percent, sum as sumCoverage, type Uncovered } from './coverage.ts';
 export { mismatch } from './mismatch.ts';
 export type { PolicyTest } from './request.ts';
-export { type RuleCoverage, runPolicyTests, type TestReport, type TestResult } from './run.ts';
+export {
+  type RuleCoverage,
+  runPolicyTests,
+  type TestReport,
+  type TestResult,
+  type TestRunOptions,
+} from './run.ts';

@@ -236,3 +236,16 @@ test('rules that no test sees both ways are named', () => {
     { rule: 'never', path: 'spec.rules[1]', held: true, violated: false },
   ]);
 });
+
+test('without coverage the results are the same, and nothing is counted', () => {
+  const tests = [{ name: 't', ...without, expect: { allowed: false } }];
+  const { results, coverage } = runPolicyTests(model({ tests }), { coverage: false });
+  expect(results).toMatchObject([{ passed: true }]);
+  expect(coverage).toMatchObject({ total: 0, missing: [] });
+});
+
+test('a test that there is no time for has not passed', () => {
+  const tests = [{ name: 't', ...without, expect: { allowed: false } }];
+  const { results } = runPolicyTests(model({ tests }), { deadline: 0 });
+  expect(results).toMatchObject([{ passed: false, failures: [expect.stringContaining('no time left')] }]);
+});
