@@ -58,15 +58,15 @@ async function judgePolicy(object: Json, deadline: Deadline, options: PolicyJudg
   if (compiled.policy === undefined) return found(errorsOf(issues), warningsOf(issues));
   // Its fields and its tests are two views of the same mistake as often as not: the author sees both at once.
   const examined = examinePolicy(model, source.schemas()).issues;
-  const tests = failedTests(model);
+  const tests = failedTests(model, deadline.at - reserveMilliseconds);
   const violations = [...errorsOf([...issues, ...examined]), ...tests];
   const warnings = warningsOf([...issues, ...examined]);
   if (violations.length > 0) return found(violations, warnings);
   return found([], [...warnings, ...(await wouldDeny(compiled.policy, deadline, options))]);
 }
 
-function failedTests(model: PolicyModel): Violation[] {
-  return runPolicyTests(model)
+function failedTests(model: PolicyModel, deadline: number): Violation[] {
+  return runPolicyTests(model, { coverage: false, deadline })
     .results.filter(({ passed }) => !passed)
     .map(({ name, path, failures }) => ({
       gate: 'policy',
