@@ -5,9 +5,11 @@
  * only worked out when somebody asks.
  */
 import type { UnknownObject } from '../runtime/index.ts';
-import { type Place, type Problem, SourceDocument } from './documents/document.ts';
+import type { Place, Problem, SourceDocument } from './documents/document.ts';
 import type { FieldPath } from './documents/field-path.ts';
+import { Origins } from './documents/origins.ts';
 import { readSources, type SourceText, templateFile } from './documents/sources.ts';
+import { documentsOf } from './documents/split.ts';
 import { InputError } from './failure.ts';
 
 export type { Place, Problem } from './documents/document.ts';
@@ -76,54 +78,12 @@ export function problemAt(located: LocatedObject, code: string, field: string, m
 }
 
 function parseSource(source: SourceText, into: Manifests): void {
-  for (const document of documentsOf(source)) {
+  const origins = source.renderedFrom?.tool === 'kustomize' ? new Origins(source.renderedFrom.directory) : undefined;
+  for (const document of documentsOf(source.file, source.text)) {
     const read = document.read();
     if ('problem' in read) into.problems.push(read.problem);
-    else if (read.value !== undefined) takeObjects(read.value, { source, document, within: [] }, into);
+    else if (read.value !== undefined) takeObjects(read.value, { source, document, within: [], origins }, into);
   }
-}
-
-const MARKER = /^(?:---(?=[ \t\r\n]|$)|\.\.\.[ \t\r]*(?:\n|$))/gm;
-const ONLY_DIRECTIVES = /^(?:[ \t]*(?:#[^\n]*)?\n|%[^\n]*\n)*%[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*$/;
-
-/** Cut at the lines that end a document; no text inside a document can look like one. */
-function documentsOf({ file, text }: SourceText): SourceDocument[] {
-  const lines = lineIndex(text);
-  const documents: SourceDocument[] = [];
-  let start = 0;
-  const cut = (end: number, next: number) => {
-    const part = text.slice(start, end);
-    // Directives belong to the document after them.
-    if (ONLY_DIRECTIVES.test(part)) return;
-    const from = start;
-    if (/\S/.test(part)) documents.push(new SourceDocument(file, part, () => lines(from)));
-    start = next;
-  };
-  for (const { 0: marker, index } of text.matchAll(MARKER)) {
-    if (marker === '---') cut(index, index);
-    else cut(index, index + marker.length);
-  }
-  cut(text.length, text.length);
-  return documents;
-}
-
-/** How many line breaks there are before an offset. The index is made once, when somebody asks. */
-function lineIndex(text: string): (offset: number) => number {
-  let breaks: number[] | undefined;
-  return (offset) => {
-    if (offset === 0) return 0;
-    if (breaks === undefined) {
-      breaks = [];
-      for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) breaks.push(at);
-    }
-    let [low, high] = [0, breaks.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((breaks[middle] ?? 0) < offset) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
 }
 
 interface Origin {
@@ -131,6 +91,8 @@ interface Origin {
   readonly document: SourceDocument;
   /** The way to the object within the document. */
   readonly within: FieldPath;
+  /** Of what kustomize has built. */
+  readonly origins: Origins | undefined;
 }
 
 function takeObjects(value: unknown, origin: Origin, into: Manifests): void {
@@ -165,6 +127,7 @@ class FoundObject implements LocatedObject {
 
   get file(): string {
     const { renderedFrom, file } = this.#origin.source;
+    if (this.#written !== undefined) return this.#written.file;
     const template = this.#origin.document.source;
     if (renderedFrom?.tool === 'helm' && template !== undefined) return templateFile(renderedFrom.directory, template);
     return file;
@@ -179,13 +142,20 @@ class FoundObject implements LocatedObject {
   }
 
   place(field = ''): Place {
-    return placeOf(this.#origin, field);
+    return this.#written === undefined ? placeOf(this.#origin, field) : this.#written.place(field);
   }
 
   placeInText(field: string, line?: number, column = 1): Place {
     const { source, document, within } = this.#origin;
-    if (source.renderedFrom !== undefined || line === undefined) return this.place(field);
+    if (line === undefined) return this.place(field);
+    if (this.#written !== undefined) return this.#written.placeInText(field, { line, column });
+    if (source.renderedFrom !== undefined) return this.place(field);
     return document.placeInText(field, { line, column }, within);
+  }
+
+  /** The document that kustomize has taken it from, where that can be told. */
+  get #written(): SourceDocument | undefined {
+    return this.#origin.origins?.find(this.object.kind, this.object.metadata.name);
   }
 }
 

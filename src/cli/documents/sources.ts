@@ -140,7 +140,8 @@ function kustomizationOf(directory: string): Kustomization {
   }
 }
 
-function usedBy(directory: string): string[] {
+/** What it names as its parts, as absolute paths. */
+export function usedBy(directory: string): string[] {
   const { resources, bases, components } = kustomizationOf(directory);
   return [resources, bases, components]
     .flatMap((list): unknown[] => (Array.isArray(list) ? list : []))
@@ -215,5 +216,11 @@ function rendered(
 
 /** The file of a chart that Helm's comment names: its first step is the name of the chart, not of the directory. */
 export function templateFile(directory: string, source: string): string {
-  return relative('.', join(directory, source.split('/').slice(1).join('/')));
+  return shownPath(join(directory, source.split('/').slice(1).join('/')));
+}
+
+/** From where the command runs, if it is below. */
+export function shownPath(path: string): string {
+  const way = relative('.', path);
+  return way.startsWith('..') ? resolve(path) : way;
 }
