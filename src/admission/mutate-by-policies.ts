@@ -34,6 +34,7 @@ export async function mutateByPolicies(question: MutationQuestion): Promise<Muta
     namespace: (name) => world.namespace(name),
     find: (query) => world.find(query),
     authorize: (question) => answers.get(keyOf(question)),
+    schema: (kind) => world.schema?.(kind),
   };
   for (let round = 1; ; round += 1) {
     const decision = mutate(others, request, answered, { reinvocation, deadline });

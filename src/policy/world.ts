@@ -1,6 +1,6 @@
 /** What a decision may look at besides the request: caches, never the network. */
-import type { AuthorizationAnswer, AuthorizationAttributes } from '../cel/index.ts';
-import type { Json } from './request.ts';
+import type { AuthorizationAnswer, AuthorizationAttributes, Schema } from '../cel/index.ts';
+import type { GroupVersionKind, Json } from './request.ts';
 
 export interface ObjectQuery {
   readonly apiVersion: string;
@@ -28,6 +28,8 @@ export interface World {
   find(query: ObjectQuery): readonly Json[] | undefined;
   /** The answer to a question of `authorizer`, or undefined where it must be asked first: then the decision lists it. */
   authorize?(attributes: AuthorizationAttributes): AuthorizationAnswer | undefined;
+  /** The schema of a custom resource, the same object each time: mutations merge lists by it. */
+  schema?(kind: GroupVersionKind): Schema | undefined;
 }
 
 /** A world in which nothing else is known. */

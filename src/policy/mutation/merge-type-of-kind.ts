@@ -12,26 +12,23 @@ export function mergeTypeFor(kind: GroupVersionKind, world: World): MergeType {
   return kubernetesMergeType(kind) ?? definedType(kind, world) ?? platformType(kind) ?? DEDUCED;
 }
 
-const CUSTOM = new WeakMap<Json, Map<string, MergeType>>();
+const CUSTOM = new WeakMap<Schema, MergeType>();
 
-/** From the CRD, where the world has it. */
+/** From the schema of a custom resource, where the world has it, or its CRD. */
 function definedType(kind: GroupVersionKind, world: World): MergeType | undefined {
-  const definition = definitionOf(kind, world);
-  if (definition === undefined) return undefined;
-  const known = CUSTOM.get(definition) ?? new Map<string, MergeType>();
-  CUSTOM.set(definition, known);
-  let type = known.get(kind.version);
-  if (type === undefined) {
-    const { versions } = definition.spec as { versions?: unknown };
-    const version = (Array.isArray(versions) ? versions.filter(isJsonObject) : []).find(
-      ({ name }) => name === kind.version,
-    );
-    const { openAPIV3Schema } = (version?.schema ?? {}) as { openAPIV3Schema?: Schema };
-    if (!isJsonObject(openAPIV3Schema)) return undefined;
-    type = mergeTypeOf(openAPIV3Schema);
-    known.set(kind.version, type);
-  }
+  const schema = world.schema?.(kind) ?? definedSchema(kind, world);
+  if (schema === undefined) return undefined;
+  const type = CUSTOM.get(schema) ?? mergeTypeOf(schema);
+  CUSTOM.set(schema, type);
   return type;
+}
+
+function definedSchema(kind: GroupVersionKind, world: World): Schema | undefined {
+  const { versions } = (definitionOf(kind, world)?.spec ?? {}) as { versions?: unknown };
+  const all = Array.isArray(versions) ? versions.filter(isJsonObject) : [];
+  const { schema } = all.find(({ name }) => name === kind.version) ?? {};
+  const { openAPIV3Schema } = (schema ?? {}) as { openAPIV3Schema?: Schema };
+  return isJsonObject(openAPIV3Schema) ? openAPIV3Schema : undefined;
 }
 
 function definitionOf({ group, kind }: GroupVersionKind, world: World): Json | undefined {

@@ -232,6 +232,11 @@ describe('mutate', () => {
     });
     const known = world(({ kind }) => (kind === 'CustomResourceDefinition' ? [definition] : undefined));
     expect(run([one], asked, known).object.spec).toEqual({ tags: ['a', 'b'] });
+    const schemas = {
+      ...world(),
+      schema: () => ({ type: 'object', properties: { spec: { type: 'object', properties: { tags: list } } } }),
+    };
+    expect(run([one], asked, schemas).object.spec).toEqual({ tags: ['a', 'b'] });
     expect(run([one], asked).object.spec).toEqual({ tags: ['b'] });
   });
 
