@@ -79,7 +79,11 @@ const member = (name: string, dot = ''): string =>
 
 /** Fails where the host has no value for the variable that a chain starts from. */
 function checkRoot(g: Generator, held: string, { name, offset }: HostVariable, target: Target): void {
-  g.failIf(`${g.h.reached}(${held}) === 0`, target, `${g.h.lost}(${held}, ${JSON.stringify(name)}, ${offset})`);
+  g.failIf(
+    `${g.h.reached}(${held}) === 0`,
+    target,
+    `${g.h.lost}(${held}, ${JSON.stringify(name)}, ${g.literal(offset)})`,
+  );
 }
 
 interface StepContext {
@@ -105,7 +109,7 @@ function step(
     const failing = charging(target, costs + 1);
     const key = values.value(qualifier.computed, failing, true);
     g.emit(`let ${found} = ${inlineIndex(operand, key)};`);
-    orElse(g, found, `${g.h.index}(${operand}, ${key}, ${qualifier.node.offset})`, failing);
+    orElse(g, found, `${g.h.index}(${operand}, ${key}, ${g.literal(qualifier.node.offset)})`, failing);
     return found;
   }
   const site = siteOf(g, qualifier, start);

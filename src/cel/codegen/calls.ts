@@ -26,7 +26,7 @@ function both(
 ): [string, string] {
   if (right.op === 'constant') {
     const b = values.value(right, target);
-    return [values.value(left, surcharge(target, [String(constantCost(right.value))])), b];
+    return [values.value(left, surcharge(target, [g.literal(constantCost(right.value))])), b];
   }
   if (!canFail(left)) {
     const a = values.value(left, target);
@@ -90,7 +90,7 @@ function equalCosts(
   const size = sizeOf(constant.value);
   const known = g.sizes.get(other);
   if (known !== undefined) {
-    chargeNow(g, `Math.ceil(Math.min(${known}, ${size}) * 0.1)`, true);
+    chargeNow(g, `Math.ceil(Math.min(${known}, ${g.literal(size)}) * 0.1)`, true);
     return;
   }
   const answered = g.name('c');
@@ -100,7 +100,7 @@ function equalCosts(
       ? `typeof ${other} === 'string' && ${other} !== ''`
       : `typeof ${other} === 'number'`;
   const quick = size > 0 && size <= 10 ? `${usual} ? 1 : ` : '';
-  g.emit(`const ${answered} = ${quick}${g.h.constantCost}(${other}, ${size});`);
+  g.emit(`const ${answered} = ${quick}${g.h.constantCost}(${other}, ${g.literal(size)});`);
   chargeNow(g, `${answered} < 0 ? ${g.h[cost]}(${a}, ${b}) : ${answered}`, true);
 }
 
@@ -122,7 +122,7 @@ export function call(g: Generator, values: Values, plan: CallPlan, target: Targe
   const result = g.name();
   const fallible = surcharge(target, [costOf(args, result)]);
   const failed = failureOf(g, plan, result);
-  const error = `${g.h.at}(${result}, ${plan.node.offset})`;
+  const error = `${g.h.at}(${result}, ${g.literal(plan.node.offset)})`;
   if (inlineCall(g, plan, args, result)) {
     g.emit(`if (${result} === undefined) { ${result} = ${general(g, plan, args)};`);
     g.failIf(failed, fallible, error);

@@ -23,7 +23,7 @@ export class Emitter implements Values {
       case 'variable': {
         const value = g.held(variable(plan.name));
         if (!bare) g.charge(1);
-        const lost = `${g.h.lost}(${value}, ${JSON.stringify(plan.name)}, ${plan.node.offset})`;
+        const lost = `${g.h.lost}(${value}, ${JSON.stringify(plan.name)}, ${g.literal(plan.node.offset)})`;
         g.failIf(`${value} === undefined || ${value} instanceof ${g.h.NonValue}`, target, lost);
         g.emit(`if (${value} instanceof ${g.h.Optional}) ${g.h.bail}();`);
         return value;
@@ -108,7 +108,7 @@ export class Emitter implements Values {
     g.emit(isBoolean(plan.condition) ? '} else {' : `} else if (${condition} === false) {`);
     g.apart(() => this.#branch(plan.falsy, result, target));
     if (!isBoolean(plan.condition)) {
-      g.emit(`} else { ${target.fail(`${g.h.badCondition}(${condition}, ${plan.node.offset})`, [])}`);
+      g.emit(`} else { ${target.fail(`${g.h.badCondition}(${condition}, ${g.literal(plan.node.offset)})`, [])}`);
     }
     g.emit('}');
     return result;
@@ -176,7 +176,7 @@ export class Emitter implements Values {
       if (!optional) g.emit(`${list}.push(${value});`);
       else {
         const failed = g.held(`${g.h.element}(${list}, ${value})`);
-        g.failIf(`${failed} !== undefined`, failing, `${g.h.at}(${failed}, ${plan.node.offset})`);
+        g.failIf(`${failed} !== undefined`, failing, `${g.h.at}(${failed}, ${g.literal(plan.node.offset)})`);
       }
     }
     g.charge(LIST_CREATE);
@@ -204,7 +204,7 @@ export class Emitter implements Values {
       g.emit(`if (${value} !== undefined) ${entries}.push([${key}, ${value}]);`);
     }
     const made = g.held(`${g.h.makeMap}(${entries}, ${plan.unique})`);
-    g.failIf(`${made} instanceof ${g.h.NonValue}`, failing, `${g.h.at}(${made}, ${plan.node.offset})`);
+    g.failIf(`${made} instanceof ${g.h.NonValue}`, failing, `${g.h.at}(${made}, ${g.literal(plan.node.offset)})`);
     g.charge(MAP_CREATE);
     return made;
   }
@@ -213,7 +213,7 @@ export class Emitter implements Values {
     if (!optional) return value;
     const g = this.#g;
     const inner = g.held(`${g.h.entry}(${value}, ${JSON.stringify(what)})`);
-    g.failIf(`${inner} instanceof ${g.h.NonValue}`, target, `${g.h.at}(${inner}, ${offset})`);
+    g.failIf(`${inner} instanceof ${g.h.NonValue}`, target, `${g.h.at}(${inner}, ${g.literal(offset)})`);
     return inner;
   }
 
@@ -232,7 +232,7 @@ export class Emitter implements Values {
     }
     g.charge(STRUCT_CREATE);
     const made = g.held(`${g.constant(plan.construct)}(${fields})`);
-    g.failIf(`${made} instanceof ${g.h.NonValue}`, target, `${g.h.at}(${made}, ${plan.node.offset})`);
+    g.failIf(`${made} instanceof ${g.h.NonValue}`, target, `${g.h.at}(${made}, ${g.literal(plan.node.offset)})`);
     return made;
   }
 
@@ -276,7 +276,7 @@ export class Emitter implements Values {
     g.charge(1);
     if (one) g.failIf(`${accumulator} instanceof ${g.h.NonValue}`, target, accumulator);
     const failed = g.held(`${accumulator}.${one ? 'merge' : 'insert'}(${values.join(', ')})`);
-    g.failIf(`${failed} !== undefined`, target, `${g.h.at}(${failed}, ${plan.node.offset})`);
+    g.failIf(`${failed} !== undefined`, target, `${g.h.at}(${failed}, ${g.literal(plan.node.offset)})`);
     return accumulator;
   }
 

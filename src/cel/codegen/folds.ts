@@ -10,7 +10,9 @@ export function fold(g: Generator, values: Values, plan: FoldPlan, target: Targe
   const index = g.name('i');
   const accumulator = localName(plan.accumulator.slot);
   g.flush();
-  g.emit(`const ${items} = Array.isArray(${range}) ? ${range} : ${g.h.keys}(${range}, ${plan.range.node.offset});`);
+  g.emit(
+    `const ${items} = Array.isArray(${range}) ? ${range} : ${g.h.keys}(${range}, ${g.literal(plan.range.node.offset)});`,
+  );
   g.failIf(`${items} instanceof ${g.h.NonValue}`, target, items);
   g.emit(`let ${accumulator} = ${initial(g, plan.initial)};`);
   g.emit(`for (let ${index} = 0; ${index} < ${items}.length; ${index}++) {`);
@@ -86,7 +88,7 @@ export function term(g: Generator, values: Values, plan: Plan, result: string, s
   const label = g.name('L');
   const target: Target = {
     fail: (error, costs) =>
-      `${g.owed(costs)}${result} = ${g.h.absorb}(${result}, ${error}, ${offset}); break ${label};`,
+      `${g.owed(costs)}${result} = ${g.h.absorb}(${result}, ${error}, ${g.literal(offset)}); break ${label};`,
   };
   const fallible = canFail(plan);
   if (fallible) g.emit(`${label}: {`);
@@ -98,7 +100,7 @@ export function term(g: Generator, values: Values, plan: Plan, result: string, s
     const held = g.name();
     g.emit(`const ${held} = ${value};`);
     g.emit(`if (${held} === ${stop}) ${result} = ${stop};`);
-    g.emit(`else if (${held} !== ${!stop}) ${result} = ${g.h.absorb}(${result}, ${held}, ${offset});`);
+    g.emit(`else if (${held} !== ${!stop}) ${result} = ${g.h.absorb}(${result}, ${held}, ${g.literal(offset)});`);
   }
   if (fallible) g.emit('}');
 }

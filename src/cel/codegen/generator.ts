@@ -50,21 +50,20 @@ export class Generator {
 
   /** A constant of the program, by reference. */
   constant(value: unknown): string {
-    const known = this.constants.indexOf(value);
+    // A number is not looked for: which of them are equal would become part of the source.
+    const known = typeof value === 'number' ? -1 : this.constants.indexOf(value);
     if (known >= 0) return `k${known}`;
     this.constants.push(value);
     return `k${this.constants.length - 1}`;
   }
 
   /**
-   * A value of the expression's own: written out where that is short. Strings are not: V8 makes loops of its own of
-   * `startsWith` and the like with a string that it knows, and they are slower than its function.
+   * A value of the expression's own, or a place in it. Numbers and strings are not written out, so that expressions which
+   * differ in nothing else have the same source and share its code. (Nor would it be faster: V8 makes loops of its own of
+   * `startsWith` and the like with a string that it knows, and they are slower than its function.)
    */
   literal(value: unknown): string {
-    if (value === null || typeof value === 'boolean') return String(value);
-    // In parentheses, because a name may follow: `1.constructor` is no JavaScript.
-    if (typeof value === 'number' && !Object.is(value, -0)) return `(${value})`;
-    return this.constant(value);
+    return value === null || typeof value === 'boolean' ? String(value) : this.constant(value);
   }
 
   /** An expression that is used more than once is put into a variable. */

@@ -24,9 +24,22 @@ function probe(): boolean {
   }
 }
 
+type Factory = (constants: readonly unknown[], runtime: object) => Run;
+
+/**
+ * Functions by their source. Expressions that differ only in their literals have one source, and then one code: a thousand
+ * policies that each name another registry take the memory and the warm-up of one.
+ */
+const FACTORIES = new Map<string, Factory>();
+const MAX_FACTORIES = 1000;
+
 export function compileCode(program: Program): Run {
   const { source, constants } = generate(program);
-  const factory = new Function('K', 'H', source) as (constants: readonly unknown[], runtime: object) => Run;
+  const factory = FACTORIES.get(source) ?? (new Function('K', 'H', source) as Factory);
+  // The one that was asked for last stands last, and the first is the one that goes.
+  FACTORIES.delete(source);
+  FACTORIES.set(source, factory);
+  if (FACTORIES.size > MAX_FACTORIES) FACTORIES.delete(FACTORIES.keys().next().value as string);
   return factory(constants, RUNTIME);
 }
 

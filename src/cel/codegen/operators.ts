@@ -109,12 +109,12 @@ export function inlineCost(g: Generator, plan: CallPlan, args: readonly string[]
     return `Math.ceil(${textSize(g, a, first)} * 0.1)`;
   }
   if (plan.cost === matchCost && second?.op === 'constant') {
-    return `Math.ceil((1 + ${textSize(g, a, first)}) * 0.1) * ${Math.ceil(sizeOf(second.value) * 0.25)}`;
+    return `Math.ceil((1 + ${textSize(g, a, first)}) * 0.1) * ${g.literal(Math.ceil(sizeOf(second.value) * 0.25))}`;
   }
   return undefined;
 }
 
 function textSize(g: Generator, argument: string, plan: Plan | undefined): string {
-  if (plan?.op === 'constant') return String(sizeOf(plan.value));
+  if (plan?.op === 'constant') return g.literal(sizeOf(plan.value));
   return g.sizes.get(argument) ?? `${g.h.codePoints}(${argument})`;
 }
