@@ -32,15 +32,17 @@ describe('a control plane of its own', () => {
     const commands = [...first.output().matchAll(/^ {2}(\S+\/kubectl) (apply -f \S+)$/gm)].map(
       (match) => match[2] ?? '',
     );
-    expect(commands).toHaveLength(2);
-    const [letIn, denied] = await Promise.all([shell(commands[0] ?? '')]).then(async ([one]) => [
-      one,
-      await shell(commands[1] ?? ''),
-    ]);
-    expect(letIn).toMatchObject({ code: 0 });
-    expect(letIn?.stdout).toContain('database.platform.company.com/users created');
-    expect(denied?.code).not.toBe(0);
-    expect(denied?.stderr).toMatch(/spec\.owner/);
+    expect(commands).toHaveLength(3);
+    const letIn = await shell(commands[0] ?? '');
+    expect(letIn).toMatchObject({ code: 0, stderr: '' });
+    expect(letIn.stdout).toContain('database.platform.company.com/users created');
+    const withoutBackup = await shell(commands[1] ?? '');
+    expect(withoutBackup.code).not.toBe(0);
+    expect(withoutBackup.stderr).toMatch(/policy production-backups, rule require-backup: Set spec\.backup\.enabled/);
+    const newOwner = await shell(commands[2] ?? '');
+    expect(newOwner.code).not.toBe(0);
+    expect(newOwner.stderr).toMatch(/spec\.owner/);
+    await until(async () => /production-backups +True/.test((await shell('get policies')).stdout));
     const processes = await processesBelow(folder);
     expect(processes.length).toBeGreaterThanOrEqual(5);
 
@@ -74,7 +76,7 @@ describe('a control plane of its own', () => {
     expect((await shell('get databases -A')).stderr).toContain('No resources found');
     anew.stop('SIGINT');
     expect(await anew.ended()).toBe(0);
-  }, 240_000);
+  }, 480_000);
 
   test('a stop before it is ready is a stop', async () => {
     const run = start(['--directory', folder]);
@@ -172,7 +174,8 @@ test('without Go and without binaries the webhooks are served alone', async () =
   });
   await run.until(/ready in/);
   expect(run.output()).toMatch(/no cluster is started: .*Go/);
-  expect(run.output()).toMatch(/npx kidp check -f examples/);
+  expect(run.output()).toMatch(/\d+ starter policies/);
+  expect(run.output()).toMatch(/npx kidp check -f policies\/platform -f examples/);
   const url = /admission {3}(https:\S+)/.exec(run.output())?.[1] ?? '';
   expect(await status(`${url}/healthz`)).toBe(200);
   run.stop('SIGINT');

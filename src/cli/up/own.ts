@@ -1,7 +1,6 @@
 /** A control plane of our own, with its state in a directory of the user's. */
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { startAdmission } from '../../admission/index.ts';
 import { kinds } from '../../api/index.ts';
 import {
   type ControlPlane,
@@ -10,9 +9,12 @@ import {
   renderProgress,
   startControlPlane,
 } from '../../controlplane/index.ts';
+import { DEFAULT_EXCEPTION_NAMESPACES, DEFAULT_PLATFORM_NAMESPACE } from '../../policy/index.ts';
 import { connect, loadKubeconfig } from '../../runtime/index.ts';
 import type { Running, UpOptions } from '../up.ts';
 import { installDefinitions } from './definitions.ts';
+import { startPlatform } from './platform.ts';
+import { addNamespaces, addStarterPolicies } from './starter.ts';
 import type { Steps } from './steps.ts';
 import type { Undo } from './undo.ts';
 import { webhookAddress } from './webhook.ts';
@@ -42,10 +44,21 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
   const client = connect(await loadKubeconfig({ file: plane.kubeconfig }));
   undo.add('closing the connections', () => client.close());
   await step(`${kinds.length} kinds of platform.company.com`, () => installDefinitions(client));
-  const admission = await step('admission webhooks', () =>
-    startAdmission({ client, ...webhookAddress(options), failurePolicy: 'Fail' }),
+  const policies = await step('starter policies', async () => {
+    await addNamespaces(client, [DEFAULT_PLATFORM_NAMESPACE, ...DEFAULT_EXCEPTION_NAMESPACES]);
+    return addStarterPolicies(client);
+  });
+  const { admission } = await step('admission webhooks', () =>
+    startPlatform(
+      {
+        client,
+        ...webhookAddress(options),
+        failurePolicy: 'Fail',
+        platformNamespace: DEFAULT_PLATFORM_NAMESPACE,
+      },
+      undo,
+    ),
   );
-  undo.add('removing the webhook configurations', () => admission.stop());
   const kubeconfig = join(directory, 'kubeconfig');
   await rm(kubeconfig, { force: true });
   await symlink(relative(directory, plane.kubeconfig), kubeconfig);
@@ -57,6 +70,7 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
     welcome: [
       `  API server  ${plane.url}`,
       `  admission   ${admission.url}`,
+      `  policies    ${policies} starter policies (policies/), and those that you apply`,
       `  kubeconfig  ${kubeconfig}`,
       `  state       ${directory} (npm start -- --reset begins anew)`,
       '',

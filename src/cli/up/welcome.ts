@@ -1,15 +1,29 @@
 /** What to try first. */
 
-export function commandsToTry(kubectl: string): string[] {
+/** Somebody else's cluster has no starter policies until its owner puts them there. */
+export function commandsToTry(kubectl: string, cluster: 'own' | 'theirs' = 'own'): string[] {
   return [
     'Try, in another terminal:',
     '',
     '  # a team, an application and its database: let in',
     `  ${kubectl} apply -f examples/quickstart/team.yaml`,
     '',
-    '  # the same database under another owner: denied, with the reason',
+    ...(cluster === 'own'
+      ? []
+      : [
+          '  # the starter policies for these: each answers what it would deny of what is there',
+          `  ${kubectl} apply -f policies/platform`,
+          '',
+        ]),
+    '  # a production database without backups: denied by a policy, with the reason',
+    `  ${kubectl} apply -f examples/quickstart/no-backup.yaml`,
+    '',
+    '  # the first database under another owner: denied, because an owner never changes',
     `  ${kubectl} apply -f examples/quickstart/new-owner.yaml`,
     '',
-    'Not in this version yet: CEL policies, the rejection of breaking CRD changes, and the reconcilers (CHANGELOG.md).',
+    '  # the policies, whether each is in force, and how many existing objects violate it',
+    `  ${kubectl} get policies`,
+    '',
+    'Not in this version yet: the rejection of breaking CRD changes, and the reconcilers of deployables (CHANGELOG.md).',
   ];
 }

@@ -1,0 +1,133 @@
+/**
+ * A replica of kidp in a cluster: the policies as they are now, the webhook that judges by them, and where it leads what follows
+ * policies (the webhook configurations, their status, the scan of what is there, reports).
+ */
+import { hostname } from 'node:os';
+import {
+  type Admission,
+  type AdmissionOptions,
+  configurationName,
+  denialEvents,
+  type LivePolicySource,
+  policyJudge,
+  startAdmission,
+  startPolicySource,
+  startReplicaReport,
+} from '../../admission/index.ts';
+import { DEFAULT_EXCEPTION_NAMESPACES } from '../../policy/index.ts';
+import { addPolicyReconcilers, type PolicyReconcilers } from '../../reconcile/index.ts';
+import {
+  type Client,
+  EventRecorder,
+  type Logger,
+  Manager,
+  type ManagerOptions,
+  type Runnable,
+  silentLogger,
+} from '../../runtime/index.ts';
+import type { Undo } from './undo.ts';
+
+export interface PlatformOptions
+  extends Pick<
+    AdmissionOptions,
+    'host' | 'port' | 'reusePort' | 'target' | 'failurePolicy' | 'certificateSecret' | 'drainMilliseconds'
+  > {
+  readonly client: Client;
+  /** Among several replicas. Without it this is the only one: it leads, and takes the webhook configurations back when it ends. */
+  readonly leaderElection?: ManagerOptions['leaderElection'];
+  /** Exempt from policies, and where replicas report. */
+  readonly platformNamespace: string;
+  readonly identity?: string;
+  readonly scan?: { readonly periodMilliseconds?: number; readonly settleMilliseconds?: number };
+  readonly log?: Logger;
+}
+
+export interface Platform {
+  readonly admission: Admission;
+  readonly source: LivePolicySource;
+  readonly reconcilers: PolicyReconcilers;
+}
+
+/** Each part is taken back in reverse: first whoever writes, then the webhook, and the policies last. */
+export async function startPlatform(options: PlatformOptions, undo: Undo): Promise<Platform> {
+  const { client, platformNamespace, leaderElection, log = silentLogger } = options;
+  const identity = options.identity ?? `${hostname()}-${process.pid}`;
+  const source = startPolicySource({
+    client,
+    platformNamespace,
+    exceptionNamespaces: DEFAULT_EXCEPTION_NAMESPACES,
+    log,
+  });
+  undo.add('closing the watches of policies', () => source.stop());
+  const recorder = new EventRecorder({ client, reportingController: 'platform.company.com/admission', log });
+  const { host, port, reusePort, target, failurePolicy, certificateSecret, drainMilliseconds } = options;
+  const admission = await startAdmission({
+    client,
+    host,
+    port,
+    reusePort,
+    target,
+    failurePolicy,
+    certificateSecret,
+    drainMilliseconds,
+    identity,
+    platformNamespace,
+    install: leaderElection === undefined,
+    policies: source,
+    owners: source.owners,
+    mapping: () => source.mapping,
+    judgePolicy: policyJudge({ client, source }),
+    observer: denialEvents(recorder),
+    log,
+  });
+  undo.add('removing the webhook configurations', () => admission.stop());
+  const reporting = startReplicaReport({ client, source, identity, ready: () => admission.ready, log });
+  undo.add('taking back the report of this replica', () => reporting.stop());
+  const manager = new Manager({
+    client,
+    log,
+    stopMilliseconds: 5_000,
+    ...(leaderElection === undefined ? {} : { leaderElection }),
+  });
+  if (leaderElection !== undefined) manager.add(keepRegistered(admission, source, log));
+  const reconcilers = addPolicyReconcilers(manager, {
+    view: source,
+    platformNamespace,
+    configurationName,
+    ...(options.scan === undefined ? {} : { scan: options.scan }),
+  });
+  manager.add(recorder);
+  const stopping = new AbortController();
+  const running = manager.start(stopping.signal);
+  running.catch((error: unknown) => log.error('what follows policies has ended', { error }));
+  undo.add('stopping what follows policies', async () => {
+    stopping.abort();
+    await running;
+  });
+  return { admission, source, reconcilers };
+}
+
+/** The configurations stay when a leader ends: the other replicas serve on. */
+function keepRegistered({ configurations }: Admission, source: LivePolicySource, log: Logger): Runnable {
+  return {
+    name: 'webhook configurations',
+    leaderOnly: true,
+    async start(signal) {
+      await source.whenSynced(signal).catch(() => {});
+      let work: Promise<unknown> = Promise.resolve();
+      const apply = () => {
+        work = work
+          .then(async () => (signal.aborted ? undefined : configurations?.apply(source.current().set.scope)))
+          .catch((error: unknown) => log.error('the webhook configurations could not be brought in line', { error }));
+      };
+      const end = source.subscribe(apply);
+      apply();
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      end();
+      await work;
+    },
+  };
+}
