@@ -36,6 +36,6 @@ export {
   resolveChain,
   unknownChain,
 } from './owners.ts';
-export type { PolicySource } from './policies.ts';
+export { type PolicySource, withoutItself } from './policies.ts';
 export { type AdmissionRequest, decodeReview, type Operation, type UserInfo } from './review.ts';
 export { type Admission, type AdmissionOptions, startAdmission } from './start.ts';
