@@ -174,7 +174,7 @@ async function openBench(input: BenchInput): Promise<Bench> {
     schemas: schemasOf(all),
     passes,
     ...(before === undefined ? {} : { before }),
-    ...(concernsGates(all, input.set) ? { platform: await openGates(world) } : {}),
+    ...(concernsGates(all, input.set) ? { platform: await openGates(world, input.set) } : {}),
     ...(ask === undefined ? {} : { ask }),
   };
 }

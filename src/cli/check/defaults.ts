@@ -5,7 +5,7 @@
 import { GROUP, kindNamed, openApiOf, VERSION } from '../../api/index.ts';
 import type { Json } from '../../policy/index.ts';
 
-interface SchemaNode {
+export interface SchemaNode {
   readonly default?: unknown;
   readonly nullable?: boolean;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
@@ -31,9 +31,14 @@ export function schemasOf(objects: readonly Json[]): Schemas {
 
 /** The same object where there is nothing to fill in. */
 export function withDefaults<Object extends Json>(object: Object, schemas: Schemas): Object {
-  const type = `${String(object.apiVersion)} ${String(object.kind)}`;
-  const schema = schemas.get(type) ?? ourSchema(type);
+  const schema = schemaOf(String(object.apiVersion), String(object.kind), schemas);
   return schema === undefined ? object : (filled(object, schema) as Object);
+}
+
+/** Of a custom resource, the same each time; undefined where nobody has told it. */
+export function schemaOf(apiVersion: string, kind: string, schemas: Schemas): SchemaNode | undefined {
+  const type = `${apiVersion} ${kind}`;
+  return schemas.get(type) ?? ourSchema(type);
 }
 
 const ours = new Map<string, SchemaNode>();

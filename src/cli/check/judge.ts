@@ -3,11 +3,13 @@
  * request could tell and nobody has told stays unknown: rules that hang on it are skipped, never guessed.
  */
 import { GROUP } from '../../api/index.ts';
+import type { AuthorizationAnswer } from '../../cel/index.ts';
 import {
   type AdmissionRequest,
   decide,
   decideAsking,
   type Json,
+  type MutationDecision,
   mutate,
   type PolicyDecision,
   type PolicySet,
@@ -43,8 +45,9 @@ export interface Bench {
   readonly passes: boolean;
 }
 
-export async function judge(located: LocatedObject, bench: Bench): Promise<CheckResult[]> {
-  const asked = requestFor(located, bench);
+export async function judge(located: LocatedObject, open: Bench): Promise<CheckResult[]> {
+  const asked = requestFor(located, open);
+  const bench = open.platform === undefined ? open : { ...open, set: open.platform.setFor(asked, open.set) };
   const { request, results: mutations, changedBy } = await mutated(asked, bench);
   const decision = await decided(request, bench);
   const found = [...mutations, ...decision.results].map((result) => resultOf(located, result));
@@ -82,17 +85,34 @@ interface Mutated {
   readonly changedBy: readonly string[];
 }
 
-async function mutated(asked: AdmissionRequest, { set, world, platform }: Bench): Promise<Mutated> {
+async function mutated(asked: AdmissionRequest, bench: Bench): Promise<Mutated> {
+  const { set, platform } = bench;
   const nothing = { results: [], changedBy: [] };
   if (asked.object === undefined) return { request: asked, ...nothing };
   const labelled = platform === undefined ? asked : await platform.mutate(asked);
   if (!set.policies.some(({ model }) => model.mutations.length > 0)) return { request: labelled, ...nothing };
-  const { object, changed, results, policies } = mutate(set, labelled, world);
+  const { object, changed, results, policies } = await mutateAsking(labelled, bench);
   return {
     request: changed ? { ...labelled, object } : labelled,
     results: results.filter(({ result }) => result !== 'pass'),
     changedBy: policies,
   };
+}
+
+/** A mutation may ask more once it has an answer; one that never comes to an end is not waited for. */
+const MOST_ROUNDS = 8;
+
+async function mutateAsking(request: AdmissionRequest, { set, world, ask }: Bench): Promise<MutationDecision> {
+  const answers = new Map<string, AuthorizationAnswer>();
+  const asking: World = { ...world, authorize: (question) => answers.get(JSON.stringify(question)) };
+  for (let round = 1; ; round += 1) {
+    const decision = mutate(set, request, asking);
+    if (decision.questions.length === 0 || ask === undefined || round === MOST_ROUNDS) return decision;
+    const given = await ask(decision.questions);
+    for (const [index, question] of decision.questions.entries()) {
+      answers.set(JSON.stringify(question), given[index] ?? { allowed: false, error: 'there was no answer' });
+    }
+  }
 }
 
 async function decided(request: AdmissionRequest, { set, world, ask, passes }: Bench): Promise<PolicyDecision> {

@@ -21,6 +21,8 @@ export interface PlatformGates {
   /** With what the platform itself would write into the object. */
   mutate(request: AdmissionRequest): Promise<AdmissionRequest>;
   judge(located: LocatedObject, request: AdmissionRequest): Promise<CheckResult[]>;
+  /** The policies that are asked about this request: a Policy is not judged by itself. */
+  setFor(request: AdmissionRequest, set: PolicySet): PolicySet;
 }
 
 /**
@@ -43,8 +45,10 @@ function mayMatch({ match }: PolicyModel, kind: string): boolean {
 }
 
 /** Loaded only where they are needed. */
-export async function openGates(world: World): Promise<PlatformGates> {
-  const { decide, gates, mutateForPlatform, ownerOf, resolveChain, unknownChain } = await import(
+export async function openGates(world: World, { policies }: PolicySet): Promise<PlatformGates> {
+  // To leave one policy out is to index all others anew: only where one of them could be about it.
+  const areJudged = policies.some(({ model }) => mayMatch(model, 'Policy'));
+  const { decide, gates, mutateForPlatform, ownerOf, resolveChain, unknownChain, withoutItself } = await import(
     '../../admission/index.ts'
   );
   /** The one object of that name; undefined where it is known that there is none. */
@@ -85,6 +89,7 @@ export async function openGates(world: World): Promise<PlatformGates> {
   }
   const concerns = ({ kind }: AdmissionRequest) => kind.group === GROUP;
   return {
+    setFor: (request, set) => (areJudged ? withoutItself(set, request) : set),
     async mutate(request) {
       if (!concerns(request)) return request;
       const changed = mutateForPlatform(request, await factsOf(request));

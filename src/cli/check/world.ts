@@ -1,5 +1,7 @@
 /** What a decision may look at besides the object: what is among the files, on the command line and, where there is one, in the cluster. */
+import type { Schema } from '../../cel/index.ts';
 import { type Json, labelsOf, type ObjectQuery, selects, type World } from '../../policy/index.ts';
+import { schemaOf, schemasOf } from './defaults.ts';
 
 export interface WorldInput {
   readonly now: number;
@@ -18,8 +20,11 @@ export function worldOf({ now, objects, namespaceLabels, live = new Map() }: Wor
     const known = namespaces.get(name) ?? { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
     namespaces.set(name, withLabels(known, labels));
   }
+  const schemas = schemasOf(objects);
   return {
     now,
+    schema: ({ group, version, kind }) =>
+      schemaOf(group === '' ? version : `${group}/${version}`, kind, schemas) as Schema,
     namespace: (name) => namespaces.get(name),
     find(query) {
       const kind = `${query.apiVersion} ${query.kind}`;

@@ -39,6 +39,7 @@ export class SourceDocument {
   readonly #before: () => number;
   /** Many rules point at one field. */
   readonly #places = new Map<string, Place>();
+  #start: Place | undefined;
   #parsed: { document: Document | undefined; lines: LineCounter } | undefined;
 
   /** `before` tells how many lines of the file come before the document. */
@@ -61,6 +62,11 @@ export class SourceDocument {
 
   /** Where the document's content begins. */
   start(): Place {
+    this.#start ??= this.#findStart();
+    return this.#start;
+  }
+
+  #findStart(): Place {
     const skipped = BEFORE_CONTENT.exec(this.text)?.[0] ?? '';
     const line = skipped.split('\n').length;
     return { line: this.#before() + line, column: skipped.length - skipped.lastIndexOf('\n') };
