@@ -197,6 +197,11 @@ describe('what came instead', () => {
       says: [/rule r was not judged: .*give the test a user/],
     },
     {
+      reason: 'neither object nor old object',
+      test: { expect: { allowed: true } },
+      says: [/^it is about nothing/],
+    },
+    {
       reason: 'an expression that fails',
       test: { ...without, expect: { allowed: true } },
       spec: { rules: [{ name: 'r', expression: 'spec.backup.enabled' }] },

@@ -126,7 +126,9 @@ function run(
   const [explanation] = decision.matched.length + results.length > 0 ? [] : explainPolicy(set, mutated, world);
   const notMatched =
     explanation?.matched === 'no' ? `the policy does not match it: ${mismatch(explanation)}` : undefined;
+  const isEmpty = test.object === undefined && test.oldObject === undefined;
   const failures = [
+    ...(isEmpty ? ['it is about nothing: give it an object, or an oldObject to delete'] : []),
     ...notJudged(decision.results),
     ...(notMatched !== undefined && wantsMatch(test.expect) ? [notMatched] : []),
     ...differences(test.expect, actual),
