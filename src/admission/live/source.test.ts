@@ -1,9 +1,12 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { definitions, namespaces, policyCluster } from '../../../test/support/live-policies.ts';
 import { application, policy, team } from '../../api/index.ts';
 import { decide } from '../../policy/index.ts';
 import { eventually, isNotFound } from '../../runtime/index.ts';
 import { type LivePolicySource, startPolicySource } from './source.ts';
+
+// They wait for what comes about, on a machine that may do much else.
+vi.setConfig({ testTimeout: 60_000 });
 
 const running: LivePolicySource[] = [];
 afterEach(async () => {
