@@ -13,6 +13,7 @@ import {
   type PolicyExplanation,
   type PolicySet,
 } from '../policy/index.ts';
+import { schemasOf } from './check/defaults.ts';
 import { judgesOthers, takeInventory } from './check/inventory.ts';
 import { type Bench, requestFor } from './check/judge.ts';
 import { type CheckOptions, settingsOf } from './check/options.ts';
@@ -101,6 +102,7 @@ async function benchFor(
     settings,
     world: worldOf({ now: settings.now, namespaceLabels: settings.namespaceLabels, objects: [...params, ...objects] }),
     plurals: new Map(pluralsOf(objects)),
+    schemas: schemasOf(objects),
     passes: true,
     ...(old === undefined ? {} : { before: new Map(old.map(({ object }) => [identityOf(object), object])) }),
   };
