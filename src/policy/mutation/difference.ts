@@ -7,7 +7,7 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string };
 
 /** Lists whose product of lengths is beyond this are compared element by element: the table would be larger than the patch is worth. */
-const MAX_TABLE = 250_000;
+const MAX_TABLE = 10_000;
 
 /** Operations that, applied to `before` in this order, give `after`. None where they are the same. */
 export function jsonPatchBetween(before: unknown, after: unknown): JsonPatchOperation[] {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeConfiguration } from './merge.ts';
 import { DEDUCED, kubernetesMergeType, type MergeType, mergeTypeOf } from './merge-type.ts';
@@ -182,4 +183,24 @@ it('merges objects and replaces lists where nobody knows the type', () => {
   expect(mergeConfiguration({ a: { b: 1 }, l: [1] }, { a: { c: 2 }, l: [2] }, DEDUCED)).toMatchObject({
     object: { a: { b: 1, c: 2 }, l: [2] },
   });
+});
+
+it('changes nothing the second time, whatever is merged', () => {
+  const names = fc.shuffledSubarray(['a', 'b', 'c', 'd']);
+  const containers = fc
+    .tuple(names, names, fc.constantFrom('1', '2'))
+    .map(([all, env, value]) => all.map((name) => ({ name, env: env.map((each) => ({ name: each, value })) })));
+  const metadata = fc.record({
+    finalizers: names,
+    labels: fc.dictionary(fc.constantFrom('x', 'y'), fc.constantFrom('1', '2')),
+  });
+  const partial = fc.record({ metadata, spec: fc.record({ containers }) }, { requiredKeys: [] });
+  fc.assert(
+    fc.property(partial, partial, (object, configuration) => {
+      const before = pod(object);
+      const once = mergeConfiguration(before, configuration, POD) as { object: Record<string, unknown> };
+      const twice = mergeConfiguration(once.object, configuration, POD) as { object: unknown };
+      expect(twice.object).toBe(once.object);
+    }),
+  );
 });
