@@ -100,9 +100,10 @@ export class SchemaNode {
     if (!this.#typed) {
       this.#typed = true;
       const bare = this.#bareType();
-      // Null may stand for objects and times as it is; for the others the type has to say so.
-      this.#type =
-        bare !== undefined && this.schema.nullable === true && PRIMITIVE.has(bare.kind) ? types.wrapper(bare) : bare;
+      // Null may stand for objects and times as it is; for the others the type has to say so. Validation rules of CRDs
+      // see no null: a field that is null is not there.
+      const nullable = this.schema.nullable === true && !this.#context.hidden;
+      this.#type = bare !== undefined && nullable && PRIMITIVE.has(bare.kind) ? types.wrapper(bare) : bare;
     }
     return this.#type;
   }
@@ -249,7 +250,7 @@ export class SchemaNode {
 
   #minObject(depth: number): number {
     let size = 2;
-    for (const name of this.schema.required ?? []) {
+    for (const name of new Set(this.schema.required)) {
       const property = this.schema.properties?.[name];
       if (property === undefined || property.default !== undefined) continue;
       const node = new SchemaNode(property, name, false, this.#context);
