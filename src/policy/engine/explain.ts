@@ -81,7 +81,7 @@ function explainOne(
   results: readonly RuleResult[],
 ): PolicyExplanation {
   const { model } = policy;
-  const judgement: Judgement = { questions: new Map(), deadline: undefined };
+  const judgement: Judgement = { questions: new Map() };
   const { scope, path, match: matcher } = viewOf(set, policy, request, world, judgement);
   const { subject } = scope;
   const match = [

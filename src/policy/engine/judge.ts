@@ -3,6 +3,7 @@ import type { Result } from '../../cel/index.ts';
 import type { RuleResult } from '../decision.ts';
 import type { Missing } from '../match/match.ts';
 import { annotate } from './annotations.ts';
+import { isLate } from './clock.ts';
 import type { CompiledPolicy, CompiledRule } from './compile.ts';
 import { conditionsAnswer } from './conditions.ts';
 import { exemption } from './exceptions.ts';
@@ -78,11 +79,10 @@ export class Judge {
   }
 
   #isLate(): boolean {
-    const { deadline } = this.#judgement;
-    if (deadline === undefined || this.#late) return this.#late;
+    if (this.#late) return true;
     if (++this.#sinceLook < RULES_BETWEEN_LOOKS) return false;
     this.#sinceLook = 0;
-    this.#late = Date.now() >= deadline;
+    this.#late = isLate();
     return this.#late;
   }
 

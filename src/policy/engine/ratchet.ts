@@ -3,7 +3,7 @@
  * old object too, and no `all` at its outside fails for more elements than it did.
  */
 import type { Expr } from '../../cel/index.ts';
-import { Inspector, loopOf, NO_LOCALS, type Sensitive } from '../why/index.ts';
+import { Inspector, inspection, loopOf, NO_LOCALS, type Sensitive } from '../why/index.ts';
 import type { CompiledRule } from './compile.ts';
 import { type Judgement, Scope } from './scope.ts';
 
@@ -14,12 +14,14 @@ export function isNoWorse(rule: CompiledRule, scope: Scope, judgement: Judgement
   before.useParams(scope.params);
   const { unit } = rule;
   if (before.compute(unit).result !== false) return false;
-  const failures = (in_: Scope): readonly number[] => {
-    const inspector = new Inspector(unit, { scope: in_, sensitive, prefix: undefined, looks: 0 });
-    return outermostLoops(inspector, unit.compiled.ast);
-  };
-  const earlier = failures(before);
-  return failures(scope).every((count, index) => count <= (earlier[index] ?? 0));
+  const [earlier, now] = [before, scope].map((each) => {
+    const inspector = new Inspector(unit, inspection(each, sensitive, undefined));
+    const counts = outermostLoops(inspector, unit.compiled.ast);
+    return inspector.inspection.exhausted ? undefined : counts;
+  });
+  // What cannot be counted may have got worse.
+  if (earlier === undefined || now === undefined) return false;
+  return now.every((count, index) => count <= (earlier[index] ?? 0));
 }
 
 /** How many elements each outermost `all` fails for, in the order of the source. */

@@ -4,7 +4,6 @@
  */
 import {
   type AuthorizationAttributes,
-  type Budget,
   CelError,
   HostObject,
   type NonValue,
@@ -18,6 +17,7 @@ import type { Subject } from '../match/subject.ts';
 import type { ContextModel } from '../model.ts';
 import type { Json } from '../request.ts';
 import type { ObjectQuery } from '../world.ts';
+import { BUDGET, beginExpression, ownBudget } from './clock.ts';
 import { SHORTHANDS } from './environment.ts';
 import { authorizerFor, namespaceValue, requestResource, requestValue, shorthand } from './inputs.ts';
 import type { Unit } from './unit.ts';
@@ -25,8 +25,6 @@ import type { Unit } from './unit.ts';
 /** What one decision shares among its scopes. */
 export interface Judgement {
   readonly questions: Map<string, AuthorizationAttributes>;
-  /** Milliseconds since 1970 after which nothing more is begun. */
-  readonly deadline: number | undefined;
 }
 
 /** Numbers each scope of the process: an answer that carries another number is not of this request. */
@@ -41,9 +39,6 @@ export class Scope {
   readonly #context = new Map<string, readonly Json[] | undefined>();
   #paramsEpoch: number;
   #used: Unit[] | undefined;
-  readonly #budget: Budget;
-  /** When the expression that runs must stop. */
-  #end: number | undefined;
   #filled = false;
 
   constructor(subject: Subject, judgement: Judgement) {
@@ -51,8 +46,6 @@ export class Scope {
     this.#judgement = judgement;
     this.#epoch = ++epochs;
     this.#paramsEpoch = this.#epoch;
-    const { deadline } = judgement;
-    this.#budget = deadline === undefined ? { spent: 0 } : { spent: 0, interrupt: () => this.#isOver(deadline) };
     const object = subject.object as Value;
     const oldObject = subject.oldObject as Value;
     const shown = subject.object ?? subject.oldObject;
@@ -78,11 +71,21 @@ export class Scope {
   ask(unit: Unit): Result {
     const epoch = unit.readsParams ? this.#paramsEpoch : this.#epoch;
     if (unit.epoch === epoch) return unit.result;
+    unit.epoch = epoch;
+    if (!unit.plain || unit.variables !== undefined || !this.#filled) return this.#askInFull(unit);
+    beginExpression();
+    BUDGET.spent = 0;
+    const result = unit.evaluate(this.#inputs, BUDGET);
+    unit.result = result;
+    unit.cost = BUDGET.spent;
+    return result;
+  }
+
+  #askInFull(unit: Unit): Result {
     const { result, cost, used } = this.#evaluate(unit);
     unit.result = result;
     unit.cost = cost;
     unit.used = used;
-    unit.epoch = epoch;
     return result;
   }
 
@@ -130,30 +133,22 @@ export class Scope {
   #evaluate(unit: Unit): { result: Result; cost: number; used: readonly Unit[] } {
     if (!this.#filled) this.#fill();
     if (unit.context.length > 0) this.#declareContext(unit);
-    this.#end = undefined;
+    beginExpression();
     if (unit.variables === undefined) {
-      const budget = this.#budget;
-      budget.spent = 0;
-      const result = unit.compiled.evaluate(this.#inputs, budget);
-      return { result, cost: budget.spent, used: NONE };
+      BUDGET.spent = 0;
+      const result = unit.evaluate(this.#inputs, BUDGET);
+      return { result, cost: BUDGET.spent, used: NONE };
     }
     const outer = { variables: this.#inputs.variables, used: this.#used };
     const used: Unit[] = [];
     // What it reads is evaluated meanwhile, and pays for itself.
-    const budget = { ...this.#budget, spent: 0 };
+    const budget = ownBudget();
     this.#used = used;
     this.#inputs.variables = new Variables(unit.variables, this);
-    const result = unit.compiled.evaluate(this.#inputs, budget);
+    const result = unit.evaluate(this.#inputs, budget);
     this.#inputs.variables = outer.variables as Result;
     this.#used = outer.used;
     return { result, cost: budget.spent, used };
-  }
-
-  /** One expression may take half of the time that is left when it is first asked, so that one that loops leaves the others theirs. */
-  #isOver(deadline: number): boolean {
-    const now = Date.now();
-    this.#end ??= now + (deadline - now) / 2;
-    return now >= this.#end;
   }
 
   #fill(): void {

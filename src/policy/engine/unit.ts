@@ -5,6 +5,7 @@
 import {
   type Compiled,
   compile,
+  type Evaluate,
   type Expr,
   environment,
   format,
@@ -24,6 +25,7 @@ export class Unit {
   /** Equal for what gives the same answer to the same request. */
   readonly key: string;
   readonly compiled: Compiled;
+  readonly evaluate: Evaluate;
   /** What it reads itself; through variables: see `variables`. */
   readonly reads: readonly Read[];
   /** The definitions that it reads as `variables.x`, those alone. */
@@ -55,6 +57,7 @@ export class Unit {
   }) {
     this.key = parts.key;
     this.compiled = parts.compiled;
+    this.evaluate = parts.compiled.evaluate;
     this.reads = parts.reads;
     this.variables = parts.variables;
     this.context = parts.context;

@@ -9,6 +9,7 @@
 import type { AuthorizationAttributes, Result } from '../../cel/index.ts';
 import { CelError, NonValue, show, type Value } from '../../cel/index.ts';
 import type { MutationDecision, RuleResult } from '../decision.ts';
+import { setDeadline } from '../engine/clock.ts';
 import type { CompiledMutation, CompiledPolicy, CompiledRule } from '../engine/compile.ts';
 import { conditionsAnswer } from '../engine/conditions.ts';
 import { exemption } from '../engine/exceptions.ts';
@@ -97,7 +98,8 @@ class Run {
     this.#world = world;
     this.#object = object;
     this.#deadline = deadline;
-    this.judgement = { questions: new Map<string, AuthorizationAttributes>(), deadline };
+    this.judgement = { questions: new Map<string, AuthorizationAttributes>() };
+    setDeadline(deadline);
   }
 
   decision(before: Json): MutationDecision {

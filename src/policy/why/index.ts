@@ -5,7 +5,7 @@
  * policy or a Secret keeps to itself is never in it.
  */
 export { cut } from './describe.ts';
-export { Inspector, NO_LOCALS } from './inspector.ts';
+export { Inspector, inspection, NO_LOCALS } from './inspector.ts';
 export { loopOf } from './loops.ts';
 export { type Place, placeText, stepsText } from './place.ts';
 export { HIDDEN, Sensitive } from './sensitive.ts';

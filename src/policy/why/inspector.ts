@@ -3,7 +3,9 @@
  * stands. Parts are compiled when they are first asked about, which only a rule that did not hold ever does.
  */
 import {
+  type Budget,
   type Call,
+  CelError,
   type Compiled,
   compile,
   type Expr,
@@ -14,6 +16,7 @@ import {
   types,
   type Value,
 } from '../../cel/index.ts';
+import { ownBudget } from '../engine/clock.ts';
 import { SHORTHANDS } from '../engine/environment.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { Unit } from '../engine/unit.ts';
@@ -31,8 +34,8 @@ export type Locals = ReadonlyMap<string, Local>;
 
 export const NO_LOCALS: Locals = new Map();
 
-/** How many parts are looked at to find a reason: enough for any rule that people write. */
-const MAX_LOOKS = 2_000;
+/** As much as one expression may cost. */
+const MAX_COST = 1_000_000;
 
 /** What all inspectors of one explanation share. */
 export interface Inspection {
@@ -40,7 +43,14 @@ export interface Inspection {
   readonly sensitive: Sensitive;
   /** Where the Pod that is seen stands in the controller that was sent. */
   readonly prefix: string | undefined;
-  looks: number;
+  /** For all that is evaluated to explain: an explanation must not take longer than what it explains. */
+  readonly budget: Budget;
+  /** Whether the budget was too small to tell all. */
+  exhausted: boolean;
+}
+
+export function inspection(scope: Scope, sensitive: Sensitive, prefix: string | undefined): Inspection {
+  return { scope, sensitive, prefix, budget: ownBudget(MAX_COST), exhausted: false };
 }
 
 const PARTS = new WeakMap<Unit, Map<string, Compiled | undefined>>();
@@ -67,13 +77,18 @@ export class Inspector {
   /** The value of a part; undefined where it cannot be had. */
   value(node: Expr, locals: Locals): Result | undefined {
     if (node.kind === 'literal') return node.value;
-    if (++this.inspection.looks > MAX_LOOKS) return undefined;
+    const { budget } = this.inspection;
+    if (this.inspection.exhausted) return undefined;
     const compiled = this.#compiled(node);
     if (compiled === undefined) return undefined;
     const inputs = this.inspection.scope.inputsOf(this.unit);
-    if (locals.size === 0) return compiled.evaluate(inputs);
     const own = Object.fromEntries([...locals].map(([name, { value }]) => [name, value]));
-    return compiled.evaluate(trust({ ...inputs, ...own }));
+    const result = compiled.evaluate(locals.size === 0 ? inputs : trust({ ...inputs, ...own }), budget);
+    if (result instanceof CelError && (result.code === 'cost_exceeded' || result.code === 'interrupted')) {
+      this.inspection.exhausted = true;
+      return undefined;
+    }
+    return result;
   }
 
   hides(node: Expr, locals: Locals): boolean {

@@ -7,7 +7,7 @@ import type { Scope } from '../engine/scope.ts';
 import type { Unit } from '../engine/unit.ts';
 import { comparisonReason, isComparison, isTest, testReason } from './comparisons.ts';
 import { cut, describe, isAbsence, isPhrase } from './describe.ts';
-import { Inspector, type Locals, NO_LOCALS } from './inspector.ts';
+import { Inspector, inspection, type Locals, NO_LOCALS } from './inspector.ts';
 import { type Loop, loopOf } from './loops.ts';
 import type { Place } from './place.ts';
 import type { Reason } from './reason.ts';
@@ -25,7 +25,7 @@ export interface Why {
 
 /** For a rule that gave false. */
 export function whyFalse(unit: Unit, scope: Scope, sensitive: Sensitive, prefix?: string): Why {
-  const inspector = new Inspector(unit, { scope, sensitive, prefix, looks: 0 });
+  const inspector = new Inspector(unit, inspection(scope, sensitive, prefix));
   const { text, place } = because(inspector, unit.compiled.ast, NO_LOCALS, true);
   return { text: cut(text, MAX_WHY), place };
 }
@@ -39,7 +39,7 @@ export function whyMissing(
   prefix?: string,
 ): Why | undefined {
   if (!isAbsence(error)) return undefined;
-  const inspector = new Inspector(unit, { scope, sensitive, prefix, looks: 0 });
+  const inspector = new Inspector(unit, inspection(scope, sensitive, prefix));
   const node = selectionAt(unit.compiled.ast, error.offset);
   const place = node === undefined ? undefined : inspector.place(node, NO_LOCALS);
   return place === undefined ? undefined : { text: cut(`${inspector.nameOf(place)} is not set`, MAX_WHY), place };
