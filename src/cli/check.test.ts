@@ -273,6 +273,21 @@ describe('bad input is exit code 2, all of it at once', () => {
     expect(err).toMatch(/cannot be read|there is no \.yaml/);
   });
 
+  test.each(['--kubeconfig', '--server-dry-run'])('a cluster that does not answer (%s)', async (flag) => {
+    const cluster = { name: 'c', cluster: { server: 'https://127.0.0.1:1' } };
+    const contexts = [{ name: 'x', context: { cluster: 'c' } }];
+    write({
+      'a.yaml': configMap('a'),
+      config: JSON.stringify({ clusters: [cluster], contexts, 'current-context': 'x' }),
+    });
+    const more = flag === '--kubeconfig' ? [] : [flag];
+    const flags = ['-f', 'a.yaml', '--kubeconfig', join(directory, 'config'), ...more];
+    expect(await runCheck(flags, { directory })).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/the cluster cannot be asked/),
+    });
+  });
+
   test.each(['sarif', 'junit', 'github'])('%s has a place for it', async (format) => {
     write({ 'a.yaml': 'kind: [' });
     const { code, out } = await runCheck(['-f', 'a.yaml', '-o', format], { directory });

@@ -84,19 +84,16 @@ async function judgeAll(question: Question): Promise<CheckResult[]> {
   const { options, inventory, objects, streams } = question;
   const { kubeconfig, serverDryRun } = options;
   if (kubeconfig === undefined && serverDryRun !== true) return judgeWith(question, undefined);
-  const { openCluster } = await import('./check/cluster.ts');
-  const cluster = await openCluster(kubeconfig);
-  try {
+  const { withCluster } = await import('./check/cluster.ts');
+  return withCluster(kubeconfig, async (cluster) => {
     if (serverDryRun === true) {
       const { askServer } = await import('./check/server.ts');
-      return await askServer(objects, cluster, question.progress);
+      return askServer(objects, cluster, question.progress);
     }
     await cluster.read(inventory.set, objects);
     for (const note of cluster.notes) streams.err.write(`${note}\n`);
-    return await judgeWith(question, cluster);
-  } finally {
-    await cluster.close();
-  }
+    return judgeWith(question, cluster);
+  });
 }
 
 async function judgeWith(question: Question, cluster: Cluster | undefined): Promise<CheckResult[]> {

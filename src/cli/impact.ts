@@ -108,10 +108,9 @@ async function countCluster(
   tally: Tally,
   progress: Progress,
 ): Promise<Counted> {
-  const { openCluster } = await import('./check/cluster.ts');
-  const cluster = await openCluster(options.kubeconfig);
+  const { withCluster } = await import('./check/cluster.ts');
   const deadline = performance.now() + (options.for ?? Number.POSITIVE_INFINITY) * 1000;
-  try {
+  return withCluster(options.kubeconfig, async (cluster) => {
     await cluster.read(set, []);
     const world = worldWith(cluster.live);
     const listable = cluster.mapping.resources.filter(({ verbs }) => verbs.includes('list'));
@@ -136,7 +135,5 @@ async function countCluster(
       }
     }
     return { missing, complete: true };
-  } finally {
-    await cluster.close();
-  }
+  });
 }

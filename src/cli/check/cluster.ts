@@ -5,6 +5,7 @@ import type { decideAsking, Json, PolicySet, UserInfo } from '../../policy/index
 import {
   ApiError,
   type Client,
+  ConnectionError,
   connect,
   discover,
   isNotFound,
@@ -15,6 +16,7 @@ import {
   type UnknownObject,
 } from '../../runtime/index.ts';
 import type { LocatedObject } from '../documents.ts';
+import { InputError } from '../failure.ts';
 import { identityOf } from './result.ts';
 
 type Ask = Parameters<typeof decideAsking>[3];
@@ -41,7 +43,27 @@ export interface Cluster {
 const AT_ONCE = 16;
 const PAGE = 500;
 
-export async function openCluster(kubeconfig: string | undefined): Promise<Cluster> {
+/**
+ * Does something with a cluster and lets go of it. One that does not answer is bad input: an exit code of 1 would say that something
+ * is wrong with the manifests.
+ */
+export async function withCluster<Answer>(
+  kubeconfig: string | undefined,
+  task: (cluster: Cluster) => Promise<Answer>,
+): Promise<Answer> {
+  let cluster: Cluster | undefined;
+  try {
+    cluster = await openCluster(kubeconfig);
+    return await task(cluster);
+  } catch (error) {
+    if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error;
+    throw new InputError('cluster', `the cluster cannot be asked: ${error.message}`);
+  } finally {
+    await cluster?.close();
+  }
+}
+
+async function openCluster(kubeconfig: string | undefined): Promise<Cluster> {
   const client = connect(loadKubeconfig(kubeconfig === undefined ? {} : { file: kubeconfig }));
   try {
     const { resources, failed } = await discover(client);
