@@ -113,7 +113,10 @@ function natively(client: Client, count: number): Way {
         await client.create(nativePolicies, policy as KubernetesObject);
         await client.create(nativeBindings, binding as KubernetesObject);
       }
-      const wrong = { ...deployment, spec: { ...deployment.spec, replicas: 50 + count } };
+      // Forbidden by the last of them alone.
+      const wrong = structuredClone(deployment);
+      for (const container of wrong.spec.template.spec.containers.slice(0, 1))
+        container.name = `forbidden-${count - 1}`;
       const last = () => client.create(deployments, wrong, { dryRun: true });
       await eventually(
         () =>

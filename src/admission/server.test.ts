@@ -4,9 +4,10 @@ import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { emptyWorld, policySet } from '../policy/index.ts';
 import { bodyLimitBytes } from './body.ts';
 import { durationOf, timeoutIn } from './deadline.ts';
-import { type Admission, startAdmission } from './index.ts';
+import { type Admission, type AdmissionOptions, type LaterGate, type PolicySource, startAdmission } from './index.ts';
 
 let admission: Admission;
 let agent: Agent;
@@ -261,4 +262,101 @@ describe('the time that an API server waits', () => {
     expect(durationOf(timeout)).toBe(milliseconds);
     expect(timeoutIn(timeout === null ? '' : `timeout=${timeout}`)).toBe(milliseconds);
   });
+});
+
+describe('a webhook in trouble', () => {
+  const trouble = async (options: AdmissionOptions, during: (url: string, ca: string) => Promise<void>) => {
+    const troubled = await startAdmission(options);
+    try {
+      await during(troubled.url, troubled.caBundle);
+    } finally {
+      await troubled.stop();
+    }
+  };
+  const post = (
+    url: string,
+    ca: string,
+    path: string,
+  ): Promise<{ status: number; retryAfter: unknown; text: string }> =>
+    new Promise((resolve, reject) => {
+      const isRead = path === '/metrics' || path === '/readyz';
+      const sent = request(
+        `${url}${path}`,
+        {
+          method: isRead ? 'GET' : 'POST',
+          headers: { 'content-type': 'application/json' },
+          ca,
+          agent,
+        },
+        (response) => {
+          let text = '';
+          response.setEncoding('utf8').on('data', (part) => {
+            text += part;
+          });
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'], text }),
+          );
+        },
+      );
+      sent.on('error', reject);
+      sent.end(isRead ? undefined : JSON.stringify(review()));
+    });
+  const slowly: LaterGate = {
+    name: 'slow',
+    concerns: () => true,
+    judge: (_, deadline) =>
+      new Promise((resolve) => {
+        setTimeout(() => resolve({ violations: [], warnings: [], patches: [] }), deadline.at - Date.now() + 200);
+      }),
+  };
+  const broken: PolicySource = {
+    synced: () => true,
+    current: () => {
+      throw new Error('a bug of ours');
+    },
+  };
+
+  it('never answers "allowed" to a bug of its own', () =>
+    trouble({ policies: broken }, async (url, ca) => {
+      expect(await post(url, ca, '/validate')).toMatchObject({ status: 500 });
+      expect((await post(url, ca, '/metrics')).text).toContain('result="refused"');
+    }));
+
+  it('answers before the API server gives up', () =>
+    trouble({ later: [slowly] }, async (url, ca) => {
+      expect(await post(url, ca, '/validate?timeout=100ms')).toMatchObject({ status: 504 });
+    }));
+
+  it('asks those that are too many to come again', () =>
+    trouble({ later: [slowly], mostInFlight: 2 }, async (url, ca) => {
+      const answers = await Promise.all(Array.from({ length: 4 }, () => post(url, ca, '/validate?timeout=1s')));
+      const tooMany = answers.filter(({ status }) => status === 429);
+      expect(tooMany.length).toBeGreaterThanOrEqual(1);
+      for (const { retryAfter } of tooMany) expect(retryAfter).toBe('1');
+    }));
+
+  it('is not ready and judges nothing before policies are known, and waits for them as long as it may', async () => {
+    let known = false;
+    const policies: PolicySource = {
+      synced: () => known,
+      current: () => ({ set: policySet({ policies: [] }), world: emptyWorld(Date.now()) }),
+    };
+    await trouble({ policies }, async (url, ca) => {
+      expect(await post(url, ca, '/readyz')).toMatchObject({ status: 503 });
+      expect(await post(url, ca, '/validate?timeout=100ms')).toMatchObject({ status: 503, retryAfter: '1' });
+      const waiting = post(url, ca, '/validate?timeout=30s');
+      known = true;
+      expect(await waiting).toMatchObject({ status: 200 });
+      expect(await post(url, ca, '/readyz')).toMatchObject({ status: 200 });
+    });
+  });
+
+  it('counts what it does', () =>
+    trouble({}, async (url, ca) => {
+      await post(url, ca, '/validate');
+      const { text } = await post(url, ca, '/metrics');
+      expect(text).toContain('kidp_admission_requests_total{phase="validate",result="denied"} 1');
+      expect(text).toContain('kidp_admission_request_duration_seconds_bucket');
+      expect(text).toContain('kidp_admission_requests_in_flight 0');
+    }));
 });
