@@ -29,8 +29,11 @@ export interface LanguageOptions {
   readonly uniqueKeys: boolean;
   /** Presence tests and `.?` on what has no fields are errors instead of absent. */
   readonly strictPresence: boolean;
-  /** Anything may be compared with null: types come from schemas, and JSON may hold null where they do not say so. */
-  readonly nullAnywhere: boolean;
+  /**
+   * Anything may be compared with null, and a number with a number of another type. Types that come from schemas do not say where
+   * JSON holds null, and what runs on JSON compares numbers by their value.
+   */
+  readonly looseEquality: boolean;
   readonly container: string;
 }
 
@@ -64,7 +67,7 @@ export class Environment {
       escapedFields: false,
       uniqueKeys: false,
       strictPresence: false,
-      nullAnywhere: false,
+      looseEquality: false,
       container: '',
       ...options.language,
     };

@@ -234,7 +234,7 @@ class Checker {
       if (result === undefined) result = found;
       else if (!isDyn(result) && !sameType(found, result)) result = DYN;
     }
-    if (result === undefined && this.#comparesNull(name, argumentTypes)) {
+    if (result === undefined && this.#comparesLoosely(name, argumentTypes)) {
       matching.push(...overloads);
       result = BOOL;
     }
@@ -248,9 +248,9 @@ class Checker {
     return result;
   }
 
-  #comparesNull(name: string, argumentTypes: readonly Type[]): boolean {
-    if (!this.#environment.language.nullAnywhere || (name !== '_==_' && name !== '_!=_')) return false;
-    return argumentTypes.some((each) => each.kind === 'null');
+  #comparesLoosely(name: string, argumentTypes: readonly Type[]): boolean {
+    if (!this.#environment.language.looseEquality || (name !== '_==_' && name !== '_!=_')) return false;
+    return argumentTypes.some((each) => each.kind === 'null') || argumentTypes.every((each) => NUMBERS.has(each.kind));
   }
 
   #logical(node: Call, name: string, overloads: readonly Overload[], argumentTypes: readonly Type[]): Type {
@@ -405,6 +405,8 @@ class Checker {
     this.issues.push(this.#source.issue(code, offset, message));
   }
 }
+
+const NUMBERS: ReadonlySet<Type['kind']> = new Set(['int', 'uint', 'double']);
 
 /** `a.b.c` as a name, when the expression is nothing but identifiers and dots. */
 export function qualifiedName(node: Expr): string | undefined {

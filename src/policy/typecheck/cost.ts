@@ -14,7 +14,7 @@ interface Sizes {
 }
 
 export const USUAL: Sizes = { elements: 8, text: 64 };
-export const LARGE: Sizes = { elements: 100, text: 253 };
+export const LARGE: Sizes = { elements: 32, text: 64 };
 
 /** The largest cost that one evaluation may have where the API server evaluates. */
 export const EXPRESSION_LIMIT = 1_000_000;

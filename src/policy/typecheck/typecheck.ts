@@ -113,7 +113,7 @@ function environmentOf(model: PolicyModel, schemas: SchemaSource, issues: Policy
     const type = look(apiVersion, kind, `spec.context[${index}].kind`);
     variables[name] = resourceName === undefined ? types.list(type) : type;
   });
-  return plainEnvironment(model).extend({ variables, types: providers, language: { nullAnywhere: true } });
+  return plainEnvironment(model).extend({ variables, types: providers, language: { looseEquality: true } });
 }
 
 /** Types that look the same to these expressions: those that read only metadata are asked once, not for each of a hundred kinds. */
@@ -226,7 +226,7 @@ function wrongResult({ wanted, source }: CheckedExpression, { type }: Checked): 
 
 function expensive({ source }: CheckedExpression, checked: Checked, object: SchemaTypes | undefined): readonly Issue[] {
   if (costOf(checked, object, LARGE) <= EXPRESSION_LIMIT) return [];
-  const message = `may cost more than ${EXPRESSION_LIMIT} with lists of ${LARGE.elements} elements, which is as much as one evaluation may: loop less deeply, or bound what is looped over`;
+  const message = `may cost more than ${EXPRESSION_LIMIT}, the most that one evaluation may, for objects with lists of ${LARGE.elements} elements: loop less deeply, or over fewer things`;
   return [source.issue(TOO_EXPENSIVE, 0, message)];
 }
 
