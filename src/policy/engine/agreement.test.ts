@@ -26,6 +26,10 @@ const EXPRESSIONS = [
   'namespaceObject.metadata.name == "n"',
   'metadata.labels.all(k, v, k != v)',
   'spec',
+  'spec.list.all(x, x.n > 1) && spec.a == 1',
+  'spec.a >= 0 && spec.list.all(x, x.n > 1) && spec.a < 9',
+  'spec.a == 2 || spec.list.all(x, x.n > 1) || spec.list.exists(x, x.n == 0)',
+  'has(spec.list) && (spec.list.exists(x, x.n == 0) || spec.a == 1)',
 ];
 const VARIABLES = [
   [

@@ -65,12 +65,12 @@ export class Judge {
     const { scope } = this.#view;
     let cost = 0;
     for (let index = 0; index < entries.length; index++) {
-      const { unit, owners } = entries[index] as Tally['entries'][number];
+      const { unit, owners, split } = entries[index] as Tally['entries'][number];
       if (this.#isLate()) {
         for (const { policy, rule, position } of owners) this.#failed(policy, rule, position, OUT_OF_TIME);
         continue;
       }
-      const result = scope.ask(unit);
+      const result = split === undefined ? scope.ask(unit) : scope.askSplit(unit, split);
       cost += unit.cost * owners.length;
       if (result !== true)
         for (const { policy, rule, position } of owners) this.#result(policy, rule, position, result);

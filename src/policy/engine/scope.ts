@@ -20,6 +20,7 @@ import type { ObjectQuery } from '../world.ts';
 import { BUDGET, beginExpression, ownBudget } from './clock.ts';
 import { SHORTHANDS } from './environment.ts';
 import { authorizerFor, namespaceValue, requestResource, requestValue, shorthand } from './inputs.ts';
+import type { SplitRule } from './shared-terms.ts';
 import type { Unit } from './unit.ts';
 
 /** What one decision shares among its scopes. */
@@ -79,6 +80,27 @@ export class Scope {
     unit.result = result;
     unit.cost = BUDGET.spent;
     return result;
+  }
+
+  /** As `ask`, from the terms that it has in common with others. */
+  askSplit(unit: Unit, { terms, decisive }: SplitRule): Result {
+    if (unit.epoch === this.#epoch) return unit.result;
+    let cost = 0;
+    let answer = !decisive;
+    for (const term of terms) {
+      const result = this.ask(term);
+      cost += term.cost;
+      // What is more than true or false, or more than may be spent, is for the whole to say.
+      if (typeof result !== 'boolean' || cost > unit.needs.costLimit) return this.ask(unit);
+      if (result === decisive) {
+        answer = decisive;
+        break;
+      }
+    }
+    unit.epoch = this.#epoch;
+    unit.result = answer;
+    unit.cost = cost;
+    return answer;
   }
 
   #askInFull(unit: Unit): Result {

@@ -3,6 +3,7 @@
  * a thousand policies that say the same cost what one of them costs, and none of them is touched.
  */
 import { type CompiledPolicy, type CompiledRule, EXPRESSION_COST_LIMIT } from './compile.ts';
+import { type SplitRule, sharedTerms } from './shared-terms.ts';
 import type { Unit } from './unit.ts';
 
 export interface Tally {
@@ -16,6 +17,8 @@ export interface Tally {
 
 export interface TallyEntry {
   readonly unit: Unit;
+  /** Where it has something in common with others. */
+  readonly split: SplitRule | undefined;
   readonly owners: readonly Owner[];
 }
 
@@ -44,8 +47,9 @@ export function tallyOf(policies: readonly CompiledPolicy[], positions: readonly
       else known.push(owner);
     }
   }
+  const shared = sharedTerms(entries.keys());
   return {
-    entries: [...entries].map(([unit, owners]) => ({ unit, owners })),
+    entries: [...entries].map(([unit, owners]) => ({ unit, owners, split: shared.get(unit) })),
     positions: simple.map(({ position }) => position),
     names: simple.map(({ policy }) => policy.model.name),
     others,

@@ -31,6 +31,8 @@ export class Unit {
   /** The definitions that it reads as `variables.x`, those alone. */
   readonly variables: ReadonlyMap<string, Unit> | undefined;
   readonly context: readonly ContextModel[];
+  /** What it was made with, to make its parts alike. */
+  readonly needs: UnitNeeds;
   /** What only a request can tell and this must know, through variables too. */
   readonly parts: readonly RequestPart[];
   readonly readsParams: boolean;
@@ -54,6 +56,7 @@ export class Unit {
     reads: readonly Read[];
     variables: ReadonlyMap<string, Unit> | undefined;
     context: readonly ContextModel[];
+    needs: UnitNeeds;
   }) {
     this.key = parts.key;
     this.compiled = parts.compiled;
@@ -61,6 +64,7 @@ export class Unit {
     this.reads = parts.reads;
     this.variables = parts.variables;
     this.context = parts.context;
+    this.needs = parts.needs;
     const below = [...(parts.variables?.values() ?? [])];
     this.parts = [...new Set([...partsOf(parts.reads), ...below.flatMap((each) => each.parts)])];
     const has = (name: string): boolean => parts.reads.some(({ variable }) => variable === name);
@@ -151,7 +155,7 @@ export function unitFor(text: string, needs: UnitNeeds): UnitOrIssues {
   const scope = policyEnvironment(variables === undefined ? base : { ...base, variables: typesOf(variables) });
   const compiled = compile(text, scope, { backend, costLimit, ...(watch === undefined ? {} : { watch }) });
   if (compiled.evaluate === undefined) return { issues: compiled.issues, message: compiled.message };
-  const unit = new Unit({ key, compiled, reads: found, variables: used, context });
+  const unit = new Unit({ key, compiled, reads: found, variables: used, context, needs });
   if (watch !== undefined) return { unit };
   UNITS.set(key, new WeakRef(unit));
   FORGET.register(unit, key);

@@ -123,6 +123,11 @@ function* selfContradictions(spec: Written<Spec>, policy: string): Iterable<Poli
     const message = `${path}: the platform has no kind ${text}: ${hint}`;
     yield { severity: 'warning', code: 'unknown_kind', policy, path, message };
   }
+  if (spec.exclude !== undefined && Object.keys(spec.exclude).length === 0) {
+    const path = 'spec.exclude';
+    const message = `${path}: an empty exclusion leaves out everything, so the policy judges nothing: say what is left out, or take it away`;
+    yield { severity: 'warning', code: 'excludes_everything', policy, path, message };
+  }
   const seen = new Set<string>();
   for (const [index, { name }] of (spec.variables ?? []).entries()) {
     const path = `spec.variables[${index}].name`;

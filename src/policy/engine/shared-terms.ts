@@ -1,0 +1,93 @@
+/**
+ * Loops that several rules have in common. `a.all(…) && b` and `a.all(…) && c` are two expressions, but the loop need run only once a
+ * request: a rule whose outermost `&&` or `||` has a term that another rule has as well is asked term by term, each kept for the
+ * others and charged to every rule that has it. Where that does not give a plain true or false the rule is asked as a whole, so an
+ * error is the same in every way.
+ */
+import { type Expr, format, walk } from '../../cel/index.ts';
+import { type Unit, unitFor } from './unit.ts';
+
+export interface SplitRule {
+  /** What a term must be for the rest not to matter: false for `&&`. */
+  readonly decisive: boolean;
+  readonly terms: readonly Unit[];
+}
+
+interface Term {
+  readonly text: string;
+  /** Whether it is worth keeping: a look at a field is cheaper than to ask whether somebody had it already. */
+  readonly costly: boolean;
+}
+
+interface Chain {
+  readonly symbol: '&&' | '||';
+  readonly terms: readonly Term[];
+}
+
+const CHAINS = new WeakMap<Unit, { readonly chain: Chain | undefined }>();
+
+function chainOf(unit: Unit): Chain | undefined {
+  let known = CHAINS.get(unit);
+  if (known === undefined) {
+    known = { chain: findChain(unit.compiled.ast) };
+    CHAINS.set(unit, known);
+  }
+  return known.chain;
+}
+
+function findChain(ast: Expr): Chain | undefined {
+  if (ast.kind !== 'call' || (ast.function !== '_&&_' && ast.function !== '_||_')) return undefined;
+  const terms = termsOf(ast, ast.function).map((term) => ({ text: `(${format(term)})`, costly: isCostly(term) }));
+  return terms.some(({ costly }) => costly) ? { symbol: ast.function === '_&&_' ? '&&' : '||', terms } : undefined;
+}
+
+const termsOf = (node: Expr, name: string): readonly Expr[] =>
+  node.kind === 'call' && node.function === name ? node.args.flatMap((each) => termsOf(each, name)) : [node];
+
+function isCostly(term: Expr): boolean {
+  let found = false;
+  walk(term, (node) => {
+    found ||= node.kind === 'comprehension' || (node.kind === 'call' && node.function === 'matches');
+    return !found;
+  });
+  return found;
+}
+
+/** For each of the units that has a costly term in common with another, how to ask it. They read no variables. */
+export function sharedTerms(units: Iterable<Unit>): ReadonlyMap<Unit, SplitRule> {
+  const all = [...units];
+  const counts = new Map<string, number>();
+  for (const unit of all) {
+    const { terms = [] } = chainOf(unit) ?? {};
+    for (const { text, costly } of terms) if (costly) counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  const isShared = ({ text, costly }: Term): boolean => costly && (counts.get(text) ?? 0) > 1;
+  const found = new Map<Unit, SplitRule>();
+  for (const unit of all) {
+    const chain = chainOf(unit);
+    if (chain === undefined || !chain.terms.some(isShared)) continue;
+    const terms = runsOf(chain, isShared).map((text) => unitFor(text, unit.needs));
+    const made = terms.flatMap((each) => ('unit' in each ? [each.unit] : []));
+    if (made.length === terms.length) found.set(unit, { decisive: chain.symbol === '||', terms: made });
+  }
+  return found;
+}
+
+/** The shared terms one by one, and what stands between them together. */
+function runsOf({ symbol, terms }: Chain, isShared: (term: Term) => boolean): readonly string[] {
+  const runs: string[] = [];
+  let open: string[] = [];
+  const close = (): void => {
+    if (open.length > 0) runs.push(open.join(` ${symbol} `));
+    open = [];
+  };
+  for (const term of terms) {
+    if (!isShared(term)) open.push(term.text);
+    else {
+      close();
+      runs.push(term.text);
+    }
+  }
+  close();
+  return runs;
+}
