@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { type PolicyException, policyException } from '../../src/api/index.ts';
 import { customResourceDefinitions } from '../../src/cli/up/definitions.ts';
 import type { Platform } from '../../src/cli/up/platform.ts';
 import { clusterReports, type Report, reports } from '../../src/reconcile/policies/reports.ts';
@@ -176,6 +177,15 @@ describe('a Policy', () => {
     expect(elsewhere.stderr).toContain(`no effect in namespace ${inNamespace}`);
     expect((await apply(exception('policy-exceptions'))).stderr).toBe('');
     await eventually(async () => (await live.status(name))?.violations === 0, patient);
+    for (const [at, reason] of [
+      [inNamespace, 'NamespaceNotConfigured'],
+      ['policy-exceptions', 'Honoured'],
+    ] as const) {
+      await eventually(async () => {
+        const { status } = await client.get<PolicyException>(policyException.resource, { namespace: at, name });
+        return status?.conditions?.[0]?.reason === reason;
+      }, patient);
+    }
     expect((await apply(configMap('legacy', inNamespace, { a: 'z' }))).code).toBe(0);
     expect((await apply(configMap('new', inNamespace, { a: 'z' }))).code).not.toBe(0);
   });

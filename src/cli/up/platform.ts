@@ -93,6 +93,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
   const reconcilers = addPolicyReconcilers(manager, {
     view: source,
     platformNamespace,
+    exceptionNamespaces: DEFAULT_EXCEPTION_NAMESPACES,
     configurationName,
     ...(options.scan === undefined ? {} : { scan: options.scan }),
   });

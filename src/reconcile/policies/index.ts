@@ -22,6 +22,7 @@ import {
   type UnknownObject,
 } from '../../runtime/index.ts';
 import { type Configurations, uncovered } from './coverage.ts';
+import { addExceptionReconciler } from './exceptions.ts';
 import { nativePolicies } from './native.ts';
 import { Replicas } from './replicas.ts';
 import { ReportWriter } from './reports.ts';
@@ -36,6 +37,8 @@ export interface PolicyReconcilersOptions {
   readonly view: PolicyView;
   /** Where the replicas report. */
   readonly platformNamespace: string;
+  /** Where exceptions count. */
+  readonly exceptionNamespaces: readonly string[];
   /** The name of the webhook configurations. */
   readonly configurationName: string;
   readonly scan?: Pick<ScannerOptions, 'periodMilliseconds' | 'settleMilliseconds'>;
@@ -127,14 +130,16 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
     .withOptions({ maxConcurrentReconciles: 4, groupOf: () => '' })
     .complete(reconcile);
 
+  const reviewExceptions = addExceptionReconciler(manager, options);
   manager.add({
     name: 'policy changes',
     leaderOnly: true,
     async start(signal) {
       const end = view.subscribe(({ what }) => {
-        if (what === 'kinds') for (const key of all()) controller.enqueue(key);
+        if (what === 'set') return reviewExceptions();
+        for (const key of all()) controller.enqueue(key);
         // Which reports can be written, and which kinds scanned, may be others now.
-        if (what === 'kinds') scanner.refresh();
+        scanner.refresh();
       });
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
       end();

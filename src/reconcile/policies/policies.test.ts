@@ -7,7 +7,7 @@ import {
   type PolicyCluster,
   policyCluster,
 } from '../../../test/support/live-policies.ts';
-import { type Policy, policy, replicaLease } from '../../api/index.ts';
+import { type Policy, type PolicyException, policy, policyException, replicaLease } from '../../api/index.ts';
 import {
   type CompiledPolicy,
   compilePolicy,
@@ -116,6 +116,7 @@ async function start(cluster: PolicyCluster, options: { settleMilliseconds?: num
   const reconcilers: PolicyReconcilers = addPolicyReconcilers(manager, {
     view,
     platformNamespace: 'kidp-system',
+    exceptionNamespaces: ['policy-exceptions'],
     configurationName: 'kidp-admission',
     scan: { settleMilliseconds: 10, ...options },
   });
@@ -181,6 +182,21 @@ describe('the status of a Policy', () => {
     await eventually(() => condition('fine', 'Ready')?.status === 'True');
     expect(condition('fine', 'ReportsAvailable')).toMatchObject({ status: 'False', reason: 'OpenReportsNotInstalled' });
   });
+});
+
+test('the status of an exception follows the policies that it names', async () => {
+  const cluster = policyCluster(others);
+  const spec = { policies: [{ name: 'p' }], selector: {}, reason: 'for now', requester: 'ada' };
+  cluster.putException('e', 'policy-exceptions', spec);
+  const { refresh } = await start(cluster);
+  const reason = () => {
+    const object = cluster.get(policyException.resource, { namespace: 'policy-exceptions', name: 'e' });
+    return (object?.status as PolicyException['status'])?.conditions?.[0]?.reason;
+  };
+  await eventually(() => reason() === 'PolicyNotFound');
+  cluster.putPolicy('p', 'true');
+  await refresh();
+  await eventually(() => reason() === 'Honoured');
 });
 
 describe('the scan', () => {
