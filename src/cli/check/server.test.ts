@@ -54,6 +54,16 @@ const rows: { reason: string; answer: Partial<RawResponse>; words: string[] }[] 
     words: ['3 fail ownership/OwnerMissing: no owner (denies)', '5 fail images/registry: ours only: x is 1 (denies)'],
   },
   {
+    reason: 'a policy of Kubernetes itself',
+    answer: {
+      status: 422,
+      text: status(`pods "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`, [
+        { message: `ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no` },
+      ]),
+    },
+    words: [`1 fail p/: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no (denies)`],
+  },
+  {
     reason: "somebody else's webhook",
     answer: { status: 403, text: status('admission webhook "other" denied the request: no') },
     words: ['1 fail other/: admission webhook "other" denied the request: no (denies)'],

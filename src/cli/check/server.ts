@@ -72,13 +72,11 @@ function refusals(located: LocatedObject, code: number, { message = '', details 
   // Neither a policy nor the schema has said no: the question did not come that far.
   const verdict = native === undefined && webhook === undefined && code !== 422 ? 'error' : 'fail';
   const otherwise = native ?? webhook ?? 'api-server';
-  if (causes.length === 0) {
-    const found = refusal(located, verdict, otherwise, '', message);
-    return [binding === undefined ? found : { ...found, binding }];
-  }
+  const bound = binding === undefined ? {} : { binding };
+  if (causes.length === 0) return [{ ...refusal(located, verdict, otherwise, '', message), ...bound }];
   return causes.map(({ reason = '', field, message: cause = '' }) => {
-    const policy = policyOf(message, cause) ?? otherwise;
-    return refusal(located, verdict, policy, reason, cause, field);
+    const policy = webhook === undefined ? otherwise : (policyOf(message, cause) ?? webhook);
+    return { ...refusal(located, verdict, policy, reason, cause, field), ...bound };
   });
 }
 
