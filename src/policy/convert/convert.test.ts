@@ -255,6 +255,39 @@ describe('native policies decide alike as ours', () => {
     expect(objects).toMatchObject([{ metadata: { name: 'v' }, spec: { description: 'why' } }]);
   });
 
+  it('joins the selectors of policy and binding', () => {
+    const selector = (key: string) => ({ matchExpressions: [{ key, operator: 'DoesNotExist' }], matchLabels: {} });
+    const source = validating({ resourceRules: [rule({})], objectSelector: selector('skip') }, [
+      {
+        matchResources: {
+          objectSelector: { matchLabels: { tier: 'gold' } },
+          excludeResourceRules: [rule({ resources: ['pods'] })],
+        },
+      },
+    ]);
+    expect(answers(convert(source, 'policy').objects)).toEqual(answers(source));
+  });
+
+  it('keeps audit annotations, with validations and without', () => {
+    const auditAnnotations = [{ key: 'k', valueExpression: "'v'" }];
+    const of = (spec: object) =>
+      (convert(validating({ resourceRules: [rule({})] }, [{}], spec), 'policy').objects[0]?.spec as { rules: Json[] })
+        .rules;
+    const kept = [{ key: 'k', valueExpression: "'v'" }];
+    expect(of({ auditAnnotations })).toMatchObject([{ name: 'validation-1', auditAnnotations: kept }]);
+    expect(of({ auditAnnotations, validations: [] })).toMatchObject([
+      { name: 'audit-annotations', expression: 'true', auditAnnotations: kept },
+    ]);
+  });
+
+  it('says that params which no binding names have no counterpart', () => {
+    const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
+    const reads = [{ expression: 'params == null', message: 'm' }];
+    const source = validating({ resourceRules: [rule({})] }, [{}], { paramKind, validations: reads });
+    expect(convert(source, 'policy').notes.map(({ path }) => path)).toContain('spec.paramKind');
+    expect(convert(validating({ resourceRules: [rule({})] }, [{}], { paramKind }), 'policy').notes).toEqual([]);
+  });
+
   it('makes a policy of each binding', () => {
     const source = validating({ resourceRules: [rule({})] }, [
       {
@@ -321,6 +354,30 @@ rules:
     expect(notes.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['spec.variables[0].expression', 'spec.rules[0].expression']),
     );
+  });
+
+  it('excludes nothing by the labels of namespaces, and says so', () => {
+    const source = policy(`
+selector: {resourceTypes: [apps/v1/Deployment]}
+exclude: {namespaceSelector: {matchLabels: {a: b}}}
+rules: [{name: a, expression: "true"}]`);
+    expect(convert([source], 'native').notes.map(({ path }) => path)).toContain('spec.exclude.namespaceSelector');
+  });
+
+  it('guesses the resource of a kind that nobody knows, and says so; a CRD tells', () => {
+    const source = policy(`
+selector: {resourceTypes: [example.com/v1/Ox]}
+rules: [{name: a, expression: "true"}]`);
+    const guessed = convert([source], 'native');
+    expect(guessed.notes.map(({ path }) => path)).toContain('spec.selector.resourceTypes');
+    const definition = yaml(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: oxen.example.com}
+spec: {group: example.com, scope: Namespaced, names: {kind: Ox, plural: oxen}, versions: [{name: v1, served: true}]}`);
+    const known = convert([source, definition], 'native');
+    expect(JSON.stringify(known.objects)).toContain('"oxen"');
+    expect(known.notes.map(({ path }) => path)).not.toContain('spec.selector.resourceTypes');
   });
 
   it('audits what is not enforced yet', () => {

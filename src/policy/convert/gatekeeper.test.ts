@@ -90,6 +90,27 @@ describe('templates of Gatekeeper', () => {
     expect(notes).toMatchObject([{ severity }]);
   });
 
+  it.each([
+    { match: 'scope: Namespaced', hit: true, reason: 'in a namespace' },
+    { match: 'scope: Cluster', hit: false, reason: 'of the cluster' },
+    { match: 'name: "p*"', hit: true, reason: 'by name' },
+    { match: 'name: q', hit: false, reason: 'by another name' },
+    { match: 'kinds: [{apiGroups: ["*"], kinds: [Pod]}]', hit: true, reason: 'a kind of any group' },
+  ])('match $reason', ({ match, hit }) => {
+    const constraint = CONSTRAINT.replace(/ {2}match:[\s\S]*?\n {2}parameters/, `  match: {${match}}\n  parameters`);
+    const { objects } = convert(documents(`${TEMPLATE}---${constraint}`), 'policy');
+    expect(said(objects, 'team-a', 'docker.io/x').length > 0).toBe(hit);
+  });
+
+  it('say what their constraints have that policies have not', () => {
+    const constraint = CONSTRAINT.replace('enforcementAction: warn', 'enforcementAction: scoped').replace(
+      'namespaces: [team-*]',
+      'source: Generated',
+    );
+    const { notes } = convert(documents(`${TEMPLATE}---${constraint}`), 'policy');
+    expect(notes.map(({ path }) => path)).toEqual(['spec.enforcementAction', 'spec.match.source']);
+  });
+
   it('also become native policies, by way of ours', () => {
     const { objects } = convert(documents(`${TEMPLATE}---${CONSTRAINT}`), 'native');
     expect(objects.map(({ kind }) => kind)).toEqual(['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding']);

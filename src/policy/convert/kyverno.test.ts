@@ -145,6 +145,107 @@ describe('ClusterPolicy with validate.cel', () => {
     expect(denied(objects, pod('x'), { userInfo: { username: 'root' } })).toBe(false);
   });
 
+  const rule = (fields: string, spec = ''): string => `
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: hosts}
+spec:
+  ${spec}
+  rules:
+  - name: Never Ever
+    ${fields}
+    validate: {failureAction: Enforce, cel: {expressions: [{expression: "false", message: never}]}}
+`;
+
+  it.each([
+    { fields: 'match: {any: [{resources: {kinds: [v1/Pod]}}]}', hit: pod('x'), reason: 'a kind with its version' },
+    { fields: 'match: {any: [{resources: {kinds: ["*/Pod"]}}]}', hit: pod('x'), reason: 'a kind of any version' },
+    { fields: 'match: {any: [{resources: {kinds: [Deployment]}}]}', hit: deployment('x'), reason: 'a kind of a group' },
+    { fields: 'match: {all: [{resources: {kinds: [Pod]}}, {resources: {names: [p]}}]}', hit: pod('x'), reason: 'all' },
+    { fields: 'match: {resources: {kinds: [Pod], namespaces: [team]}}', hit: pod('x'), reason: 'neither any nor all' },
+    {
+      fields:
+        'match: {any: [{resources: {kinds: [Pod], operations: [CREATE]}, subjects: [{kind: Group, name: devs}]}]}',
+      hit: pod('x'),
+      reason: 'who asks',
+    },
+    {
+      fields: 'match: {any: [{resources: {kinds: [Pod], selector: {matchLabels: {a: b}}}}]}',
+      hit: pod('x', { labels: { a: 'b' } }),
+      miss: pod('x'),
+      reason: 'labels',
+    },
+    {
+      fields:
+        'match: {any: [{resources: {kinds: [Pod]}, subjects: [{kind: ServiceAccount, namespace: flux, name: apply}]}]}',
+      miss: pod('x'),
+      reason: 'a service account that does not ask',
+    },
+  ])('matches $reason', ({ fields, hit, miss }) => {
+    const { objects, notes } = convert(rule(fields));
+    expect(notes.filter(({ severity }) => severity === 'error')).toEqual([]);
+    expect(objects).toMatchObject([{ metadata: { name: 'hosts' } }]);
+    if (hit !== undefined) expect(denied(objects, hit)).toBe(true);
+    if (miss !== undefined) expect(denied(objects, miss)).toBe(false);
+  });
+
+  it.each([
+    { fields: 'match: {any: [{resources: {names: [p]}}]}', path: 'spec.rules[0].match', reason: 'no kinds' },
+    {
+      fields: 'match: {any: [{resources: {kinds: [Pod], annotations: {a: b}}}]}',
+      path: 'spec.rules[0].match',
+      reason: 'annotations',
+    },
+    {
+      fields: 'preconditions: {}\n    match: {any: [{resources: {kinds: [Pod]}}]}',
+      path: 'spec.rules[0].preconditions',
+      reason: 'preconditions that are not CEL',
+    },
+  ])('says that there is no counterpart for $reason', ({ fields, path }) => {
+    expect(convert(rule(fields)).notes).toMatchObject([{ severity: 'warning', path }]);
+  });
+
+  it('carries params, variables and annotations, and makes a policy of each rule', () => {
+    const { objects, notes } = convert(`
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: two}
+spec:
+  failurePolicy: Ignore
+  rules:
+  - name: first
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    validate:
+      cel:
+        paramKind: {apiVersion: v1, kind: ConfigMap}
+        paramRef: {name: limits, parameterNotFoundAction: Deny}
+        variables: [{name: n, expression: "size(object.data)"}]
+        auditAnnotations: [{key: k, valueExpression: "'v'"}]
+        expressions:
+        - {expression: "variables.n < 3", messageExpression: "'at most 3'"}
+        - {expression: "variables.n > 0", message: none}
+  - name: second
+    match: {any: [{resources: {kinds: [Secret]}}]}
+    validate: {cel: {expressions: [{expression: "true"}]}}
+`);
+    expect(notes).toEqual([]);
+    expect(objects).toMatchObject([
+      {
+        metadata: { name: 'two-first' },
+        spec: {
+          failurePolicy: 'Ignore',
+          params: { apiVersion: 'v1', kind: 'ConfigMap', name: 'limits', parameterNotFoundAction: 'Deny' },
+          variables: [{ name: 'n' }],
+          rules: [
+            { name: 'first-1', enforcement: 'Audit', auditAnnotations: [{ key: 'k', valueExpression: "'v'" }] },
+            { name: 'first-2', message: 'none' },
+          ],
+        },
+      },
+      { metadata: { name: 'two-second' }, spec: { selector: { resourceTypes: ['core/*/Secret'] } } },
+    ]);
+  });
+
   it.each([
     { rule: 'validate: {pattern: {spec: {}}}', what: 'validate.pattern' },
     { rule: 'mutate: {patchStrategicMerge: {}}', what: 'mutate' },

@@ -240,6 +240,40 @@ describe('mutate', () => {
     expect(run([one], asked).object.spec).toEqual({ tags: ['b'] });
   });
 
+  it('merges kinds of the platform by their own schema', () => {
+    const database: Json = {
+      apiVersion: 'platform.company.com/v1',
+      kind: 'Database',
+      metadata: { name: 'd', namespace: 'team' },
+      spec: { backup: { enabled: false } },
+    };
+    const asked = request(database, {
+      kind: { group: 'platform.company.com', version: 'v1', kind: 'Database' },
+      resource: { group: 'platform.company.com', version: 'v1', resource: 'databases' },
+    });
+    const on = (expression: string) => policy('p', [apply(expression)], { selector: { resourceTypes: ['Database'] } });
+    const enabled = 'Object{spec: Object.spec{backup: Object.spec.backup{enabled: true}}}';
+    expect(run([on(enabled)], asked).object.spec).toEqual({ backup: { enabled: true } });
+    expect(run([on('Object{spec: Object.spec{nonsense: 1}}')], asked).results).toMatchObject([
+      { result: 'error', message: expect.stringContaining('.spec.nonsense') },
+    ]);
+  });
+
+  it('counts what should be known and is not as a failure, and what a file cannot know as a skip', () => {
+    const params = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x' };
+    const one = policy('p', [apply(LABEL)], { params });
+    expect(run([one]).results).toMatchObject([{ result: 'error', denies: true }]);
+    expect(run([one], request(pod, { unknown: ['userInfo'] })).results).toMatchObject([{ result: 'skip' }]);
+  });
+
+  it('stops at the deadline', () => {
+    const set = policySet({ policies: [policy('p', [apply(LABEL)])] });
+    expect(mutate(set, request(), world(), { deadline: Date.now() - 1 })).toMatchObject({
+      changed: false,
+      results: [{ result: 'error', denies: true }],
+    });
+  });
+
   it('runs MutatingAdmissionPolicies', () => {
     const apiVersion = 'admissionregistration.k8s.io/v1';
     const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }];
