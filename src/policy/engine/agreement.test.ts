@@ -228,6 +228,17 @@ it('lets a policy that loops harm only itself', () => {
   expect(late.results).toMatchObject([{ result: 'error', denies: true }]);
 });
 
+it('says why of the first hundred, and says no to all', () => {
+  const rules = Array.from({ length: 120 }, (_, index) => ({
+    name: `r${index}`,
+    expression: `spec.a == ${index + 1}`,
+  }));
+  const object: Json = { apiVersion: 'v1', kind: 'X', metadata: { namespace: 'n' }, spec: { a: 0 } };
+  const { results } = decide(policySet({ policies: [policyFrom({ rules })] }), requestFor(object), world);
+  expect(results.filter(({ denies }) => denies)).toHaveLength(120);
+  expect(results.filter(({ why }) => why !== undefined)).toHaveLength(100);
+});
+
 it('stops a policy that spends more than it has', () => {
   const policy = policyFrom(
     {

@@ -21,6 +21,8 @@ import { failure, sensitiveIn, violation } from './violation.ts';
 const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
 const OUT_OF_TIME = 'there was no time left to ask this rule';
 
+/** Violations of one request that come with the reason. */
+const MAX_EXPLAINED = 100;
 /** How many rules are asked before the clock is looked at. */
 const RULES_BETWEEN_LOOKS = 32;
 
@@ -184,8 +186,13 @@ export class Judge {
     }
     const exempt = this.#exempt(policy, rule);
     if (exempt !== undefined) this.#add(policy, rule, position, exempt);
-    else if (result === false) this.#add(policy, rule, position, violation(policy, rule, this.#view, this.#judgement));
+    else if (result === false)
+      this.#add(policy, rule, position, violation(policy, rule, this.#view, this.#judgement, this.#explains()));
     else this.#add(policy, rule, position, failure(policy, rule, this.#view, result));
+  }
+
+  #explains(): boolean {
+    return this.#outcome.explained++ < MAX_EXPLAINED && !isLate();
   }
 
   #failed(policy: CompiledPolicy, rule: CompiledRule, position: number, message: string): void {

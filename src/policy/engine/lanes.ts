@@ -5,7 +5,7 @@
  * each view of the object (as sent, or as the Pod of a template), filed under one thing that a request must have for them to match:
  * a label, a label's key, a namespace or a name. What demands none of these is asked always.
  */
-import { isGlob } from '../match/globs.ts';
+import { type Glob, globs, isGlob } from '../match/globs.ts';
 import type { Labels } from '../match/labels.ts';
 import { CompiledMatch, type MatchAnswer } from '../match/match.ts';
 import type { Subject } from '../match/subject.ts';
@@ -61,6 +61,9 @@ export class Lane {
   readonly #byLabel = new Map<string, MatchGroup[]>();
   readonly #byNamespace = new Map<string, MatchGroup[]>();
   readonly #byName = new Map<string, MatchGroup[]>();
+  readonly #byPattern: { readonly group: MatchGroup; readonly fits: Glob }[] = [];
+  /** Those of `#byPattern` that fit a namespace: there are few namespaces and many requests. */
+  readonly #fitting = new Map<string, readonly MatchGroup[]>();
 
   constructor(path: string | undefined) {
     this.path = path;
@@ -72,17 +75,30 @@ export class Lane {
     if (label !== undefined) file(this.#byLabel, label, group);
     else if (isPlain(namespaces)) file(this.#byNamespace, namespaces, group);
     else if (isPlain(names)) file(this.#byName, names, group);
+    else if (namespaces !== undefined) this.#byPattern.push({ group, fits: globs(namespaces) });
     else this.#always.push(group);
   }
 
   /** The groups that can match, each once. */
   candidates(subject: Subject): readonly MatchGroup[] {
-    if (this.#byLabel.size + this.#byNamespace.size + this.#byName.size === 0) return this.#always;
+    const filed = this.#byLabel.size + this.#byNamespace.size + this.#byName.size + this.#byPattern.length;
+    if (filed === 0) return this.#always;
     const found: MatchGroup[] = [...this.#always];
     this.#labelled(subject.labels, found);
     if (subject.oldLabels !== undefined) this.#labelled(subject.oldLabels, found);
     found.push(...(this.#byNamespace.get(subject.namespace) ?? []), ...(this.#byName.get(subject.name) ?? []));
+    if (this.#byPattern.length > 0) found.push(...this.#inNamespace(subject.namespace));
     return found.length < 2 ? found : [...new Set(found)];
+  }
+
+  #inNamespace(namespace: string): readonly MatchGroup[] {
+    let groups = this.#fitting.get(namespace);
+    if (groups === undefined) {
+      groups = this.#byPattern.flatMap(({ group, fits }) => (fits(namespace) ? [group] : []));
+      if (this.#fitting.size >= MAX_NAMESPACES) this.#fitting.clear();
+      this.#fitting.set(namespace, groups);
+    }
+    return groups;
   }
 
   #labelled(labels: Labels, found: MatchGroup[]): void {
@@ -116,6 +132,7 @@ function file(shelf: Map<string, MatchGroup[]>, keys: readonly string[], group: 
 }
 
 const MAX_TYPES = 2048;
+const MAX_NAMESPACES = 1024;
 
 /** Every lane of a set. Made from the groups when a type is first met: a set that is replaced soon has paid little for it. */
 export class Lanes {

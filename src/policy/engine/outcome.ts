@@ -15,6 +15,8 @@ interface Placed {
 export class Outcome {
   readonly passes: boolean;
   cost = 0;
+  /** Violations so far. */
+  explained = 0;
   readonly #results: Placed[] = [];
   readonly #matched: number[] = [];
   readonly #tallies: Tally[] = [];

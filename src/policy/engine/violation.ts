@@ -10,10 +10,17 @@ import { errorText, failed, makeResult, shorten, violated } from './results.ts';
 import type { Judgement } from './scope.ts';
 import type { View } from './views.ts';
 
-export function violation(policy: CompiledPolicy, rule: CompiledRule, view: View, judgement: Judgement): RuleResult {
+/** `explains`: whether to say why. Nobody reads hundreds of reasons, and to find one takes longer than to judge. */
+export function violation(
+  policy: CompiledPolicy,
+  rule: CompiledRule,
+  view: View,
+  judgement: Judgement,
+  explains: boolean,
+): RuleResult {
   const { scope } = view;
   const sensitive = sensitiveIn(policy, view);
-  const why = whyFalse(rule.unit, scope, sensitive, view.lane.path);
+  const why = explains ? whyFalse(rule.unit, scope, sensitive, view.lane.path) : undefined;
   const parts = { message: messageOf(rule, scope, sensitive), ...whyParts(rule, view, why) };
   if (rule.model.ratchet && isNoWorse(rule, scope, judgement, sensitive)) {
     const message = `${parts.message} (let in: it was so before, and is no worse now)`;
