@@ -2,7 +2,7 @@
 import type { Library } from './declarations.ts';
 import { Environment, type LanguageOptions, type ObjectType, type TypeProvider } from './environment.ts';
 import { constructMutation, extendedLibraries, kubernetesLibraries } from './library/index.ts';
-import { BINDINGS, OPTIONAL_TYPES, STANDARD, TWO_VARIABLES } from './standard/index.ts';
+import { BINDINGS, NEWEST_OPTIONAL_TYPES, OPTIONAL_TYPES, STANDARD, TWO_VARIABLES } from './standard/index.ts';
 import { DYN, STRING, type Type } from './types.ts';
 
 export type EnvironmentName = 'kubernetes-1.36' | 'extended';
@@ -38,7 +38,7 @@ function makeBase(name: EnvironmentName): Environment {
   }
   return new Environment({
     name,
-    libraries: [STANDARD, OPTIONAL_TYPES, TWO_VARIABLES, BINDINGS, ...extendedLibraries],
+    libraries: [STANDARD, OPTIONAL_TYPES, NEWEST_OPTIONAL_TYPES, TWO_VARIABLES, BINDINGS, ...extendedLibraries],
     macros: [],
     types: [mutationTypes],
     language: { escapedFields: true, uniqueKeys: true, strictPresence: true },

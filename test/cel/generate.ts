@@ -23,7 +23,7 @@ import {
 import type { WireDeclaration } from '../support/cel-oracle.ts';
 import { Choices } from './choices.ts';
 import { argument, leaf, quote } from './literals.ts';
-import { type Macro, macros } from './macros.ts';
+import { kubernetesMacros, type Macro } from './macros.ts';
 import { paths, type Variables, variables } from './objects.ts';
 import { write } from './write.ts';
 
@@ -44,7 +44,10 @@ interface Overload {
 /** What the parser makes of syntax and macros, and names that cannot be written. */
 const unwritable = /^(@|cel\.@|__|_in_$|in$)/;
 
-export function generator(declarations: readonly WireDeclaration[]): {
+export function generator(
+  declarations: readonly WireDeclaration[],
+  macros: readonly Macro[] = kubernetesMacros,
+): {
   arbitrary: fc.Arbitrary<Case>;
   /** The names of all that must be met. */
   subjects: readonly string[];
@@ -60,7 +63,7 @@ export function generator(declarations: readonly WireDeclaration[]): {
   const subjects = [...functions.keys(), ...macros.map(({ name }) => name)];
   const arbitrary = fc
     .array(fc.nat(2 ** 30), { minLength: 60, maxLength: 400, size: 'max' })
-    .map((tape) => new Generation(new Choices(tape), functions).case(subjects));
+    .map((tape) => new Generation(new Choices(tape), functions, macros).case(subjects));
   return { arbitrary, subjects };
 }
 
@@ -81,14 +84,16 @@ const isDynamic = (expression: string) => /\b(object|oldObject|params)\b|\bdyn\(
 export class Generation {
   readonly choices: Choices;
   readonly #functions: ReadonlyMap<string, readonly Overload[]>;
+  readonly #macros: readonly Macro[];
   readonly #uses: string[] = [];
   #scope: readonly Variable[] = [];
   /** In a list or map literal, where Kubernetes wants all elements to be of one static type. */
   #homogeneous = false;
 
-  constructor(choices: Choices, functions: ReadonlyMap<string, readonly Overload[]>) {
+  constructor(choices: Choices, functions: ReadonlyMap<string, readonly Overload[]>, macros: readonly Macro[]) {
     this.choices = choices;
     this.#functions = functions;
+    this.#macros = macros;
   }
 
   /** One to six subjects side by side, so that each is met often whatever the others do. */
@@ -103,7 +108,7 @@ export class Generation {
   about(subject: string): string {
     const overloads = this.#functions.get(subject);
     if (overloads !== undefined) return this.call(this.choices.pick(overloads), new Map(), 2);
-    const macro = macros.find(({ name }) => name === subject) as Macro;
+    const macro = this.#macros.find(({ name }) => name === subject) as Macro;
     return this.expand(macro, macro.result?.(this) ?? this.anyType(), 2);
   }
 
@@ -113,7 +118,7 @@ export class Generation {
     const { choices } = this;
     if (depth <= 0 || choices.isExhausted || choices.chance(35)) return this.simple(wanted, depth);
     if (choices.chance(25)) {
-      const fitting = macros.filter((macro) => macro.makes(wanted));
+      const fitting = this.#macros.filter((macro) => macro.makes(wanted));
       if (fitting.length > 0) return this.expand(choices.pick(fitting), wanted, depth);
     }
     const fitting = this.#overloadsFor(wanted);

@@ -1,6 +1,7 @@
 /** The macros, and the pieces of syntax that no table of functions has: how to write one that makes a type. */
 import {
   BOOL,
+  DOUBLE,
   INT,
   isOptional,
   list,
@@ -144,7 +145,7 @@ const optionalMacro = (name: string): Macro => ({
 /** Places under dyn: a missing field of `request` would be an error of the checker. */
 const fields = paths.filter(([path]) => !path.endsWith(']') && !/^(request|namespace)/.test(path));
 
-export const macros: readonly Macro[] = [
+const shared: readonly Macro[] = [
   {
     name: 'has',
     makes: isBool,
@@ -219,6 +220,11 @@ export const macros: readonly Macro[] = [
       return `${optionalPath}.orValue(${generation.make(wanted, depth)})`;
     },
   },
+];
+
+/** What policies of Kubernetes have, those that mutate among them. */
+export const kubernetesMacros: readonly Macro[] = [
+  ...shared,
   {
     name: 'Object{}',
     makes: () => false,
@@ -240,4 +246,29 @@ export const macros: readonly Macro[] = [
       return `JSONPatch{op: 'add', path: '/' + jsonpatch.escapeKey(${generation.make(STRING, depth)})${value}}`;
     },
   },
+];
+
+/** What the newest cel-go has. */
+export const latestMacros: readonly Macro[] = [
+  ...shared,
+  {
+    name: 'cel.bind',
+    makes: (wanted) => wanted.kind !== 'opaque',
+    write(generation, wanted, depth) {
+      const type = generation.scalar();
+      const source = generation.make(type, depth);
+      return `cel.bind(bound, ${source}, ${generation.within([{ name: 'bound', type, source }], wanted, depth)})`;
+    },
+  },
+  ...['least', 'greatest'].map(
+    (name): Macro => ({
+      name: `math.${name}`,
+      makes: (wanted) => wanted.kind === 'int' || wanted.kind === 'double',
+      result: (generation) => generation.choices.pick([INT, DOUBLE]),
+      write(generation, wanted, depth) {
+        const parts = generation.choices.several(1, 3, () => generation.make(wanted, depth));
+        return `math.${name}(${parts.join(', ')})`;
+      },
+    }),
+  ),
 ];

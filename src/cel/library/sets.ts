@@ -11,7 +11,7 @@ type List = readonly Value[];
 const LIST = list(parameter('T'));
 
 /** Each element of one is compared with each of the other, `passes` times over. */
-const costs = (passes: number): { soleCost: RuntimeCost; estimate: StaticCost } => ({
+export const setCosts = (passes: number): { soleCost: RuntimeCost; estimate: StaticCost } => ({
   soleCost: ([left, right]) => 1 + Math.floor(sizeOf(left ?? null) * sizeOf(right ?? null) * passes),
   estimate: (_target, [left, right]) =>
     estimate(add(scale(multiply(sizeOfNode(left), sizeOfNode(right)), passes), ONE)),
@@ -20,30 +20,22 @@ const costs = (passes: number): { soleCost: RuntimeCost; estimate: StaticCost } 
 export const sets: Library = {
   name: 'cel.lib.ext.sets',
   functions: [
-    fn('sets.contains', [overload('list_sets_contains_list', [LIST, LIST], BOOL, contains, costs(1))]),
-    fn('sets.equivalent', [
-      overload(
-        'list_sets_equivalent_list',
-        [LIST, LIST],
-        BOOL,
-        (left: List, right: List) => contains(left, right) && contains(right, left),
-        costs(2),
-      ),
-    ]),
-    fn('sets.intersects', [
-      overload(
-        'list_sets_intersects_list',
-        [LIST, LIST],
-        BOOL,
-        (left: List, right: List) => left.some((element) => has(right, element)),
-        costs(1),
-      ),
-    ]),
+    fn('sets.contains', [overload('list_sets_contains_list', [LIST, LIST], BOOL, contains, setCosts(1))]),
+    fn('sets.equivalent', [overload('list_sets_equivalent_list', [LIST, LIST], BOOL, equivalent, setCosts(2))]),
+    fn('sets.intersects', [overload('list_sets_intersects_list', [LIST, LIST], BOOL, intersects, setCosts(1))]),
   ],
 };
 
-function contains(whole: List, part: List): boolean {
+export function contains(whole: List, part: List): boolean {
   return part.every((element) => has(whole, element));
+}
+
+export function equivalent(left: List, right: List): boolean {
+  return contains(left, right) && contains(right, left);
+}
+
+export function intersects(left: List, right: List): boolean {
+  return left.some((element) => has(right, element));
 }
 
 const has = (whole: List, element: Value): boolean => whole.some((each) => equal(element, each));

@@ -22,7 +22,7 @@ import {
 import { CONVERSIONS } from './conversions.ts';
 import { FUNCTIONS } from './functions.ts';
 import { INDEXING, OPERATORS, OPTIONAL_ACCESS, OPTIONAL_INDEXING } from './operators.ts';
-import { OPTIONALS } from './optionals.ts';
+import { NEWEST_OPTIONALS, OPTIONALS } from './optionals.ts';
 
 export const STANDARD: Library = {
   name: 'standard',
@@ -37,6 +37,9 @@ export const OPTIONAL_TYPES: Library = {
   types: [optional(DYN)],
   macros: OPTIONAL_MACROS,
 };
+
+/** What optionals have in the newest cel-go and not in Kubernetes. */
+export const NEWEST_OPTIONAL_TYPES: Library = { name: 'newest optional', functions: NEWEST_OPTIONALS };
 
 const K = parameter('K');
 const V = parameter('V');

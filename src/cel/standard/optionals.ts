@@ -1,4 +1,5 @@
 /** Optional values: made, asked, unwrapped. `or` and `orValue` are lazy and left to the planner. */
+import { equal } from '../compare.ts';
 import { type FunctionDeclaration, fn, type Implementation, member, overload } from '../declarations.ts';
 import { mapSize } from '../map.ts';
 import { BOOL, list, optional, parameter } from '../types.ts';
@@ -63,6 +64,18 @@ export const OPTIONALS: readonly FunctionDeclaration[] = [
   ]),
   fn('optional.unwrap', [overload('optional_unwrap', [list(optional(V))], list(V), unwrap)]),
   fn('unwrapOpt', [member('optional_unwrapOpt', [list(optional(V))], list(V), unwrap)]),
+];
+
+/** What the newest cel-go adds: whether there is a value, and it is this one. */
+export const NEWEST_OPTIONALS: readonly FunctionDeclaration[] = [
+  fn('hasValue', [
+    member(
+      'optional_hasValue_value',
+      [optional(V), V],
+      BOOL,
+      (optional: Optional, value: Value) => optional.value !== undefined && equal(optional.value, value),
+    ),
+  ]),
 ];
 
 /** The value may be null, which `??` does not tell from none. */

@@ -92,3 +92,29 @@ describe('json.encode', () => {
     );
   });
 });
+
+describe('base64 for URLs', () => {
+  it.each([
+    { text: '____', is: [255, 255, 255], reason: 'its own alphabet' },
+    { text: 'aGVsbG8', is: [...bytes('hello')], reason: 'not padded' },
+  ])('decodes $reason', ({ text, is }) => expect(call('base64_decode_url_string', text)).toEqual(new Uint8Array(is)));
+
+  it('refuses the other alphabet', () => {
+    expect(call('base64_decode_url_string', '////')).toMatchObject({ code: 'invalid_argument' });
+  });
+
+  it('encodes with padding', () => {
+    expect(call('base64_encode_url_bytes', new Uint8Array([255, 239]))).toBe('_-8=');
+  });
+});
+
+describe('json.parse', () => {
+  it.each([
+    { text: '{"a": [1, 1.0]}', is: { a: [1, new Double(1)] }, reason: 'an object, with ints and doubles told apart' },
+    { text: 'null', is: null, reason: 'null' },
+  ])('reads $reason', ({ text, is }) => expect(call('json_parse_string', text)).toEqual(new Optional(is)));
+
+  it('has no value where the text is no JSON', () => {
+    expect(call('json_parse_string', '{')).toEqual(Optional.none);
+  });
+});

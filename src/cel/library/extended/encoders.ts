@@ -1,8 +1,9 @@
-/** cel-go's encoders extension: base64 and JSON. */
+/** cel-go's encoders extension: base64 and JSON. Its YAML, and its JSON of a given type, are not there. */
 import { sizeOf } from '../../cost/size.ts';
 import { fn, type Library, overload, type RuntimeCost, type StaticCost, UNBOUNDED } from '../../declarations.ts';
-import { BYTES, DYN, STRING } from '../../types.ts';
-import { type CelError, invalidArgument } from '../../values.ts';
+import { DecodeError, decodeJson } from '../../decode.ts';
+import { BYTES, DYN, optional, STRING } from '../../types.ts';
+import { type CelError, invalidArgument, Optional } from '../../values.ts';
 import { add, estimate, ONE, range, scale, sizeOfNode, UNKNOWN_SIZE } from '../estimate.ts';
 import { encodeJson } from './json-text.ts';
 
@@ -24,10 +25,29 @@ export const encoders: Library = {
         estimate: estimateWith((size) => Math.floor((size * 3) / 4)),
       }),
     ]),
+    fn('base64.decodeUrl', [
+      overload('base64_decode_url_string', [STRING], BYTES, decodeUrl, {
+        cost,
+        estimate: estimateWith((size) => Math.floor((size * 3) / 4)),
+      }),
+    ]),
+    fn('base64.encodeUrl', [
+      overload('base64_encode_url_bytes', [BYTES], STRING, encodeUrl, {
+        cost,
+        estimate: estimateWith((size) => Math.floor((size * 4 + 2) / 3)),
+      }),
+    ]),
     fn('base64.encode', [
       overload('base64_encode_bytes', [BYTES], STRING, (bytes: Uint8Array) => Buffer.from(bytes).toString('base64'), {
         cost,
         estimate: estimateWith((size) => Math.floor((size * 4 + 2) / 3)),
+      }),
+    ]),
+    fn('json.parse', [
+      overload('json_parse_string', [STRING], optional(DYN), parseJson, {
+        // As for encode: the size of the text is paid.
+        cost: ([text]) => sizeOf(text ?? null) + 1,
+        estimate: (_target, [text]) => estimate(add(sizeOfNode(text), ONE), UNKNOWN_SIZE),
       }),
     ]),
     fn('json.encode', [
@@ -48,4 +68,24 @@ function decode(text: string): Uint8Array | CelError {
   const wrong = !/^[A-Za-z0-9+/]*$/.test(unpadded) || unpadded.length % 4 === 1;
   if (wrong || (padding > 0 && digits.length % 4 !== 0)) return invalidArgument('illegal base64 data');
   return new Uint8Array(Buffer.from(unpadded, 'base64'));
+}
+
+/** The alphabet that needs no escapes in a URL. */
+function decodeUrl(text: string): Uint8Array | CelError {
+  if (/[+/]/.test(text)) return invalidArgument('illegal base64 data');
+  return decode(text.replaceAll('-', '+').replaceAll('_', '/'));
+}
+
+function encodeUrl(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+}
+
+/** What the text stands for, or none where it is no JSON. */
+function parseJson(text: string): Optional {
+  try {
+    return new Optional(decodeJson(text));
+  } catch (thrown) {
+    if (thrown instanceof DecodeError) return Optional.none;
+    throw thrown;
+  }
 }

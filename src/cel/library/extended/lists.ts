@@ -1,8 +1,8 @@
 /** cel-go's lists extension at its newest version: as version 3, with costs that know the elements, and a bounded range. */
 import { sizeOf } from '../../cost/size.ts';
 import { type EstimateNode, fn, type Library, member, overload, type Range, UNBOUNDED } from '../../declarations.ts';
-import { DYN, INT, list, parameter } from '../../types.ts';
-import { type CelError, invalidArgument } from '../../values.ts';
+import { BOOL, DYN, INT, list, parameter } from '../../types.ts';
+import { type CelError, invalidArgument, type Value } from '../../values.ts';
 import {
   add,
   estimate,
@@ -17,6 +17,7 @@ import {
 } from '../estimate.ts';
 import { allocation, listsExtension } from '../kubernetes/lists-extension.ts';
 import { COMPARABLE, distinct, flatten, sortByKeys } from '../list-functions.ts';
+import { contains, equivalent, intersects, setCosts } from '../sets.ts';
 
 const LIST = list(parameter('T'));
 const LISTS = list(LIST);
@@ -61,6 +62,12 @@ function comparingAll(keys: EstimateNode | undefined, kind: string | undefined, 
   return scale(multiply(multiply(size, size), elementCost(kind, element)), 2);
 }
 
+/** The functions of the sets extension under other names, as members. */
+const asSets = (name: string, holds: (list: Elements, other: Elements) => boolean, passes: number) =>
+  fn(name, [member(`list_${name}_list`, [LIST, LIST], BOOL, holds, setCosts(passes))]);
+
+type Elements = readonly Value[];
+
 const replaced = new Set(['flatten', 'lists.range', 'distinct', 'sort', '@sortByAssociatedKeys']);
 const kept = (listsExtension.functions ?? []).filter(({ name }) => !replaced.has(name));
 const runtimeCostOf = (name: string, id: string) =>
@@ -80,6 +87,10 @@ export const lists: Library = {
       member('list_flatten', [LISTS], LIST, (input) => flatten(input, 1), { singleton: true, ...flattening }),
       member('list_flatten_int', [DYNAMIC, INT], DYNAMIC, flatten, { singleton: true, ...flattening }),
     ]),
+    asSets('hasAll', contains, 1),
+    asSets('hasAny', intersects, 1),
+    asSets('hasExactly', equivalent, 2),
+    asSets('hasOnly', (whole, part) => contains(part, whole), 1),
     fn('lists.range', [
       overload('lists_range', [INT], list(INT), boundedRange, {
         cost: (_args, result) => allocation(sizeOf(result), 1),
