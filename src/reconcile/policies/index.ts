@@ -185,7 +185,7 @@ class Examined {
     const known = this.#known.get(name);
     const same = known?.generation === generation;
     if (same && known.schemas === schemas) return known;
-    const tests = same ? known.tests : runPolicyTests(model);
+    const tests = same ? known.tests : runPolicyTests(model, { coverage: false });
     const made = { generation, tests, schemas, examination: examinePolicy(model, this.#view.schemas()) };
     this.#known.set(name, made);
     return made;
