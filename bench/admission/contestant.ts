@@ -13,6 +13,8 @@ export interface Contestant {
   /** Since the process began. */
   readonly readyMilliseconds?: number;
   residentMegabytes(): number;
+  /** Of the process so far: tells what a review costs however busy the machine is. */
+  cpuMilliseconds(): number;
   stop(): Promise<void>;
 }
 
@@ -25,6 +27,7 @@ export async function startContestant(program: 'empty' | 'ours', ...flags: reado
   return {
     ...said,
     residentMegabytes: () => residentOf(child.pid ?? 0),
+    cpuMilliseconds: () => cpuOf(child.pid ?? 0),
     async stop() {
       child.kill('SIGKILL');
       await exited;
@@ -43,6 +46,13 @@ function firstLine(child: ChildProcess, program: string): Promise<string> {
 function residentOf(pid: number): number {
   const [, kilobytes = '0'] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) / 1024;
+}
+
+/** User and system time, in the 10 ms that Linux counts in. */
+function cpuOf(pid: number): number {
+  const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '');
+  const fields = afterName.split(' ').map(Number);
+  return ((fields[11] ?? 0) + (fields[12] ?? 0)) * 10;
 }
 
 const configurations: Resource = {

@@ -234,6 +234,7 @@ async function steady(empty: Contestant, ours: Contestant, turns: number, second
   const load = { perSecond: steadyRate, seconds: Math.max(seconds, 4), body };
   const p99s: { empty: number[]; ours: number[] } = { empty: [], ours: [] };
   for (const each of [empty, ours]) await steadily(each, { ...load, seconds: 2 });
+  const before = { empty: empty.cpuMilliseconds(), ours: ours.cpuMilliseconds() };
   for (let turn = 0; turn < turns; turn += 1) {
     for (const name of turn % 2 === 0 ? (['empty', 'ours'] as const) : (['ours', 'empty'] as const)) {
       p99s[name].push(percentile(await steadily(name === 'empty' ? empty : ours, load), 0.99));
@@ -241,6 +242,11 @@ async function steady(empty: Contestant, ours: Contestant, turns: number, second
   }
   process.stdout.write(
     `\nalone at ${steadyRate} reviews/s, p99: empty ${median(p99s.empty).toFixed(2)} ms, this webhook with 100 matching policies ${median(p99s.ours).toFixed(2)} ms\n`,
+  );
+  const reviews = turns * load.perSecond * load.seconds;
+  const cost = (each: Contestant, since: number) => (((each.cpuMilliseconds() - since) * 1000) / reviews).toFixed(0);
+  process.stdout.write(
+    `CPU a review: empty ${cost(empty, before.empty)} µs, this webhook ${cost(ours, before.ours)} µs\n`,
   );
   const ratio = median(p99s.ours.map((value, turn) => value / (p99s.empty[turn] ?? Number.NaN)));
   return [atMost('p99 alone, to the empty webhook', ratio, 2)];

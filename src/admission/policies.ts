@@ -107,7 +107,7 @@ const mostNamed = 20;
 
 function annotationsOf(decision: PolicyDecision, microseconds: number): Readonly<Record<string, string>> {
   const annotations: Record<string, string> = {
-    ...decision.auditAnnotations,
+    ...Object.fromEntries(Object.entries(decision.auditAnnotations).map(([key, value]) => [keyOf(key), value])),
     revision: decision.revision,
     'latency-microseconds': String(Math.round(microseconds)),
     policies: named(decision.matched),
@@ -118,6 +118,13 @@ function annotationsOf(decision: PolicyDecision, microseconds: number): Readonly
   }
   return annotations;
 }
+
+/** The API server puts the name of the webhook and a `/` in front, drops a key with two of them, and has room for 63 characters. */
+const keyOf = (key: string): string =>
+  key
+    .replaceAll('/', '.')
+    .slice(-63)
+    .replace(/^[^A-Za-z0-9]+/, '');
 
 const named = (names: readonly string[]): string =>
   names.length <= mostNamed

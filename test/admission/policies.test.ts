@@ -1,4 +1,5 @@
 /** All gates as users meet them: on a real API server, with the live policies behind the webhook. */
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Admission,
@@ -34,10 +35,12 @@ let client: Client;
 let source: LivePolicySource;
 let admission: Admission;
 const patient = { within: 60_000 };
+const webhook = 'validate-fail.kidp.platform.company.com';
 const finalizer = 'platform.company.com/cleanup-resources';
 
 beforeAll(async () => {
-  platform = await startPlatform();
+  const rules = [{ level: 'Metadata', resources: [{ group: '', resources: ['configmaps'] }] }, { level: 'None' }];
+  platform = await startPlatform({ audit: { omitStages: ['RequestReceived'], rules } });
   client = platform.client;
   source = startPolicySource({ client, platformNamespace, exceptionNamespaces: ['policy-exceptions'] });
   admission = await startAdmission({
@@ -234,6 +237,31 @@ describe('a policy', () => {
       finalizers: [finalizer],
     });
     await deletePolicy(client, 'annotate');
+  });
+
+  test('leaves policy, revision, latency and its own words in the audit log', async () => {
+    const auditAnnotations = [{ key: 'who', valueExpression: "'made by ' + object.metadata.name" }];
+    const recording = policy('record', ['core/v1/ConfigMap'], 'false', {
+      rule: { enforcement: 'Audit', auditAnnotations },
+    });
+    await applyPolicy(client, recording);
+    const annotations = await eventually(async () => {
+      await client.create(configMaps, configMap('audited'), { dryRun: true });
+      const lines = (await readFile(platform.plane.auditLog ?? '', 'utf8')).trim().split('\n');
+      return (
+        lines
+          .map((line) => JSON.parse(line).annotations ?? {})
+          .find((each) => each[`${webhook}/policies`] === 'record') ?? false
+      );
+    }, patient);
+    expect(annotations).toMatchObject({
+      [`${webhook}/policies`]: 'record',
+      [`${webhook}/audit`]: 'record/only',
+      [`${webhook}/record.who`]: 'made by audited',
+      [`${webhook}/revision`]: source.current().set.revision,
+      [`${webhook}/latency-microseconds`]: expect.stringMatching(/^\d+$/),
+    });
+    await deletePolicy(client, 'record');
   });
 
   test('asks the API server who may do what', async () => {

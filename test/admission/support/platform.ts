@@ -9,7 +9,13 @@ import {
   type Resource,
   type UnknownObject,
 } from '../../../src/runtime/index.ts';
-import { type CommandResult, type ControlPlane, sharedCluster, startControlPlane } from '../../support/cluster.ts';
+import {
+  type CommandResult,
+  type ControlPlane,
+  type ControlPlaneOptions,
+  sharedCluster,
+  startControlPlane,
+} from '../../support/cluster.ts';
 
 export const platformNamespace = 'kidp-system';
 
@@ -17,7 +23,6 @@ export interface Platform {
   readonly plane: ControlPlane;
   readonly client: Client;
   kubectl(flags: readonly string[], input?: string | object): Promise<CommandResult>;
-  /** Puts Policies in place and waits until each judges. */
   stop(): Promise<void>;
 }
 
@@ -45,8 +50,8 @@ export const configurations = (kind: 'Mutating' | 'Validating'): Resource => ({
   namespaced: false,
 });
 
-export async function startPlatform(): Promise<Platform> {
-  const plane = await startControlPlane();
+export async function startPlatform(options: ControlPlaneOptions = {}): Promise<Platform> {
+  const plane = await startControlPlane(options);
   const client = connect(loadKubeconfig({ file: plane.kubeconfig }));
   for (const kind of kinds) await client.apply(definitions, crdFor(kind), { fieldManager: 'test' });
   await Promise.all(kinds.map(({ resource }) => eventually(() => client.list(resource), { within: 60_000 })));
