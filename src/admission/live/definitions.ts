@@ -37,7 +37,9 @@ export interface Definitions {
   readonly synced: boolean;
   /** Resolves once `synced`; rejects when stopped before. */
   whenSynced(): Promise<unknown>;
-  /** Of custom resources as they are defined now, and of the kinds of Kubernetes. */
+  /** Of custom resources as they are defined now. */
+  customSchemas(): SchemaSource;
+  /** Those, and those of the kinds of Kubernetes. */
   schemas(): SchemaSource;
   stop(): Promise<void>;
 }
@@ -62,6 +64,7 @@ export function startDefinitions(options: {
   const { client, log, changed } = options;
   const stopping = new AbortController();
   const parsed = new Map<string, SchemaSource>();
+  let custom: SchemaSource | undefined;
   let schemas: SchemaSource | undefined;
   let discovered: readonly ServedResource[] | undefined;
   let mapping: ResourceMapping | undefined;
@@ -74,6 +77,7 @@ export function startDefinitions(options: {
   const rediscover = () => cutShort.abort();
   const renewed = (group: string) => {
     mapping = undefined;
+    custom = undefined;
     schemas = undefined;
     version += 1;
     changed(group);
@@ -100,7 +104,7 @@ export function startDefinitions(options: {
       failed: (error, during) => log.warn('CustomResourceDefinitions cannot be watched', { error, during }),
     },
   });
-  function customSchemas(): SchemaSource {
+  function definedSchemas(): SchemaSource {
     const definitions = reflector.store.list();
     const byKind = new Map(
       definitions.flatMap((definition) =>
@@ -165,8 +169,12 @@ export function startDefinitions(options: {
       return reflector.hasSynced && discovered !== undefined;
     },
     whenSynced: () => Promise.all([reflector.synced(), firstDiscovery.promise]),
+    customSchemas() {
+      custom ??= definedSchemas();
+      return custom;
+    },
     schemas() {
-      schemas ??= combineSchemas(customSchemas(), kubernetesSchemas());
+      schemas ??= combineSchemas(this.customSchemas(), kubernetesSchemas());
       return schemas;
     },
     async stop() {

@@ -204,6 +204,9 @@ describe('the kinds of the cluster', () => {
     expect(schema?.properties?.spec?.properties).toHaveProperty('description');
     expect(schema).not.toHaveProperty('description');
     expect(source.schemas().schema(kind)).toBe(schema);
+    expect(source.current().world.schema?.(kind)).toBe(schema);
+    // Kubernetes' own kinds merge by what is known of them elsewhere.
+    expect(source.current().world.schema?.({ group: '', version: 'v1', kind: 'ConfigMap' })).toBeUndefined();
     const before = source.schemaVersion;
     cluster.put(definitions, { ...definition('integer'), spec: { ...definition('integer').spec, preserve: false } });
     cluster.put(definitions, definition('string'));

@@ -319,6 +319,7 @@ class Source implements LivePolicySource {
       now,
       namespace: (name) => this.#namespace(name),
       find: (query: ObjectQuery) => this.#watches.find(query),
+      schema: (kind) => this.#definitions.customSchemas().schema(kind),
       schema: (kind) => this.#definitions.schemas().schema(kind),
     };
   }
