@@ -42,6 +42,13 @@ export function equal(left: Value, right: Value): boolean {
   return false;
 }
 
+/** `left == right` itself: Kubernetes' own types have no answer for a value of another type. */
+export function equalOrError(left: Value, right: Value): boolean | CelError {
+  return left instanceof OpaqueValue && left.equalsOrError !== undefined
+    ? left.equalsOrError(right)
+    : equal(left, right);
+}
+
 function equalNumbers(left: Value, right: Value): boolean {
   const a = numeric(left);
   if (a === undefined) return false;

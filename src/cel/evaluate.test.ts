@@ -275,3 +275,19 @@ describe('hostValue', () => {
     expect(runs).toBeGreaterThan(0);
   });
 });
+
+describe.each(['code', 'closures'] as const)("equality of Kubernetes' own types (%s)", (backend) => {
+  test.each([
+    { source: "quantity('1') == quantity('1000m')", value: true },
+    { source: "dyn(quantity('1')) == 1", value: 'no_such_overload' },
+    { source: "dyn(quantity('1')) == 'a'", value: 'no_such_overload' },
+    { source: "dyn(quantity('1')) != dyn('a')", value: true },
+    { source: "dyn(1) == dyn(quantity('1'))", value: false },
+    { source: "quantity('2') == quantity('1').add(quantity('1'))", value: 'no_such_overload' },
+    { source: "dyn(ip('1.2.3.4')) == dyn('x') || true", value: true },
+  ])('$source', ({ source, value }) => {
+    const { evaluate } = compile(source, kubernetes, { backend });
+    const result = evaluate?.({ object: null });
+    expect(result instanceof CelError ? result.code : result).toBe(value);
+  });
+});

@@ -30,6 +30,24 @@ describe('explain', () => {
     expect(steps.every((each) => !each.text.includes('@'))).toBe(true);
   });
 
+  test('a selection outside of loops is computed once', () => {
+    const { steps } = explain(compiled('object.spec.replicas == 3'), { object });
+    expect(steps.map(({ text, count }) => [text, count])).toEqual([
+      ['object.spec.replicas == 3', 1],
+      ['object.spec.replicas', 1],
+      ['object.spec', 1],
+      ['object', 1],
+    ]);
+  });
+
+  test('a budget holds for an explanation as well', () => {
+    const budget = { spent: 0, limit: 2 };
+    expect(explain(compiled('object.spec.replicas == 3'), { object }, { budget }).result).toMatchObject({
+      code: 'cost_exceeded',
+    });
+    expect(budget.spent).toBe(4);
+  });
+
   test('what was not computed is not shown', () => {
     const { steps } = explain(compiled('true || object.spec.replicas == 3'), { object });
     expect(steps.map((each) => each.text)).toEqual(['true || object.spec.replicas == 3']);

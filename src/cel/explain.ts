@@ -65,10 +65,15 @@ export function explain(compiled: Compiled, variables: Variables, options: Expla
     }
   });
   const safe = safeVariables(variables, program.variables);
-  const frame = new Frame(safe, program.locals, options.costLimit ?? DEFAULT_COST_LIMIT, options.budget?.interrupt);
+  const { budget, costLimit = DEFAULT_COST_LIMIT } = options;
+  const limit = budget?.limit === undefined ? costLimit : Math.min(costLimit, budget.limit - budget.spent);
+  const frame = new Frame(safe, program.locals, limit, budget?.interrupt);
   let result = run(() => closure(frame));
   if (frame.cost > frame.limit) result = overBudget();
-  if (options.budget !== undefined) options.budget.spent += frame.cost;
+  if (budget !== undefined) {
+    budget.spent += frame.cost;
+    if (budget.limit !== undefined && budget.spent > budget.limit) result = overBudget();
+  }
   const ordered = [...seen.values()].sort((a, b) => a.node.start - b.node.start || b.node.end - a.node.end);
   const maxSteps = options.maxSteps ?? 200;
   const steps = ordered.slice(0, maxSteps).map(({ node, value, count }) => {

@@ -167,6 +167,8 @@ export abstract class OpaqueValue {
   abstract readonly type: TypeValue;
   /** `other` is of any type. */
   abstract equals(other: Value): boolean;
+  /** As `equals`, where `==` is an error for what cannot be compared; inside lists and maps that is only unequal. */
+  equalsOrError?(other: Value): boolean | CelError;
   compare?(other: Value): number | CelError;
   /** Go's traits.Sizer: what the cost of a call counts as this value's size. */
   size?(): number;

@@ -58,20 +58,25 @@ export function equality(g: Generator, values: Values, plan: EqualityPlan, targe
   const constantCost = (right: Value): number => (plan.op === 'equal' ? equalityCost : compareCost)(FAILED, right);
   const [a, b] = both(g, values, plan.left, plan.right, target, (l, r) => `${g.h[cost]}(${l}, ${r})`, constantCost);
   equalCosts(g, plan, a, b, cost);
+  const same = `${a} === ${b}`;
   const constant = [plan.left, plan.right].find((each) => each.op === 'constant') as { value: Value } | undefined;
-  const not = plan.op === 'equal' ? '' : '!';
+  const kind = constant === undefined ? undefined : typeof constant.value;
+  const other = constant === plan.left ? b : a;
+  let compared = `${same} || (typeof ${a} === 'string' ? false : ${g.h.equalOrError}(${a}, ${b}))`;
   // Against a string, bool or null, only the very same value is equal.
-  if (
-    constant !== undefined &&
-    (constant.value === null || typeof constant.value === 'string' || typeof constant.value === 'boolean')
-  ) {
-    return `(${a} ${not === '' ? '===' : '!=='} ${b})`;
+  if (constant?.value === null || kind === 'string' || kind === 'boolean') {
+    compared =
+      constant === plan.left ? same : `${same} || (typeof ${a} === 'object' ? ${g.h.equalOrError}(${a}, ${b}) : false)`;
+  } else if (kind === 'number') {
+    compared = `typeof ${other} === 'number' ? ${same} : ${g.h.equalOrError}(${a}, ${b})`;
   }
-  if (typeof constant?.value === 'number') {
-    const other = constant === plan.left ? b : a;
-    return `${not}(typeof ${other} === 'number' ? ${a} === ${b} : ${g.h.equal}(${a}, ${b}))`;
+  // What cannot be compared is an error for `==`, and not equal for `!=`.
+  if (plan.op === 'unequal') return g.held(`(${compared}) !== true`);
+  const result = g.held(compared);
+  if (plan.left.op !== 'constant') {
+    g.failIf(`typeof ${result} !== 'boolean'`, target, `${g.h.at}(${result}, ${plan.node.offset})`);
   }
-  return `${not}(${a} === ${b} || (typeof ${a} === 'string' ? false : ${g.h.equal}(${a}, ${b})))`;
+  return result;
 }
 
 function equalCosts(

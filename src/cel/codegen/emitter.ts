@@ -39,7 +39,7 @@ export class Emitter implements Values {
         return this.#logic(plan, target);
       case 'equal':
       case 'unequal':
-        return g.held(equality(g, this, plan, target));
+        return equality(g, this, plan, target);
       case 'notFalse': {
         const value = g.name();
         g.emit(`let ${value};`);

@@ -137,6 +137,8 @@ export function canFail(plan: Plan): boolean {
     case 'notFalse':
       return false;
     case 'equal':
+      // Kubernetes' own types cannot be compared with others.
+      return plan.left.op !== 'constant' || canFail(plan.right);
     case 'unequal':
       return canFail(plan.left) || canFail(plan.right);
     case 'call':

@@ -1,5 +1,5 @@
 /** What generated code calls when the path written inline does not apply. */
-import { equal } from '../compare.ts';
+import { equalOrError } from '../compare.ts';
 import { mapKeys } from '../map.ts';
 import { dispatch } from '../plan/dispatch.ts';
 import { makeMap, optionalElement } from '../plan/fold.ts';
@@ -160,7 +160,7 @@ export const RUNTIME = {
   constantCost,
   compareCost,
   equalityCost,
-  equal,
+  equalOrError,
   absorb,
   badCondition,
   inside,

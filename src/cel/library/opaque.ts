@@ -6,7 +6,7 @@ import { type CelError, OpaqueValue, type Value } from '../values.ts';
 
 export abstract class ComparedValue extends OpaqueValue {
   /** The answer of `this == other`. */
-  abstract equalsOrError(other: Value): boolean | CelError;
+  abstract override equalsOrError(other: Value): boolean | CelError;
 
   override equals(other: Value): boolean {
     return this.equalsOrError(other) === true;

@@ -2,7 +2,7 @@
  * Plan → closures: the back end for where code may not be generated, and the one that explain watches.
  * Every closure answers a value, an error or an unknown, and charges what cel-go charges for the same step.
  */
-import { equal } from '../compare.ts';
+import { equalOrError } from '../compare.ts';
 import { LIST_CREATE, MAP_CREATE, STRUCT_CREATE } from '../cost/size.ts';
 import { mapEntries, setOwn } from '../map.ts';
 import { dispatch } from '../plan/dispatch.ts';
@@ -224,11 +224,9 @@ class ClosureCompiler {
         // A step that fails under `?` is not charged.
         if (!optional || !(next instanceof NonValue)) frame.cost++;
         value = next === undefined ? missing(value as Value, by as Value) : next;
-        if (value instanceof NonValue) {
-          observer?.(qualifier, value);
-          return at(value, qualifier.node.offset);
-        }
-        observer?.(qualifier, value);
+        // The last step is the attribute itself, which is watched as a whole.
+        if (qualifier.node !== plan.node) observer?.(qualifier, value);
+        if (value instanceof NonValue) return at(value, qualifier.node.offset);
       }
       return optional && !test ? new Optional(value as Value) : value;
     };
@@ -266,13 +264,16 @@ class ClosureCompiler {
     const right = this.compile(plan.right);
     const equality = plan.op === 'equal';
     const cost = equality ? equalityCost : compareCost;
+    const { offset } = plan.node;
     return (frame) => {
       const a = left(frame);
       const b = right(frame);
       frame.charge(cost(a, b));
       if (a instanceof NonValue) return a;
       if (b instanceof NonValue) return b;
-      return equal(a, b) === equality;
+      const same = equalOrError(a, b);
+      if (same instanceof CelError) return equality ? at(same, offset) : true;
+      return same === equality;
     };
   }
 

@@ -41,7 +41,17 @@ describe('repl', () => {
     {
       reason: 'lists the names',
       lines: ['a = 1', ':variables'],
-      out: ['1', 'object', 'oldObject', 'params', 'namespaceObject', 'request', 'a'],
+      out: [
+        '1',
+        'object',
+        'authorizer',
+        'authorizer.requestResource',
+        'oldObject',
+        'params',
+        'namespaceObject',
+        'request',
+        'a',
+      ],
     },
     { reason: 'ends when told', lines: ['1', ':quit', '2'], out: ['1'] },
   ];

@@ -124,7 +124,7 @@ export async function openSession(options: CelOptions, streams: Pick<CelStreams,
   for (const [name, text] of Object.entries(options.var ?? {})) given[name] = parseVariable(name, text);
   const deleted = given.object === undefined && given.oldObject !== undefined;
   const object = { type: schema?.type ?? types.DYN, value: deleted ? null : missingObject() };
-  const session = new Session(options.environment, schema, new Map([['object', object]]))
+  const session = new Session(options.environment, schema, new Map([['object', object], ...authorizers()]))
     .with({ oldObject: null, params: null, namespaceObject: null, request: requestFor(given.object, given.oldObject) })
     .with(given);
   for (const name of Object.keys(given)) {
@@ -137,6 +137,15 @@ export async function openSession(options: CelOptions, streams: Pick<CelStreams,
 
 /** Stands where an expression asks for an object that nobody gave: only one that does ask must fail. */
 const missingObject = (): CelError => new CelError('host', 'there is no object: give one with -f');
+
+/** Declared, so that an expression of a policy can be checked; there is no cluster here to ask. */
+function authorizers(): readonly (readonly [string, Variable])[] {
+  const value = new CelError('host', 'there is no cluster to ask what the user may do: authorizer has no value here');
+  return [
+    ['authorizer', { type: types.object('kubernetes.authorization.Authorizer'), value }],
+    ['authorizer.requestResource', { type: types.object('kubernetes.authorization.ResourceCheck'), value }],
+  ];
+}
 
 function parseVariable(name: string, text: string): Value {
   try {
