@@ -105,6 +105,17 @@ export class PolicyRegistry {
     this.#exceptions.delete(formatKey(keyOf(object)));
   }
 
+  /** Compiles what has come since, for about so long; false where some is left. Requests are answered in between. */
+  compileFor(milliseconds: number): boolean {
+    const until = performance.now() + milliseconds;
+    for (const entry of this.#policies.values()) {
+      if (entry.compiled !== undefined) continue;
+      if (performance.now() >= until) return false;
+      compiledOf(entry);
+    }
+    return true;
+  }
+
   /** The set as of now: the same one as before where nothing that matters has changed. */
   build(): PolicySet {
     for (const entry of this.#policies.values()) {

@@ -74,6 +74,8 @@ export const namespaces: Resource = {
 /** Builds wait at least so long for more changes, and at least ten times as long as the last one took. */
 const shortestRest = 20;
 const longestRest = 1_000;
+/** Compiling holds up requests for no longer than this at a time. */
+const sliceMilliseconds = 10;
 /** A namespace that was read live is remembered so long, by then the cache has it. */
 const readNamespaceMilliseconds = 30_000;
 
@@ -287,6 +289,10 @@ class Source implements LivePolicySource {
   }
 
   #build(): void {
+    if (!this.#registry.compileFor(sliceMilliseconds)) {
+      this.#timer = setTimeout(() => this.#build(), 0);
+      return;
+    }
     this.#timer = undefined;
     this.#dirty = false;
     const seen = this.#seenVersion;
@@ -320,7 +326,6 @@ class Source implements LivePolicySource {
       namespace: (name) => this.#namespace(name),
       find: (query: ObjectQuery) => this.#watches.find(query),
       schema: (kind) => this.#definitions.customSchemas().schema(kind),
-      schema: (kind) => this.#definitions.schemas().schema(kind),
     };
   }
 
