@@ -10,7 +10,10 @@ export function readBody(request: IncomingMessage, milliseconds: number): Promis
     if (Number(request.headers['content-length'] ?? 0) > bodyLimitBytes) return reject(tooLarge());
     const chunks: Buffer[] = [];
     let length = 0;
+    let settled = false;
     const settle = (finish: () => void) => {
+      if (settled) return;
+      settled = true;
       clearTimeout(late);
       request.off('data', take);
       finish();
