@@ -28,6 +28,7 @@ const mapping = resourceMapping([
   served('apps', 'Deployment', 'deployments'),
   served('apps', 'StatefulSet', 'statefulsets'),
   served('platform.company.com', 'Database', 'databases'),
+  served('platform.company.com', 'Widget', 'widgets'),
 ]);
 const built = (over: Partial<ConfigurationOptions> = {}) =>
   phases.map((phase) =>
@@ -180,6 +181,36 @@ describe('the webhooks for policies', () => {
       mutate: ['platform.company.com/v1: databases (CREATE,UPDATE)'],
       again: ['apps/v1: deployments (CREATE,UPDATE)'],
     },
+    {
+      reason: 'a kind that somebody else has defined in our group: no other webhook is sent it',
+      scope: [entry({ group: 'platform.company.com', kind: 'Widget' })],
+      fail: ['platform.company.com/v1: widgets (CREATE,UPDATE)'],
+    },
+    {
+      reason: 'everything of our group: some of it may be other people’s',
+      scope: [entry({ group: 'platform.company.com', kind: '*' })],
+      fail: ['platform.company.com/v1: * (CREATE,UPDATE)'],
+    },
+    {
+      reason: 'nothing beside a star that stands for it: the API server refuses such a configuration',
+      scope: [entry({ kind: '*' }), entry(), entry({ kind: 'StatefulSet', subresource: 'scale' })],
+      fail: ['apps/v1: *,statefulsets/scale (CREATE,UPDATE)'],
+    },
+    {
+      reason: 'no subresource beside all of them',
+      scope: [
+        entry({ group: '', kind: 'Pod', subresource: '*' }),
+        entry({ group: '', kind: 'Pod', subresource: 'exec' }),
+        entry({ group: '', kind: 'ConfigMap', subresource: 'status' }),
+        entry({ group: '', kind: '*', subresource: 'status' }),
+      ],
+      fail: ['/v1: */status,pods,pods/* (CREATE,UPDATE)'],
+    },
+    {
+      reason: 'everything with all of its subresources in one word',
+      scope: [entry({ group: '*', version: '*', kind: '*', subresource: '*' })],
+      fail: ['*/*: */* (CREATE,UPDATE)'],
+    },
     { reason: 'no kind that nobody serves', scope: [entry({ kind: 'Rollout' })] },
   ];
   it.each(rows)('ask about $reason', ({ scope, fail = [], ignore = [], mutate = [], again = [] }) => {
@@ -191,7 +222,9 @@ describe('the webhooks for policies', () => {
 
   it('say which kinds nobody serves', () => {
     const unknown = entry({ kind: 'Rollout' });
-    const { unresolved } = rulesFor({ scope: [entry(), unknown], phase: 'validate', mapping, platformNamespace: 'x' });
+    const ours = entry({ group: 'platform.company.com', kind: 'Database' });
+    const scope = [entry(), ours, unknown];
+    const { unresolved } = rulesFor({ scope, phase: 'validate', mapping, platformNamespace: 'x' });
     expect(unresolved).toEqual([unknown]);
   });
 
@@ -223,6 +256,8 @@ describe('the webhooks for policies', () => {
       );
     expect(conditions([all])['no-noise']).toContain("request.resource.resource == 'leases'");
     expect(conditions([all])['not-the-platforms-own']).toContain("request.resource.group == 'platform.company.com'");
+    const ofOurGroup = entry({ group: 'platform.company.com', kind: '*' });
+    expect(conditions([ofOurGroup])['not-the-platforms-own']).toContain("request.resource.resource in ['teams'");
     const leases = entry({ group: 'coordination.k8s.io', resource: 'leases' });
     const knowing = resourceMapping([...mapping.resources, served('coordination.k8s.io', 'Lease', 'leases')]);
     const { scopes } = rulesFor({ scope: [all, leases], phase: 'validate', mapping: knowing, platformNamespace: 'x' });

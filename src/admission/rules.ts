@@ -5,7 +5,7 @@
  * is about it, for then it is refused while we are away whatever the others say, else to `ignore`. The API server shows the answer
  * of one webhook: so a denial lists every violation. The platform's own kinds go to a webhook of the platform (configuration.ts).
  */
-import { GROUP } from '../api/index.ts';
+import { GROUP, kinds } from '../api/index.ts';
 import type { ScopeEntry } from '../policy/index.ts';
 import type { ResourceMapping } from '../runtime/index.ts';
 import type { FailurePolicy } from './configuration.ts';
@@ -51,9 +51,9 @@ export function rulesFor(question: RulesQuestion): PolicyRules {
   const all = scope
     .filter((entry) => entry.phase === phase && (reinvocation === undefined || entry.reinvocation === reinvocation))
     .flatMap((entry) => {
-      const made = targetsOf(entry, mapping);
-      if (made.length === 0) unresolved.push(entry);
-      return made;
+      const types = typesOf(entry, mapping);
+      if (types.length === 0) unresolved.push(entry);
+      return targetsOf(entry, types);
     });
   const closed = all.filter(({ failurePolicy }) => failurePolicy === 'Fail');
   const open = all.filter(
@@ -76,9 +76,9 @@ interface Target {
   readonly sparing: boolean;
 }
 
-function targetsOf(entry: ScopeEntry, mapping: ResourceMapping): Target[] {
+function targetsOf(entry: ScopeEntry, types: ReturnType<typeof typesOf>): Target[] {
   const { failurePolicy, systemNamespaces, sparing } = entry;
-  return typesOf(entry, mapping).flatMap(({ group, version, resources }) =>
+  return types.flatMap(({ group, version, resources }) =>
     resources.flatMap((resource) =>
       entry.operations
         .filter((operation) => entry.reinvocation === 'Never' || !isPlatformsOwn(group, resource, operation))
@@ -126,7 +126,10 @@ function fits(pattern: string, text: string): boolean {
  * that may not be asked twice cannot go there: it is asked again whenever somebody has changed the object.
  */
 const isPlatformsOwn = (group: string, resource: string, operation: string): boolean =>
-  group === GROUP && !resource.includes('/') && (operation === 'CREATE' || operation === 'UPDATE');
+  group === GROUP && ownPlurals.includes(resource) && (operation === 'CREATE' || operation === 'UPDATE');
+
+/** Others may define kinds in our group; those are not sent to the webhook of the platform. */
+const ownPlurals: readonly string[] = kinds.map(({ plural }) => plural);
 
 function covers(wide: Target, narrow: Target): boolean {
   return (
@@ -178,7 +181,19 @@ function merged(targets: readonly Target[]): Rule[] {
   }
   return [...rules.entries()]
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([, { rule, resources }]) => ({ ...rule, resources: resources.sort() }));
+    .map(([, { rule, resources }]) => ({ ...rule, resources: withoutRepetition(resources).sort() }));
+}
+
+/** The API server refuses a rule, and the whole configuration with it, that names what a `*` in it stands for already. */
+const withoutRepetition = (resources: readonly string[]): string[] =>
+  resources.filter((each) => !resources.some((other) => other !== each && standsFor(other, each)));
+
+/** `*` is any resource itself, `*` behind a slash any subresource, both of them everything. */
+function standsFor(pattern: string, resource: string): boolean {
+  const [name, below] = resource.split('/');
+  if (pattern === '*/*') return true;
+  if (below === undefined) return pattern === '*';
+  return pattern === `${name}/*` || pattern === `*/${below}`;
 }
 
 const noise: readonly { readonly group: string; readonly resource: string }[] = [
@@ -205,8 +220,10 @@ const mayMean = (target: Target, { group, resource }: (typeof noise)[number]): b
 
 /** The other half of `isPlatformsOwn`, for rules that say `*`. */
 function withoutPlatform(targets: readonly Target[]): MatchCondition[] {
-  if (!targets.some(({ group }) => group === '*')) return [];
-  const own = `request.resource.group == '${GROUP}' && request.subResource == '' && request.operation in ['CREATE', 'UPDATE']`;
+  const isOpen = ({ group, resource }: Target) => group === '*' || (group === GROUP && resource.startsWith('*'));
+  if (!targets.some(isOpen)) return [];
+  const plurals = ownPlurals.map((plural) => `'${plural}'`).join(', ');
+  const own = `request.resource.group == '${GROUP}' && request.resource.resource in [${plurals}] && request.subResource == '' && request.operation in ['CREATE', 'UPDATE']`;
   return [{ name: 'not-the-platforms-own', expression: `!(${own})` }];
 }
 
