@@ -222,7 +222,9 @@ export const latestFunctions = (): Promise<WireDeclaration[]> => functionsOf(['l
 
 async function functionsOf(environment: readonly string[]): Promise<WireDeclaration[]> {
   const lines = await oracleLines(await oracleFolder(), ['declarations', ...environment]);
-  return (lines as (WireDeclaration | { macro: string })[]).filter((each) => 'overloads' in each);
+  return (lines as (WireDeclaration | { macro: string })[]).filter(
+    (each): each is WireDeclaration => 'overloads' in each,
+  );
 }
 
 async function oracleLines(folder: string, flags: readonly string[]): Promise<unknown[]> {
