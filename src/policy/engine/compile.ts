@@ -105,7 +105,7 @@ export function compileException(
   const conditions = compiler.conditions(model.matchConditions);
   const { issues } = compiler;
   if (issues.length > 0) return { issues };
-  const match = model.match === undefined ? undefined : new CompiledMatch(model.match);
+  const match = model.match === undefined ? undefined : new CompiledMatch(model.match, 'exclude');
   return { exception: { model, match, conditions }, issues };
 }
 

@@ -321,6 +321,24 @@ describe('a match', () => {
       is: needs('who asks'),
     },
     { reason: 'an empty one leaves out everything', exclude: {}, is: true },
+    {
+      reason: 'what has no namespace is not exempt by the labels of one',
+      exclude: { namespaceSelector: { matchLabels: { env: 'prod' } } },
+      request: { ...ofKind('', 'Node', 'nodes'), namespace: '', object: { metadata: { name: 'n' } } },
+      is: false,
+    },
+    {
+      reason: 'a Namespace that goes, by the labels it has',
+      exclude: { namespaceSelector: { matchLabels: { env: 'old' } } },
+      request: {
+        ...ofKind('', 'Namespace', 'namespaces'),
+        name: 'unheard-of',
+        operation: 'DELETE',
+        object: undefined as never,
+        oldObject: { metadata: { name: 'unheard-of', labels: { env: 'old' } } },
+      },
+      is: true,
+    },
   ])('leaves out: $reason', ({ exclude, request, is }) => {
     expect(answer({}, request, exclude)).toEqual(is);
   });

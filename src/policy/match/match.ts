@@ -29,6 +29,7 @@ export interface FieldAnswer {
 }
 
 type Test = (subject: Subject) => MatchAnswer;
+/** `exclude`: what fits is left alone, be it by a policy's exclusion or by an exception. */
 type Purpose = 'select' | 'exclude';
 
 export class CompiledMatch {
@@ -83,9 +84,9 @@ function* testsOf(model: MatchModel, purpose: Purpose): Iterable<readonly [strin
     yield [
       'namespaceSelector',
       (subject) => {
-        // What has no namespace is never exempt by the labels of one; a Namespace has its own.
-        if (subject.namespace === '' && !subject.isNamespace) return true;
-        const namespace = subject.isNamespace ? (subject.namespaceObject ?? subject.object) : subject.namespaceObject;
+        // What has no namespace is never exempt by the labels of one, neither way; a Namespace has its own.
+        if (subject.namespace === '' && !subject.isNamespace) return purpose === 'select';
+        const namespace = subject.isNamespace ? subject.ownNamespaceObject : subject.namespaceObject;
         if (namespace === undefined)
           return { what: 'namespace', detail: `the labels of namespace ${subject.namespace}` };
         return selects(namespaceSelector, labelsOf(namespace));

@@ -89,6 +89,11 @@ export class Subject {
     return this.#namespaceObject;
   }
 
+  /** Of a Namespace, itself: as it will be, as the cache has it, or as it goes. */
+  get ownNamespaceObject(): Json | null {
+    return this.namespaceObject ?? this.object ?? this.oldObject;
+  }
+
   #lookUp(): Json | null | undefined {
     if (this.namespace === '') return null;
     // The cache does not have what is being written yet.
