@@ -254,6 +254,50 @@ describe('ratchet', () => {
     expect(first(spec(expression), after, update(before))?.result).toBe(result);
   });
 
+  describe('what the policy was not about did not violate it', () => {
+    const labelled = (env: string) => thing({ a: 2 }, { labels: { env } });
+    it.each<{ reason: string; policy: object; before: string; after: string; result: string }>([
+      {
+        reason: 'a label that it selects by is new',
+        policy: { selector: { resourceTypes: ['*/*/*'], matchLabels: { env: 'prod' } } },
+        before: 'dev',
+        after: 'prod',
+        result: 'fail',
+      },
+      {
+        reason: 'the label was there before',
+        policy: { selector: { resourceTypes: ['*/*/*'], matchLabels: { env: 'prod' } } },
+        before: 'prod',
+        after: 'prod',
+        result: 'audit',
+      },
+      {
+        reason: 'a condition is new',
+        policy: { matchConditions: [{ name: 'c', expression: "metadata.labels.env == 'prod'" }] },
+        before: 'dev',
+        after: 'prod',
+        result: 'fail',
+      },
+      {
+        reason: 'a condition is about the change',
+        policy: { matchConditions: [{ name: 'c', expression: 'object != oldObject' }] },
+        before: 'dev',
+        after: 'prod',
+        result: 'audit',
+      },
+      {
+        reason: 'a condition held before',
+        policy: { matchConditions: [{ name: 'c', expression: "metadata.labels.env == 'prod'" }] },
+        before: 'prod',
+        after: 'prod',
+        result: 'audit',
+      },
+    ])('$reason', ({ policy, before, after, result }) => {
+      const found = first({ ...spec('spec.a == 1'), ...policy }, labelled(after), update(labelled(before)));
+      expect(found?.result).toBe(result);
+    });
+  });
+
   it('is for updates alone', () => {
     expect(first(spec('spec.a == 1'), thing({ a: 2 }))?.result).toBe('fail');
     expect(first(spec('spec.a == 1'), thing({ a: 2 }), { unknown: ['oldObject'] })?.result).toBe('fail');
@@ -282,6 +326,12 @@ describe('exceptions', () => {
     { reason: 'until it is over', exception: { selector: {}, expiresAt: '2026-06-02' }, result: 'skip' },
     { reason: 'not when it is over', exception: { selector: {}, expiresAt: '2026-06-01' }, result: 'fail' },
     { reason: 'a rule that has none', exception: { selector: {} }, to: never, result: 'fail' },
+    {
+      reason: 'not by the labels of a namespace where there is none',
+      exception: { selector: { namespaceSelector: { matchLabels: { env: 'dev' } } } },
+      more: { object: thing({}, { namespace: '' }) },
+      result: 'fail',
+    },
     {
       reason: 'by who asks, which is not known',
       exception: { selector: { users: ['ada'] } },

@@ -1,19 +1,27 @@
 /**
  * A rule with `ratchet: true` lets an object that was wrong before be changed as long as it gets no worse: the rule is false on the
- * old object too, and no `all` at its outside fails for more elements than it did.
+ * old object too, and no `all` at its outside fails for more elements than it did. What the policy was not about before was not
+ * wrong: who makes a database a production one by a label has to have backups from then on.
  */
 import type { Expr } from '../../cel/index.ts';
+import { selects } from '../match/labels.ts';
 import { Inspector, inspection, loopOf, NO_LOCALS, type Sensitive } from '../why/index.ts';
-import type { CompiledRule } from './compile.ts';
+import type { CompiledPolicy, CompiledRule } from './compile.ts';
 import { type Judgement, Scope } from './scope.ts';
 
-export function isNoWorse(rule: CompiledRule, scope: Scope, judgement: Judgement, sensitive: Sensitive): boolean {
+export function isNoWorse(
+  policy: CompiledPolicy,
+  rule: CompiledRule,
+  scope: Scope,
+  judgement: Judgement,
+  sensitive: Sensitive,
+): boolean {
   const { subject } = scope;
   if (subject.object === null || subject.oldObject === null || subject.isUnknown('oldObject')) return false;
   const before = new Scope(subject.about(subject.oldObject, subject.oldObject), judgement);
   before.useParams(scope.params);
   const { unit } = rule;
-  if (before.compute(unit).result !== false) return false;
+  if (!wasJudged(policy, before) || before.compute(unit).result !== false) return false;
   const [earlier, now] = [before, scope].map((each) => {
     const inspector = new Inspector(unit, inspection(each, sensitive, undefined));
     const counts = outermostLoops(inspector, unit.compiled.ast);
@@ -22,6 +30,16 @@ export function isNoWorse(rule: CompiledRule, scope: Scope, judgement: Judgement
   // What cannot be counted may have got worse.
   if (earlier === undefined || now === undefined) return false;
   return now.every((count, index) => count <= (earlier[index] ?? 0));
+}
+
+/**
+ * Of what a policy selects by, an update changes the labels, and what conditions read. An exclusion by labels that the object had
+ * still holds for this request; a condition on oldObject is about the change, and says nothing of what was before it.
+ */
+function wasJudged({ model, conditions }: CompiledPolicy, before: Scope): boolean {
+  const { objectSelector } = model.match;
+  if (objectSelector !== undefined && !selects(objectSelector, before.subject.labels)) return false;
+  return conditions.every(({ unit }) => unit.parts.includes('oldObject') || before.compute(unit).result === true);
 }
 
 /** How many elements each outermost `all` fails for, in the order of the source. */

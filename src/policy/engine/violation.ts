@@ -22,7 +22,7 @@ export function violation(
   const sensitive = sensitiveIn(policy, view);
   const why = explains ? whyFalse(rule.unit, scope, sensitive, view.lane.path) : undefined;
   const parts = { message: messageOf(rule, scope, sensitive), ...whyParts(rule, view, why) };
-  if (rule.model.ratchet && isNoWorse(rule, scope, judgement, sensitive)) {
+  if (rule.model.ratchet && isNoWorse(policy, rule, scope, judgement, sensitive)) {
     const message = `${parts.message} (let in: it was so before, and is no worse now)`;
     return makeResult(policy, rule, { ...parts, message, result: 'audit', audited: true });
   }
