@@ -18,11 +18,13 @@ import {
 const client = connect(loadKubeconfig({ file: process.argv[2] ?? '' }));
 
 const before = retained();
+const cpuBefore = process.cpuUsage();
 const started = performance.now();
 const reflector = new Reflector({ client, resource: configMaps, namespace: listed, stripManagedFields: true });
 reflector.start();
 await reflector.synced();
 const listMilliseconds = performance.now() - started;
+const listCpu = process.cpuUsage(cpuBefore);
 await sleep(500);
 const after = retained();
 
@@ -50,6 +52,7 @@ const patches = await ratePatches((number) =>
 
 const measures: Measures = {
   listMilliseconds,
+  listCpuMilliseconds: (listCpu.user + listCpu.system) / 1000,
   heapMegabytes: (after.heap - before.heap) / 1e6,
   residentMegabytes: (after.resident - before.resident) / 1e6,
   eventP50Milliseconds: percentile(times, 0.5),

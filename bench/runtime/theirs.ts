@@ -38,6 +38,7 @@ function informer(namespace: string, onAdd: (object: V1ConfigMap) => void): Info
 }
 
 const before = retained();
+const cpuBefore = process.cpuUsage();
 const started = performance.now();
 let added = 0;
 let allThere = () => {};
@@ -51,6 +52,7 @@ const cache = informer(listed, () => {
 await cache.start();
 await there;
 const listMilliseconds = performance.now() - started;
+const listCpu = process.cpuUsage(cpuBefore);
 await sleep(500);
 const after = retained();
 
@@ -73,6 +75,7 @@ const patches = await ratePatches((number) =>
 
 const measures: Measures = {
   listMilliseconds,
+  listCpuMilliseconds: (listCpu.user + listCpu.system) / 1000,
   heapMegabytes: (after.heap - before.heap) / 1e6,
   residentMegabytes: (after.resident - before.resident) / 1e6,
   eventP50Milliseconds: percentile(times, 0.5),
