@@ -1,5 +1,5 @@
 /** Match conditions, with the meaning they have in Kubernetes: one false is no match whatever else failed, else a failure counts. */
-import { NonValue } from '../../cel/index.ts';
+import { NonValue, type Result } from '../../cel/index.ts';
 import type { Missing } from '../match/match.ts';
 import type { CompiledCondition } from './compile.ts';
 import { errorText } from './results.ts';
@@ -21,6 +21,7 @@ export function conditionsAnswer(
   conditions: readonly CompiledCondition[],
   scope: Scope,
   charge: (unit: Unit) => number = () => 0,
+  words: (unit: Unit, result: Result) => string = errorText,
 ): ConditionsAnswer {
   let answer = MET;
   const errors: string[] = [];
@@ -37,7 +38,7 @@ export function conditionsAnswer(
     if (cost > COST_LIMIT) return { answer: 'error', message: 'match conditions ran out of cost budget', name };
     // What is known to fail counts for more than what cannot be told.
     if (result instanceof NonValue || result !== true) {
-      errors.push(errorText(unit, result));
+      errors.push(words(unit, result));
       answer = { answer: 'error', message: errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]`, name };
     }
   }

@@ -16,7 +16,7 @@ import type { PolicySet } from './set.ts';
 import type { Tally } from './tally.ts';
 import type { Unit } from './unit.ts';
 import type { View } from './views.ts';
-import { failure, sensitiveIn, violation } from './violation.ts';
+import { failure, failureText, sensitiveIn, violation } from './violation.ts';
 
 const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
 const OUT_OF_TIME = 'there was no time left to ask this rule';
@@ -109,7 +109,12 @@ export class Judge {
     const { scope } = this.#view;
     const stamp = ++judgements;
     if (policy.conditions.length > 0) {
-      const { answer, message } = conditionsAnswer(policy.conditions, scope, (unit) => this.#charge(unit, stamp));
+      const { answer, message } = conditionsAnswer(
+        policy.conditions,
+        scope,
+        (unit) => this.#charge(unit, stamp),
+        (unit, result) => failureText(unit, result, sensitiveIn(policy, this.#view)),
+      );
       if (answer === false) return;
       if (answer === 'error') {
         // Kubernetes takes a condition that fails under Ignore for one that is not met.

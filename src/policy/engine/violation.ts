@@ -8,6 +8,7 @@ import { fieldInController } from './pods.ts';
 import { isNoWorse } from './ratchet.ts';
 import { errorText, failed, makeResult, shorten, violated } from './results.ts';
 import type { Judgement } from './scope.ts';
+import type { Unit } from './unit.ts';
 import type { View } from './views.ts';
 
 /** `explains`: whether to say why. Nobody reads hundreds of reasons, and to find one takes longer than to judge. */
@@ -32,13 +33,15 @@ export function violation(
 /** A rule that could not be evaluated. An error may quote a value, so one that may quote a hidden value says less. */
 export function failure(policy: CompiledPolicy, rule: CompiledRule, view: View, result: Result): RuleResult {
   const sensitive = sensitiveIn(policy, view);
-  const hidden = sensitive.hidesUnit(rule.unit);
-  const message = hidden
-    ? `expression '${shorten(rule.unit.text)}' resulted in error: ${result instanceof CelError ? result.code : HIDDEN}`
-    : errorText(rule.unit, result);
+  const message = failureText(rule.unit, result, sensitive);
   const why =
     result instanceof CelError ? whyMissing(rule.unit, result, view.scope, sensitive, view.lane.path) : undefined;
   return { ...failed(policy, rule, view.scope, message), ...whyParts(rule, view, why) };
+}
+
+export function failureText(unit: Unit, result: Result, sensitive: Sensitive): string {
+  if (!sensitive.hidesUnit(unit)) return errorText(unit, result);
+  return `expression '${shorten(unit.text)}' resulted in error: ${result instanceof CelError ? result.code : HIDDEN}`;
 }
 
 export const sensitiveIn = (policy: CompiledPolicy, { original }: View): Sensitive =>

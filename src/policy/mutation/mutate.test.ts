@@ -48,6 +48,33 @@ const run = (policies: readonly CompiledPolicy[], asked = request(), known = wor
 
 const LABEL = 'Object{metadata: Object.metadata{labels: {"team": "a"}}}';
 
+describe('what must not be shown', () => {
+  const secret: Json = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data: { password: 'hunter2' } };
+  const asked = request(secret, {
+    kind: { group: '', version: 'v1', kind: 'Secret' },
+    resource: { group: '', version: 'v1', resource: 'secrets' },
+  });
+  const selector = { resourceTypes: ['core/v1/Secret'] };
+  it.each<{ reason: string; mutation: object; spec?: object }>([
+    {
+      reason: 'in a patch that does not fit',
+      mutation: patch("[JSONPatch{op: 'add', path: '/x/y/' + object.data.password, value: '1'}]"),
+    },
+    { reason: 'in what is no patch', mutation: patch('[object.data.password]') },
+    { reason: 'in what is no configuration', mutation: apply('object.data.password') },
+    {
+      reason: 'in a condition',
+      mutation: apply(LABEL),
+      spec: { matchConditions: [{ name: 'c', expression: 'object.data.password' }] },
+    },
+  ])('$reason', ({ mutation, spec = {} }) => {
+    const { results } = run([policy('p', [mutation], { selector, ...spec })], asked);
+    expect(results).toHaveLength(1);
+    expect(results[0]).toMatchObject({ result: 'error', denies: true });
+    expect(JSON.stringify(results)).not.toContain('hunter2');
+  });
+});
+
 describe('mutate', () => {
   it('merges a configuration, and gives the smallest patch', () => {
     const { object, changed, policies, results } = run([policy('label', [apply(LABEL)])]);

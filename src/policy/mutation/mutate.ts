@@ -7,7 +7,7 @@
  * two webhooks that are registered with those words, and each asks for its own with `reinvocation`.
  */
 import type { AuthorizationAttributes, Result } from '../../cel/index.ts';
-import { CelError, NonValue, show, type Value } from '../../cel/index.ts';
+import { NonValue, type Value } from '../../cel/index.ts';
 import type { MutationDecision, RuleResult } from '../decision.ts';
 import { setDeadline } from '../engine/clock.ts';
 import type { CompiledMutation, CompiledPolicy, CompiledRule } from '../engine/compile.ts';
@@ -16,10 +16,13 @@ import { exemption } from '../engine/exceptions.ts';
 import { findParams } from '../engine/params.ts';
 import { type Judgement, Scope } from '../engine/scope.ts';
 import type { PolicySet } from '../engine/set.ts';
+import type { Unit } from '../engine/unit.ts';
 import { viewsOf } from '../engine/views.ts';
+import { failureText } from '../engine/violation.ts';
 import type { MatchAnswer, Missing } from '../match/match.ts';
 import type { Subject } from '../match/subject.ts';
 import type { AdmissionRequest, Json } from '../request.ts';
+import { HIDDEN, Sensitive } from '../why/index.ts';
 import type { World } from '../world.ts';
 import { isJsonObject, sameJson } from './json.ts';
 import { applyJsonPatch } from './json-patch.ts';
@@ -129,7 +132,9 @@ class Run {
   #invoke(policy: CompiledPolicy, sent: Subject, params: Json | null): void {
     const scope = this.#scope(sent);
     scope.useParams(params);
-    const { answer, message } = conditionsAnswer(policy.conditions, scope);
+    const sensitive = new Sensitive(policy.model, sent);
+    const words = (unit: Unit, result: Result): string => failureText(unit, result, sensitive);
+    const { answer, message } = conditionsAnswer(policy.conditions, scope, undefined, words);
     if (answer === 'error') {
       if (policy.model.failurePolicy === 'Fail') this.#failed(policy, policy.mutations, message);
     } else if (answer === true) {
@@ -156,8 +161,11 @@ class Run {
       return;
     }
     const { result } = scope.compute(mutation.unit);
+    const sensitive = new Sensitive(policy.model, sent);
     const made =
-      result instanceof NonValue ? { error: errorText(mutation, result) } : this.#apply(mutation, result, scope);
+      result instanceof NonValue
+        ? { error: failureText(mutation.unit, result, sensitive) }
+        : hideIn(this.#apply(mutation, result, scope), sensitive.hidesUnit(mutation.unit));
     if (made.error !== undefined) this.#failed(policy, [mutation], made.error);
     else if (made.object !== this.#object) {
       this.#object = made.object;
@@ -165,11 +173,7 @@ class Run {
     }
   }
 
-  #apply(
-    { model }: CompiledMutation,
-    value: Value,
-    { subject }: Scope,
-  ): { readonly object: Json; readonly error?: undefined } | { readonly error: string } {
+  #apply({ model }: CompiledMutation, value: Value, { subject }: Scope): Made {
     if (model.patchType === 'ApplyConfiguration') {
       const made = configurationOf(value);
       if (made.error !== undefined) return made;
@@ -247,9 +251,8 @@ const asRule = ({ model, unit }: CompiledMutation): CompiledRule => ({
   annotations: [],
 });
 
-function errorText({ unit }: CompiledMutation, result: Result): string {
-  const text = unit.text.trim().replaceAll(/\s+/g, ' ');
-  const shown = text.length > 300 ? `${text.slice(0, 299).toWellFormed()}…` : text;
-  const said = result instanceof CelError ? result.message : show(result, 60);
-  return `expression '${shown}' resulted in error: ${said}`;
-}
+type Made = { readonly object: Json; readonly error?: undefined } | { readonly error: string };
+
+/** What is wrong with a patch may quote it, path and values. */
+const hideIn = (made: Made, hides: boolean): Made =>
+  made.error !== undefined && hides ? { error: `the patch cannot be applied: ${HIDDEN}` } : made;

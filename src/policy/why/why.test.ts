@@ -331,6 +331,11 @@ describe('what must not be shown', () => {
     },
     { reason: 'in a test of a part', expression: "object.data.exists(k, object.data[k].contains('zzz'))" },
     { reason: 'in a list', expression: "'x' in object.data.map(k, object.data[k])" },
+    {
+      reason: 'in a condition that is no condition',
+      expression: 'true',
+      more: { matchConditions: [{ name: 'c', expression: 'object.data.password' }] },
+    },
   ])('$reason', ({ expression, more }) => {
     const set = setFrom({ rules: [{ name: 'r', expression }], ...more });
     const decision = decide(set, requestFor(secret), emptyWorld(NOW));
