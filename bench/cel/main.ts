@@ -16,8 +16,8 @@ export interface Target {
   readonly atMost: number;
 }
 
-const rounds = 5;
-const turnMilliseconds = 60;
+const rounds = 12;
+const turnMilliseconds = 25;
 
 const log = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -37,7 +37,7 @@ export async function run(_flags: readonly string[]): Promise<boolean> {
           const estimate = (await go.measure(engine, 'evaluate', index, 200)) ?? 1000;
           const iterations = Math.round((turnMilliseconds * 1e6) / Math.max(estimate, 50));
           keepBest(evaluated, engine, index, await go.measure(engine, 'evaluate', index, iterations));
-          keepBest(compiled, engine, index, await go.measure(engine, 'compile', index, 200));
+          keepBest(compiled, engine, index, await go.measure(engine, 'compile', index, 100));
         }
         measureJavaScript(prepared[index] as readonly Prepared[], index, evaluated, compiled);
       }

@@ -167,3 +167,10 @@ describe('costs', () => {
     expect(overloadOf([listsExtension], id).estimate?.(target, args)?.cost).toEqual(cost);
   });
 });
+
+it('a depth that no number holds costs more than any budget', () => {
+  const overload = listsExtension.functions
+    ?.find(({ name }) => name === 'flatten')
+    ?.overloads.find(({ id }) => id === 'list_flatten_int');
+  expect(overload?.soleCost?.([[[], [1]], -(2n ** 63n)], null)).toBe(2 ** 63);
+});

@@ -45,6 +45,8 @@ const selfCompare = (of: Result | undefined): number => {
 const flattenCost: RuntimeCost = ([input, depth]) => {
   const levels = depth === undefined ? 1 : Number(depth);
   const product = Math.trunc(sizeOf(input ?? null) * levels);
+  // Past int64 the processor answers with its lowest number, which as uint64 is in the middle.
+  if (product < -(2 ** 63)) return 2 ** 63;
   return product < 0 ? Number(BigInt.asUintN(64, BigInt(product) + 11n)) : product + 1 + LIST_CREATE;
 };
 
