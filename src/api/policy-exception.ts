@@ -12,7 +12,7 @@ import {
   statusFields,
 } from './common/index.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
-import { boolean, instant, integer, list, listByKey, object, text } from './schema/index.ts';
+import { boolean, list, listByKey, object, text } from './schema/index.ts';
 
 const spec = object('What is exempt from what.', {
   policies: listByKey(
@@ -46,11 +46,6 @@ const spec = object('What is exempt from what.', {
 const status = object('What the platform has made of it.', {
   ...statusFields,
   expired: boolean('Whether its time is over.').optional(),
-  uses: integer('How many requests were let in because of it.', {
-    minimum: 0,
-    maximum: Number.MAX_SAFE_INTEGER,
-  }).optional(),
-  lastUsedTime: instant('When a request was last let in because of it.').optional(),
 });
 
 export const policyException = defineKind({
