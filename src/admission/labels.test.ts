@@ -78,6 +78,18 @@ describe('the labels gate', () => {
       chain: { end: 'none', path: [] },
       codes: ['LabelOfPlatform'],
     },
+    {
+      reason: 'a label of a team where the owner leads to none',
+      request: request({ [team]: 'team-frontend' }, {}),
+      chain: { end: 'malformed', path: ['Application team-backend/a'] },
+      codes: ['LabelOfPlatform'],
+    },
+    {
+      reason: 'a label of a team at the beginning of a chain that is too long',
+      request: request({ [team]: 'team-frontend' }, {}),
+      chain: { end: 'long', path: ['Application team-backend/a'] },
+      codes: ['LabelOfPlatform'],
+    },
     { reason: 'a key of its own', request: request({ 'platform.company.com/tier': 'gold' }), codes: ['LabelReserved'] },
     {
       reason: 'a change of what was right',

@@ -24,11 +24,6 @@ function judgeLabels(request: AdmissionRequest, facts: Facts): Findings {
   return { violations, warnings, patches: [] };
 }
 
-/** Whether a label of this user's own making would be refused because of who the Team is: reason enough to look again, live. */
-export const hangsOnTeam = (request: AdmissionRequest, facts: Facts): boolean =>
-  facts.chain.end === 'team' &&
-  writtenLabels(request).some(([key, value]) => key === TEAM_LABEL && value !== facts.chain.team);
-
 /** A map, or nothing. */
 export const labelsOf = (object: Json | undefined): Json =>
   isObject(object?.metadata) && isObject(object.metadata.labels) ? object.metadata.labels : {};
@@ -53,11 +48,11 @@ function judgeLabel(key: string, value: unknown, { chain }: Facts): Violation | 
     case 'team':
       return value === chain.team ? undefined : differs(key, value, chain.team ?? '');
     case 'none':
-      return {
-        ...differs(key, value, ''),
-        message: `the label ${key} is ${shown(value)}, and without an owner there is no team`,
-        next: 'Say in spec.owner who owns this, and leave the label to the platform',
-      };
+      return noTeam(key, value, 'without an owner there is no team');
+    case 'cycle':
+    case 'long':
+    case 'malformed':
+      return noTeam(key, value, 'its owner leads to no Team');
     case 'missing':
       return `labels: ${key} cannot be verified before the owner exists; the platform will then set it`;
     default:
@@ -71,6 +66,12 @@ const differs = (key: string, value: unknown, wanted: string): Violation => ({
   field: `metadata.labels[${key}]`,
   message: `the label ${key} is ${shown(value)}, and the platform sets it to "${wanted}"`,
   next: 'Leave the label out, it is set by itself',
+});
+
+const noTeam = (key: string, value: unknown, because: string): Violation => ({
+  ...differs(key, value, ''),
+  message: `the label ${key} is ${shown(value)}, and ${because}`,
+  next: 'Say in spec.owner who owns this, and leave the label to the platform',
 });
 
 const notYours = (key: string): Violation => ({

@@ -36,9 +36,10 @@ export interface Owner {
 export interface OwnerChain {
   /**
    * `team`: resolved. `none`: the object has no owner. `missing`: somebody on the way does not exist (yet). `cycle`: it comes back
-   * to where it was. `malformed`: what is written is no owner, or nothing that a chain could go on from. `unknown`: nobody was asked.
+   * to where it was. `long`: it does not end in sight. `malformed`: what is written is no owner, or nothing that a chain could go on
+   * from. `unknown`: nobody was asked.
    */
-  readonly end: 'team' | 'none' | 'missing' | 'cycle' | 'malformed' | 'unknown';
+  readonly end: 'team' | 'none' | 'missing' | 'cycle' | 'long' | 'malformed' | 'unknown';
   /** The namespace of the Team at the end. */
   readonly team?: string;
   /** Everybody on the way, for people: `Application team-backend/user-service`. */
@@ -49,8 +50,8 @@ export interface OwnerChain {
 
 export const unknownChain: OwnerChain = { end: 'unknown', path: [] };
 
-/** Longer than anybody nests Applications: what comes after it is not looked at. */
-const longestChain = 16;
+/** Longer than anybody nests Applications: what comes after it is not looked at, and not let in. */
+export const longestChain = 16;
 
 export interface ChainRequest {
   readonly kind: string;
@@ -73,8 +74,8 @@ export async function resolveChain(
   const seen = new Set([self]);
   let foreign: OwnerChain['foreign'];
   for (let owner = first; ; ) {
-    if (!isResolvable(owner) || path.length === longestChain)
-      return { end: 'malformed', path, ...withForeign(foreign) };
+    if (!isResolvable(owner)) return { end: 'malformed', path, ...withForeign(foreign) };
+    if (path.length === longestChain) return { end: 'long', path, ...withForeign(foreign) };
     path.push(describeOwner(owner));
     if (seen.has(identity(owner))) return { end: 'cycle', path };
     seen.add(identity(owner));

@@ -225,6 +225,7 @@ describe('an owner that the cluster knows', () => {
       codes: [],
       warns: 'Team x does not exist (yet)',
     },
+    { reason: 'a chain without end', chain: { end: 'long', path: ['a', 'b'] }, codes: ['OwnerChainTooLong'] },
     { reason: 'a circle', chain: { end: 'cycle', path: ['a', 'b', 'a'] }, codes: ['OwnerCycle'] },
     {
       reason: 'one of another team',

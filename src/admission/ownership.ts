@@ -4,7 +4,7 @@
  */
 import { CLEANUP_FINALIZER, deployableKinds, GROUP } from '../api/index.ts';
 import type { Facts, Findings, Gate, Violation } from './gates.ts';
-import { asText, describeOwner, type Owner, type OwnerChain, ownerOf, shown } from './owners.ts';
+import { asText, describeOwner, longestChain, type Owner, type OwnerChain, ownerOf, shown } from './owners.ts';
 import { type AdmissionRequest, isObject, type Json } from './review.ts';
 
 export const ownershipGate: Gate = { name: 'ownership', judge: judgeOwnership };
@@ -80,6 +80,15 @@ function wrongChain({ end, path, foreign }: OwnerChain): Violation[] {
       field: 'spec.owner',
       message: `spec.owner leads back to where it began: ${path.join(' → ')}`,
       next: 'Let one of them be owned by a Team',
+    });
+  }
+  if (end === 'long') {
+    violations.push({
+      gate: 'ownership',
+      code: 'OwnerChainTooLong',
+      field: 'spec.owner',
+      message: `spec.owner leads to no Team in ${longestChain} steps: ${path[0]} → … → ${path.at(-1)}`,
+      next: 'Name an owner that is nearer to its Team',
     });
   }
   if (foreign !== undefined) {
