@@ -22,6 +22,7 @@ export {
   noFacts,
   type Violation,
 } from './gates.ts';
+export { type InLine, keepInLine } from './in-line.ts';
 export { type Deadline, type Judge, judgeWith, type LaterGate, type Phase } from './judge.ts';
 export * from './live/index.ts';
 export { type AdmissionMetrics, admissionMetrics } from './metrics.ts';

@@ -22,6 +22,7 @@ import { askCluster } from './authorize.ts';
 import type { FailurePolicy, WebhookTarget } from './configuration.ts';
 import { type Configurations, webhookConfigurations } from './configurations.ts';
 import type { Findings } from './gates.ts';
+import { keepInLine } from './in-line.ts';
 import { type Deadline, judgeWith, type LaterGate } from './judge.ts';
 import { type AdmissionMetrics, admissionMetrics } from './metrics.ts';
 import { type Observer, observers } from './observer.ts';
@@ -131,7 +132,7 @@ export async function startAdmission(options: AdmissionOptions = {}): Promise<Ad
             mapping: options.mapping,
             platformNamespace: options.platformNamespace ?? DEFAULT_PLATFORM_NAMESPACE,
           });
-    if (configurations !== undefined && install) undo.unshift(await keepInLine(configurations, policies, log));
+    if (configurations !== undefined && install) undo.unshift(await installAndFollow(configurations, policies, log));
     isReady = () => synced() && !serving.draining;
     return admissionOf({ serving, authority, configurations, isReady, undo });
   } catch (error) {
@@ -189,7 +190,7 @@ async function userOf(client: Client, log: Logger): Promise<string[]> {
 }
 
 /** Installs the configurations once the policies are known, and again whenever they match otherwise. Returns what removes them. */
-async function keepInLine(
+async function installAndFollow(
   configurations: Configurations,
   policies: PolicySource | undefined,
   log: Logger,
@@ -197,21 +198,11 @@ async function keepInLine(
   await untilSynced(policies);
   const apply = () => configurations.apply(policies?.current().set.scope ?? []);
   await apply();
-  let applying: Promise<unknown> | undefined;
-  let again = false;
-  const follow = (): void => {
-    again = applying !== undefined;
-    applying ??= apply()
-      .catch((error: unknown) => log.error('the webhook configurations could not be brought in line', { error }))
-      .finally(() => {
-        applying = undefined;
-        if (again) follow();
-      });
-  };
-  const unsubscribe = policies?.subscribe?.(follow);
+  const kept = keepInLine({ apply, subscribe: (changed) => policies?.subscribe?.(changed) ?? (() => {}), log });
+  // What has changed while the first was under way.
+  kept.follow();
   return async () => {
-    unsubscribe?.();
-    again = false;
+    await kept.stop();
     await configurations.remove();
   };
 }

@@ -8,6 +8,7 @@ import {
   type AdmissionOptions,
   configurationName,
   denialEvents,
+  keepInLine,
   type LivePolicySource,
   policyJudge,
   startAdmission,
@@ -115,20 +116,15 @@ function keepRegistered({ configurations }: Admission, source: LivePolicySource,
     leaderOnly: true,
     async start(signal) {
       await source.whenSynced(signal).catch(() => {});
-      let work: Promise<unknown> = Promise.resolve();
-      const apply = () => {
-        work = work
-          .then(async () => (signal.aborted ? undefined : configurations?.apply(source.current().set.scope)))
-          .catch((error: unknown) => log.error('the webhook configurations could not be brought in line', { error }));
-      };
-      const end = source.subscribe(apply);
-      apply();
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        signal.addEventListener('abort', () => resolve(), { once: true });
+      if (signal.aborted || configurations === undefined) return;
+      const kept = keepInLine({
+        apply: () => configurations.apply(source.current().set.scope),
+        subscribe: (changed) => source.subscribe(changed),
+        log,
       });
-      end();
-      await work;
+      kept.follow();
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      await kept.stop();
     },
   };
 }
