@@ -237,6 +237,18 @@ describe('ratchet', () => {
     { reason: 'it is worse', before: list(true, false), after: list(true, true), result: 'fail' },
     { reason: 'it is right now', before: list(true), after: list(false), result: 'pass' },
     {
+      reason: 'it is worse far down the list',
+      before: list(true, ...Array<boolean>(700).fill(false)),
+      after: list(true, ...Array<boolean>(700).fill(false), true),
+      result: 'fail',
+    },
+    {
+      reason: 'nobody counts so many',
+      before: list(...Array<boolean>(20_001).fill(true)),
+      after: list(...Array<boolean>(20_001).fill(true)),
+      result: 'fail',
+    },
+    {
       reason: 'without a loop it is enough that it was so',
       expression: 'spec.a == 1',
       before: thing({ a: 2 }),

@@ -9,6 +9,9 @@ import { Inspector, inspection, loopOf, NO_LOCALS, type Sensitive } from '../why
 import type { CompiledPolicy, CompiledRule } from './compile.ts';
 import { type Judgement, Scope } from './scope.ts';
 
+/** Elements of a loop that are counted: more than a Kubernetes object has of anything. */
+const MAX_COUNTED = 20_000;
+
 export function isNoWorse(
   policy: CompiledPolicy,
   rule: CompiledRule,
@@ -45,8 +48,9 @@ function wasJudged({ model, conditions }: CompiledPolicy, before: Scope): boolea
 /** How many elements each outermost `all` fails for, in the order of the source. */
 function outermostLoops(inspector: Inspector, node: Expr): readonly number[] {
   if (node.kind === 'comprehension') {
-    const loop = loopOf(inspector, node, NO_LOCALS);
+    const loop = loopOf(inspector, node, NO_LOCALS, MAX_COUNTED);
     if (loop?.macro !== 'all') return [];
+    if (!loop.whole) inspector.inspection.exhausted = true;
     return [loop.turns.filter((turn) => inspector.value(loop.predicate, turn) !== true).length];
   }
   const variable = inspector.variable(node, NO_LOCALS);

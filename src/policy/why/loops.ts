@@ -10,24 +10,34 @@ export interface Loop {
   readonly predicate: Expr;
   /** Each turn, with the variables as they were. */
   readonly turns: readonly Locals[];
+  /** Whether these are all turns that there are. */
+  readonly whole: boolean;
 }
 
-/** Turns that are looked at. */
+/** Turns that are looked at, unless somebody has to count them. */
 const MAX_TURNS = 500;
 
 /** A loop that asks something of its elements; undefined for one that makes something of them. */
-export function loopOf(inspector: Inspector, node: Comprehension, locals: Locals): Loop | undefined {
+export function loopOf(
+  inspector: Inspector,
+  node: Comprehension,
+  locals: Locals,
+  maxTurns = MAX_TURNS,
+): Loop | undefined {
   const written = node.macro;
   if (written?.target === undefined || !Object.hasOwn(MACROS, written.function)) return undefined;
   const range = written.target;
   const predicate = written.args.at(-1) as Expr;
   const names = written.args.slice(0, -1).flatMap((each) => (each.kind === 'identifier' ? [each.name] : []));
   if (names.length !== written.args.length - 1) return undefined;
+  // One more than may be looked at tells whether there are more.
+  const turns = turnsOf(inspector, range, names, locals, maxTurns + 1);
   return {
     macro: MACROS[written.function] as Loop['macro'],
     range,
     predicate,
-    turns: turnsOf(inspector, range, names, locals),
+    turns: turns.slice(0, maxTurns),
+    whole: turns.length <= maxTurns,
   };
 }
 
@@ -38,7 +48,13 @@ const MACROS: Readonly<Record<string, Loop['macro']>> = {
   existsOne: 'exists_one',
 };
 
-function turnsOf(inspector: Inspector, range: Expr, names: readonly string[], locals: Locals): readonly Locals[] {
+function turnsOf(
+  inspector: Inspector,
+  range: Expr,
+  names: readonly string[],
+  locals: Locals,
+  maxTurns = MAX_TURNS,
+): readonly Locals[] {
   const over = inspector.value(range, locals);
   const origin = inspector.originOf(range, locals);
   const [first = '', second] = names;
@@ -58,11 +74,11 @@ function turnsOf(inspector: Inspector, range: Expr, names: readonly string[], lo
   if (Array.isArray(over)) {
     const values = over as readonly Value[];
     const places = elementPlaces(inspector, range, locals, values.length);
-    return values.slice(0, MAX_TURNS).map((element, index) => turn(index, element, places(index)));
+    return values.slice(0, maxTurns).map((element, index) => turn(index, element, places(index)));
   }
   if (over === undefined || !isMap(over)) return [];
   const place = inspector.place(range, locals);
-  const entries = [...mapEntries(over)].slice(0, MAX_TURNS);
+  const entries = [...mapEntries(over)].slice(0, maxTurns);
   return entries.map(([key, element]) => {
     const here = place === undefined || typeof key !== 'string' ? undefined : below(place, key);
     // With one variable a loop over a map sees its keys; the entry is where they stand.
