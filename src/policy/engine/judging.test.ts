@@ -211,6 +211,22 @@ describe('params', () => {
     expect(first(spec, thing({ a: 3 }), {}, { ...world, find: () => found })).toMatchObject({ result, denies });
   });
 
+  it.each<{ reason: string; metadata: object; result: string }>([
+    { reason: 'those without a namespace', metadata: { name: 'p' }, result: 'pass' },
+    {
+      reason: 'not those that somebody has in a namespace',
+      metadata: { name: 'p', namespace: 'mine' },
+      result: 'error',
+    },
+  ])('of what has no namespace are, unless one is said, $reason', ({ metadata, result }) => {
+    const find = () => [{ metadata, data: { max: '5' } }];
+    const clusterWide = thing({ a: 3 }, { namespace: '' });
+    expect(first({ params, ...reading }, clusterWide, {}, { ...world, find })?.result).toBe(result);
+    expect(
+      first({ params: { ...params, namespace: 'mine' }, ...reading }, clusterWide, {}, { ...world, find })?.result,
+    ).toBe('pass');
+  });
+
   it('keeps the answers of one object apart from those of another', () => {
     const spec = {
       params: { apiVersion: 'v1', kind: 'ConfigMap', selector: {} },

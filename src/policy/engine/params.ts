@@ -24,8 +24,14 @@ export function findParams({ model }: CompiledPolicy, { subject }: Scope): Param
   };
   const found = subject.world.find(query);
   if (found === undefined) return { what: 'objects', detail: `objects of ${params.apiVersion} ${params.kind}` };
-  if (found.length > 0) return { objects: found };
+  // Without a namespace only what has none is meant: else anybody could put params into a namespace of theirs.
+  const meant = namespace === '' ? found.filter(({ metadata }) => !isNamespaced(metadata)) : found;
+  if (meant.length > 0) return { objects: meant };
   const name = params.name === undefined ? 'with the labels of its selector' : `named ${params.name}`;
-  const where = namespace === '' ? '' : ` in namespace ${namespace}`;
+  const unsaid = found.length > 0 ? ' (in spec.params, say of which namespace)' : '';
+  const where = namespace === '' ? unsaid : ` in namespace ${namespace}`;
   return { none: params.notFound, description: `there is no ${params.kind} ${name}${where}` };
 }
+
+const isNamespaced = (metadata: unknown): boolean =>
+  typeof (metadata as { namespace?: unknown } | null | undefined)?.namespace === 'string';
