@@ -55,6 +55,11 @@ describe('a set', () => {
     expect(policySet({ policies, exceptions: [exceptionFrom({ selector: {} })] }).revision).not.toBe(revision);
     const elsewhere = exceptionFrom({ selector: {} }, { namespace: 'elsewhere' });
     expect(policySet({ policies, exceptions: [elsewhere] }).revision).toBe(revision);
+    const [one, other] = ['one', 'other'].map((name) => exceptionFrom({ selector: {} }, { name }));
+    if (one === undefined || other === undefined) throw new Error('there are two');
+    expect(policySet({ policies, exceptions: [one, other] }).revision).toBe(
+      policySet({ policies, exceptions: [other, one] }).revision,
+    );
   });
 });
 

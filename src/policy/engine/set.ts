@@ -53,9 +53,15 @@ export interface PolicySet {
 export function policySet(options: PolicySetOptions): PolicySet {
   const policies = [...options.policies].sort(byName);
   const namespaces = options.exceptionNamespaces ?? DEFAULT_EXCEPTION_NAMESPACES;
-  const honoured = (options.exceptions ?? []).filter(({ model }) => namespaces.includes(model.namespace));
+  // In an order of their own: replicas hear of them in different ones, and must name the same revision.
+  const honoured = (options.exceptions ?? [])
+    .filter(({ model }) => namespaces.includes(model.namespace))
+    .sort(({ model: a }, { model: b }) => order(a.namespace, b.namespace) || order(a.name, b.name));
   const platformNamespace = options.platformNamespace ?? DEFAULT_PLATFORM_NAMESPACE;
-  const revisions = [...policies, ...honoured].map(({ model }) => `${model.name} ${model.revision}`);
+  const revisions = [
+    ...policies.map(({ model }) => `${model.name} ${model.revision}`),
+    ...honoured.map(({ model }) => `${model.namespace}/${model.name} ${model.revision}`),
+  ];
   let needs: readonly ObjectQuery[] | undefined;
   let scope: readonly ScopeEntry[] | undefined;
   return {

@@ -177,6 +177,14 @@ describe('readPolicy', () => {
     expect(issues[0]?.message).toContain('Database');
   });
 
+  it('warns of a subresource that is never created or updated', () => {
+    const resourceTypes = ['core/v1/Pod', 'core/v1/Pod/exec'];
+    expect(readPolicy(object({ selector: { resourceTypes }, rules })).issues).toMatchObject([
+      { severity: 'warning', code: 'never_asked', path: 'spec.selector.resourceTypes[1]' },
+    ]);
+    expect(readPolicy(object({ selector: { resourceTypes, operations: ['CONNECT'] }, rules })).issues).toEqual([]);
+  });
+
   it('takes what is null for what is left out', () => {
     const { model, issues } = readPolicy(
       object({ selector: { ...selector, matchLabels: null }, rules, exclude: null, params: null }),

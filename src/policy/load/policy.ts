@@ -101,6 +101,9 @@ const TAKEN = new Set(
   ),
 );
 
+/** Nothing is created or updated there, whatever verb a client uses. */
+const CONNECTED = /^core\/[^/]+\/(Pod|Service|Node)\/(exec|attach|portforward|proxy)$/;
+
 /** What a schema cannot say: names that hide others, names that are there twice, kinds that nobody has. */
 function* selfContradictions(spec: Written<Spec>, policy: string): Iterable<PolicyIssue> {
   for (const [index, { name }] of (spec.context ?? []).entries()) {
@@ -122,6 +125,13 @@ function* selfContradictions(spec: Written<Spec>, policy: string): Iterable<Poli
     const path = `spec.selector.resourceTypes[${index}]`;
     const message = `${path}: the platform has no kind ${text}: ${hint}`;
     yield { severity: 'warning', code: 'unknown_kind', policy, path, message };
+  }
+  const connects = spec.selector?.operations?.includes('CONNECT') === true;
+  for (const [index, text] of (spec.selector?.resourceTypes ?? []).entries()) {
+    if (connects || !CONNECTED.test(text)) continue;
+    const path = `spec.selector.resourceTypes[${index}]`;
+    const message = `${path}: ${text} is only ever connected to, so the policy is never asked about it: add CONNECT to spec.selector.operations`;
+    yield { severity: 'warning', code: 'never_asked', policy, path, message };
   }
   if (spec.exclude !== undefined && Object.keys(spec.exclude).length === 0) {
     const path = 'spec.exclude';
