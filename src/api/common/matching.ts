@@ -30,7 +30,9 @@ export const matchFields = {
   namespaces: list('The namespaces, with `*` and `?` as wildcards.', glob('A namespace.'), {
     maxItems: 128,
   }).optional(),
-  namespaceSelector: labelSelector('The labels of the namespace. What has no namespace matches.').optional(),
+  namespaceSelector: labelSelector(
+    'The labels of the namespace. What has no namespace is selected by them, and never exempted.',
+  ).optional(),
   names: list('The names of objects, with `*` and `?` as wildcards.', glob('A name.'), { maxItems: 128 }).optional(),
   users: list('The users who ask, with `*` and `?` as wildcards.', glob('A user.', 512), { maxItems: 128 }).optional(),
   groups: list('The groups of who asks, any of them, with `*` and `?` as wildcards.', glob('A group.', 512), {
