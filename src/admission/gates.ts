@@ -7,7 +7,7 @@ import type { JsonPatchOperation } from '../policy/index.ts';
 import { labelsGate } from './labels.ts';
 import { type OwnerChain, unknownChain } from './owners.ts';
 import { ownershipGate } from './ownership.ts';
-import { type AdmissionRequest, isObject, type Json } from './review.ts';
+import { type AdmissionRequest, type GroupVersionKind, isObject, type Json } from './review.ts';
 
 export interface Violation {
   /** The gate that found it. */
@@ -77,25 +77,31 @@ export function decisionOf(findings: readonly Findings[]): Decision {
 export const nothing: Findings = { violations: [], warnings: [], patches: [] };
 
 /** Whatever is wrong with an object that is being deleted, it must be able to go. */
-export function onlyRemovesFinalizers({ operation, object, oldObject }: AdmissionRequest): boolean {
+export function onlyRemovesFinalizers({ operation, kind, object, oldObject }: AdmissionRequest): boolean {
   if (operation !== 'UPDATE' || object === undefined || oldObject === undefined) return false;
-  const { metadata: before, ...restBefore } = oldObject;
-  const { metadata: after, ...restAfter } = object;
-  if (!isObject(before) || !isObject(after) || typeof before.deletionTimestamp !== 'string') return false;
-  const remaining = listOf(after.finalizers);
-  const present = listOf(before.finalizers);
+  if (!isObject(oldObject.metadata) || typeof oldObject.metadata.deletionTimestamp !== 'string') return false;
+  const [before, after] = [parted(oldObject, kind), parted(object, kind)];
   return (
-    remaining.length < present.length &&
-    remaining.every((finalizer) => present.includes(finalizer)) &&
-    isDeepStrictEqual(withoutBookkeeping(before), withoutBookkeeping(after)) &&
-    isDeepStrictEqual(restBefore, restAfter)
+    after.finalizers.length < before.finalizers.length &&
+    after.finalizers.every((finalizer) => before.finalizers.includes(finalizer)) &&
+    isDeepStrictEqual(before.others, after.others)
   );
 }
 
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-
-/** The API server writes these with every update, whatever the user changes. */
-function withoutBookkeeping(metadata: Json): Json {
-  const { finalizers, managedFields, resourceVersion, generation, ...rest } = metadata;
-  return rest;
+/**
+ * The finalizers of an object, and all else that a user can change: not what the API server writes with every update. A Namespace
+ * has finalizers in its spec besides, the last of which goes when it is empty.
+ */
+function parted(object: Json, { group, kind }: GroupVersionKind) {
+  const { metadata, spec, ...rest } = object;
+  const { finalizers, managedFields, resourceVersion, generation, ...kept } = isObject(metadata) ? metadata : {};
+  if (group !== '' || kind !== 'Namespace' || !isObject(spec))
+    return { finalizers: listOf(finalizers), others: { ...rest, spec, metadata: kept } };
+  const { finalizers: own, ...ownRest } = spec;
+  return {
+    finalizers: [...listOf(finalizers), ...listOf(own).map((each) => `spec ${String(each)}`)],
+    others: { ...rest, spec: ownRest, metadata: kept },
+  };
 }
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

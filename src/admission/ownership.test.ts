@@ -277,6 +277,21 @@ describe('an update that only removes finalizers', () => {
     expect(onlyRemovesFinalizers(request)).toBe(only);
   });
 
+  const namespace = (finalizers: string[], more: Json = {}): Json => ({
+    metadata: deleting,
+    spec: { finalizers, ...more },
+  });
+  it.each([
+    { reason: 'it is empty', after: namespace([]), only: true },
+    { reason: 'another comes', after: namespace(['kubernetes', 'mine']), only: false },
+    { reason: 'something else of it changes', after: namespace([], { other: true }), only: false },
+  ])('may be of a Namespace, in its spec: $reason', ({ after, only }) => {
+    const kind = { group: '', version: 'v1', kind: 'Namespace' };
+    const over = { oldObject: namespace(['kubernetes']), object: after, subResource: 'finalize' };
+    expect(onlyRemovesFinalizers(update(team, team, { ...over, kind }))).toBe(only);
+    expect(onlyRemovesFinalizers(update(team, team, over)), 'only a Namespace has them there').toBe(false);
+  });
+
   it('is not asked of any gate', () => {
     const refusing: Gate = {
       name: 'never',
