@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Call, Expr } from '../../ast.ts';
 import { DOUBLE, DYN, INT, list, STRING, type Type } from '../../types.ts';
 import { CelError, CelMap, Double, Duration, Optional, Timestamp, TypeValue, Uint, type Value } from '../../values.ts';
-import { formatText, formatValidator } from './format-string.ts';
+import { format } from './format-string.ts';
+
+const { formatText, formatValidator } = format;
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
 

@@ -2,10 +2,7 @@
  * `format` as cel-go has it up to version 3 of its strings extension: %f and %e are written for the locale en_US,
  * with commas between thousands and powers of ten in superscript, and what stands in lists is written as CEL literals.
  */
-
-import { mapEntries } from '../../map.ts';
 import { formatDouble } from '../../standard/numbers.ts';
-import { compareText } from '../../text.ts';
 import { formatDuration, formatTimestamp } from '../../time/text.ts';
 import {
   CelError,
@@ -20,70 +17,31 @@ import {
   type Value,
 } from '../../values.ts';
 import { fixedDecimal, scientificDecimal } from '../decimal-text.ts';
-import {
-  type Clause,
-  type ClauseRule,
-  fillIn,
-  formattingFailure,
-  STRING_RULE,
-  templateValidator,
-  type Verb,
-} from '../format-clauses.ts';
+import { formattingFailure } from '../format-clauses.ts';
+import { DEFAULT_PRECISION, formatIn, listText, mapText } from '../format-text.ts';
 import { quote } from '../go-text.ts';
-import { binary, hexadecimal, octal } from '../integer-text.ts';
 
-const DEFAULT_PRECISION = 6;
-
-const hex: ClauseRule = {
-  kinds: ['int', 'uint', 'string', 'bytes'],
-  complaint: 'only integers, byte buffers, and strings can be formatted as hex, was given ',
-};
-
-const RULES: Readonly<Record<Verb, ClauseRule>> = {
-  s: STRING_RULE,
-  d: { kinds: ['int', 'uint'], complaint: 'decimal clause can only be used on integers, was given ' },
-  f: { kinds: ['double', 'string'], complaint: 'fixed-point clause can only be used on doubles, was given ' },
-  e: { kinds: ['double', 'string'], complaint: 'scientific clause can only be used on doubles, was given ' },
-  b: {
-    kinds: ['int', 'uint', 'bool'],
-    complaint: 'only integers and bools can be formatted as binary, was given ',
+export const format = formatIn({
+  rules: {
+    d: { kinds: ['int', 'uint'], complaint: 'decimal clause can only be used on integers, was given ' },
+    f: { kinds: ['double', 'string'], complaint: 'fixed-point clause can only be used on doubles, was given ' },
+    e: { kinds: ['double', 'string'], complaint: 'scientific clause can only be used on doubles, was given ' },
+    b: {
+      kinds: ['int', 'uint', 'bool'],
+      complaint: 'only integers and bools can be formatted as binary, was given ',
+    },
+    x: {
+      kinds: ['int', 'uint', 'string', 'bytes'],
+      complaint: 'only integers, byte buffers, and strings can be formatted as hex, was given ',
+    },
+    o: { kinds: ['int', 'uint'], complaint: 'octal clause can only be used on integers, was given ' },
   },
-  x: hex,
-  X: hex,
-  o: { kinds: ['int', 'uint'], complaint: 'octal clause can only be used on integers, was given ' },
-};
-
-export const formatValidator = templateValidator(RULES);
-
-export const formatText = (template: string, args: readonly Value[]): string | CelError =>
-  fillIn(template, args, formatClause);
-
-function formatClause(value: Value, { verb, precision }: Clause): string | CelError {
-  const text = clauseText(value, verb, precision ?? DEFAULT_PRECISION);
-  return text ?? formattingFailure(`${RULES[verb].complaint}${typeOf(value).name}`);
-}
-
-function clauseText(value: Value, verb: Verb, precision: number): string | CelError | undefined {
-  switch (verb) {
-    case 's':
-      return plainText(value);
-    case 'd':
-      return isInt(value) || value instanceof Uint ? decimal(value) : undefined;
-    case 'f':
-      return localized(value, (number) => grouped(fixedDecimal(number, precision)));
-    case 'e':
-      // cel-go writes the precision where the width goes: six digits after the point, and blanks in front.
-      return localized(value, scientific)?.padStart(precision);
-    case 'b':
-      return binary(value);
-    case 'x':
-      return hexadecimal(value);
-    case 'X':
-      return hexadecimal(value)?.toUpperCase();
-    case 'o':
-      return octal(value);
-  }
-}
+  text: plainText,
+  decimal: (value) => (isInt(value) || value instanceof Uint ? decimal(value) : undefined),
+  fixedPoint: (value, precision) => localized(value, (number) => grouped(fixedDecimal(number, precision))),
+  // cel-go writes the precision where the width goes: six digits after the point, and blanks in front.
+  scientific: (value, precision) => localized(value, scientific)?.padStart(precision),
+});
 
 const decimal = (value: number | bigint | Uint): string => String(value instanceof Uint ? value.value : value);
 
@@ -97,8 +55,8 @@ function plainText(value: Value): string | CelError | undefined {
   if (isInt(value) || value instanceof Uint) return decimal(value);
   const number = doubleOf(value);
   if (number !== undefined) return formatDouble(number);
-  if (Array.isArray(value)) return listText(value);
-  if (isMap(value)) return mapText([...mapEntries(value)]);
+  if (Array.isArray(value)) return listText(value, literalText);
+  if (isMap(value)) return mapText(value, ':', literalText);
   if (value instanceof Timestamp) return formatTimestamp(value);
   if (value instanceof Duration) return formatDuration(value);
   if (value instanceof TypeValue) return value.name;
@@ -124,29 +82,6 @@ function literalText(value: Value): string | CelError {
   if (value instanceof Uint8Array) return `b${quote(text)}`;
   if (value instanceof Timestamp) return `timestamp(${quote(text)})`;
   return value instanceof Duration ? `duration(${quote(text)})` : text;
-}
-
-function listText(list: readonly Value[]): string | CelError {
-  const texts: string[] = [];
-  for (const element of list) {
-    const text = literalText(element);
-    if (text instanceof CelError) return text;
-    texts.push(text);
-  }
-  return `[${texts.join(', ')}]`;
-}
-
-function mapText(entries: readonly (readonly [Value, Value])[]): string | CelError {
-  const texts: { key: string; value: string }[] = [];
-  for (const entry of entries) {
-    const key = literalText(entry[0]);
-    if (key instanceof CelError) return key;
-    const value = literalText(entry[1]);
-    if (value instanceof CelError) return value;
-    texts.push({ key, value });
-  }
-  texts.sort((left, right) => compareText(left.key, right.key));
-  return `{${texts.map(({ key, value }) => `${key}:${value}`).join(', ')}}`;
 }
 
 const NOT_FINITE: Readonly<Record<string, number>> = {
