@@ -18,6 +18,7 @@ COPY package.json LICENSE ./
 COPY bin bin
 COPY manifests manifests
 COPY examples examples
+COPY policies policies
 COPY src/controlplane/recipes src/controlplane/recipes
 USER nonroot:nonroot
 ENTRYPOINT ["/nodejs/bin/node", "bin/kidp.js"]

@@ -5,7 +5,7 @@
  * Exit codes: 0 done or clean, 1 violations or a failure, 2 bad input.
  */
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { declareCel } from './cel/command.ts';
 import { declareCheck } from './check/command.ts';
 import { declareConvert } from './convert/command.ts';
@@ -56,6 +56,28 @@ async function run(words: string[]): Promise<number> {
       code = await up(options);
     });
 
+  program
+    .command('serve')
+    .description('run one of several replicas in a cluster, as manifests/install does')
+    .option('--kubeconfig <file>', "the cluster (default: $KUBECONFIG, or the pod's service account)")
+    .option('--namespace <name>', 'of the platform itself (default: $POD_NAMESPACE, or kidp-system)')
+    .option('--service <name>', 'Service in that namespace under which the API server finds the replicas')
+    .option('--url <url>', 'https://HOST:PORT under which it finds them, outside the cluster')
+    .option('--host <address>', 'address to listen on (default: all)')
+    .option('--port <number>', 'port to listen on', port, 8443)
+    .option('--reuse-port', 'let several replicas of one machine listen on one port')
+    .addOption(
+      new Option('--failure-policy <policy>', 'what becomes of requests while no replica answers')
+        .choices(['Fail', 'Ignore'])
+        .default('Fail'),
+    )
+    .option('--drain-seconds <number>', 'how long requests are still answered after SIGTERM', seconds, 5)
+    .addOption(new Option('--log-level <level>').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .action(async (options) => {
+      const { serve } = await import('./serve.ts');
+      code = await serve(options);
+    });
+
   declareCheck(program.command('check'), (result) => {
     code = result;
   });
@@ -99,6 +121,14 @@ function port(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 1 || number > 65_535) {
     throw new InvalidArgumentError('a port is a whole number from 1 to 65535');
+  }
+  return number;
+}
+
+function seconds(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 0 || number > 600) {
+    throw new InvalidArgumentError('a whole number of seconds, at most 600');
   }
   return number;
 }

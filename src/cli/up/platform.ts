@@ -47,6 +47,8 @@ export interface Platform {
   readonly admission: Admission;
   readonly source: LivePolicySource;
   readonly reconcilers: PolicyReconcilers;
+  /** What follows policies has ended: resolves when it was taken back, rejects where it failed or the Lease was lost. */
+  readonly ended: Promise<void>;
 }
 
 /** Each part is taken back in reverse: first whoever writes, then the webhook, and the policies last. */
@@ -106,7 +108,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     stopping.abort();
     await running;
   });
-  return { admission, source, reconcilers };
+  return { admission, source, reconcilers, ended: running };
 }
 
 /** The configurations stay when a leader ends: the other replicas serve on. */
