@@ -1,15 +1,12 @@
 /** Policies from the moment they are written to what becomes of what is there already, on a real API server. */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { type PolicyException, policyException } from '../../src/api/index.ts';
 import { customResourceDefinitions } from '../../src/cli/up/definitions.ts';
 import type { Platform } from '../../src/cli/up/platform.ts';
 import { clusterReports, type Report, reports } from '../../src/reconcile/policies/reports.ts';
 import { type Client, events, eventually, type UnknownObject } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
+import { openReportsDefinitions } from '../support/openreports.ts';
 import { type PolicyPlane, patient, policyObject, startPolicyPlane } from './platform.ts';
 
 const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
@@ -331,14 +328,3 @@ describe('reports', () => {
     await live.kubectl(['delete', 'validatingadmissionpolicy', name]);
   });
 });
-
-/** From the Go module that defines them. */
-function openReportsDefinitions(): UnknownObject[] {
-  const module = 'github.com/openreports/reports-api@v0.2.1';
-  const { Dir } = JSON.parse(execFileSync('go', ['mod', 'download', '-json', module], { encoding: 'utf8' })) as {
-    Dir: string;
-  };
-  return ['reports', 'clusterreports'].map((plural) =>
-    parse(readFileSync(join(Dir, 'config', 'crd', `openreports.io_${plural}.yaml`), 'utf8')),
-  );
-}
