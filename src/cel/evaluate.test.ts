@@ -92,6 +92,18 @@ describe.each(['code', 'closures'] as const)('%s', (backend) => {
       value: 'none',
       cost: 2,
     },
+    {
+      reason: 'the key of an optional without a value is not computed, and cannot fail',
+      source: "optional.of(1).optFlatMap(o, optional.none())[object.missing].orValue('none')",
+      value: 'none',
+      cost: 3,
+    },
+    {
+      reason: 'nor after a question mark',
+      source: "[optional.none()].map(o, o[?object.missing].orValue('none'))",
+      value: ['none'],
+      cost: 25,
+    },
     { reason: 'an optional element left out', source: '[?object.?missing, ?object.?kind]', value: [], cost: 12 },
     { reason: 'int64 is exact', source: 'object.spec.big - 1', value: 9223372036854775806n, cost: 4 },
     { reason: 'a double that is whole is equal to the int', source: 'object.spec.whole == 1', value: true, cost: 4 },

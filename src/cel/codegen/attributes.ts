@@ -29,7 +29,7 @@ export function attribute(g: Generator, values: Values, plan: AttributePlan, tar
   let operand = from.held;
   plan.qualifiers.forEach((qualifier, index) => {
     const start = index === 0 ? from.variable : undefined;
-    operand = step(g, values, qualifier, operand, target, { costs: costs + index, start });
+    operand = step(g, values, qualifier, operand, target, { costs: costs + index, start, first: index === 0 });
   });
   g.charge(plan.qualifiers.length + costs);
   return operand;
@@ -91,6 +91,8 @@ interface StepContext {
   readonly costs: number;
   /** Where the step is the first, from a variable of the host. */
   readonly start: HostVariable | undefined;
+  /** Only what a chain starts from may be an optional. */
+  readonly first?: boolean;
 }
 
 /** One step of a chain without `?`; answers the variable that holds what was found. */
@@ -100,12 +102,13 @@ function step(
   qualifier: Qualifier,
   operand: string,
   target: Target,
-  { costs, start }: StepContext,
+  { costs, start, first = false }: StepContext,
 ): string {
   const found = g.name();
   if (qualifier.computed !== undefined) {
     // What is indexed is known good before the key is computed, as in cel-go.
     if (start !== undefined) checkRoot(g, operand, start, charging(target, costs));
+    if (first) leaveOptional(g, operand, qualifier.computed, start);
     const failing = charging(target, costs + 1);
     const key = values.value(qualifier.computed, failing, true);
     g.emit(`let ${found} = ${inlineIndex(operand, key)};`);
@@ -136,6 +139,13 @@ function step(
   g.emit(`let ${found} = ${inline(operand, qualifier.key as Value)};`);
   orElse(g, found, picked, failing);
   return found;
+}
+
+/** Nothing is looked up in an optional that holds nothing: its key is not computed and cannot fail. That is the closures' affair. */
+function leaveOptional(g: Generator, operand: string, key: Plan, start: HostVariable | undefined): void {
+  if (start === undefined && key.op !== 'local') {
+    g.emit(`if (${operand} instanceof ${g.h.Optional}) ${g.h.bail}();`);
+  }
 }
 
 const siteOf = (g: Generator, { key, node, strict }: Qualifier, start: HostVariable | undefined): string =>
@@ -233,6 +243,7 @@ function optionalStep(
 ): string {
   const { computed } = qualifier;
   if (computed !== undefined && start !== undefined) checkRoot(g, operand, start, target);
+  if (computed !== undefined && first) leaveOptional(g, operand, computed, start);
   const key = computed === undefined ? g.literal(qualifier.key) : values.value(computed, target, true);
   const found = g.name();
   const path = computed === undefined ? inline(operand, qualifier.key as Value) : inlineIndex(operand, key);
