@@ -22,7 +22,8 @@
 export * from './ast.ts';
 export { type Checked, type CheckResult, check, type Reference } from './check/checker.ts';
 export { nearest } from './check/suggest.ts';
-export { generate } from './codegen/index.ts';
+export { BATCH_COST_LIMIT, type Batch, batches } from './codegen/batch.ts';
+export { codeAllowed, generate } from './codegen/index.ts';
 export { compare, equal } from './compare.ts';
 export { type Compiled, type CompileOptions, compile, type Rejected } from './compile.ts';
 export { ComposedVariables, compose, composedType, withComposed } from './compose.ts';

@@ -138,6 +138,47 @@ it('judges policies together as it judges each alone', () => {
   );
 });
 
+/** Four and more of each: they are asked in one go, and must answer as they do one by one. */
+const FORMS: readonly ((index: number) => string)[] = [
+  (index) => `spec.a <= ${index}`,
+  (index) => `object.spec.a != ${index} || spec.list.exists(x, x.n == ${index})`,
+  (index) => `!has(spec.b) || spec.b.startsWith("r${index % 3}") || spec.b != "x${index}"`,
+  (index) => `spec.list.all(x, x.n < ${index} && x.n != ${index + 1})`,
+  (index) => `object.?spec.?list.orValue([]).map(x, x.?n.orValue(${index})).all(n, n < ${index + 2})`,
+  (index) => `request.kind.kind == "Thing" && spec.a != ${index}`,
+  (index) => `oldObject == null || spec.a + ${index} > 1`,
+];
+
+it('judges expressions of one form together as it judges each alone', () => {
+  const specs = FORMS.flatMap((form) =>
+    Array.from({ length: 6 }, (_, index) => ({
+      selector: { resourceTypes: ['example.com/v1/Thing'] },
+      rules: [
+        { name: 'a', expression: form(index) },
+        { name: 'b', expression: form(index + 3) },
+      ],
+    })),
+  );
+  const policies = specs.map((one, index) => policyFrom(one, `p${String(index).padStart(2, '0')}`));
+  const all = policySet({ policies });
+  const each = policies.map((policy) => policySet({ policies: [policy] }));
+  const slow = policySet({
+    policies: specs.map((one, index) => policyFrom(one, `p${String(index).padStart(2, '0')}`, { backend: 'closures' })),
+  });
+  fc.assert(
+    fc.property(request, (asked) => {
+      const judged = summary(decide(all, asked, world));
+      const alone = each.map((set) => summary(decide(set, asked, world)));
+      // To say why is only done for the first hundred of a request.
+      const bare = (results: PolicyDecision['results']) => results.map(({ why: _why, field: _field, ...rest }) => rest);
+      expect(bare(judged.results)).toEqual(bare(alone.flatMap(({ results }) => results)));
+      expect(judged.cost).toBe(alone.reduce((sum, { cost }) => sum + cost, 0));
+      expect(judged).toEqual(summary(decide(slow, asked, world)));
+    }),
+    { numRuns: 60 },
+  );
+});
+
 it('judges alike with generated code and with closures, and whether passes are asked for or not', () => {
   fc.assert(
     fc.property(fc.array(spec, { minLength: 1, maxLength: 4 }), request, (specs, each) => {

@@ -13,7 +13,7 @@ import { findParams, type Params } from './params.ts';
 import { failed, makeResult, notAsked } from './results.ts';
 import type { Judgement } from './scope.ts';
 import type { PolicySet } from './set.ts';
-import type { Tally } from './tally.ts';
+import type { Tally, TallyBatch, TallyEntry } from './tally.ts';
 import type { Unit } from './unit.ts';
 import type { View } from './views.ts';
 import { failure, failureText, sensitiveIn, violation } from './violation.ts';
@@ -62,22 +62,43 @@ export class Judge {
     }
   }
 
-  /** Where every rule holds, this loop is all there is. */
-  #tally({ entries }: Tally): void {
-    const { scope } = this.#view;
+  /** Where every rule holds, these loops are all there is. */
+  #tally({ batches, entries }: Tally): void {
     let cost = 0;
-    for (let index = 0; index < entries.length; index++) {
-      const { unit, owners, split } = entries[index] as Tally['entries'][number];
-      if (this.#isLate()) {
-        for (const { policy, rule, position } of owners) this.#failed(policy, rule, position, OUT_OF_TIME);
-        continue;
-      }
-      const result = split === undefined ? scope.ask(unit) : scope.askSplit(unit, split);
-      cost += unit.cost * owners.length;
-      if (result !== true)
-        for (const { policy, rule, position } of owners) this.#result(policy, rule, position, result);
-    }
+    for (const each of batches) cost += this.#batch(each);
+    for (let index = 0; index < entries.length; index++)
+      cost += this.#entry(entries[index] as TallyEntry, this.#isLate());
     this.#outcome.cost += cost;
+  }
+
+  #batch(one: TallyBatch): number {
+    const { scope } = this.#view;
+    const { batch, entries } = one;
+    let cost = 0;
+    for (let index = 0; index < entries.length; ) {
+      this.#late ||= isLate();
+      const end = this.#late ? index : Math.min(index + RULES_BETWEEN_LOOKS, entries.length);
+      const first = scope.firstToAsk(one, index, end);
+      cost += batch.cost;
+      if (first === end && !this.#late) index = end;
+      else {
+        cost += this.#entry(entries[first] as TallyEntry, this.#late);
+        index = first + 1;
+      }
+    }
+    return cost;
+  }
+
+  /** Answers what it has cost. */
+  #entry({ unit, owners, split }: TallyEntry, late: boolean): number {
+    if (late) {
+      for (const { policy, rule, position } of owners) this.#failed(policy, rule, position, OUT_OF_TIME);
+      return 0;
+    }
+    const { scope } = this.#view;
+    const result = split === undefined ? scope.ask(unit) : scope.askSplit(unit, split);
+    if (result !== true) for (const { policy, rule, position } of owners) this.#result(policy, rule, position, result);
+    return unit.cost * owners.length;
   }
 
   #isLate(): boolean {

@@ -21,6 +21,7 @@ import { BUDGET, beginExpression, ownBudget } from './clock.ts';
 import { SHORTHANDS } from './environment.ts';
 import { authorizerFor, namespaceValue, requestResource, requestValue, shorthand } from './inputs.ts';
 import type { SplitRule } from './shared-terms.ts';
+import type { TallyBatch } from './tally.ts';
 import type { Unit } from './unit.ts';
 
 /** What one decision shares among its scopes. */
@@ -73,13 +74,20 @@ export class Scope {
     const epoch = unit.readsParams ? this.#paramsEpoch : this.#epoch;
     if (unit.epoch === epoch) return unit.result;
     unit.epoch = epoch;
-    if (!unit.plain || unit.variables !== undefined || !this.#filled) return this.#askInFull(unit);
+    if (!unit.plain || unit.variables !== undefined || !(this.#filled || unit.readsObjectAlone))
+      return this.#askInFull(unit);
     beginExpression();
     BUDGET.spent = 0;
     const result = unit.evaluate(this.#inputs, BUDGET);
     unit.result = result;
     unit.cost = BUDGET.spent;
     return result;
+  }
+
+  /** The first of a batch, from `from` up to `to`, that is not plainly true and has to be asked by itself; `to` where there is none. */
+  firstToAsk({ batch, readsObjectAlone }: TallyBatch, from: number, to: number): number {
+    if (!readsObjectAlone) this.#fill();
+    return batch.run(this.#inputs, from, to);
   }
 
   /** As `ask`, from the terms that it has in common with others. */

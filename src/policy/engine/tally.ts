@@ -2,17 +2,29 @@
  * The rules of policies that match alike, each expression once, with everyone who says it. Where all is well, which is the usual case,
  * a thousand policies that say the same cost what one of them costs, and none of them is touched.
  */
+import { BATCH_COST_LIMIT, type Batch, batches, codeAllowed } from '../../cel/index.ts';
 import { type CompiledPolicy, type CompiledRule, EXPRESSION_COST_LIMIT } from './compile.ts';
 import { type SplitRule, sharedTerms } from './shared-terms.ts';
 import type { Unit } from './unit.ts';
 
 export interface Tally {
+  /** Expressions that differ only in their numbers and names, asked in one go. */
+  readonly batches: readonly TallyBatch[];
+  /** All others, asked one by one. */
   readonly entries: readonly TallyEntry[];
-  /** Positions of the policies that the entries are of. */
+  /** Positions of the policies that these are of. */
   readonly positions: readonly number[];
   readonly names: readonly string[];
   /** Policies that must be judged one by one: with conditions, params, variables, annotations or more rules than are sure to fit their budget. */
   readonly others: readonly { readonly policy: CompiledPolicy; readonly position: number }[];
+}
+
+export interface TallyBatch {
+  readonly batch: Batch;
+  /** One for each member. */
+  readonly entries: readonly TallyEntry[];
+  /** Whether all of them read the object and nothing else. */
+  readonly readsObjectAlone: boolean;
 }
 
 export interface TallyEntry {
@@ -48,12 +60,29 @@ export function tallyOf(policies: readonly CompiledPolicy[], positions: readonly
     }
   }
   const shared = sharedTerms(entries.keys());
+  const all = [...entries].map(([unit, owners]) => ({ unit, owners, split: shared.get(unit) }));
+  const batched = batchesOf(all);
+  const inBatches = new Set(batched.flatMap((each) => each.entries));
   return {
-    entries: [...entries].map(([unit, owners]) => ({ unit, owners, split: shared.get(unit) })),
+    batches: batched,
+    entries: all.filter((entry) => !inBatches.has(entry)),
     positions: simple.map(({ position }) => position),
     names: simple.map(({ policy }) => policy.model.name),
     others,
   };
+}
+
+function batchesOf(entries: readonly TallyEntry[]): readonly TallyBatch[] {
+  const fitting = entries.filter(({ unit: { needs }, split }) => {
+    const mayBeCode = needs.watch === undefined && needs.backend !== 'closures' && codeAllowed();
+    return split === undefined && mayBeCode && needs.costLimit >= BATCH_COST_LIMIT;
+  });
+  const programs = fitting.map(({ unit }) => unit.compiled.program);
+  const weights = fitting.map(({ owners }) => owners.length);
+  return batches(programs, weights).map((batch) => {
+    const members = batch.members.map((index) => fitting[index] as TallyEntry);
+    return { batch, entries: members, readsObjectAlone: members.every(({ unit }) => unit.readsObjectAlone) };
+  });
 }
 
 function isSimple({ model, conditions, rules, costLimit }: CompiledPolicy): boolean {

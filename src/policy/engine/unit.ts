@@ -19,7 +19,7 @@ import {
 } from '../../cel/index.ts';
 import type { ContextModel } from '../model.ts';
 import type { RequestPart } from '../request.ts';
-import { type EnvironmentNeeds, policyEnvironment } from './environment.ts';
+import { type EnvironmentNeeds, policyEnvironment, SHORTHANDS } from './environment.ts';
 
 export class Unit {
   /** Equal for what gives the same answer to the same request. */
@@ -39,6 +39,8 @@ export class Unit {
   readonly readsNamespace: boolean;
   /** Needs nothing but the object: nothing can be missing. */
   readonly plain: boolean;
+  /** Not even what `request` says of the object. */
+  readonly readsObjectAlone: boolean;
 
   // The answer to the request that was judged last. It is kept here, not in a table of the request, because passing must cost
   // nothing: `epoch` tells whether it is still the answer. Only rules are kept so; their results hold on to no object.
@@ -75,6 +77,8 @@ export class Unit {
       !this.readsNamespace &&
       parts.context.length === 0 &&
       below.every(({ context }) => context.length === 0);
+    this.readsObjectAlone =
+      this.plain && this.variables === undefined && parts.reads.every(({ variable }) => OF_AN_OBJECT.has(variable));
   }
 
   get text(): string {
@@ -83,6 +87,8 @@ export class Unit {
 }
 
 const NONE: readonly Unit[] = [];
+
+const OF_AN_OBJECT: ReadonlySet<string> = new Set(['object', ...SHORTHANDS]);
 
 /** Fields of `request` that are known of any object. */
 const OF_THE_OBJECT = new Set([
