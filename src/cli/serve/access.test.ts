@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { described, type Right, rights } from './access.ts';
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+const manifest = join(import.meta.dirname, '..', '..', '..', 'manifests', 'install', 'roles.yaml');
+const roles = parseAllDocuments(readFileSync(manifest, 'utf8'))
+  .map((document) => document.toJS() as { kind: string; rules?: Rule[] })
+  .filter(({ rules }) => rules !== undefined);
+
+test('manifests/install gives every right that a replica cannot do without', () => {
+  expect(rights('kidp-system').filter((right) => !isGiven(right))).toEqual([]);
+});
+
+function isGiven({ verb, group, resource, subresource, name, namespace }: Right): boolean {
+  const full = subresource === undefined ? resource : `${resource}/${subresource}`;
+  return roles
+    .filter(({ kind }) => kind === (namespace === undefined ? 'ClusterRole' : 'Role'))
+    .flatMap(({ rules = [] }) => rules)
+    .some(
+      ({ apiGroups, resources, resourceNames, verbs }) =>
+        apiGroups.includes(group) &&
+        resources.includes(full) &&
+        verbs.includes(verb) &&
+        (resourceNames === undefined || (name !== undefined && resourceNames.includes(name))),
+    );
+}
+
+test('what is missing is said by what it is about', () => {
+  const missing: Right[] = [
+    { verb: 'list', group: 'platform.company.com', resource: 'teams' },
+    { verb: 'watch', group: 'platform.company.com', resource: 'teams' },
+    { verb: 'patch', group: 'platform.company.com', resource: 'policies', subresource: 'status' },
+    { verb: 'update', group: 'g', resource: 'webhooks', name: 'kidp-admission' },
+    { verb: 'create', group: '', resource: 'secrets', namespace: 'kidp-system' },
+  ];
+  expect(described(missing)).toBe(
+    'list, watch teams.platform.company.com; patch policies.platform.company.com/status; update webhooks.g "kidp-admission"; create secrets in kidp-system',
+  );
+});
