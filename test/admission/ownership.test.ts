@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { webhookConfigurations } from '../../src/admission/configurations.ts';
 import { type Admission, startAdmission } from '../../src/admission/index.ts';
+import { database as databaseKind } from '../../src/api/index.ts';
 import {
   type Client,
   connect,
@@ -25,13 +26,7 @@ const definitions: Resource = {
   kind: 'CustomResourceDefinition',
   namespaced: false,
 };
-const databases: Resource = {
-  group: 'platform.company.com',
-  version: 'v1',
-  plural: 'databases',
-  kind: 'Database',
-  namespaced: true,
-};
+const { resource: databases } = databaseKind;
 const configurations = (kind: 'Mutating' | 'Validating'): Resource => ({
   group: 'admissionregistration.k8s.io',
   version: 'v1',

@@ -12,6 +12,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { parse } from 'yaml';
+import { database as databaseKind } from '../../src/api/index.ts';
 import { startControlPlane } from '../../src/controlplane/index.ts';
 import {
   ApiError,
@@ -31,13 +32,7 @@ const definitions: Resource = {
   kind: 'CustomResourceDefinition',
   namespaced: false,
 };
-const databases: Resource = {
-  group: 'platform.company.com',
-  version: 'v1',
-  plural: 'databases',
-  kind: 'Database',
-  namespaced: true,
-};
+const { resource: databases } = databaseKind;
 const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };
 const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
 const configurations: Resource = {
