@@ -1,0 +1,227 @@
+/** `kidp serve` as manifests/install runs it: several replicas on a real API server, with the rights of its ServiceAccount and no more. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Policy, policy } from '../../src/api/index.ts';
+import { customResourceDefinitions } from '../../src/cli/up/definitions.ts';
+import { type Report, reports } from '../../src/reconcile/policies/reports.ts';
+import { type Client, connect, events, eventually, getCondition, loadKubeconfig } from '../../src/runtime/index.ts';
+import { type ControlPlane, sharedCluster, startControlPlane } from '../support/cluster.ts';
+import { openReportsDefinitions } from '../support/openreports.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+const patient = { within: 90_000, every: 100 };
+const running = new Set<ChildProcess>();
+let folder: string;
+let plane: ControlPlane;
+let client: Client;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'kidp-serve-'));
+  plane = await startControlPlane();
+  client = connect(loadKubeconfig({ file: plane.kubeconfig }));
+  await kubectl('apply', '--server-side', '-f', join(root, 'manifests/crds'));
+  for (const definition of openReportsDefinitions()) await client.create(customResourceDefinitions, definition);
+  await kubectl('apply', '-k', join(root, 'manifests/install'));
+  await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=90s');
+});
+afterAll(async () => {
+  for (const child of running) child.kill('SIGKILL');
+  await client?.close();
+  await plane?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('replicas judge, report and take over from one another', async () => {
+  const kubeconfig = await kubeconfigOf('kidp');
+  await client.create(configMaps, configMap('before'));
+  const port = await freePort();
+  const words = ['--kubeconfig', kubeconfig, '--port', String(port), '--url', `https://127.0.0.1:${port}`];
+  const start = () => serve([...words, '--reuse-port', '--drain-seconds', '1', '--log-level', 'debug']);
+  const replicas = [start(), start()];
+  for (const replica of replicas) await replica.until('ready');
+
+  await client.create(policy.resource, policyObject('marked'));
+  await untilReady('marked', 2);
+  expect(await refusal()).toContain('policy marked, rule rule: Mark it');
+  await eventually(async () => (await statusOf('marked'))?.violations === 1, patient);
+  const report = await eventually(() => client.get<Report>(reports, { namespace: 'default', name: 'kidp' }), patient);
+  expect(report.results.map(({ policy: by, resources }) => [by, resources[0]?.name])).toEqual([['marked', 'before']]);
+  await expect(client.create(configMaps, configMap('after'))).rejects.toThrow('policy marked');
+  await eventually(async () => (await client.list(events, { namespace: 'default' })).items.length > 0, patient);
+
+  // The leader is told to stop: nobody notices, and another one leads.
+  const leader = replicas.find(({ leads }) => leads());
+  const other = replicas.find((replica) => replica !== leader);
+  if (leader === undefined || other === undefined) throw new Error('nobody leads');
+  leader.kill('SIGTERM');
+  do expect(await refusal()).toContain('policy marked');
+  while (!leader.hasEnded());
+  expect(await leader.ended).toBe(0);
+  await other.until('acquired the lease');
+  await client.create(policy.resource, policyObject('second', forThoseWhoMayCreate));
+  await untilReady('second', 1);
+  expect(await refusal()).toContain('policy second');
+
+  // The new leader is killed: what it had in its hands may fail, and then the third answers, and leads.
+  const third = start();
+  await third.until('ready');
+  other.kill('SIGKILL');
+  await other.ended;
+  await eventually(async () => (await refusal()).includes('policy second'), patient);
+  await third.until('acquired the lease');
+  expect(await refusal()).toContain('policy second');
+
+  // The last one ends, and the configurations stay: a cluster is not open because nobody answers.
+  third.kill('SIGTERM');
+  expect(await third.ended).toBe(0);
+  expect(await refusal()).toContain('failed calling webhook');
+  for (const { lines, errors } of [...replicas, third]) {
+    expect(errors()).toBe('');
+    for (const line of lines()) expect(line).not.toMatch(/forbidden/i);
+  }
+}, 300_000);
+
+test('who may not do the work is told what is missing, in one sentence', async () => {
+  const kubeconfig = await kubeconfigOf('default');
+  const run = serve(['--kubeconfig', kubeconfig, '--service', 'kidp', '--port', String(await freePort())]);
+  expect(await run.ended).toBe(2);
+  expect(run.errors()).toMatch(
+    /^kidp: The user of context .* may not get, list, watch policies\.platform\.company\.com; .*create secrets in kidp-system\. .*manifests\/install.*\n$/,
+  );
+});
+
+test('the rights that every replica needs are enough where it may read nothing else; without its Lease it ends', async () => {
+  const { stdout } = await kubectl('kustomize', join(root, 'manifests/install'));
+  expect(stdout).toContain('name: kidp-read');
+  await kubectl('delete', 'clusterrolebinding', 'kidp-read');
+  const port = await freePort();
+  const kubeconfig = await kubeconfigOf('kidp');
+  const words = ['--kubeconfig', kubeconfig, '--port', String(port), '--url', `https://127.0.0.1:${port}`];
+  const run = serve([...words, '--drain-seconds', '0']);
+  await run.until('acquired the lease');
+  await eventually(async () => (await refusal()).includes('policy marked'), patient);
+
+  // Who has lost the Lease does not lead again: it ends, so that it is started anew.
+  await kubectl('delete', 'lease', 'kidp', '-n', 'kidp-system');
+  expect(await run.ended).toBe(1);
+  expect(run.says('lost the lease')).toBe(true);
+  expect(run.says('stopped')).toBe(true);
+}, 300_000);
+
+const configMap = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' } });
+
+const policyObject = (name: string, more: object = {}) => ({
+  apiVersion: 'platform.company.com/v1',
+  kind: 'Policy',
+  metadata: { name },
+  spec: {
+    selector: { resourceTypes: ['core/v1/ConfigMap'], namespaces: ['default'] },
+    rules: [{ name: 'rule', expression: "has(metadata.labels) && 'mark' in metadata.labels", message: 'Mark it' }],
+    ...more,
+  },
+});
+
+/** Asks what the user may do: the replica needs the right to ask. */
+const forThoseWhoMayCreate = {
+  matchConditions: [
+    { name: 'may-create', expression: "authorizer.group('').resource('configmaps').check('create').allowed()" },
+  ],
+};
+
+/** What is said to a ConfigMap that violates every policy here. */
+async function refusal(): Promise<string> {
+  try {
+    await client.create(configMaps, configMap('tried'), { dryRun: true });
+    return 'let in';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+const statusOf = async (name: string) => (await client.get<Policy>(policy.resource, { name })).status;
+
+async function untilReady(name: string, replicas: number): Promise<void> {
+  await eventually(async () => {
+    const status = await statusOf(name);
+    const ready = getCondition(status?.conditions as Parameters<typeof getCondition>[0], 'Ready');
+    return ready?.status === 'True' && Object.keys(status?.replicas ?? {}).length === replicas;
+  }, patient);
+}
+
+async function kubectl(...words: string[]) {
+  const result = await sharedCluster().kubectl(words, { kubeconfig: plane.kubeconfig });
+  if (result.code !== 0) throw new Error(`kubectl ${words.join(' ')}: ${result.stderr}`);
+  return result;
+}
+
+/** Of a ServiceAccount in kidp-system, with a token as a Pod of it would get. */
+async function kubeconfigOf(account: string): Promise<string> {
+  if (account === 'default')
+    await sharedCluster().kubectl(['create', 'serviceaccount', account, '-n', 'kidp-system'], {
+      kubeconfig: plane.kubeconfig,
+    });
+  const { stdout } = await kubectl('create', 'token', account, '-n', 'kidp-system');
+  const file = join(folder, `${account}.json`);
+  const cluster = { server: plane.url, 'certificate-authority-data': Buffer.from(plane.authority).toString('base64') };
+  writeFileSync(
+    file,
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'plane', cluster }],
+      users: [{ name: account, user: { token: stdout.trim() } }],
+      contexts: [{ name: 'plane', context: { cluster: 'plane', user: account } }],
+      'current-context': 'plane',
+    }),
+  );
+  return file;
+}
+
+function serve(words: readonly string[]) {
+  const child = spawn(process.execPath, [join(root, 'bin', 'kidp.js'), 'serve', ...words], {
+    cwd: root,
+    stdio: 'pipe',
+  });
+  running.add(child);
+  let output = '';
+  let errors = '';
+  let hasEnded = false;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const ended = new Promise<number>((resolve) => {
+    child.on('close', (code) => {
+      running.delete(child);
+      hasEnded = true;
+      resolve(code ?? -1);
+    });
+  });
+  const lines = () => output.split('\n').slice(0, -1);
+  const says = (message: string) => lines().some((line) => JSON.parse(line).msg === message);
+  return {
+    ended,
+    says,
+    hasEnded: () => hasEnded,
+    lines,
+    errors: () => errors,
+    leads: () => says('acquired the lease'),
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    until: (message: string) =>
+      eventually(() => {
+        if (hasEnded && !says(message)) throw new Error(`kidp serve has ended:\n${output}${errors}`);
+        return says(message);
+      }, patient),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
