@@ -64,7 +64,7 @@ export function admissionMetrics(registry: Registry = new Registry()): Admission
         const { matched, results } = decision;
         if (matched.length === 0) return;
         // The engine evaluates what policies share once: each bears its part of the whole.
-        const seconds = microseconds / 1e6 / matched.length;
+        const seconds = microseconds / (matched.length * 1e6);
         for (const policy of matched) {
           const counts = countsOf(policies, policy);
           counts.evaluations += 1;
