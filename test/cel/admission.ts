@@ -1,12 +1,19 @@
 /** The variables of an admission policy as Kubernetes declares them, for our engine. */
-import type { Environment, ObjectType, TypeProvider } from '../../src/cel/environment.ts';
-import { environment } from '../../src/cel/environments.ts';
-import { BOOL, DYN, INT, list, map, object, STRING, TIMESTAMP, type Type } from '../../src/cel/types.ts';
+import {
+  type Environment,
+  environment,
+  type ObjectType,
+  type Type,
+  type TypeProvider,
+  types,
+} from '../../src/cel/index.ts';
+
+const { BOOL, DYN, INT, list, map, object, STRING, TIMESTAMP } = types;
 
 const groupVersionKind = { group: STRING, version: STRING, kind: STRING };
 const groupVersionResource = { group: STRING, version: STRING, resource: STRING };
 
-const types: Readonly<Record<string, Readonly<Record<string, Type>>>> = {
+const fieldsOfTypes: Readonly<Record<string, Readonly<Record<string, Type>>>> = {
   'kubernetes.GroupVersionKind': groupVersionKind,
   'kubernetes.GroupVersionResource': groupVersionResource,
   'kubernetes.UserInfo': { username: STRING, uid: STRING, groups: list(STRING), extra: map(STRING, list(STRING)) },
@@ -55,7 +62,7 @@ const types: Readonly<Record<string, Readonly<Record<string, Type>>>> = {
 };
 
 const provider: TypeProvider = (name): ObjectType | undefined => {
-  const fields = Object.hasOwn(types, name) ? types[name] : undefined;
+  const fields = Object.hasOwn(fieldsOfTypes, name) ? fieldsOfTypes[name] : undefined;
   if (fields === undefined) return undefined;
   return {
     name,

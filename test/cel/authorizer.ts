@@ -4,8 +4,8 @@ import {
   type AuthorizationAttributes,
   Authorizer,
   ResourceCheck,
-} from '../../src/cel/library/kubernetes/authorizer.ts';
-import type { Value } from '../../src/cel/values.ts';
+  type Value,
+} from '../../src/cel/index.ts';
 import type { OracleAuthorizer, OracleRule } from '../support/cel-oracle.ts';
 
 /** The variables `authorizer` and `authorizer.requestResource`. */

@@ -4,8 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { compile } from '../../src/cel/compile.ts';
-import { CelError, type Result, type Value } from '../../src/cel/values.ts';
+import { CelError, compile, type Result, type Value } from '../../src/cel/index.ts';
 import { kubernetesFunctions, type OracleAnswer, startOracle } from '../support/cel-oracle.ts';
 import { admissionEnvironment } from './admission.ts';
 import { Choices } from './choices.ts';

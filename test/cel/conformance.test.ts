@@ -3,9 +3,7 @@
  * Kubernetes passes, which is asked here and now; `extended` must pass all. A test that is left out stands in left-out.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { EnvironmentName } from '../../src/cel/environments.ts';
-import { typeName } from '../../src/cel/types.ts';
-import type { Value } from '../../src/cel/values.ts';
+import { type EnvironmentName, types, type Value } from '../../src/cel/index.ts';
 import { type ConformanceTest, conformanceTests, type OracleAnswer, startOracle } from '../support/cel-oracle.ts';
 import { answer, type Backend, backends, declared, type EngineAnswer } from './engine.ts';
 import { codesFor } from './error-kinds.ts';
@@ -113,7 +111,7 @@ function passes(each: ConformanceTest, said: OracleAnswer | EngineAnswer): strin
     if (wanted !== got) return `wanted ${wanted}, got ${got}`;
   }
   if (each.type !== undefined) {
-    const [wanted, got] = [typeName(each.type), said.type === undefined ? 'none' : typeName(said.type)];
+    const [wanted, got] = [types.typeName(each.type), said.type === undefined ? 'none' : types.typeName(said.type)];
     if (wanted !== got) return `wanted type ${wanted}, got ${got}`;
   }
   return undefined;

@@ -1,11 +1,19 @@
 /** Our engine with the oracle's questions and answers, so that one test can put the same to both. */
-import { compile } from '../../src/cel/compile.ts';
-import { type FunctionDeclaration, fn } from '../../src/cel/declarations.ts';
-import type { Environment } from '../../src/cel/environment.ts';
-import { type EnvironmentName, environment } from '../../src/cel/environments.ts';
-import type { IssueCode } from '../../src/cel/source.ts';
-import type { Type } from '../../src/cel/types.ts';
-import { CelError, type ErrorCode, noSuchOverload, type Result, type Value } from '../../src/cel/values.ts';
+import {
+  CelError,
+  compile,
+  type Environment,
+  type EnvironmentName,
+  type ErrorCode,
+  environment,
+  type FunctionDeclaration,
+  fn,
+  type IssueCode,
+  noSuchOverload,
+  type Result,
+  type Type,
+  type Value,
+} from '../../src/cel/index.ts';
 import type { WireDeclaration, WireValue } from '../support/cel-oracle.ts';
 import { toWire } from './wire.ts';
 

@@ -1,6 +1,5 @@
 /** Which of our codes an error message of the cel-spec stands for: its texts are hints, not a contract. */
-import type { IssueCode } from '../../src/cel/source.ts';
-import type { ErrorCode } from '../../src/cel/values.ts';
+import type { ErrorCode, IssueCode } from '../../src/cel/index.ts';
 
 type Code = ErrorCode | IssueCode;
 

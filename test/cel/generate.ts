@@ -3,7 +3,15 @@
  * environment really has: the table of them comes from the oracle, so that one we forgot would be missed here.
  */
 import fc from 'fast-check';
-import {
+import { type Type, types } from '../../src/cel/index.ts';
+import type { WireDeclaration } from '../support/cel-oracle.ts';
+import { Choices } from './choices.ts';
+import { argument, leaf, quote } from './literals.ts';
+import { kubernetesMacros, type Macro } from './macros.ts';
+import { paths, type Variables, variables } from './objects.ts';
+import { write } from './write.ts';
+
+const {
   BOOL,
   BYTES,
   DOUBLE,
@@ -17,15 +25,8 @@ import {
   STRING,
   sameType,
   TIMESTAMP,
-  type Type,
   UINT,
-} from '../../src/cel/types.ts';
-import type { WireDeclaration } from '../support/cel-oracle.ts';
-import { Choices } from './choices.ts';
-import { argument, leaf, quote } from './literals.ts';
-import { kubernetesMacros, type Macro } from './macros.ts';
-import { paths, type Variables, variables } from './objects.ts';
-import { write } from './write.ts';
+} = types;
 
 export interface Case {
   readonly expression: string;

@@ -1,7 +1,9 @@
 /** Random objects in the shape of Kubernetes', as JSON text, and the paths on which values of a type can be found. */
-import { BOOL, DOUBLE, DYN, INT, list, map, NULL, STRING, type Type } from '../../src/cel/types.ts';
+import { type Type, types } from '../../src/cel/index.ts';
 import type { Choices } from './choices.ts';
 import { samples } from './samples.ts';
+
+const { BOOL, DOUBLE, DYN, INT, list, map, NULL, STRING } = types;
 
 /** Where the variables of a policy have a value of a type, when the field is there. */
 export const paths: readonly (readonly [path: string, type: Type])[] = [

@@ -4,7 +4,7 @@
  * the server's message.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Value } from '../../src/cel/values.ts';
+import type { Value } from '../../src/cel/index.ts';
 import { type Cluster, sharedCluster, uniqueName } from '../support/cluster.ts';
 import { admissionEnvironment } from './admission.ts';
 import { authorizerOf } from './authorizer.ts';

@@ -10,11 +10,11 @@ import {
   compile,
   estimate,
   type Schema,
+  types,
   typesFromSchema,
   type Value,
   valueBySchema,
 } from '../../src/cel/index.ts';
-import { typeName } from '../../src/cel/types.ts';
 import { type OracleAnswer, startOracle } from '../support/cel-oracle.ts';
 import { admissionEnvironment } from './admission.ts';
 import { Choices } from './choices.ts';
@@ -142,8 +142,8 @@ describe('as Kubernetes has it', () => {
   test('what is refused, and the type of what is not', () => {
     const found = differing(checks, (real, index) => {
       const { compiled } = ours[index] as (typeof ours)[number];
-      const kubernetes = real.error === undefined ? typeName(real.type as never) : 'refused';
-      return [kubernetes, compiled.evaluate === undefined ? 'refused' : typeName(compiled.type)];
+      const kubernetes = real.error === undefined ? types.typeName(real.type as never) : 'refused';
+      return [kubernetes, compiled.evaluate === undefined ? 'refused' : types.typeName(compiled.type)];
     });
     expect(found).toEqual([]);
   });

@@ -1,11 +1,12 @@
 /** Values of the engine in the oracle's encoding (test/oracle/README.md), and back, so that the two can be compared. */
 
-import { mapEntries, mapOf } from '../../src/cel/map.ts';
 import {
   type CelMap,
   Double,
   Duration,
   double,
+  mapEntries,
+  mapOf,
   OpaqueValue,
   Optional,
   type Result,
@@ -15,7 +16,7 @@ import {
   Uint,
   Unknown,
   type Value,
-} from '../../src/cel/values.ts';
+} from '../../src/cel/index.ts';
 import type { WireValue } from '../support/cel-oracle.ts';
 
 export function toWire(value: Result): WireValue {
