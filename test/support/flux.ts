@@ -49,14 +49,30 @@ export interface Flux {
   readonly namespace: string;
   readonly controllers: readonly ProcessHandle[];
   /** Makes what is in `path` of the repository land in the cluster, now and after each commit that `settled` is asked about. */
-  sync(name: string, repository: GitRepository, options?: { path?: string }): Promise<void>;
+  sync(name: string, repository: GitRepository, options?: SyncOptions): Promise<void>;
   /** Has the commit fetched and applied, and resolves to the Ready condition it ended with: True, or False with the reason. */
   settled(name: string, commit: string): Promise<Condition>;
+  /** As `settled`, for a commit that Flux finds by itself. */
+  outcome(name: string, commit: string): Promise<Condition>;
+  /** Has what was fetched last compared with the cluster and applied once more, as the interval would; resolves when that has ended. */
+  reconciled(name: string): Promise<Condition>;
+  /** What came of each object each time that all were applied, the last at the end: `{'Team/a': 'unchanged'}`. */
+  applied(name: string): readonly Readonly<Record<string, 'created' | 'configured' | 'unchanged' | 'skipped'>>[];
   stop(): Promise<void>;
 }
 
+export interface SyncOptions {
+  path?: string;
+  /** How often Git is looked at unasked. */
+  interval?: string;
+  /** Another sync of the same repository, to see the same commit at the same time. */
+  source?: string;
+  /** Fields of the Kustomization beside those that every one has: `dependsOn`, `wait` … */
+  spec?: Readonly<Record<string, unknown>>;
+}
+
 interface Kustomization extends KubernetesObject {
-  status?: { conditions?: Condition[]; lastAttemptedRevision?: string };
+  status?: { conditions?: Condition[]; lastAttemptedRevision?: string; lastHandledReconcileAt?: string };
 }
 
 export async function startFlux(options: FluxOptions): Promise<Flux> {
@@ -83,58 +99,82 @@ export async function startFlux(options: FluxOptions): Promise<Flux> {
     await stop();
     throw error;
   }
-  return { namespace, controllers, stop, ...syncing(client, namespace) };
+  const logFile = controllers[1]?.logFile ?? '';
+  return { namespace, controllers, stop, ...syncing(client, namespace), applied: (name) => appliedIn(logFile, name) };
 }
 
-function syncing(client: Client, namespace: string): Pick<Flux, 'sync' | 'settled'> {
+/** Drift that it finds is in no status: only its log has it in time. */
+function appliedIn(logFile: string, name: string): ReturnType<Flux['applied']> {
+  return readFileSync(logFile, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('"server-side apply completed"'))
+    .map((line) => JSON.parse(line))
+    .filter((entry) => entry.name === name)
+    .map(({ output }) => output);
+}
+
+type Syncing = Pick<Flux, 'sync' | 'settled' | 'outcome' | 'reconciled'>;
+
+function syncing(client: Client, namespace: string): Syncing {
   // What is asked for is fetched at once and tried again soon; otherwise nothing happens by itself in a test.
-  const interval = '10m';
-  const askFor = (name: string) =>
-    client.patch(
-      gitRepositories,
-      { namespace, name },
-      {
-        type: 'merge',
-        body: { metadata: { annotations: { 'reconcile.fluxcd.io/requestedAt': new Date().toISOString() } } },
+  const never = '10m';
+  const sourceOf = new Map<string, string>();
+  const askFor = async (resource: Resource, name: string): Promise<string> => {
+    const requestedAt = new Date().toISOString();
+    const body = { metadata: { annotations: { 'reconcile.fluxcd.io/requestedAt': requestedAt } } };
+    await client.patch(resource, { namespace, name }, { type: 'merge', body });
+    return requestedAt;
+  };
+  /** Ready once it has come to an end, which `isIt` recognises; while Flux is at work Ready is Unknown. */
+  const ended = (name: string, what: string, isIt: (status: NonNullable<Kustomization['status']>) => boolean) =>
+    eventually(
+      async () => {
+        const { status = {} } = await client.get<Kustomization>(kustomizations, { namespace, name });
+        const ready = status.conditions?.find(({ type }) => type === 'Ready');
+        if (ready !== undefined && ready.status !== 'Unknown' && isIt(status)) return ready;
+        throw new Error(`Flux has not settled ${what} of ${name} yet: ${JSON.stringify(status)}`);
       },
+      { within: 120_000, every: 250 },
     );
+  const outcome = (name: string, commit: string) =>
+    ended(name, commit, ({ lastAttemptedRevision }) => lastAttemptedRevision?.endsWith(commit) === true);
   return {
-    async sync(name, repository, { path = './' } = {}) {
-      await client.create(gitRepositories, {
-        apiVersion: 'source.toolkit.fluxcd.io/v1',
-        kind: 'GitRepository',
-        metadata: { namespace, name },
-        spec: { interval, timeout: '60s', url: repository.url, ref: { branch: 'main' } },
-      } as KubernetesObject);
+    async sync(name, repository, { path = './', interval = never, source = name, spec = {} } = {}) {
+      sourceOf.set(name, source);
+      if (source === name) {
+        await client.create(gitRepositories, {
+          apiVersion: 'source.toolkit.fluxcd.io/v1',
+          kind: 'GitRepository',
+          metadata: { namespace, name },
+          spec: { interval, timeout: '60s', url: repository.url, ref: { branch: 'main' } },
+        } as KubernetesObject);
+      }
       await client.create(kustomizations, {
         apiVersion: 'kustomize.toolkit.fluxcd.io/v1',
         kind: 'Kustomization',
         metadata: { namespace, name },
         spec: {
-          interval,
+          interval: never,
           retryInterval: '3s',
           timeout: '60s',
           path,
           prune: true,
-          sourceRef: { kind: 'GitRepository', name },
+          sourceRef: { kind: 'GitRepository', name: source },
+          ...spec,
         },
       } as KubernetesObject);
     },
 
     async settled(name, commit) {
-      await askFor(name);
-      return eventually(
-        async () => {
-          const { status } = await client.get<Kustomization>(kustomizations, { namespace, name });
-          const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-          // While it is at work Ready is Unknown.
-          const done =
-            status?.lastAttemptedRevision?.endsWith(commit) && ready !== undefined && ready.status !== 'Unknown';
-          if (done) return ready;
-          throw new Error(`Flux has not settled ${commit} of ${name} yet: ${JSON.stringify(status)}`);
-        },
-        { within: 120_000, every: 250 },
-      );
+      await askFor(gitRepositories, sourceOf.get(name) ?? name);
+      return outcome(name, commit);
+    },
+
+    outcome,
+
+    async reconciled(name) {
+      const requestedAt = await askFor(kustomizations, name);
+      return ended(name, 'the reconcile', (status) => status.lastHandledReconcileAt === requestedAt);
     },
   };
 }
@@ -201,6 +241,9 @@ async function startController(options: ControllerOptions): Promise<ProcessHandl
         `--storage-addr=127.0.0.1:${artifacts}`,
         `--storage-adv-addr=127.0.0.1:${artifacts}`,
       );
+    } else {
+      // How long one waits that depends on another.
+      flags.push('--requeue-dependency=1s');
     }
     const handle = manageProcess({
       name,
