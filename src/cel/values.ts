@@ -21,6 +21,9 @@
  * Errors and unknowns are values too (`CelError`, `Unknown`, both `NonValue`): nothing on the way to an answer throws.
  * Functions get values only (never a NonValue) and answer with a value or an error. Values are never mutated.
  */
+import { CelError, type NonValue } from './errors.ts';
+
+export * from './errors.ts';
 
 export type Value =
   | null
@@ -48,62 +51,6 @@ export interface JsonMap {
 
 /** What an evaluation may yield on its way. */
 export type Result = Value | NonValue;
-
-/** What stands where a value should: an error or an unknown. */
-export abstract class NonValue {
-  abstract readonly kind: 'error' | 'unknown';
-}
-
-export type ErrorCode =
-  | 'no_such_overload'
-  | 'no_such_key'
-  | 'no_such_field'
-  | 'undeclared_reference'
-  | 'divide_by_zero'
-  | 'overflow'
-  | 'index_out_of_bounds'
-  | 'invalid_argument'
-  | 'conversion'
-  | 'duplicate_key'
-  | 'unsupported_key'
-  | 'cost_exceeded'
-  | 'interrupted'
-  | 'unknown'
-  | 'host'
-  | 'too_deep';
-
-/** An error as a value. It is no `Error`: taking a stack trace would cost more than the evaluation. */
-export class CelError extends NonValue {
-  override readonly kind = 'error' as const;
-  readonly code: ErrorCode;
-  readonly message: string;
-  /** Offset in the source of the expression that failed; -1 until the caller has said where. */
-  offset = -1;
-  /** What failed in another expression, with its place there: the one that defines a variable that was read. */
-  cause: CelError | undefined = undefined;
-
-  constructor(code: ErrorCode, message: string) {
-    super();
-    this.code = code;
-    this.message = message;
-  }
-
-  override toString(): string {
-    return this.message;
-  }
-}
-
-/** What the host does not know yet. `&&`, `||` and `?:` absorb it as they absorb errors; elsewhere it spreads. */
-export class Unknown extends NonValue {
-  override readonly kind = 'unknown' as const;
-  /** Names of the attributes that would be needed, `object.spec`, without duplicates. */
-  readonly attributes: readonly string[];
-
-  constructor(attributes: readonly string[]) {
-    super();
-    this.attributes = attributes;
-  }
-}
 
 export class Uint {
   readonly value: number | bigint;
@@ -285,14 +232,6 @@ export function int(big: bigint): number | bigint | CelError {
 export function uint(big: bigint): Uint | CelError {
   if (big >= 0n && big <= 9007199254740991n) return new Uint(Number(big));
   return big < 0n || big > UINT_MAX ? new CelError('overflow', 'unsigned integer overflow') : new Uint(big);
-}
-
-export function noSuchOverload(what?: string): CelError {
-  return new CelError('no_such_overload', what === undefined ? 'no such overload' : `no such overload: ${what}`);
-}
-
-export function invalidArgument(message: string): CelError {
-  return new CelError('invalid_argument', message);
 }
 
 // ---- looking at values ---------------------------------------------------------------------------------------
