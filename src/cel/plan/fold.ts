@@ -1,6 +1,8 @@
-/** Lists and maps of constants are made once, when the plan is. */
+/** What is made of constants alone (lists, maps, values of libraries) is made once, when the plan is. */
 import { mapGet, mapOf } from '../map.ts';
+import { isOptional } from '../types.ts';
 import { CelError, Optional, type Value } from '../values.ts';
+import { dispatch } from './dispatch.ts';
 import type { ListPlan, MapPlan, Plan } from './plan.ts';
 
 export function foldList(list: ListPlan): Plan {
@@ -20,6 +22,23 @@ export function foldMap(map: MapPlan): Plan {
   }
   const made = makeMap(entries, map.unique);
   return made instanceof CelError ? map : { op: 'constant', node: map.node, value: made };
+}
+
+/** `quantity('1Gi')`, `cidr('10.0.0.0/8')`: parsing a constant once is enough. Only what stays small is kept. */
+export function withKnownValue(call: Plan): Plan {
+  if (call.op !== 'call' || call.args.length === 0 || call.overloads.length === 0) return call;
+  if (
+    !call.overloads.every(({ result }) => result.kind === 'object' || (result.kind === 'opaque' && !isOptional(result)))
+  )
+    return call;
+  const args: Value[] = [];
+  for (const each of call.args) {
+    if (each.op !== 'constant') return call;
+    args.push(each.value);
+  }
+  const value = dispatch(call.name, call.overloads, args);
+  if (value instanceof CelError) return call;
+  return { ...call, known: { value, cost: call.cost === undefined ? 1 : call.cost(args, value) } };
 }
 
 /** A map of entries; of two with equal keys the last wins, unless keys must be unique. */

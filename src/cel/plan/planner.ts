@@ -1,15 +1,18 @@
 /** Checked tree → plan. */
 import type { Call, Comprehension, Expr, Select } from '../ast.ts';
-import type { Checked, Reference } from '../check/checker.ts';
+import type { Checked, Reference } from '../check/checked.ts';
 import type { Overload } from '../declarations.ts';
 import { ACCUMULATOR } from '../parse/builder.ts';
 import type { Issue } from '../source.ts';
 import { compileRegex } from '../standard/regex.ts';
-import { DYN, isOptional } from '../types.ts';
-import { CelError, Double, type JsonMap, StructValue, Uint, type Value } from '../values.ts';
+import { DYN } from '../types.ts';
+import { CelError, type JsonMap, StructValue } from '../values.ts';
 import { dispatch } from './dispatch.ts';
-import { foldList, foldMap } from './fold.ts';
+import { foldList, foldMap, withKnownValue } from './fold.ts';
+import { planMembership } from './membership.ts';
 import type { AttributePlan, CallPlan, ConstantPlan, FoldPlan, Local, Plan, Program, Qualifier } from './plan.ts';
+
+export { memberKey } from './membership.ts';
 
 export interface PlanResult {
   readonly program?: Program;
@@ -181,7 +184,7 @@ class Planner {
     if (accumulated !== undefined) return accumulated;
     const candidates = resolved?.overloads ?? [];
     const sole = resolved?.unchecked !== true && candidates.length === 1 ? candidates[0] : undefined;
-    const membership = sole?.id === 'in_list' ? this.#membership(node, args) : undefined;
+    const membership = sole?.id === 'in_list' ? planMembership(node, args) : undefined;
     if (membership !== undefined) return membership;
     // With more than one left, cel-go tries every overload of the function, of either style.
     const overloads = sole === undefined ? (this.#checked.environment.functions.get(name) ?? []) : candidates;
@@ -229,20 +232,6 @@ class Planner {
     return name === 'cel.@mapInsert' ? { op: 'insert', node, accumulator, args: rest } : undefined;
   }
 
-  #membership(node: Call, args: readonly Plan[]): Plan | undefined {
-    const [element, container] = args as [Plan, Plan];
-    if (container.op !== 'constant' || !Array.isArray(container.value)) return undefined;
-    const values = container.value as readonly Value[];
-    if (values.length === 0) return { op: 'constant', node, value: false };
-    const members = new Set<string | number | bigint | boolean>();
-    for (const each of values) {
-      const key = memberKey(each);
-      if (key === undefined) return undefined;
-      members.add(key);
-    }
-    return { op: 'membership', node, element, members };
-  }
-
   #comprehension(node: Comprehension): Plan {
     const range = this.plan(node.range);
     const initial = this.plan(node.initial);
@@ -283,23 +272,6 @@ class Planner {
   }
 }
 
-/** `quantity('1Gi')`, `cidr('10.0.0.0/8')`: parsing a constant once is enough. Only what stays small is kept. */
-function withKnownValue(call: Plan): Plan {
-  if (call.op !== 'call' || call.args.length === 0 || call.overloads.length === 0) return call;
-  if (
-    !call.overloads.every(({ result }) => result.kind === 'object' || (result.kind === 'opaque' && !isOptional(result)))
-  )
-    return call;
-  const args: Value[] = [];
-  for (const each of call.args) {
-    if (each.op !== 'constant') return call;
-    args.push(each.value);
-  }
-  const value = dispatch(call.name, call.overloads, args);
-  if (value instanceof CelError) return call;
-  return { ...call, known: { value, cost: call.cost === undefined ? 1 : call.cost(args, value) } };
-}
-
 const isEmptyList = (each: Plan): boolean =>
   each.op === 'constant' && Array.isArray(each.value) && each.value.length === 0;
 
@@ -322,21 +294,3 @@ function isSingleton(overloads: readonly Overload[], count: number): boolean {
   const first = overloads[0]?.implementation;
   return first !== undefined && overloads.every((each) => each.singleton === true && each.parameters.length === count);
 }
-
-/** One form for elements of a set that are equal in CEL; undefined for what a set cannot hold. */
-export function memberKey(value: Value): string | number | bigint | boolean | undefined {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-    case 'bigint':
-      return value;
-    case 'number':
-      return numberKey(value);
-    default:
-      if (value instanceof Uint) return value.value;
-      return value instanceof Double ? numberKey(value.value) : undefined;
-  }
-}
-
-const numberKey = (value: number): number | bigint =>
-  Number.isInteger(value) && !Number.isSafeInteger(value) ? BigInt(value) : value + 0;

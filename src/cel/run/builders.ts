@@ -1,6 +1,6 @@
 /** Accumulators of loops that make maps: entries are added in place, and a map is made at the end. */
 import { isKey, mapEntries } from '../map.ts';
-import { memberKey } from '../plan/planner.ts';
+import { memberKey } from '../plan/membership.ts';
 import { CelError, CelMap, isMap, type JsonMap, noSuchOverload, Uint, type Value } from '../values.ts';
 
 export class MapBuilder {
