@@ -3,38 +3,20 @@
  * Every closure answers a value, an error or an unknown, and charges what cel-go charges for the same step.
  */
 import { equalOrError } from '../compare.ts';
-import { LIST_CREATE, MAP_CREATE, STRUCT_CREATE } from '../cost/size.ts';
-import { mapEntries, setOwn } from '../map.ts';
 import { dispatch } from '../plan/dispatch.ts';
-import { makeMap, optionalElement } from '../plan/fold.ts';
-import type {
-  AttributePlan,
-  CallPlan,
-  ConditionalPlan,
-  EqualityPlan,
-  FoldPlan,
-  ListPlan,
-  Local,
-  LogicPlan,
-  MapPlan,
-  Plan,
-  Program,
-  Qualifier,
-  StructPlan,
-} from '../plan/plan.ts';
-import { memberKey } from '../plan/planner.ts';
+import { memberKey } from '../plan/membership.ts';
+import type { AttributePlan, CallPlan, ConditionalPlan, EqualityPlan, LogicPlan, Plan, Program } from '../plan/plan.ts';
 import { compareCost, equalityCost } from '../standard/costs.ts';
-import { CelError, isMap, NonValue, noSuchOverload, Optional, type Result, type Value } from '../values.ts';
-import { hasField, isContainer, lookup, missing } from './access.ts';
-import { MapBuilder } from './builders.ts';
-import { at, type Frame, readAt, undeclared } from './frame.ts';
+import { CelError, NonValue, Optional, type Result, type Value } from '../values.ts';
+import type { Closure, Compile, Observer } from './closure.ts';
+import { attributeClosure } from './closures-attributes.ts';
+import { listClosure, mapClosure, structClosure } from './closures-literals.ts';
+import { appendClosure, foldClosure, insertClosure } from './closures-loops.ts';
+import { at, readAt, undeclared } from './frame.ts';
 import { absorb, badCondition } from './logic.ts';
-import { inside, reread } from './optionals.ts';
+import { reread } from './optionals.ts';
 
-export type Closure = (frame: Frame) => Result;
-
-/** Sees the result of every step, as it happens. */
-export type Observer = (plan: Plan | Qualifier, result: Result) => void;
+export type { Closure } from './closure.ts';
 
 export function compileClosures(program: Program, observer?: Observer): Closure {
   return new ClosureCompiler(observer).compile(program.plan);
@@ -49,15 +31,13 @@ class ClosureCompiler {
     this.#observer = observer;
   }
 
-  compile(plan: Plan): Closure {
-    return this.#watch(plan, this.#full(plan));
-  }
+  readonly compile: Compile = (plan) => this.#watch(plan, this.#full(plan));
 
   /**
    * An attribute where another one resolves it (a branch of `?:`, a computed key): then cel-go does not charge for
    * the variable at its root.
    */
-  #bare(plan: Plan): Closure {
+  readonly #bare: Compile = (plan) => {
     switch (plan.op) {
       case 'variable':
       case 'local':
@@ -67,7 +47,7 @@ class ClosureCompiler {
       default:
         return this.compile(plan);
     }
-  }
+  };
 
   #watch(plan: Plan, closure: Closure): Closure {
     const observer = this.#observer;
@@ -135,28 +115,17 @@ class ClosureCompiler {
         };
       }
       case 'list':
-        return this.#list(plan);
+        return listClosure(plan, this.compile);
       case 'map':
-        return this.#map(plan);
+        return mapClosure(plan, this.compile);
       case 'struct':
-        return this.#struct(plan);
-      case 'append': {
-        const accumulator = this.compile(plan.accumulator);
-        const addition = this.compile(plan.addition);
-        return (frame) => {
-          const list = accumulator(frame);
-          const added = addition(frame);
-          frame.cost++;
-          if (list instanceof NonValue) return list;
-          if (added instanceof NonValue) return added;
-          for (const each of added as readonly Value[]) (list as Value[]).push(each);
-          return list;
-        };
-      }
+        return structClosure(plan, this.compile);
+      case 'append':
+        return appendClosure(plan, this.compile);
       case 'insert':
-        return this.#insert(plan.accumulator.local, plan.args, plan.node.offset);
+        return insertClosure(plan, this.compile);
       case 'fold':
-        return this.#fold(plan);
+        return foldClosure(plan, this.compile);
       case 'bind': {
         const body = this.compile(plan.body);
         const { slot } = plan.local;
@@ -192,44 +161,7 @@ class ClosureCompiler {
   }
 
   #attribute(plan: AttributePlan, bare: boolean): Closure {
-    const { root, qualifiers } = plan;
-    const named = root.op === 'variable' || root.op === 'local';
-    const operand = named || root.op === 'conditional' ? this.#bare(root) : this.compile(root);
-    const steps = qualifiers.map((each) => ({
-      qualifier: each,
-      key: each.computed === undefined ? undefined : this.#bare(each.computed),
-    }));
-    const test = qualifiers.at(-1)?.test === true;
-    // The root of an attribute costs 1, of a conditional nothing; has() takes 1 off.
-    const rootCost = bare ? 0 : (root.op === 'conditional' ? 0 : 1) - (test ? 1 : 0);
-    const observer = this.#observer;
-    return (frame) => {
-      let value: Result = operand(frame);
-      frame.cost += rootCost;
-      if (value instanceof NonValue) return value;
-      let optional = false;
-      if (value instanceof Optional) {
-        if (value.value === undefined) return value;
-        const inner = inside(value);
-        if (inner instanceof NonValue) return inner;
-        value = inner as Value;
-        optional = true;
-      }
-      for (const { qualifier, key } of steps) {
-        optional ||= qualifier.optional;
-        const by: Result | undefined = key === undefined ? qualifier.key : key(frame);
-        const next: Result | undefined =
-          by instanceof NonValue ? by : step(value as Value, by as Value, qualifier, optional);
-        if (next === undefined && optional) return test ? false : Optional.none;
-        // A step that fails under `?` is not charged.
-        if (!optional || !(next instanceof NonValue)) frame.cost++;
-        value = next === undefined ? missing(value as Value, by as Value) : next;
-        // The last step is the attribute itself, which is watched as a whole.
-        if (qualifier.node !== plan.node) observer?.(qualifier, value);
-        if (value instanceof NonValue) return at(value, qualifier.node.offset);
-      }
-      return optional && !test ? new Optional(value as Value) : value;
-    };
+    return attributeClosure(plan, bare, { full: this.compile, bare: this.#bare }, this.#observer);
   }
 
   #conditional(plan: ConditionalPlan): Closure {
@@ -309,155 +241,4 @@ class ClosureCompiler {
       return at(result, offset);
     };
   }
-
-  #list(plan: ListPlan): Closure {
-    const elements = plan.elements.map((each) => ({ value: this.compile(each.plan), optional: each.optional }));
-    const { offset } = plan.node;
-    return paid(LIST_CREATE, (frame) => {
-      const list: Value[] = [];
-      for (const { value, optional } of elements) {
-        const element = value(frame);
-        if (element instanceof NonValue) return element;
-        if (!optional) {
-          list.push(element);
-          continue;
-        }
-        const inner = optionalElement(element, 'list element');
-        if (inner instanceof CelError) return at(inner, offset);
-        if (inner !== undefined) list.push(inner);
-      }
-      return list;
-    });
-  }
-
-  #map(plan: MapPlan): Closure {
-    const entries = plan.entries.map((each) => ({
-      key: this.compile(each.key),
-      value: this.compile(each.value),
-      optional: each.optional,
-    }));
-    const { offset } = plan.node;
-    return paid(MAP_CREATE, (frame) => {
-      const made: [Value, Value][] = [];
-      for (const entry of entries) {
-        const key = entry.key(frame);
-        if (key instanceof NonValue) return key;
-        const value = entry.value(frame);
-        if (value instanceof NonValue) return value;
-        const inner = entry.optional ? optionalElement(value, 'entry') : value;
-        if (inner instanceof CelError) return at(inner, offset);
-        if (inner !== undefined) made.push([key, inner]);
-      }
-      return at(makeMap(made, plan.unique), offset);
-    });
-  }
-
-  #struct(plan: StructPlan): Closure {
-    const fields = plan.fields.map((each) => ({ ...each, value: this.compile(each.plan) }));
-    const { offset } = plan.node;
-    return paid(STRUCT_CREATE, (frame) => {
-      const made: Record<string, Value> = {};
-      for (const field of fields) {
-        const value = field.value(frame);
-        if (value instanceof NonValue) return value;
-        const inner = field.optional ? optionalElement(value, `entry '${field.name}'`) : value;
-        if (inner instanceof CelError) return at(inner, offset);
-        if (inner !== undefined) setOwn(made, field.name, inner);
-      }
-      return at(plan.construct(made), offset);
-    });
-  }
-
-  #insert(local: Local, plans: readonly Plan[], offset: number): Closure {
-    const args = plans.map((each) => this.compile(each));
-    const { slot } = local;
-    return (frame) => {
-      frame.cost++;
-      const builder = frame.locals[slot] as MapBuilder | NonValue;
-      if (builder instanceof NonValue) {
-        // Two arguments are both evaluated, three stop at the first that fails.
-        if (args.length === 1) args[0]?.(frame);
-        if (args.length === 1) frame.cost++;
-        return builder;
-      }
-      const values: Value[] = [];
-      for (const argument of args) {
-        const value = argument(frame);
-        if (value instanceof NonValue) {
-          if (values.length === args.length - 1) frame.cost++;
-          return value;
-        }
-        values.push(value);
-      }
-      frame.cost++;
-      const [first, second] = values as [Value, Value?];
-      const failed = args.length === 1 ? builder.merge(first) : builder.insert(first, second as Value);
-      return failed === undefined ? (builder as unknown as Result) : at(failed, offset);
-    };
-  }
-
-  #fold(plan: FoldPlan): Closure {
-    const range = this.compile(plan.range);
-    const initial = this.compile(plan.initial);
-    const condition = this.compile(plan.condition);
-    const step = this.compile(plan.step);
-    const result = this.compile(plan.result);
-    const accumulator = plan.accumulator.slot;
-    const first = plan.variable.slot;
-    const second = plan.variable2?.slot;
-    const { offset } = plan.range.node;
-    return (frame) => {
-      const over = range(frame);
-      if (over instanceof NonValue) return over;
-      const { locals } = frame;
-      locals[accumulator] = fresh(initial(frame));
-      /** Answers false to end the loop. */
-      const turn = (): boolean => {
-        frame.tick();
-        if (condition(frame) === false) return false;
-        locals[accumulator] = step(frame);
-        return true;
-      };
-      if (Array.isArray(over)) {
-        for (let index = 0; index < over.length; index++) {
-          locals[first] = second === undefined ? over[index] : index;
-          if (second !== undefined) locals[second] = over[index];
-          if (!turn()) break;
-        }
-      } else if (isMap(over)) {
-        for (const [key, value] of mapEntries(over)) {
-          locals[first] = key;
-          if (second !== undefined) locals[second] = value;
-          if (!turn()) break;
-        }
-      } else {
-        return at(noSuchOverload('expected iterable type'), offset);
-      }
-      const made: unknown = result(frame);
-      return made instanceof MapBuilder ? made.finish() : (made as Result);
-    };
-  }
-}
-
-/** Charges for making something once it is made or has failed, not before what it is made of. */
-function paid(cost: number, make: Closure): Closure {
-  return (frame) => {
-    const made = make(frame);
-    frame.cost += cost;
-    return made;
-  };
-}
-
-/** An accumulator that may be added to in place: never the constant of the plan. */
-export function fresh(initial: Result): Result {
-  if (Array.isArray(initial)) return [...initial];
-  return isMap(initial) ? (new MapBuilder() as unknown as Result) : initial;
-}
-
-/** One step into a value: undefined when there is nothing. */
-function step(value: Value, key: Value, qualifier: Qualifier, optional: boolean): Result | undefined {
-  if (qualifier.strict && (optional || qualifier.test) && !isContainer(value)) return missing(value, key);
-  if (!qualifier.test) return lookup(value, key);
-  const found = hasField(value, key as string);
-  return optional && found === false ? undefined : found;
 }
