@@ -7,40 +7,15 @@ import type { Overload } from '../declarations.ts';
 import type { Environment } from '../environment.ts';
 import type { Issue, IssueCode, Source } from '../source.ts';
 import * as types from '../types.ts';
-import { BOOL, DYN, ERROR, INT, isOptional, parameterOf, sameType, type Type, typeName } from '../types.ts';
-import { doubleOf, type TypeValue, Uint, type Value } from '../values.ts';
+import { BOOL, DYN, ERROR, INT, isOptional, parameterOf, type Type, typeName } from '../types.ts';
+import { doubleOf, Uint, type Value } from '../values.ts';
+import type { Checked, CheckResult, Reference } from './checked.ts';
+import { declaredFunction, Names, qualifiedName } from './names.ts';
+import { matchOverloads } from './overloads.ts';
 import { didYouMean } from './suggest.ts';
 import { isDyn, isDynOrError, mostGeneral, Unifier, unwrapOptional } from './unify.ts';
 
-/** What a name in the source turned out to mean. */
-export type Reference =
-  | { readonly kind: 'variable'; readonly name: string }
-  | { readonly kind: 'local'; readonly name: string }
-  | { readonly kind: 'type'; readonly value: TypeValue }
-  /** `member` is false for a call written `a.b(…)` that means the global function `a.b`. */
-  | {
-      readonly kind: 'function';
-      readonly name: string;
-      readonly overloads: readonly Overload[];
-      readonly member: boolean;
-      /** From an expression that was not checked: the overloads are all there are. */
-      readonly unchecked?: boolean;
-    };
-
-export interface Checked {
-  readonly source: Source;
-  readonly ast: Expr;
-  readonly environment: Environment;
-  /** By node id. */
-  readonly types: ReadonlyMap<number, Type>;
-  readonly references: ReadonlyMap<number, Reference>;
-  readonly type: Type;
-}
-
-export interface CheckResult {
-  readonly checked?: Checked;
-  readonly issues: readonly Issue[];
-}
+export type { Checked, CheckResult, Reference } from './checked.ts';
 
 export function check(source: Source, ast: Expr, environment: Environment): CheckResult {
   const checker = new Checker(source, environment);
@@ -56,12 +31,12 @@ class Checker {
   readonly #unifier = new Unifier();
   readonly #types = new Map<number, Type>();
   readonly #references = new Map<number, Reference>();
-  /** Variables of loops, innermost last. */
-  #scopes: ReadonlyMap<string, Type>[] = [];
+  readonly #names: Names;
 
   constructor(source: Source, environment: Environment) {
     this.#source = source;
     this.#environment = environment;
+    this.#names = new Names(environment);
   }
 
   result(ast: Expr): Checked {
@@ -88,7 +63,7 @@ class Checker {
       case 'literal':
         return literalType(node.value);
       case 'identifier':
-        return this.#identifier(node.id, node.name) ?? this.#undeclared(node, node.name, this.#variableNames());
+        return this.#identifier(node.id, node.name) ?? this.#undeclared(node, node.name, this.#names.variables());
       case 'select':
         return this.#select(node);
       case 'call':
@@ -106,40 +81,20 @@ class Checker {
 
   /** The type of the variable or type `name`, noting what it refers to; undefined when there is none. */
   #identifier(id: number, name: string): Type | undefined {
-    if (!name.startsWith('.')) {
-      for (let index = this.#scopes.length - 1; index >= 0; index--) {
-        const local = this.#scopes[index]?.get(name);
-        if (local !== undefined) {
-          this.#references.set(id, { kind: 'local', name });
-          return local;
-        }
-      }
-    }
-    for (const candidate of this.#environment.candidates(name)) {
-      const found = this.#environment.identifier(candidate);
-      if (found === undefined) continue;
-      const reference: Reference =
-        found.value === undefined ? { kind: 'variable', name: candidate } : { kind: 'type', value: found.value };
-      this.#references.set(id, reference);
-      return found.type;
-    }
-    return undefined;
+    const found = this.#names.identifier(name);
+    if (found !== undefined) this.#references.set(id, found.reference);
+    return found?.type;
   }
 
   #select(node: Select): Type {
     const name = node.test ? undefined : qualifiedName(node);
     // `a.b.c` may be the name of a variable or type, unless `a` is a loop's variable.
-    if (name !== undefined && !this.#startsLocal(name)) {
+    if (name !== undefined && !this.#names.startsLocal(name)) {
       const found = this.#identifier(node.id, name);
       if (found !== undefined) return found;
     }
     const result = this.#field(node, node.operand, node.field, false);
     return node.test ? BOOL : result;
-  }
-
-  #startsLocal(name: string): boolean {
-    const first = name.slice(0, name.indexOf('.'));
-    return this.#scopes.some((scope) => scope.has(first));
   }
 
   #field(node: Expr, operand: Expr, field: string, optional: boolean): Type {
@@ -171,18 +126,18 @@ class Checker {
     const target = node.target;
     if (target === undefined) {
       if (node.function === '_[_]' && this.#isRecordField(node)) return this.#recordField(node);
-      const found = this.#function(node.function);
-      if (found === undefined) return this.#undeclared(node, node.function, this.#functionNames(false));
+      const found = declaredFunction(node.function, this.#environment);
+      if (found === undefined) return this.#undeclared(node, node.function, this.#names.functions(false));
       return this.#resolve(node, found.name, found.overloads, undefined);
     }
     const prefix = qualifiedName(target);
     if (prefix !== undefined) {
-      const found = this.#function(`${prefix}.${node.function}`);
+      const found = declaredFunction(`${prefix}.${node.function}`, this.#environment);
       if (found !== undefined) return this.#resolve(node, found.name, found.overloads, undefined);
     }
     this.check(target);
-    const found = this.#function(node.function);
-    if (found === undefined) return this.#undeclared(node, node.function, this.#functionNames(true));
+    const found = declaredFunction(node.function, this.#environment);
+    if (found === undefined) return this.#undeclared(node, node.function, this.#names.functions(true));
     return this.#resolve(node, found.name, found.overloads, target);
   }
 
@@ -211,41 +166,23 @@ class Checker {
     return this.#objectField(key.offset, (this.#types.get(operand.id) as Type).name, key.value as string);
   }
 
-  #function(name: string): { name: string; overloads: readonly Overload[] } | undefined {
-    for (const candidate of this.#environment.candidates(name)) {
-      const overloads = this.#environment.functions.get(candidate);
-      if (overloads !== undefined) return { name: candidate, overloads };
-    }
-    return undefined;
-  }
-
   #resolve(node: Call, name: string, overloads: readonly Overload[], target: Expr | undefined): Type {
     const args = target === undefined ? node.args : [target, ...node.args];
     const argumentTypes = args.map((each) => this.#types.get(each.id) ?? ERROR);
     if (name === '_&&_' || name === '_||_') return this.#logical(node, name, overloads, argumentTypes);
-    const matching: Overload[] = [];
-    let result: Type | undefined;
-    for (const overload of overloads) {
-      if (overload.member !== (target !== undefined)) continue;
-      const [resultType, ...parameters] = this.#unifier.instantiate([overload.result, ...overload.parameters]);
-      if (!this.#unifier.assignableAll(argumentTypes, parameters)) continue;
-      matching.push(overload);
-      const found = this.#unifier.substitute(resultType as Type, false);
-      if (result === undefined) result = found;
-      else if (!isDyn(result) && !sameType(found, result)) result = DYN;
+    const found = matchOverloads(overloads, argumentTypes, target !== undefined, this.#unifier);
+    if (found === undefined && this.#comparesLoosely(name, argumentTypes)) {
+      this.#references.set(node.id, { kind: 'function', name, overloads, member: target !== undefined });
+      return BOOL;
     }
-    if (result === undefined && this.#comparesLoosely(name, argumentTypes)) {
-      matching.push(...overloads);
-      result = BOOL;
-    }
-    if (result === undefined) {
+    if (found === undefined) {
       const shown = argumentTypes.map((each) => typeName(this.#unifier.substitute(each, true)));
       const signature = target === undefined ? `(${shown.join(', ')})` : `${shown[0]}.(${shown.slice(1).join(', ')})`;
       this.#report('no_such_overload', node, `found no matching overload for '${name}' applied to '${signature}'`);
       return ERROR;
     }
-    this.#references.set(node.id, { kind: 'function', name, overloads: matching, member: target !== undefined });
-    return result;
+    this.#references.set(node.id, { kind: 'function', name, overloads: found.matching, member: target !== undefined });
+    return found.result;
   }
 
   #comparesLoosely(name: string, argumentTypes: readonly Type[]): boolean {
@@ -324,17 +261,16 @@ class Checker {
   #comprehension(node: Comprehension): Type {
     const range = this.#unifier.substitute(this.check(node.range), false);
     const accumulator = this.check(node.initial);
-    const outer = this.#scopes;
-    const scope = [...outer, new Map([[node.accumulator, accumulator]])];
     const [first, second] = this.#loopTypes(node, range);
     const variables = new Map([[node.variable, first]]);
     if (node.variable2 !== undefined) variables.set(node.variable2, second);
-    this.#scopes = [...scope, variables];
+    this.#names.enter(new Map([[node.accumulator, accumulator]]));
+    this.#names.enter(variables);
     this.#assert(node.condition, this.check(node.condition), BOOL);
     this.#assert(node.step, this.check(node.step), accumulator);
-    this.#scopes = scope;
+    this.#names.leave();
     const result = this.check(node.result);
-    this.#scopes = outer;
+    this.#names.leave();
     return this.#unifier.substitute(result, false);
   }
 
@@ -383,18 +319,6 @@ class Checker {
     return ERROR;
   }
 
-  #variableNames(): Iterable<string> {
-    return [...this.#scopes.flatMap((scope) => [...scope.keys()]), ...this.#environment.variables.keys()];
-  }
-
-  *#functionNames(member: boolean): Iterable<string> {
-    for (const [name, overloads] of this.#environment.functions) {
-      if (overloads.some((each) => each.member === member)) yield name;
-    }
-    for (const [name, macros] of this.#environment.macros)
-      if (macros.some((each) => each.member === member)) yield name;
-  }
-
   #report(code: IssueCode, node: Expr, message: string): void {
     this.#reportAt(code, node.offset, message);
   }
@@ -407,14 +331,6 @@ class Checker {
 }
 
 const NUMBERS: ReadonlySet<Type['kind']> = new Set(['int', 'uint', 'double']);
-
-/** `a.b.c` as a name, when the expression is nothing but identifiers and dots. */
-export function qualifiedName(node: Expr): string | undefined {
-  if (node.kind === 'identifier') return node.name;
-  if (node.kind !== 'select' || node.test) return undefined;
-  const prefix = qualifiedName(node.operand);
-  return prefix === undefined ? undefined : `${prefix}.${node.field}`;
-}
 
 function literalType(value: Value): Type {
   if (value === null) return types.NULL;

@@ -3,7 +3,8 @@ import type { Expr } from '../ast.ts';
 import type { Environment } from '../environment.ts';
 import type { Source } from '../source.ts';
 import { DYN } from '../types.ts';
-import { type Checked, qualifiedName, type Reference } from './checker.ts';
+import type { Checked, Reference } from './checked.ts';
+import { declaredFunction, declaredIdentifier, qualifiedName } from './names.ts';
 
 /** What check() would give if everything were dyn. Nothing is an error here; what is wrong fails when it runs. */
 export function resolve(source: Source, ast: Expr, environment: Environment): Checked {
@@ -84,12 +85,7 @@ function identifier(
 ): Reference | undefined {
   const [first = name] = name.split('.', 1);
   if (scopes.some((scope) => scope.has(first))) return first === name ? { kind: 'local', name } : undefined;
-  for (const candidate of environment.candidates(name)) {
-    const found = environment.identifier(candidate);
-    if (found === undefined) continue;
-    return found.value === undefined ? { kind: 'variable', name: candidate } : { kind: 'type', value: found.value };
-  }
-  return undefined;
+  return declaredIdentifier(name, environment)?.reference;
 }
 
 function functionNamed(
@@ -98,10 +94,6 @@ function functionNamed(
   environment: Environment,
 ): (Reference & { kind: 'function' }) | undefined {
   if (!look) return undefined;
-  for (const candidate of environment.candidates(name)) {
-    const overloads = environment.functions.get(candidate);
-    if (overloads !== undefined)
-      return { kind: 'function', name: candidate, overloads, member: false, unchecked: true };
-  }
-  return undefined;
+  const found = declaredFunction(name, environment);
+  return found === undefined ? undefined : { kind: 'function', ...found, member: false, unchecked: true };
 }

@@ -8,7 +8,7 @@ import { compileRegex } from '../standard/regex.ts';
 import { parseDuration, parseTimestamp } from '../time/text.ts';
 import { DYN, parameterOf, sameType, type Type, typeName } from '../types.ts';
 import { CelError, isInt } from '../values.ts';
-import type { Checked } from './checker.ts';
+import type { Checked } from './checked.ts';
 import { unwrapOptional } from './unify.ts';
 
 export function validate(checked: Checked): readonly Issue[] {

@@ -1,0 +1,37 @@
+/** What checking gives: the types of an expression and what its names mean, for everything that comes after it. */
+import type { Expr } from '../ast.ts';
+import type { Overload } from '../declarations.ts';
+import type { Environment } from '../environment.ts';
+import type { Issue, Source } from '../source.ts';
+import type { Type } from '../types.ts';
+import type { TypeValue } from '../values.ts';
+
+/** What a name in the source turned out to mean. */
+export type Reference =
+  | { readonly kind: 'variable'; readonly name: string }
+  | { readonly kind: 'local'; readonly name: string }
+  | { readonly kind: 'type'; readonly value: TypeValue }
+  /** `member` is false for a call written `a.b(…)` that means the global function `a.b`. */
+  | {
+      readonly kind: 'function';
+      readonly name: string;
+      readonly overloads: readonly Overload[];
+      readonly member: boolean;
+      /** From an expression that was not checked: the overloads are all there are. */
+      readonly unchecked?: boolean;
+    };
+
+export interface Checked {
+  readonly source: Source;
+  readonly ast: Expr;
+  readonly environment: Environment;
+  /** By node id. */
+  readonly types: ReadonlyMap<number, Type>;
+  readonly references: ReadonlyMap<number, Reference>;
+  readonly type: Type;
+}
+
+export interface CheckResult {
+  readonly checked?: Checked;
+  readonly issues: readonly Issue[];
+}
