@@ -1,6 +1,7 @@
 /** The macros of the language: has, the loops with one and two variables, those of optionals, and cel.bind. */
-import type { Expr } from '../ast.ts';
+import type { Call, Expr } from '../ast.ts';
 import type { Macro, MacroBuilder } from '../declarations.ts';
+import type { Builder } from './builder.ts';
 
 type Expand = Macro['expand'];
 
@@ -230,4 +231,15 @@ export function macroTable(macros: readonly Macro[]): ReadonlyMap<string, readon
     else known.push(macro);
   }
   return table;
+}
+
+/** What a call stands for: what its macro makes of it, or the call itself. */
+export function expandMacro(call: Call, macros: ReadonlyMap<string, readonly Macro[]>, builder: Builder): Expr {
+  for (const macro of macros.get(call.function) ?? []) {
+    if (macro.member !== (call.target !== undefined)) continue;
+    if (macro.arguments !== undefined && macro.arguments !== call.args.length) continue;
+    const expanded = builder.at(call, (nodes) => macro.expand(nodes, call.target, call.args, call));
+    if (expanded !== undefined) return { ...expanded, macro: call };
+  }
+  return call;
 }

@@ -2,13 +2,16 @@
  * Tokens → syntax tree, by recursive descent along the grammar of CEL. Macros are expanded on the way.
  * A syntax error is reported and stepped over, so that one run finds several.
  */
-import type { Call, Expr, MapEntry, StructField } from '../ast.ts';
+import type { Expr, MapEntry, StructField } from '../ast.ts';
 import type { Macro } from '../declarations.ts';
-import { type Issue, type IssueCode, Source } from '../source.ts';
+import { type Issue, Source } from '../source.ts';
 import { Builder } from './builder.ts';
 import { Heights } from './heights.ts';
-import { Lexer, type TokenKind } from './lexer.ts';
+import { STOP, SyntaxIssues } from './issues.ts';
+import type { TokenKind } from './lexer.ts';
 import { LiteralError, literalValue } from './literal.ts';
+import { expandMacro } from './macros.ts';
+import { Tokens } from './tokens.ts';
 
 export interface ParseOptions {
   readonly macros: ReadonlyMap<string, readonly Macro[]>;
@@ -50,17 +53,12 @@ const RESERVED: ReadonlySet<string> = new Set(
 );
 
 const RELATIONS: ReadonlySet<TokenKind> = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
-const CLOSERS: ReadonlySet<TokenKind> = new Set([')', ']', '}', ',', ':', 'end']);
-const MAX_ISSUES = 100;
-
-/** Thrown to give up: too deep or too many errors. The reason is already among the issues. */
-const STOP = Symbol('stop');
 
 class Parser {
-  readonly issues: Issue[] = [];
   readonly #source: Source;
   readonly #options: ParseOptions;
-  readonly #lexer: Lexer;
+  readonly #issues: SyntaxIssues;
+  readonly #tokens: Tokens;
   readonly #builder: Builder;
   readonly #maxDepth: number;
   #depth = 0;
@@ -70,18 +68,24 @@ class Parser {
     this.#source = source;
     this.#options = options;
     this.#maxDepth = options.maxDepth ?? 250;
-    this.#lexer = new Lexer(source, (offset, message) => this.#report('syntax', offset, message));
-    this.#builder = new Builder((offset, message) => this.#report('syntax', offset, message));
+    this.#issues = new SyntaxIssues(source);
+    const report = (offset: number, message: string) => this.#issues.report('syntax', offset, message);
+    this.#tokens = new Tokens(source, report);
+    this.#builder = new Builder(report);
+  }
+
+  get issues(): readonly Issue[] {
+    return this.#issues.found;
   }
 
   run(): Expr | undefined {
     try {
       const ast = this.#expression();
-      while (this.#lexer.kind !== 'end') {
-        this.#unexpected('end of expression');
-        this.#lexer.next();
+      while (this.#tokens.kind !== 'end') {
+        this.#tokens.unexpected('end of expression');
+        this.#tokens.next();
         // What follows may hold more errors; it is read for those alone.
-        if (!CLOSERS.has(this.#lexer.kind)) this.#expression();
+        if (!this.#tokens.closes()) this.#expression();
       }
       return ast;
     } catch (thrown) {
@@ -94,10 +98,10 @@ class Parser {
     if (++this.#depth > this.#maxDepth) this.#tooDeep();
     const condition = this.#or();
     let result = condition;
-    if (this.#lexer.kind === '?') {
-      const offset = this.#take();
+    if (this.#tokens.kind === '?') {
+      const offset = this.#tokens.take();
       const truthy = this.#or();
-      this.#expect(':');
+      this.#tokens.expect(':');
       const falsy = this.#expression();
       result = this.#counted(
         this.#builder.call('_?_:_', [condition, truthy, falsy], offset, condition.start, falsy.end),
@@ -113,11 +117,11 @@ class Parser {
 
   #logical(token: TokenKind, name: string, operand: () => Expr): Expr {
     const first = operand();
-    if (this.#lexer.kind !== token) return first;
+    if (this.#tokens.kind !== token) return first;
     const terms = [first];
     const offsets: number[] = [];
-    while (this.#lexer.kind === token) {
-      offsets.push(this.#take());
+    while (this.#tokens.kind === token) {
+      offsets.push(this.#tokens.take());
       terms.push(operand());
     }
     return this.#balance(name, terms, offsets, 0, offsets.length - 1);
@@ -133,9 +137,9 @@ class Parser {
 
   #relation(): Expr {
     let left = this.#sum();
-    while (RELATIONS.has(this.#lexer.kind)) {
-      const name = this.#lexer.kind === 'in' ? '@in' : `_${this.#lexer.kind}_`;
-      const offset = this.#take();
+    while (RELATIONS.has(this.#tokens.kind)) {
+      const name = this.#tokens.kind === 'in' ? '@in' : `_${this.#tokens.kind}_`;
+      const offset = this.#tokens.take();
       left = this.#binary(name, left, this.#sum(), offset);
     }
     return left;
@@ -143,9 +147,9 @@ class Parser {
 
   #sum(): Expr {
     let left = this.#product();
-    while (this.#lexer.kind === '+' || this.#lexer.kind === '-') {
-      const name = `_${this.#lexer.kind}_`;
-      const offset = this.#take();
+    while (this.#tokens.kind === '+' || this.#tokens.kind === '-') {
+      const name = `_${this.#tokens.kind}_`;
+      const offset = this.#tokens.take();
       left = this.#binary(name, left, this.#product(), offset);
     }
     return left;
@@ -153,9 +157,9 @@ class Parser {
 
   #product(): Expr {
     let left = this.#unary();
-    while (this.#lexer.kind === '*' || this.#lexer.kind === '/' || this.#lexer.kind === '%') {
-      const name = `_${this.#lexer.kind}_`;
-      const offset = this.#take();
+    while (this.#tokens.kind === '*' || this.#tokens.kind === '/' || this.#tokens.kind === '%') {
+      const name = `_${this.#tokens.kind}_`;
+      const offset = this.#tokens.take();
       left = this.#binary(name, left, this.#unary(), offset);
     }
     return left;
@@ -167,12 +171,12 @@ class Parser {
 
   /** An even number of signs cancels out, as in cel-go; -1 is a literal. */
   #unary(): Expr {
-    const kind = this.#lexer.kind;
-    if (kind !== '!' && (kind !== '-' || this.#lexer.numberFollows())) return this.#member();
-    const offset = this.#lexer.start;
+    const kind = this.#tokens.kind;
+    if (kind !== '!' && (kind !== '-' || this.#tokens.numberFollows())) return this.#member();
+    const offset = this.#tokens.start;
     let count = 0;
-    while (this.#lexer.kind === kind) {
-      this.#lexer.next();
+    while (this.#tokens.kind === kind) {
+      this.#tokens.next();
       count++;
     }
     const operand = this.#member();
@@ -182,12 +186,12 @@ class Parser {
   }
 
   #member(): Expr {
-    const start = this.#lexer.start;
+    const start = this.#tokens.start;
     let node = this.#primary();
     // `a.b.c{…}` names a type: known only when the brace comes.
     let typeName = node.kind === 'identifier' && this.#source.text[start] !== '(' ? node.name : undefined;
     for (;;) {
-      switch (this.#lexer.kind) {
+      switch (this.#tokens.kind) {
         case '.':
           node = this.#selection(node, start);
           if (typeName !== undefined) {
@@ -210,70 +214,58 @@ class Parser {
   }
 
   #selection(operand: Expr, start: number): Expr {
-    const dot = this.#take();
-    const optional = this.#lexer.kind === '?';
+    const dot = this.#tokens.take();
+    const optional = this.#tokens.kind === '?';
     if (optional) {
-      this.#lexer.next();
-      if (this.#options.optionalSyntax === false) this.#report('unsupported', dot, "unsupported syntax '.?'");
+      this.#tokens.next();
+      if (this.#options.optionalSyntax === false) this.#issues.report('unsupported', dot, "unsupported syntax '.?'");
     }
-    const at = this.#lexer.start;
-    const escaped = this.#lexer.kind === 'escaped';
+    const at = this.#tokens.start;
+    const escaped = this.#tokens.kind === 'escaped';
     const name = this.#fieldName();
     if (name === undefined) return operand;
-    const end = this.#lexer.previousEnd;
-    if (this.#lexer.kind === '(' && !optional && !escaped) return this.#call(name, operand, start);
+    const end = this.#tokens.previousEnd;
+    if (this.#tokens.kind === '(' && !optional && !escaped) return this.#call(name, operand, start);
     if (!optional) return this.#counted(this.#builder.select(operand, name, false, dot, start, end));
     const field = this.#builder.literalAt(name, at, end);
     return this.#counted(this.#builder.call('_?._', [operand, field], dot, start, end));
   }
 
   #index(operand: Expr, start: number): Expr {
-    const bracket = this.#take();
+    const bracket = this.#tokens.take();
     const optional = this.#optionalMark(bracket, "unsupported syntax '[?'");
     const index = this.#expression();
-    this.#expect(']');
+    this.#tokens.expect(']');
     const name = optional ? '_[?_]' : '_[_]';
-    return this.#counted(this.#builder.call(name, [operand, index], bracket, start, this.#lexer.previousEnd));
+    return this.#counted(this.#builder.call(name, [operand, index], bracket, start, this.#tokens.previousEnd));
   }
 
   #call(name: string, target: Expr | undefined, start: number): Expr {
-    const offset = this.#take();
+    const offset = this.#tokens.take();
     const args: Expr[] = [];
-    if (this.#lexer.kind !== ')') {
+    if (this.#tokens.kind !== ')') {
       do args.push(this.#expression());
-      while (this.#accept(','));
+      while (this.#tokens.accept(','));
     }
-    this.#expect(')');
-    const call = this.#builder.call(name, args, offset, start, this.#lexer.previousEnd, target);
-    const expanded = this.#expand(call);
+    this.#tokens.expect(')');
+    const call = this.#builder.call(name, args, offset, start, this.#tokens.previousEnd, target);
+    const expanded = expandMacro(call, this.#options.macros, this.#builder);
     return target === undefined ? this.#inherit(expanded, call) : this.#counted(expanded, call);
   }
 
-  #expand(call: Call): Expr {
-    const candidates = this.#options.macros.get(call.function);
-    if (candidates === undefined) return call;
-    for (const macro of candidates) {
-      if (macro.member !== (call.target !== undefined)) continue;
-      if (macro.arguments !== undefined && macro.arguments !== call.args.length) continue;
-      const expanded = this.#builder.at(call, (builder) => macro.expand(builder, call.target, call.args, call));
-      if (expanded !== undefined) return { ...expanded, macro: call };
-    }
-    return call;
-  }
-
   #primary(): Expr {
-    const lexer = this.#lexer;
-    const start = lexer.start;
-    switch (lexer.kind) {
+    const tokens = this.#tokens;
+    const start = tokens.start;
+    switch (tokens.kind) {
       case 'identifier':
         return this.#name('', start);
       case '.':
-        lexer.next();
+        tokens.next();
         return this.#name('.', start);
       case '(': {
-        lexer.next();
+        tokens.next();
         const inner = this.#expression();
-        this.#expect(')');
+        this.#tokens.expect(')');
         return inner;
       }
       case '[':
@@ -286,138 +278,99 @@ class Parser {
   }
 
   #name(prefix: string, start: number): Expr {
-    if (this.#lexer.kind !== 'identifier') return this.#unexpected('an identifier');
-    const text = this.#lexer.text;
-    if (RESERVED.has(text)) this.#report('syntax', start, `reserved identifier: ${text}`);
-    const next = this.#following();
-    if (next === '(') return this.#call(prefix + text, undefined, start);
-    return this.#builder.identifierAt(prefix + text, start, this.#lexer.previousEnd);
+    const { kind, text } = this.#tokens;
+    if (kind !== 'identifier') return this.#missing('an identifier');
+    if (RESERVED.has(text)) this.#issues.report('syntax', start, `reserved identifier: ${text}`);
+    this.#tokens.next();
+    if (this.#tokens.kind === '(') return this.#call(prefix + text, undefined, start);
+    return this.#builder.identifierAt(prefix + text, start, this.#tokens.previousEnd);
   }
 
   #list(): Expr {
-    const start = this.#take();
+    const start = this.#tokens.take();
     const elements: Expr[] = [];
     const optional: number[] = [];
-    while (this.#lexer.kind !== ']') {
-      if (this.#optionalMark(this.#lexer.start, "unsupported syntax '?'")) optional.push(elements.length);
+    while (this.#tokens.kind !== ']') {
+      if (this.#optionalMark(this.#tokens.start, "unsupported syntax '?'")) optional.push(elements.length);
       elements.push(this.#expression());
-      if (!this.#accept(',')) break;
+      if (!this.#tokens.accept(',')) break;
     }
-    this.#expect(']');
-    return this.#inherit(this.#builder.listAt(elements, optional, start, this.#lexer.previousEnd));
+    this.#tokens.expect(']');
+    return this.#inherit(this.#builder.listAt(elements, optional, start, this.#tokens.previousEnd));
   }
 
   #map(): Expr {
-    const start = this.#take();
+    const start = this.#tokens.take();
     const entries: MapEntry[] = [];
-    while (this.#lexer.kind !== '}') {
-      const optional = this.#optionalMark(this.#lexer.start, "unsupported syntax '?'");
+    while (this.#tokens.kind !== '}') {
+      const optional = this.#optionalMark(this.#tokens.start, "unsupported syntax '?'");
       const key = this.#expression();
-      this.#expect(':');
+      this.#tokens.expect(':');
       const value = this.#expression();
       entries.push(this.#builder.entry(key, value, optional));
-      if (!this.#accept(',')) break;
+      if (!this.#tokens.accept(',')) break;
     }
-    this.#expect('}');
-    return this.#inherit(this.#builder.mapAt(entries, start, this.#lexer.previousEnd));
+    this.#tokens.expect('}');
+    return this.#inherit(this.#builder.mapAt(entries, start, this.#tokens.previousEnd));
   }
 
   #struct(typeName: string, start: number): Expr {
-    const offset = this.#take();
+    const offset = this.#tokens.take();
     const fields: StructField[] = [];
-    while (this.#lexer.kind !== '}') {
-      const optional = this.#optionalMark(this.#lexer.start, "unsupported syntax '?'");
-      const at = this.#lexer.start;
+    while (this.#tokens.kind !== '}') {
+      const optional = this.#optionalMark(this.#tokens.start, "unsupported syntax '?'");
+      const at = this.#tokens.start;
       const name = this.#fieldName();
       if (name === undefined) break;
-      this.#expect(':');
+      this.#tokens.expect(':');
       fields.push(this.#builder.field(name, this.#expression(), optional, at));
-      if (!this.#accept(',')) break;
+      if (!this.#tokens.accept(',')) break;
     }
-    this.#expect('}');
-    return this.#inherit(this.#builder.struct(typeName, fields, offset, start, this.#lexer.previousEnd));
+    this.#tokens.expect('}');
+    return this.#inherit(this.#builder.struct(typeName, fields, offset, start, this.#tokens.previousEnd));
   }
 
   #literal(): Expr {
-    const lexer = this.#lexer;
-    const start = lexer.start;
-    const negative = lexer.kind === '-' && lexer.numberFollows();
-    if (negative) lexer.next();
-    const value = literalValue(lexer.kind, lexer.text, negative);
-    if (value === undefined) return this.#unexpected('an expression');
-    lexer.next();
+    const tokens = this.#tokens;
+    const start = tokens.start;
+    const negative = tokens.kind === '-' && tokens.numberFollows();
+    if (negative) tokens.next();
+    const value = literalValue(tokens.kind, tokens.text, negative);
+    if (value === undefined) return this.#missing('an expression');
+    tokens.next();
     if (value instanceof LiteralError) {
-      this.#report('syntax', start, value.message);
-      return this.#builder.literalAt(null, start, lexer.previousEnd);
+      this.#issues.report('syntax', start, value.message);
+      return this.#builder.literalAt(null, start, tokens.previousEnd);
     }
-    return this.#builder.literalAt(value, start, lexer.previousEnd);
+    return this.#builder.literalAt(value, start, tokens.previousEnd);
   }
 
   #fieldName(): string | undefined {
-    const lexer = this.#lexer;
-    if (lexer.kind !== 'identifier' && lexer.kind !== 'escaped') {
-      this.#unexpected('a field name');
+    const tokens = this.#tokens;
+    if (tokens.kind !== 'identifier' && tokens.kind !== 'escaped') {
+      this.#tokens.unexpected('a field name');
       return undefined;
     }
-    const escaped = lexer.kind === 'escaped';
+    const escaped = tokens.kind === 'escaped';
     if (escaped && this.#options.escapedFields !== true) {
-      this.#report('unsupported', lexer.start, "unsupported syntax: '`'");
+      this.#issues.report('unsupported', tokens.start, "unsupported syntax: '`'");
     }
-    const name = escaped ? lexer.text.slice(1, -1) : lexer.text;
-    lexer.next();
+    const name = escaped ? tokens.text.slice(1, -1) : tokens.text;
+    tokens.next();
     return name;
   }
 
   #optionalMark(offset: number, message: string): boolean {
-    if (!this.#accept('?')) return false;
-    if (this.#options.optionalSyntax === false) this.#report('unsupported', offset, message);
+    if (!this.#tokens.accept('?')) return false;
+    if (this.#options.optionalSyntax === false) this.#issues.report('unsupported', offset, message);
     return true;
   }
 
-  // ---- tokens and errors ---------------------------------------------------------------------------------------
-
-  #take(): number {
-    const offset = this.#lexer.start;
-    this.#lexer.next();
-    return offset;
-  }
-
-  /** Steps on and tells what is there now. */
-  #following(): TokenKind {
-    this.#lexer.next();
-    return this.#lexer.kind;
-  }
-
-  #accept(kind: TokenKind): boolean {
-    if (this.#lexer.kind !== kind) return false;
-    this.#lexer.next();
-    return true;
-  }
-
-  /** Takes `kind`; when something else is there, reports it and looks for `kind` before the next closing token. */
-  #expect(kind: TokenKind): void {
-    if (this.#accept(kind)) return;
-    this.#unexpected(`'${kind}'`);
-    while (!CLOSERS.has(this.#lexer.kind)) this.#lexer.next();
-    this.#accept(kind);
-  }
-
-  #unexpected(expected: string): Expr {
-    const lexer = this.#lexer;
-    const found = lexer.kind === 'end' ? '<EOF>' : lexer.text.slice(0, 40);
-    const start = lexer.start;
-    this.#report('syntax', start, `Syntax error: mismatched input '${found}' expecting ${expected}`);
-    if (!CLOSERS.has(lexer.kind)) lexer.next();
-    return this.#builder.literalAt(null, start, lexer.previousEnd);
-  }
-
-  #report(code: IssueCode, offset: number, message: string): void {
-    if (this.issues.some((each) => each.offset === offset && each.message === message)) return;
-    this.issues.push(this.#source.issue(code, offset, message));
-    if (this.issues.length >= MAX_ISSUES) {
-      this.issues.push(this.#source.issue('syntax', offset, `More than ${MAX_ISSUES} syntax errors`));
-      throw STOP;
-    }
+  /** Reports what is there in the place of `expected`, and stands in for it. */
+  #missing(expected: string): Expr {
+    const start = this.#tokens.start;
+    this.#tokens.unexpected(expected);
+    return this.#builder.literalAt(null, start, this.#tokens.previousEnd);
   }
 
   // ---- depth ---------------------------------------------------------------------------------------------------
@@ -434,7 +387,6 @@ class Parser {
 
   #tooDeep(): never {
     const message = `expression recursion limit exceeded: ${this.#maxDepth}`;
-    this.issues.push(this.#source.issue('too_deep', this.#lexer.start, message));
-    throw STOP;
+    this.#issues.giveUp('too_deep', this.#tokens.start, message);
   }
 }
