@@ -165,7 +165,7 @@ describe('the ownership gate', () => {
 
   it('says what is wrong, where, from what to what, and what to do', () => {
     expect(denialMessage(decide(update(team, { kind: 'Team', name: 'other-team' })))).toBe(
-      'ownership: spec.owner is immutable: Team backend-team → Team other-team. Create a new object under the new owner and delete this one.',
+      'ownership: spec.owner never changes (immutable since creation): Team backend-team → Team other-team. Create a new object under the new owner and delete this one.',
     );
   });
 

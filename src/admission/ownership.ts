@@ -113,7 +113,8 @@ const changed = (before: Owner | undefined, after: Owner | undefined): Violation
   gate: 'ownership',
   code: 'OwnerImmutable',
   field: 'spec.owner',
-  message: `spec.owner is immutable: ${described(before)} → ${described(after)}`,
+  // Not "is immutable": Flux with `force: true` deletes and recreates what is denied in those words.
+  message: `spec.owner never changes (immutable since creation): ${described(before)} → ${described(after)}`,
   next: 'Create a new object under the new owner and delete this one',
 });
 

@@ -113,7 +113,7 @@ const ways: { way: string; write: () => Promise<string> }[] = [
 describe('a change of owner', () => {
   test.each(ways)('is refused by $way, with the reason', async ({ write }) => {
     const said = await write();
-    expect(said).toContain('spec.owner is immutable: Team backend-team → Team other-team');
+    expect(said).toContain('spec.owner never changes (immutable since creation): Team backend-team → Team other-team');
     expect(said).toContain('Create a new object under the new owner and delete this one');
     expect(await ownerNow()).toBe('backend-team');
   });

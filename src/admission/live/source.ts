@@ -102,6 +102,7 @@ class Source implements LivePolicySource {
   #seenVersion = '';
   #appliedVersion = '';
   #timer: NodeJS.Timeout | undefined;
+  #slice: NodeJS.Immediate | undefined;
   #rest = shortestRest;
   #hasSynced = false;
   #stopped = false;
@@ -233,6 +234,7 @@ class Source implements LivePolicySource {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
+    clearImmediate(this.#slice);
     this.#firstSync.reject(new Error('the policies were stopped before they had been read'));
     await Promise.all([
       ...this.#reflectors.map((reflector) => reflector.stop()),
@@ -290,7 +292,8 @@ class Source implements LivePolicySource {
 
   #build(): void {
     if (!this.#registry.compileFor(sliceMilliseconds)) {
-      this.#timer = setTimeout(() => this.#build(), 0);
+      // Not a timer: that would rest for longer than requests need.
+      this.#slice = setImmediate(() => this.#build());
       return;
     }
     this.#timer = undefined;
