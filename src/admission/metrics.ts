@@ -22,6 +22,9 @@ interface PolicyCounts {
   seconds: number;
 }
 
+/** Requests of how many kinds are counted together before it is done one policy at a time. */
+const mostLists = 64;
+
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 export function admissionMetrics(registry: Registry = new Registry()): AdmissionMetrics {
@@ -43,7 +46,8 @@ export function admissionMetrics(registry: Registry = new Registry()): Admission
   });
   const flying = new Gauge({ name: 'kidp_admission_requests_in_flight', help: 'Reviews under way', registers });
   const policies = new Map<string, PolicyCounts>();
-  policyCounters(policies, registers);
+  const together = new Together(policies);
+  policyCounters(policies, together, registers);
   let inFlight = 0;
   return {
     registry,
@@ -63,13 +67,7 @@ export function admissionMetrics(registry: Registry = new Registry()): Admission
       judged({ decision, microseconds }) {
         const { matched, results } = decision;
         if (matched.length === 0) return;
-        // The engine evaluates what policies share once: each bears its part of the whole.
-        const seconds = microseconds / (matched.length * 1e6);
-        for (const policy of matched) {
-          const counts = countsOf(policies, policy);
-          counts.evaluations += 1;
-          counts.seconds += seconds;
-        }
+        together.add(matched, microseconds);
         for (const { policy, denies, result } of results) {
           if (denies) countsOf(policies, policy).denials += 1;
           if (result === 'error') countsOf(policies, policy).errors += 1;
@@ -77,6 +75,43 @@ export function admissionMetrics(registry: Registry = new Registry()): Admission
       },
     },
   };
+}
+
+/**
+ * What was judged by the same policies, which the engine names by the same list: counted as one until somebody looks, so that to
+ * count a request costs the same however many policies it meets.
+ */
+class Together {
+  readonly #policies: Map<string, PolicyCounts>;
+  readonly #lists = new Map<readonly string[], { evaluations: number; microseconds: number }>();
+
+  constructor(policies: Map<string, PolicyCounts>) {
+    this.#policies = policies;
+  }
+
+  add(matched: readonly string[], microseconds: number): void {
+    let counts = this.#lists.get(matched);
+    if (counts === undefined) {
+      // Lists of sets that are gone would be held on to.
+      if (this.#lists.size >= mostLists) this.settle();
+      counts = { evaluations: 0, microseconds: 0 };
+      this.#lists.set(matched, counts);
+    }
+    counts.evaluations += 1;
+    counts.microseconds += microseconds;
+  }
+
+  /** The engine evaluates what policies share once: each bears its part of the whole. */
+  settle(): void {
+    for (const [matched, { evaluations, microseconds }] of this.#lists) {
+      for (const policy of matched) {
+        const counts = countsOf(this.#policies, policy);
+        counts.evaluations += evaluations;
+        counts.seconds += microseconds / (matched.length * 1e6);
+      }
+    }
+    this.#lists.clear();
+  }
 }
 
 function countsOf(policies: Map<string, PolicyCounts>, policy: string): PolicyCounts {
@@ -87,7 +122,7 @@ function countsOf(policies: Map<string, PolicyCounts>, policy: string): PolicyCo
   return counts;
 }
 
-function policyCounters(policies: ReadonlyMap<string, PolicyCounts>, registers: Registry[]): void {
+function policyCounters(policies: ReadonlyMap<string, PolicyCounts>, together: Together, registers: Registry[]): void {
   const counters: [name: string, help: string, count: keyof PolicyCounts][] = [
     ['kidp_policy_evaluations_total', 'Requests that a policy was asked about', 'evaluations'],
     ['kidp_policy_denials_total', 'Rules of a policy that refused a request', 'denials'],
@@ -101,6 +136,7 @@ function policyCounters(policies: ReadonlyMap<string, PolicyCounts>, registers: 
       labelNames: ['policy'],
       registers,
       collect() {
+        together.settle();
         this.reset();
         for (const [policy, counts] of policies) this.inc({ policy }, counts[count]);
       },
