@@ -4,7 +4,7 @@ import { type Checked, check } from './check/checker.ts';
 import { resolve } from './check/resolve.ts';
 import { validate } from './check/validate.ts';
 import type { Environment } from './environment.ts';
-import { parse } from './parse/parser.ts';
+import { type Parsed, parse } from './parse/parser.ts';
 import type { Program } from './plan/plan.ts';
 import { plan } from './plan/planner.ts';
 import { type Evaluate, makeEvaluate } from './run/evaluate.ts';
@@ -23,6 +23,8 @@ export interface CompileOptions {
   readonly watch?: (node: Expr, value: Result) => void;
   readonly maxSize?: number;
   readonly maxDepth?: number;
+  /** The text as it was parsed with the macros and the language of the environment, where somebody has done that already. */
+  readonly parsed?: Parsed;
 }
 
 export interface Compiled {
@@ -47,7 +49,8 @@ export interface Rejected {
 }
 
 export function compile(text: string, environment: Environment, options: CompileOptions = {}): Compiled | Rejected {
-  const parsed = parse(text, { macros: environment.macros, ...environment.language, ...limits(options) });
+  const parsed =
+    options.parsed ?? parse(text, { macros: environment.macros, ...environment.language, ...limits(options) });
   const { source, ast } = parsed;
   if (ast === undefined) return rejected(source, parsed.issues);
   const found = options.unchecked === true ? undefined : check(source, ast, environment);

@@ -133,6 +133,22 @@ export type UnitOrIssues =
 
 /** The unit for a text, made when nobody has it. */
 export function unitFor(text: string, needs: UnitNeeds): UnitOrIssues {
+  const written = writtenKey(text, needs);
+  const same = written === undefined ? undefined : UNITS.get(written)?.deref();
+  if (same !== undefined) return { unit: same };
+  const made = unitOf(text, needs);
+  if (made.issues === undefined && written !== undefined) keep(written, made.unit);
+  return made;
+}
+
+/** For what is written alike and knows the same: it need not even be parsed. Undefined where it hangs on more than that. */
+function writtenKey(text: string, needs: UnitNeeds): string | undefined {
+  const { native, params, authorizer, backend, costLimit, context, variables, watch } = needs;
+  if (watch !== undefined || context.length > 0 || (variables !== undefined && variables.size > 0)) return undefined;
+  return `${native} ${params} ${authorizer} ${variables !== undefined} ${backend} ${costLimit} ${text}`;
+}
+
+function unitOf(text: string, needs: UnitNeeds): UnitOrIssues {
   const { macros, language } = PLAIN;
   const parsed = parse(text, { macros, ...language });
   const found = parsed.ast === undefined ? [] : reads(parsed.ast);
@@ -159,13 +175,17 @@ export function unitFor(text: string, needs: UnitNeeds): UnitOrIssues {
   const known = watch === undefined ? UNITS.get(key)?.deref() : undefined;
   if (known !== undefined) return { unit: known };
   const scope = policyEnvironment(variables === undefined ? base : { ...base, variables: typesOf(variables) });
-  const compiled = compile(text, scope, { backend, costLimit, ...(watch === undefined ? {} : { watch }) });
+  const compiled = compile(text, scope, { backend, costLimit, parsed, ...(watch === undefined ? {} : { watch }) });
   if (compiled.evaluate === undefined) return { issues: compiled.issues, message: compiled.message };
   const unit = new Unit({ key, compiled, reads: found, variables: used, context, needs });
   if (watch !== undefined) return { unit };
+  keep(key, unit);
+  return { unit };
+}
+
+function keep(key: string, unit: Unit): void {
   UNITS.set(key, new WeakRef(unit));
   FORGET.register(unit, key);
-  return { unit };
 }
 
 const PLAIN = environment('kubernetes-1.36', { variables: { object: types.DYN } });

@@ -1,5 +1,5 @@
 /** What every object of ours has around its spec: kind, name, and what tells one state of it from another. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { API_VERSION, type Kind } from '../../api/index.ts';
 import type { PolicyIssue } from '../model.ts';
 import type { Json } from '../request.ts';
@@ -48,4 +48,4 @@ function revisionOf(metadata: Json, spec: unknown): string {
 }
 
 /** Short, and different for different texts. */
-export const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
+export const digest = (text: string): string => hash('sha256', text, 'hex').slice(0, 16);
