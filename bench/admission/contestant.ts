@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Client, KubernetesObject, Resource } from '../../src/runtime/index.ts';
@@ -21,6 +22,8 @@ export interface Contestant {
 export async function startContestant(program: 'empty' | 'ours', ...flags: readonly string[]): Promise<Contestant> {
   const child = spawn(process.execPath, [join(import.meta.dirname, `${program}.ts`), ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    // As bin/kidp.js has it: source that was read before is read as it was compiled then.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const said = JSON.parse(await firstLine(child, program));
