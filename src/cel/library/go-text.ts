@@ -14,7 +14,8 @@ export function trimSpace(text: string): string {
 
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
-const SHORT_ESCAPES: Readonly<Record<string, string>> = {
+/** The escapes of one letter, which CEL has too. */
+export const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\x07': '\\a',
   '\b': '\\b',
   '\f': '\\f',

@@ -1,7 +1,10 @@
-/** Whole numbers, strings and bytes in other bases, as Go's %b, %o and %x write them: a minus sign, no complement. */
+/** Whole numbers, strings and bytes as Go's %d, %b, %o and %x write them: a minus sign, no complement. */
 import { isInt, Uint, type Value } from '../values.ts';
 
-/** undefined for what has no such form; a bool is 1 or 0. */
+/** Undefined, here and below, for what has no such form. */
+export const wholeNumber = (value: Value): string | undefined => inBase(value, 10);
+
+/** A bool is 1 or 0. */
 export function binary(value: Value): string | undefined {
   return typeof value === 'boolean' ? String(Number(value)) : inBase(value, 2);
 }

@@ -1,6 +1,7 @@
 /** The functions of cel-go's strings extension on values. Positions count code points. */
 import { codePointIndex, codePoints, hasSurrogates, unitIndex, utf8Length } from '../text.ts';
 import { CelError, invalidArgument, type Value } from '../values.ts';
+import { SHORT_ESCAPES } from './go-text.ts';
 
 type Int = number | bigint;
 
@@ -113,20 +114,8 @@ export function reverse(text: string): string {
   return hasSurrogates(text) ? [...text].reverse().join('') : text.split('').reverse().join('');
 }
 
-const QUOTE_ESCAPES: Readonly<Record<string, string>> = {
-  '\x07': '\\a',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-  '\\': '\\\\',
-  '"': '\\"',
-};
-
 /** The text as a CEL literal in double quotes; what CEL has no escape for stays as it is. */
 export function quoteLiteral(text: string): string {
-  const escaped = text.toWellFormed().replace(/[\p{Cc}\\"]/gu, (character) => QUOTE_ESCAPES[character] ?? character);
+  const escaped = text.toWellFormed().replace(/[\p{Cc}\\"]/gu, (character) => SHORT_ESCAPES[character] ?? character);
   return `"${escaped}"`;
 }

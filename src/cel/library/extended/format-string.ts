@@ -18,6 +18,7 @@ import {
 import { fixedDecimal, scientificDecimal } from '../decimal-text.ts';
 import { type ClauseRule, formattingFailure, STRING_RULE } from '../format-clauses.ts';
 import { formatIn, listText, mapText } from '../format-text.ts';
+import { wholeNumber } from '../integer-text.ts';
 
 const numeric = (clause: string): ClauseRule => ({
   kinds: ['int', 'uint', 'double'],
@@ -41,12 +42,11 @@ export const format = formatIn({
     o: { kinds: ['int', 'uint'], complaint: 'octal clause can only be used on ints and uints, was given ' },
   },
   text: plainText,
-  decimal: (value) => (isInt(value) || value instanceof Uint ? wholeText(value) : numberText(value, decimal)),
+  decimal: (value) => wholeNumber(value) ?? numberText(value, decimal),
   fixedPoint: (value, precision) => numberText(value, (number) => fixedDecimal(number, precision)),
   scientific: (value, precision) => numberText(value, (number) => scientific(number, precision)),
 });
 
-const wholeText = (value: number | bigint | Uint): string => String(value instanceof Uint ? value.value : value);
 const decimal = (number: number): string => (Object.is(number, -0) ? '-0' : formatFixed(number));
 
 /** Any number as a double; undefined for what is none. */
@@ -65,7 +65,8 @@ function scientific(number: number, precision: number): string {
 function plainText(value: Value): string | CelError {
   if (typeof value === 'string') return value;
   if (value === null || typeof value === 'boolean') return String(value);
-  if (isInt(value) || value instanceof Uint) return wholeText(value);
+  const whole = wholeNumber(value);
+  if (whole !== undefined) return whole;
   if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
   if (Array.isArray(value)) return listText(value, plainText);
   if (isMap(value)) return mapText(value, ': ', plainText);

@@ -4,22 +4,12 @@
  */
 import { formatDouble } from '../../standard/numbers.ts';
 import { formatDuration, formatTimestamp } from '../../time/text.ts';
-import {
-  CelError,
-  Duration,
-  doubleOf,
-  isInt,
-  isMap,
-  Timestamp,
-  TypeValue,
-  typeOf,
-  Uint,
-  type Value,
-} from '../../values.ts';
+import { CelError, Duration, doubleOf, isMap, Timestamp, TypeValue, typeOf, type Value } from '../../values.ts';
 import { fixedDecimal, scientificDecimal } from '../decimal-text.ts';
 import { formattingFailure } from '../format-clauses.ts';
 import { DEFAULT_PRECISION, formatIn, listText, mapText } from '../format-text.ts';
 import { quote } from '../go-text.ts';
+import { wholeNumber } from '../integer-text.ts';
 
 export const format = formatIn({
   rules: {
@@ -37,13 +27,11 @@ export const format = formatIn({
     o: { kinds: ['int', 'uint'], complaint: 'octal clause can only be used on integers, was given ' },
   },
   text: plainText,
-  decimal: (value) => (isInt(value) || value instanceof Uint ? decimal(value) : undefined),
+  decimal: wholeNumber,
   fixedPoint: (value, precision) => localized(value, (number) => grouped(fixedDecimal(number, precision))),
   // cel-go writes the precision where the width goes: six digits after the point, and blanks in front.
   scientific: (value, precision) => localized(value, scientific)?.padStart(precision),
 });
-
-const decimal = (value: number | bigint | Uint): string => String(value instanceof Uint ? value.value : value);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -52,7 +40,8 @@ function plainText(value: Value): string | CelError | undefined {
   if (typeof value === 'string') return value;
   if (value === null) return 'null';
   if (typeof value === 'boolean') return String(value);
-  if (isInt(value) || value instanceof Uint) return decimal(value);
+  const whole = wholeNumber(value);
+  if (whole !== undefined) return whole;
   const number = doubleOf(value);
   if (number !== undefined) return formatDouble(number);
   if (Array.isArray(value)) return listText(value, literalText);
