@@ -3,7 +3,7 @@ import { equalOrError } from '../compare.ts';
 import { mapKeys } from '../map.ts';
 import { dispatch } from '../plan/dispatch.ts';
 import { makeMap, optionalElement } from '../plan/fold.ts';
-import { memberKey } from '../plan/planner.ts';
+import { memberKey } from '../plan/membership.ts';
 import { hasField, isContainer, lookup, missing, selectField, selectIndex } from '../run/access.ts';
 import { MapBuilder } from '../run/builders.ts';
 import { at, Cancelled, interrupted, overBudget, readAt, undeclared } from '../run/frame.ts';

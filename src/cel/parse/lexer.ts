@@ -63,6 +63,7 @@ const STRING = new RegExp(
   'y',
 );
 
+/** Stands before the first token until `next` is called. */
 export class Lexer {
   kind: TokenKind = 'end';
   start = 0;
@@ -76,7 +77,6 @@ export class Lexer {
   constructor(source: Source, report: (offset: number, message: string) => void) {
     this.#text = source.text;
     this.#report = report;
-    this.next();
   }
 
   get text(): string {

@@ -95,6 +95,13 @@ describe('limits', () => {
     expect(read(Array.from({ length: 5000 }, (_, index) => `a${index}`).join(' && ')).issues).toEqual([]);
   });
 
+  test('more mistakes than are told before the first word', () => {
+    const { ast, issues } = read('#'.repeat(300));
+    expect(ast).toBeUndefined();
+    expect(issues.length).toBeGreaterThan(1);
+    expect(issues.length).toBeLessThan(300);
+  });
+
   test('the size of an expression is bounded', () => {
     expect(read(`'${'x'.repeat(100_000)}'`).issues[0]?.code).toBe('too_large');
   });

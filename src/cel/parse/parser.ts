@@ -80,6 +80,7 @@ class Parser {
 
   run(): Expr | undefined {
     try {
+      this.#tokens.next();
       const ast = this.#expression();
       while (this.#tokens.kind !== 'end') {
         this.#tokens.unexpected('end of expression');

@@ -12,8 +12,6 @@ import { foldList, foldMap, withKnownValue } from './fold.ts';
 import { planMembership } from './membership.ts';
 import type { AttributePlan, CallPlan, ConstantPlan, FoldPlan, Local, Plan, Program, Qualifier } from './plan.ts';
 
-export { memberKey } from './membership.ts';
-
 export interface PlanResult {
   readonly program?: Program;
   readonly issues: readonly Issue[];
