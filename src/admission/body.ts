@@ -14,6 +14,7 @@ export function readBody(request: IncomingMessage, milliseconds: number): Promis
     const settle = (finish: () => void) => {
       if (settled) return;
       settled = true;
+      clearImmediate(soon);
       clearTimeout(late);
       request.off('data', take);
       finish();
@@ -23,13 +24,17 @@ export function readBody(request: IncomingMessage, milliseconds: number): Promis
       chunks.push(chunk);
       if (length > bodyLimitBytes) settle(() => reject(tooLarge()));
     };
-    const late = setTimeout(() => {
+    const isLate = () =>
       settle(() => reject(new Refusal(408, 'The AdmissionReview did not arrive in time', { connection: 'close' })));
-    }, milliseconds);
+    // Most bodies are there with their headers: a timer only for those that are not.
+    let late: NodeJS.Timeout | undefined;
+    const soon = setImmediate(() => {
+      late = setTimeout(isLate, milliseconds);
+    });
     request.on('data', take);
-    request.once('end', () => settle(() => resolve(textOf(chunks))));
-    request.once('error', (error) => settle(() => reject(error)));
-    request.once('close', () =>
+    request.on('end', () => settle(() => resolve(textOf(chunks))));
+    request.on('error', (error) => settle(() => reject(error)));
+    request.on('close', () =>
       settle(() => reject(new Refusal(400, 'The AdmissionReview broke off', { connection: 'close' }))),
     );
   });
