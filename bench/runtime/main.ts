@@ -9,13 +9,16 @@ import { connect, loadKubeconfig } from '../../src/runtime/index.ts';
 import { objectCount, patchCount, patchesAtOnce, seed } from './objects.ts';
 
 /** What a contestant measures of itself. */
-export interface Measures {
+export interface Measures extends PatchMeasures {
   listMilliseconds: number;
   listCpuMilliseconds: number;
   heapMegabytes: number;
   residentMegabytes: number;
   eventP50Milliseconds: number;
   eventP99Milliseconds: number;
+}
+
+export interface PatchMeasures {
   patchesPerSecond: number;
   patchesAtOncePerSecond: number;
   patchCpuMilliseconds: number;
@@ -78,13 +81,17 @@ export async function run(flags: readonly string[]): Promise<boolean> {
         );
       }
     }
-    return report(results);
+    const floor: PatchMeasures[] = [];
+    for (let turn = 0; turn < turns; turn += 1) floor.push(await contest('bare', controlPlane.kubeconfig));
+    const met = report(results);
+    reportFloor(floor, results);
+    return met;
   } finally {
     await controlPlane.stop();
   }
 }
 
-function contest(name: 'ours' | 'theirs', kubeconfig: string): Promise<Measures> {
+function contest<M = Measures>(name: 'ours' | 'theirs' | 'bare', kubeconfig: string): Promise<M> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--expose-gc', join(import.meta.dirname, `${name}.ts`), kubeconfig], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -95,7 +102,7 @@ function contest(name: 'ours' | 'theirs', kubeconfig: string): Promise<Measures>
     });
     child.on('error', reject);
     child.on('close', (code) => {
-      if (code === 0) resolve(JSON.parse(output) as Measures);
+      if (code === 0) resolve(JSON.parse(output) as M);
       else reject(new Error(`the contestant "${name}" ended with ${code}`));
     });
   });
@@ -124,6 +131,20 @@ function report(results: Record<'ours' | 'theirs', Measures[]>): boolean {
     );
   }
   return met;
+}
+
+/** What a socket gets that sends bytes and looks at nothing: how much of the time a client could have saved at all. */
+function reportFloor(floor: readonly PatchMeasures[], { ours, theirs }: Record<'ours' | 'theirs', Measures[]>): void {
+  for (const [what, measure] of [
+    ['one after the other', 'patchesPerSecond'],
+    [`${patchesAtOnce} at once`, 'patchesAtOncePerSecond'],
+  ] as const) {
+    const rates = [floor, ours, theirs].map((each) => median(each.map((measures) => measures[measure])));
+    const [bare = 0, mine = 0, peers = 0] = rates;
+    process.stdout.write(
+      `a bare socket, ${what}: ${bare.toFixed(0)} patches a second, ${(bare / peers).toFixed(2)} × theirs: no client can do more; ours has ${(mine / bare).toFixed(2)} of it\n`,
+    );
+  }
 }
 
 function median(values: readonly number[]): number {

@@ -1,7 +1,7 @@
 /** What both contestants read and write, and how they are timed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, KubernetesObject, Resource } from '../../src/runtime/index.ts';
-import type { Measures } from './main.ts';
+import type { PatchMeasures } from './main.ts';
 
 export const objectCount = 10_000;
 export const eventCount = 300;
@@ -147,9 +147,7 @@ export async function timeEvents(
 }
 
 /** The rate of `patchCount` patches one after the other and `patchesAtOnce` at a time, and the CPU that each takes in this process. */
-export async function ratePatches(
-  patch: (number: number) => Promise<unknown>,
-): Promise<Pick<Measures, 'patchesPerSecond' | 'patchesAtOncePerSecond' | 'patchCpuMilliseconds'>> {
+export async function ratePatches(patch: (number: number) => Promise<unknown>): Promise<PatchMeasures> {
   const rate = async (atOnce: number) => {
     let next = 0;
     const started = performance.now();
