@@ -90,6 +90,8 @@ test('judges every request by one revision while policies change a thousand time
   const judged = configMap('numbered', { fine: 'yes' }, { labels: { numbered: 'yes' } });
   await applyPolicy(client, numbered(0));
   await eventually(async () => (await refusal(client, configMaps, judged)).includes('number 0'), patient);
+  // A replica that has just found the API server again may hear of it later than the other.
+  await eventually(() => [first, second].every(({ policies }) => policies.has('numbered')), patient);
   const changes = 150;
   const seen = new Set<string>();
   const mixed: string[] = [];

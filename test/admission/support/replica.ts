@@ -26,6 +26,15 @@ if (process.env.LEADS === 'yes') {
   source.subscribe(() => void apply()?.catch((error: unknown) => process.stderr.write(`${error}\n`)));
 }
 process.stdout.write(`listening ${admission.port}\n`);
+const tell = () =>
+  process.stdout.write(
+    `policies ${source
+      .current()
+      .set.policies.map(({ model }) => model.name)
+      .join(' ')}\n`,
+  );
+source.subscribe(tell);
+tell();
 
 process.once('SIGTERM', () => {
   void admission

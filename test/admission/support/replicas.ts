@@ -9,6 +9,8 @@ const program = join(import.meta.dirname, 'replica.ts');
 
 export interface Replica {
   readonly port: number;
+  /** The names of the policies it judges by now. */
+  readonly policies: ReadonlySet<string>;
   /** SIGTERM; resolves when it has ended. */
   stop(): Promise<void>;
   /** SIGKILL. */
@@ -31,20 +33,32 @@ export async function startReplica(
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const bound = await portOf(child);
+  let policies: ReadonlySet<string> = new Set();
+  const bound = await portOf(child, (names) => {
+    policies = new Set(names);
+  });
   const end = (signal: 'SIGTERM' | 'SIGKILL') => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
     return exited;
   };
-  return { port: bound, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
+  return {
+    port: bound,
+    get policies() {
+      return policies;
+    },
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+  };
 }
 
-function portOf(child: ChildProcess): Promise<number> {
+function portOf(child: ChildProcess, judgesBy: (names: readonly string[]) => void): Promise<number> {
   return new Promise((resolve, reject) => {
     if (child.stdout === null) return reject(new Error('the replica has no output'));
     createInterface({ input: child.stdout }).on('line', (line) => {
       const [, port] = /^listening (\d+)$/.exec(line) ?? [];
       if (port !== undefined) resolve(Number(port));
+      const [word, ...names] = line.split(' ');
+      if (word === 'policies') judgesBy(names);
     });
     child.once('exit', (code) => reject(new Error(`the replica ended with ${code} before it listened`)));
     child.once('error', reject);
