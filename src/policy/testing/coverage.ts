@@ -2,7 +2,7 @@
  * Which parts of the expressions the tests of a policy have reached. What can be true or false must have been both: each side of
  * `&&` and `||`, the condition of `?:` and its branches, what a loop asks of each element. What is neither must have been computed.
  */
-import { type Expr, type Result, reads, type Source } from '../../cel/index.ts';
+import { children, type Expr, type Result, reads, type Source } from '../../cel/index.ts';
 
 export type Need = 'true' | 'false' | 'computed';
 
@@ -131,30 +131,14 @@ function visit(node: Expr, decides: boolean, found: Expr[]): void {
   }
   // What reads nothing is the same in every test.
   if (decides && !isAccumulator(node) && readsAnything(node)) found.push(node);
-  for (const child of inner(node)) visit(child, false, found);
+  for (const child of children(node)) visit(child, false, found);
 }
 
 const isAccumulator = (node: Expr): boolean => node.kind === 'identifier' && node.name.startsWith('@');
 
 const readsAnything = (node: Expr): boolean => node.kind !== 'literal' && (hasLocal(node) || reads(node).length > 0);
 
+/** What a loop reads is its own affair: its parts are looked at one by one. */
 function hasLocal(node: Expr): boolean {
-  return node.kind === 'identifier' || inner(node).some(hasLocal);
-}
-
-function inner(node: Expr): readonly Expr[] {
-  switch (node.kind) {
-    case 'select':
-      return [node.operand];
-    case 'call':
-      return node.target === undefined ? node.args : [node.target, ...node.args];
-    case 'list':
-      return node.elements;
-    case 'map':
-      return node.entries.flatMap((entry) => [entry.key, entry.value]);
-    case 'struct':
-      return node.fields.map((field) => field.value);
-    default:
-      return [];
-  }
+  return node.kind === 'identifier' || (node.kind !== 'comprehension' && children(node).some(hasLocal));
 }
