@@ -7,6 +7,7 @@
  * happens because of it.
  */
 export { type Application, application } from './application.ts';
+export { type Approval, type ApprovalOutcome, approval, approvalOutcome } from './approval.ts';
 export { type Broker, broker } from './broker.ts';
 export { type Cache, cache } from './cache.ts';
 export {
@@ -20,6 +21,16 @@ export {
   VERSION,
 } from './constants.ts';
 export { type CustomResourceDefinition, crdFor } from './crd.ts';
+export {
+  type CrdRevision,
+  crdRevision,
+  type PackedDefinition,
+  packDefinition,
+  REVISION_LABEL,
+  revisionLabelOf,
+  revisionName,
+  unpackRevision,
+} from './crd-revision.ts';
 export { type Database, database } from './database.ts';
 export { type DeploymentTarget, deploymentTarget } from './deployment-target.ts';
 export { type JsonSchema, schemaFor } from './json-schema.ts';

@@ -10,6 +10,8 @@ test('all kinds are there, with the right scope', () => {
     Policy: 'Cluster',
     DeploymentTarget: 'Cluster',
     Broker: 'Cluster',
+    Approval: 'Cluster',
+    CRDRevision: 'Cluster',
     Application: 'Namespaced',
     PolicyException: 'Namespaced',
     Database: 'Namespaced',

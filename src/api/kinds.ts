@@ -1,6 +1,8 @@
 import { application } from './application.ts';
+import { approval } from './approval.ts';
 import { broker } from './broker.ts';
 import { cache } from './cache.ts';
+import { crdRevision } from './crd-revision.ts';
 import { database } from './database.ts';
 import { deploymentTarget } from './deployment-target.ts';
 import type { Kind } from './kind.ts';
@@ -17,6 +19,8 @@ export const kinds: readonly Kind[] = [
   application,
   policy,
   policyException,
+  approval,
+  crdRevision,
   deploymentTarget,
   broker,
   database,
