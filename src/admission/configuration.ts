@@ -6,7 +6,7 @@
  * the object as it will be stored, after everybody else's mutations.
  *
  * In each there is a webhook for the platform's own kinds, one for Policies and PolicyExceptions, and up to two for what policies
- * match. That for Policies ignores our absence: a cluster whose webhook is gone must be mendable, and a Policy that came in unseen
+ * match (more only where they name different versions of one resource). That for Policies ignores our absence: a cluster whose webhook is gone must be mendable, and a Policy that came in unseen
  * is judged by the leader, which puts what is wrong with it in its status and does not let it judge.
  */
 import { GROUP, kinds, policy, policyException, VERSION } from '../api/index.ts';
@@ -130,17 +130,19 @@ const askedAgain = {
 } as const satisfies Record<Phase['verb'], readonly { reinvocation?: 'Never' | 'IfNeeded'; suffix: string }[]>;
 
 function policyWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
-  return askedAgain[phase.verb].flatMap(({ suffix, ...again }) => {
-    const { scopes } = rulesFor({ ...options, phase: phase.verb, ...again });
-    return (['Fail', 'Ignore'] as const).flatMap((failurePolicy) => {
-      const asked = scopes[failurePolicy];
-      if (asked === undefined) return [];
+  return askedAgain[phase.verb].flatMap(({ suffix, ...again }) =>
+    rulesFor({ ...options, phase: phase.verb, ...again }).asked.map(({ failurePolicy, converted, ...scope }) => {
       const which = `${failurePolicy.toLowerCase()}${suffix}`;
-      const naming = { name: `${phase.verb}-${which}`, path: `/${which}`, failurePolicy };
+      const below = converted === undefined ? [] : ['converted', ...converted];
+      const naming = {
+        name: [phase.verb, which, ...below].join('-'),
+        path: `/${[which, ...below].join('/')}`,
+        failurePolicy,
+      };
       const more = 'reinvocation' in again ? { reinvocationPolicy: again.reinvocation } : {};
-      return [{ ...webhookOf(phase, options, naming, asked), ...more }];
-    });
-  });
+      return { ...webhookOf(phase, options, naming, scope), ...more };
+    }),
+  );
 }
 
 interface Naming {

@@ -42,7 +42,7 @@ const judge = judgeWith({ policies: source, owners, reconcilers: ['kidp'] });
 
 async function answered(text: string, phase: Phase): Promise<{ status: number; body: string }> {
   try {
-    const { body } = await answerReview(text, phase, deadlineIn(30_000), { judge, log: silentLogger });
+    const { body } = await answerReview(text, { phase }, deadlineIn(30_000), { judge, log: silentLogger });
     return { status: 200, body };
   } catch (error) {
     if (error instanceof Refusal) return { status: error.status, body: error.body };

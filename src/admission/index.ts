@@ -37,6 +37,7 @@ export {
   resolveChain,
   unknownChain,
 } from './owners.ts';
-export { type PolicySource, withoutItself } from './policies.ts';
+export type { PolicySource } from './policies.ts';
 export { type AdmissionRequest, decodeReview, type Operation, type UserInfo } from './review.ts';
+export { withoutItself } from './set-for.ts';
 export { type Admission, type AdmissionOptions, startAdmission } from './start.ts';

@@ -17,10 +17,12 @@ import {
 import { mutateForPlatform } from './mutate.ts';
 import { type MutatedByPolicies, mutateByPolicies } from './mutate-by-policies.ts';
 import type { Observer } from './observer.ts';
+import { isOwnWrite } from './own-writes.ts';
 import { type OwnerLookup, resolveChain, unknownChain } from './owners.ts';
 import { isOurs } from './ownership.ts';
 import { findingsOf, judgeByPolicies, type PolicySource } from './policies.ts';
 import type { AdmissionRequest, Json, UserInfo } from './review.ts';
+import { withoutJudgedElsewhere } from './set-for.ts';
 
 /**
  * `mutate`: the API server has not yet looked at the schema, and asks again when others have changed the object. `mutate-once`: the
@@ -53,19 +55,38 @@ export interface JudgeOptions {
   readonly observer?: Observer | undefined;
 }
 
-export type Judge = (request: AdmissionRequest, phase: Phase, deadline: Deadline) => Decision | Promise<Decision>;
+/** `elsewhere` is given where the request was converted for this call, and is also asked about as it was sent (set-for.ts). */
+export type Judge = (
+  request: AdmissionRequest,
+  phase: Phase,
+  deadline: Deadline,
+  elsewhere?: readonly string[],
+) => Decision | Promise<Decision>;
 
 export function judgeWith(options: JudgeOptions): Judge {
   const { later = [] } = options;
-  return (request, phase, deadline) => {
+  return (request, phase, deadline, elsewhere) => {
     if (onlyRemovesFinalizers(request)) return letIn;
-    const question: Question = { request, phase, deadline, options, at: options.policies?.current() };
+    const question: Question = { request, phase, deadline, options, at: policiesFor(request, options, elsewhere) };
     // Most of what an API server asks is about other people's kinds: that way is short, and waits for nothing.
-    const short = phase === 'validate' && !isOurs(request) && !later.some((gate) => gate.concerns(request));
+    const short =
+      phase === 'validate' &&
+      (elsewhere !== undefined || (!isOurs(request) && !later.some((gate) => gate.concerns(request))));
     if (!short || isNew(request, question)) return throughAll(question);
     const found = throughPolicies(question);
     return found instanceof Promise ? found.then(decisionOfOne) : decisionOfOne(found);
   };
+}
+
+/** One revision of the policies for the whole of a request. */
+function policiesFor(
+  request: AdmissionRequest,
+  { policies, reconcilers = [] }: JudgeOptions,
+  elsewhere: readonly string[] | undefined,
+): Question['at'] {
+  if (policies === undefined || isOwnWrite(request, reconcilers)) return undefined;
+  const at = policies.current();
+  return elsewhere === undefined ? at : { ...at, set: withoutJudgedElsewhere(at.set, request, elsewhere) };
 }
 
 interface Question {

@@ -2,8 +2,9 @@
 import type { AuthorizationAnswer, AuthorizationAttributes } from '../cel/index.ts';
 import { type Ask, type MutationDecision, mutate, type PolicySet, type World } from '../policy/index.ts';
 import { type Findings, nothing } from './gates.ts';
-import { violationOf, withoutItself } from './policies.ts';
+import { violationOf } from './policies.ts';
 import type { AdmissionRequest, Json } from './review.ts';
+import { withoutItself } from './set-for.ts';
 
 export interface MutationQuestion {
   readonly set: PolicySet;

@@ -2,19 +2,18 @@
  * The gate of Policies: asks the engine about a request, by one revision of the policies from beginning to end, and puts what it
  * answers into the words of a denial.
  */
-import { GROUP, policy as policyKind } from '../api/index.ts';
 import {
   type Ask,
   decide,
   decideAsking,
   type PolicyDecision,
   type PolicySet,
-  policySet,
   type RuleResult,
   type World,
 } from '../policy/index.ts';
 import type { Findings, Violation } from './gates.ts';
 import type { AdmissionRequest } from './review.ts';
+import { withoutItself } from './set-for.ts';
 
 /** Policies as they are now; whoever asks holds on to one answer for the whole of a request. */
 export interface PolicySource {
@@ -42,21 +41,6 @@ export function judgeByPolicies(question: PolicyQuestion): PolicyDecision | Prom
   const set = withoutItself(question.set, request);
   const first = decide(set, request, world, { deadline });
   return first.questions.length === 0 ? first : decideAsking(set, request, world, ask, { deadline });
-}
-
-/** A Policy is not judged by itself: one that refuses all Policies could never be mended or deleted. */
-export function withoutItself(set: PolicySet, request: AdmissionRequest): PolicySet {
-  const { kind, name, object } = request;
-  if (kind.group !== GROUP || kind.kind !== policyKind.kind) return set;
-  const own = name ?? (object?.metadata as { name?: unknown } | undefined)?.name;
-  if (!set.policies.some(({ model }) => model.kind === 'Policy' && model.name === own)) return set;
-  const exceptions = [...new Set([...set.exceptions.values()].flat())];
-  return policySet({
-    policies: set.policies.filter(({ model }) => model.kind !== 'Policy' || model.name !== own),
-    exceptions,
-    platformNamespace: set.platformNamespace,
-    exceptionNamespaces: exceptions.map(({ model }) => model.namespace),
-  });
 }
 
 export function findingsOf(decision: PolicyDecision, microseconds: number): Findings {

@@ -33,20 +33,41 @@ export interface AnswerOptions {
 const mostInFlightByDefault = 400;
 const syncPollMilliseconds = 20;
 
+/** What a webhook is called for. */
+export interface AskedFor {
+  readonly phase: Phase;
+  /** Of a request that was converted: in which other versions it is sent to us. */
+  readonly elsewhere?: readonly string[];
+}
+
 /** Where each webhook of the configurations calls. */
-const phaseAt = new Map<string, Phase>([
-  ...['', '/policies', '/fail-again', '/ignore-again'].map((path): [string, Phase] => [`/mutate${path}`, 'mutate']),
-  ...['/fail', '/ignore'].map((path): [string, Phase] => [`/mutate${path}`, 'mutate-once']),
-  ...['', '/policies', '/fail', '/ignore'].map((path): [string, Phase] => [`/validate${path}`, 'validate']),
+const webhooks = new Map<string, AskedFor>([
+  ...at('/mutate', 'mutate', ['', '/policies', '/fail-again', '/ignore-again']),
+  ...at('/mutate', 'mutate-once', ['/fail', '/ignore']),
+  ...at('/validate', 'validate', ['', '/policies', '/fail', '/ignore']),
 ]);
+
+function at(verb: string, phase: Phase, paths: readonly string[]): [string, AskedFor][] {
+  return paths.map((path) => [`${verb}${path}`, { phase }]);
+}
+
+/** `/validate/fail`, and `/validate/fail/converted/v1.autoscaling` for what is sent besides in another version. */
+function askedAt(pathname: string): AskedFor | undefined {
+  const known = webhooks.get(pathname);
+  if (known !== undefined) return known;
+  const [path = '', below] = pathname.split('/converted', 2);
+  const asked = webhooks.get(path);
+  if (asked === undefined || below === undefined || !/^(?:\/[a-z0-9.-]+)*$/.test(below)) return undefined;
+  return { ...asked, elsewhere: below.split('/').slice(1) };
+}
 
 export function answerAdmission(options: AnswerOptions): (request: IncomingMessage, response: ServerResponse) => void {
   const reviews = startReviews(options);
   return (request, response) => {
     const [pathname = '', query = ''] = (request.url ?? '').split('?', 2);
-    const phase = phaseAt.get(pathname);
+    const asked = askedAt(pathname);
     const answered =
-      phase === undefined ? other(pathname, response, options) : reviews(request, response, phase, query);
+      asked === undefined ? other(pathname, response, options) : reviews(request, response, asked, query);
     answered.catch((error: unknown) => refuse(response, refusalOf(error, options.log)));
   };
 }
@@ -65,12 +86,12 @@ async function other(pathname: string, response: ServerResponse, options: Answer
   throw new Refusal(404, `There is nothing at ${pathname.slice(0, 100)}; reviews go to /validate and /mutate`);
 }
 
-type Review = (request: IncomingMessage, response: ServerResponse, phase: Phase, query: string) => Promise<void>;
+type Review = (request: IncomingMessage, response: ServerResponse, asked: AskedFor, query: string) => Promise<void>;
 
 function startReviews(options: AnswerOptions): Review {
   const { log, metrics, mostInFlight = mostInFlightByDefault } = options;
   let inFlight = 0;
-  return async (request, response, phase, query) => {
+  return async (request, response, asked, query) => {
     const started = performance.now();
     let result: 'allowed' | 'denied' | 'refused' = 'refused';
     inFlight += 1;
@@ -80,7 +101,7 @@ function startReviews(options: AnswerOptions): Review {
       if (inFlight > mostInFlight) throw tooMany(request);
       const deadline = deadlineIn(timeoutIn(query));
       const text = await readBody(request, deadline.at - Date.now());
-      const { allowed, body } = await answerReview(text, phase, deadline, options);
+      const { allowed, body } = await answerReview(text, asked, deadline, options);
       result = allowed ? 'allowed' : 'denied';
       send(response, 200, 'application/json', body);
     } catch (error) {
@@ -88,7 +109,7 @@ function startReviews(options: AnswerOptions): Review {
     } finally {
       inFlight -= 1;
       metrics?.inFlight(inFlight);
-      metrics?.answered(phase, result, (performance.now() - started) / 1000);
+      metrics?.answered(asked.phase, result, (performance.now() - started) / 1000);
     }
   };
 }
@@ -96,7 +117,7 @@ function startReviews(options: AnswerOptions): Review {
 /** From the text of a review to the text of the answer. What cannot be judged is thrown as a `Refusal`, or as a bug. */
 export async function answerReview(
   text: string,
-  phase: Phase,
+  { phase, elsewhere }: AskedFor,
   deadline: Deadline,
   options: Pick<AnswerOptions, 'judge' | 'log' | 'synced' | 'observer'>,
 ): Promise<{ readonly allowed: boolean; readonly body: string }> {
@@ -104,7 +125,7 @@ export async function answerReview(
   if ('unreadable' in decoded) throw new Refusal(decoded.unreadable.status, decoded.unreadable.message);
   const { request } = decoded;
   if (options.synced?.() === false) await untilSynced(options.synced, deadline);
-  const judged = options.judge(request, phase, deadline);
+  const judged = options.judge(request, phase, deadline, elsewhere);
   const decision = judged instanceof Promise ? await beforeDeadline(judged, deadline) : judged;
   if (!decision.allowed) tellDenied(request, decision, options);
   return { allowed: decision.allowed, body: encodeReview(request.uid, decision) };

@@ -8,6 +8,7 @@ export * from './convert/index.ts';
 export * from './decision.ts';
 export * from './engine/index.ts';
 export * from './load/index.ts';
+export { isAboutType } from './match/about.ts';
 export { type Labels, labelsOf, selects } from './match/labels.ts';
 export { fitsType, type RequestType } from './match/types.ts';
 export * from './model.ts';

@@ -1,0 +1,115 @@
+/** What the rules of a webhook cannot say, as conditions in CEL that the API server evaluates before it asks. */
+import { GROUP } from '../api/index.ts';
+import { overlap, ownPlurals, type Target } from './targets.ts';
+
+export interface MatchCondition {
+  readonly name: string;
+  readonly expression: string;
+}
+
+const noise: readonly { readonly group: string; readonly resource: string }[] = [
+  { group: '', resource: 'events' },
+  { group: 'events.k8s.io', resource: 'events' },
+  { group: 'coordination.k8s.io', resource: 'leases' },
+  { group: 'authorization.k8s.io', resource: '*' },
+  { group: 'authentication.k8s.io', resource: '*' },
+];
+
+/** Whether a `*` leaves it out. */
+export const isNoise = ({ group, resource }: Pick<Target, 'group' | 'resource'>): boolean =>
+  noise.some((each) => each.group === group && (each.resource === '*' || each.resource === resource.split('/')[0]));
+
+/** A `*` leaves out what happens every second, and who may do what; unless a policy asks for just that. */
+export function withoutNoise(targets: readonly Target[]): MatchCondition[] {
+  if (!targets.some(({ sparing }) => sparing)) return [];
+  const meant = targets.filter(({ sparing }) => !sparing);
+  const left = noise.filter((each) => !meant.some((target) => mayMean(target, each)));
+  if (left.length === 0) return [];
+  return [
+    { name: 'no-noise', expression: `!(${left.map(({ group, resource }) => isOf(group, resource)).join(' || ')})` },
+  ];
+}
+
+const mayMean = (target: Target, { group, resource }: (typeof noise)[number]): boolean =>
+  (target.group === '*' || target.group === group) &&
+  (resource === '*' || target.resource === resource || target.resource === '*');
+
+/** The platform's own kinds have a webhook of their own (targets.ts); the other half of that, for rules that say `*`. */
+export function withoutPlatform(targets: readonly Target[]): MatchCondition[] {
+  const isOpen = ({ group, resource }: Target) => group === '*' || (group === GROUP && resource.startsWith('*'));
+  if (!targets.some(isOpen)) return [];
+  const own = `request.resource.group == '${GROUP}' && request.resource.resource in ${listed(ownPlurals)} && request.subResource == '' && request.operation in ['CREATE', 'UPDATE']`;
+  return [{ name: 'not-the-platforms-own', expression: `!(${own})` }];
+}
+
+/** Where only some policies are about kube-system and our own namespace, only their types are sent from there. */
+export function withoutSystem(targets: readonly Target[], exempt: readonly string[]): MatchCondition[] {
+  const reaching = targets.filter(({ systemNamespaces }) => systemNamespaces);
+  if (reaching.length === 0 || reaching.length === targets.length) return [];
+  const types = new Set(reaching.map(({ group, resource }) => isOf(group, resource.split('/')[0] ?? resource)));
+  if (types.has('true')) return [];
+  return [{ name: 'system-namespaces', expression: [outside(exempt), ...types].join(' || ') }];
+}
+
+/** Where a rule says `*`, what it stands for may be sent to the other webhook already, which judges by all policies. */
+export function withoutAsked(
+  targets: readonly Target[],
+  asked: readonly Target[],
+  exempt: readonly string[],
+): MatchCondition[] {
+  const both = asked.filter((each) => targets.some((target) => overlap(target, each)));
+  if (both.length === 0) return [];
+  const kinds = new Map<string, { target: Target; names: Set<string> }>();
+  const alike = new Map<string, { target: Target; operations: Set<string> }>();
+  for (const target of both) {
+    const key = [target.group, target.resource, target.systemNamespaces, target.sparing].join(' ');
+    const known = alike.get(key) ?? { target, operations: new Set() };
+    known.operations.add(target.operation);
+    alike.set(key, known);
+  }
+  for (const { target, operations } of alike.values()) {
+    const [name = '', below = ''] = target.resource.split('/');
+    const expression = [
+      ...(target.group === '*' ? [] : [`request.resource.group == '${target.group}'`]),
+      ...subresourceOf(target.resource, below),
+      `request.operation in ${listed([...operations].sort())}`,
+      ...(target.systemNamespaces ? [] : [outside(exempt)]),
+      ...(target.sparing ? [`!(${noise.map(({ group, resource }) => isOf(group, resource)).join(' || ')})`] : []),
+    ].join(' && ');
+    const known = kinds.get(expression) ?? { target, names: new Set() };
+    known.names.add(name);
+    kinds.set(expression, known);
+  }
+  const each = [...kinds].map(([expression, { names }]) =>
+    names.has('*') ? `(${expression})` : `(request.resource.resource in ${listed([...names].sort())} && ${expression})`,
+  );
+  return [{ name: 'not-asked-already', expression: `!(${each.sort().join(' || ')})` }];
+}
+
+function subresourceOf(resource: string, below: string): string[] {
+  if (resource === '*/*') return [];
+  return [below === '*' ? `request.subResource != ''` : `request.subResource == '${below}'`];
+}
+
+/** Only what the API server has converted: what was sent in that version is judged where nothing is converted. */
+export function onlyConverted(targets: readonly Target[]): MatchCondition[] {
+  const each = new Set(
+    targets.map(({ group, version, resource }) => {
+      const [name = '', below = ''] = resource.split('/');
+      return `(request.resource.group == '${group}' && request.resource.version == '${version}' && request.resource.resource == '${name}' && request.subResource == '${below}')`;
+    }),
+  );
+  return [{ name: 'only-converted', expression: `!(${[...each].sort().join(' || ')})` }];
+}
+
+function isOf(group: string, resource: string): string {
+  const parts = [
+    ...(group === '*' ? [] : [`request.resource.group == '${group}'`]),
+    ...(resource === '*' ? [] : [`request.resource.resource == '${resource}'`]),
+  ];
+  return parts.length === 0 ? 'true' : `(${parts.join(' && ')})`;
+}
+
+const outside = (namespaces: readonly string[]): string => `!(request.namespace in ${listed(namespaces)})`;
+
+const listed = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(', ')}]`;

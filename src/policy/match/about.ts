@@ -1,0 +1,13 @@
+/** Whether a policy is about a type of resource at all, be it by its selector or as a controller of the Pods that it is about. */
+import { controllerTypes } from '../engine/pods.ts';
+import type { PolicyModel } from '../model.ts';
+import type { Operation } from '../request.ts';
+import { fitsType, type RequestType } from './types.ts';
+
+export function isAboutType(model: PolicyModel, type: RequestType, operation: Operation): boolean {
+  const { match, podControllers } = model;
+  if (match.operations !== undefined && !match.operations.includes(operation)) return false;
+  if (match.types === undefined || match.types.some((each) => fitsType(each, type, operation))) return true;
+  if (podControllers === undefined) return false;
+  return [...controllerTypes(podControllers).values()].flat().some((each) => fitsType(each, type, operation));
+}
