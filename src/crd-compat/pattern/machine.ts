@@ -1,0 +1,172 @@
+/**
+ * The deterministic automaton of a program, made state by state as it is walked. It answers for a search, as Go's MatchString does:
+ * the pattern may match anywhere in the text unless it says `^` or `$` itself.
+ */
+import { type Classes, classesOf, NEWLINE, WORD } from './characters.ts';
+import { Condition, type Instruction, type Program } from './program.ts';
+
+/** No text that begins like this matches. */
+export const DEAD = -1;
+/** Every text that begins like this matches. */
+export const ALL = -2;
+
+/** What one question may cost, counted in instructions looked at: a time limit would answer differently on a busy machine. */
+export class Budget {
+  #left: number;
+  constructor(work: number) {
+    this.#left = work;
+  }
+  spend(work: number): void {
+    this.#left -= work;
+    if (this.#left < 0) throw new TooLarge();
+  }
+}
+
+/** The automata that a question needs are larger than what it is worth. */
+export class TooLarge extends Error {}
+
+interface State {
+  /** Instructions that wait here: characters, assertions, the match. */
+  readonly waiting: readonly number[];
+  /** What is known of the character before, see `Before`. */
+  readonly before: number;
+  readonly next: (number | undefined)[];
+  accepts?: boolean;
+}
+
+/** The character before this place. */
+const Before = { none: 0, other: 1, newline: 2, word: 3 } as const;
+
+export class Machine {
+  readonly classes: Classes;
+  readonly start: number;
+  readonly #program: Program;
+  readonly #budget: Budget;
+  readonly #states: State[] = [];
+  readonly #known = new Map<string, number>();
+  /** For each class of characters, what `before` is after one of them. */
+  readonly #beforeOf: readonly number[];
+  readonly #setIndex = new Map<number, number>();
+
+  constructor(program: Program, budget: Budget) {
+    this.#program = program;
+    this.#budget = budget;
+    const sets = [NEWLINE, WORD].map((set, index) => (this.#looksBack(index) ? set : []));
+    const known = new Map<string, number>();
+    for (const [at, instruction] of program.instructions.entries()) {
+      if (instruction.kind !== 'character') continue;
+      const key = instruction.set.join();
+      const index = known.get(key) ?? sets.push([...instruction.set]) - 1;
+      known.set(key, index);
+      this.#setIndex.set(at, index);
+    }
+    this.classes = classesOf(sets);
+    this.#beforeOf = this.classes.members.map(([newline, word]) =>
+      newline === true ? Before.newline : word === true ? Before.word : Before.other,
+    );
+    this.start = this.#state(this.#settle([program.start]), Before.none);
+  }
+
+  /** Whether newlines (0) or letters of words (1) have to be told from other characters. */
+  #looksBack(index: number): boolean {
+    const asked =
+      index === 0 ? Condition.beginLine | Condition.endLine : Condition.wordBoundary | Condition.noWordBoundary;
+    return (this.#program.conditions & asked) !== 0;
+  }
+
+  /** The state after one more character of the class. */
+  step(from: number, class_: number): number {
+    if (from < 0) return from;
+    const state = this.#states[from] as State;
+    const known = state.next[class_];
+    if (known !== undefined) return known;
+    const made = this.#step(state, class_);
+    state.next[class_] = made;
+    return made;
+  }
+
+  /** Whether the text that led here matches. */
+  accepts(at: number): boolean {
+    if (at < 0) return at === ALL;
+    const state = this.#states[at] as State;
+    state.accepts ??= this.#open(state, conditions(state.before, undefined)) === undefined;
+    return state.accepts;
+  }
+
+  #step(state: State, class_: number): number {
+    const after = this.#beforeOf[class_] as number;
+    const open = this.#open(state, conditions(state.before, after));
+    if (open === undefined) return ALL;
+    const reached: number[] = [];
+    const isIn = this.classes.members[class_] as readonly boolean[];
+    for (const at of open) {
+      const instruction = this.#program.instructions[at] as Instruction;
+      if (instruction.kind === 'character' && isIn[this.#setIndex.get(at) as number] === true)
+        reached.push(instruction.to);
+    }
+    // A search may begin anew at every place.
+    reached.push(this.#program.start);
+    return this.#state(this.#settle(reached, true), after);
+  }
+
+  /** What waits here once the assertions that hold are passed; undefined where the match is reached. */
+  #open(state: State, holding: number): readonly number[] | undefined {
+    this.#budget.spend(state.waiting.length);
+    let open = state.waiting;
+    const through = new Set<number>();
+    for (;;) {
+      const passed: number[] = [];
+      const kept: number[] = [];
+      for (const at of open) {
+        const instruction = this.#program.instructions[at] as Instruction;
+        if (instruction.kind === 'match') return undefined;
+        if (instruction.kind !== 'assert') kept.push(at);
+        else if ((instruction.conditions & ~holding) === 0 && !through.has(at)) {
+          through.add(at);
+          passed.push(instruction.to);
+        }
+      }
+      if (passed.length === 0) return kept;
+      open = [...new Set([...kept, ...this.#settle(passed)])];
+    }
+  }
+
+  /** From some instructions to those that wait for something. Past the first character, the beginning of the text is not waited for. */
+  #settle(from: readonly number[], inside = false): readonly number[] {
+    const seen = new Set<number>();
+    const pending = [...from];
+    const waiting: number[] = [];
+    for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+      if (seen.has(at)) continue;
+      seen.add(at);
+      const instruction = this.#program.instructions[at] as Instruction;
+      if (instruction.kind === 'split') pending.push(...instruction.to);
+      else if (instruction.kind === 'assert') {
+        if (!inside || (instruction.conditions & Condition.beginText) === 0) waiting.push(at);
+      } else if (instruction.kind !== 'fail') waiting.push(at);
+    }
+    this.#budget.spend(seen.size);
+    return waiting.sort((left, right) => left - right);
+  }
+
+  #state(waiting: readonly number[], before: number): number {
+    if (waiting.length === 0) return DEAD;
+    const key = `${before}:${waiting.join()}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const made = this.#states.push({ waiting, before, next: [] }) - 1;
+    this.#known.set(key, made);
+    return made;
+  }
+}
+
+/** What holds between two characters; undefined after the last one. */
+function conditions(before: number, after: number | undefined): number {
+  let holding = 0;
+  if (before === Before.none) holding |= Condition.beginText | Condition.beginLine;
+  if (before === Before.newline) holding |= Condition.beginLine;
+  if (after === undefined) holding |= Condition.endText | Condition.endLine;
+  if (after === Before.newline) holding |= Condition.endLine;
+  const boundary = (before === Before.word) !== (after === Before.word);
+  return holding | (boundary ? Condition.wordBoundary : Condition.noWordBoundary);
+}

@@ -1,0 +1,123 @@
+/**
+ * A pattern in RE2 syntax → a nondeterministic program over sets of code points. RE2JS parses and compiles it: what is decided about
+ * a pattern here is decided about the very program that matches it elsewhere.
+ */
+import { RE2JS } from 're2js';
+import { ANY, type CodePoints, NOT_NEWLINE } from './characters.ts';
+
+export type Instruction =
+  | { readonly kind: 'split'; readonly to: readonly number[] }
+  | { readonly kind: 'character'; readonly set: CodePoints; readonly to: number }
+  /** Goes on where all of `conditions` hold between two characters. */
+  | { readonly kind: 'assert'; readonly conditions: number; readonly to: number }
+  | { readonly kind: 'match' }
+  | { readonly kind: 'fail' };
+
+export interface Program {
+  readonly instructions: readonly Instruction[];
+  readonly start: number;
+  /** All conditions that are asserted somewhere. */
+  readonly conditions: number;
+}
+
+/** The bits that RE2 programs use. */
+export const Condition = {
+  beginLine: 1,
+  endLine: 2,
+  beginText: 4,
+  endText: 8,
+  wordBoundary: 16,
+  noWordBoundary: 32,
+} as const;
+
+/** A pattern that is none, or one this room cannot follow. */
+export class PatternError extends Error {}
+
+const MAX_KEPT = 128;
+const kept = new Map<string, Program | PatternError>();
+
+export function programOf(pattern: string): Program | PatternError {
+  const known = kept.get(pattern);
+  if (known !== undefined) return known;
+  const made = compile(pattern);
+  // The oldest goes first: a Map keeps the order of insertion.
+  if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value as string);
+  kept.set(pattern, made);
+  return made;
+}
+
+/** The instructions of RE2JS as its version 2.10 numbers them. */
+const [ALT, ALT_MATCH, CAPTURE, EMPTY_WIDTH, FAIL, MATCH, NOP, RUNE, RUNE1, RUNE_ANY, RUNE_ANY_NOT_NL] = [
+  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+];
+const FOLD_CASE = 1;
+
+interface Re2Instruction {
+  readonly op: number;
+  readonly out: number;
+  readonly arg: number;
+  readonly runes: Int32Array;
+  matchRune(codePoint: number): boolean;
+}
+
+function compile(pattern: string): Program | PatternError {
+  let program: { readonly inst: readonly Re2Instruction[]; readonly start: number };
+  try {
+    program = RE2JS.compile(pattern).re2().prog;
+  } catch (thrown) {
+    return new PatternError(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+  const instructions = program.inst.map(translate);
+  const unknown = instructions.indexOf(undefined);
+  if (unknown >= 0) return new PatternError(`instruction ${program.inst[unknown]?.op} of RE2 is not known here`);
+  const found = instructions as Instruction[];
+  const conditions = found.reduce((all, each) => (each.kind === 'assert' ? all | each.conditions : all), 0);
+  return { instructions: found, start: program.start, conditions };
+}
+
+function translate(instruction: Re2Instruction): Instruction | undefined {
+  const { op, out, arg } = instruction;
+  switch (op) {
+    case ALT:
+    case ALT_MATCH:
+      return { kind: 'split', to: [out, arg] };
+    case CAPTURE:
+    case NOP:
+      return { kind: 'split', to: [out] };
+    case EMPTY_WIDTH:
+      return { kind: 'assert', conditions: arg, to: out };
+    case FAIL:
+      return { kind: 'fail' };
+    case MATCH:
+      return { kind: 'match' };
+    case RUNE:
+    case RUNE1:
+      return { kind: 'character', set: codePoints(instruction), to: out };
+    case RUNE_ANY:
+      return { kind: 'character', set: ANY, to: out };
+    case RUNE_ANY_NOT_NL:
+      return { kind: 'character', set: NOT_NEWLINE, to: out };
+    default:
+      return undefined;
+  }
+}
+
+function codePoints(instruction: Re2Instruction): CodePoints {
+  const [only] = instruction.runes;
+  if (only === undefined || instruction.runes.length > 1) return [...instruction.runes];
+  return (instruction.arg & FOLD_CASE) === 0 ? [only, only] : foldOf(only, instruction);
+}
+
+/** Letters with another case are below this code point. */
+const AFTER_CASED = 0x20000;
+const folds = new Map<number, CodePoints>();
+
+/** A letter in all its cases, such as k, K and the sign of Kelvin: whatever the instruction itself takes. */
+function foldOf(letter: number, instruction: Re2Instruction): CodePoints {
+  const known = folds.get(letter);
+  if (known !== undefined) return known;
+  const made: number[] = [];
+  for (let each = 0; each < AFTER_CASED; each++) if (instruction.matchRune(each)) made.push(each, each);
+  folds.set(letter, made);
+  return made;
+}

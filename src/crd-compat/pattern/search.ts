@@ -1,0 +1,237 @@
+/**
+ * Looks for texts that some programs match and others do not, of a length within bounds: the product of their automata, walked from
+ * the start, shortest texts first.
+ */
+import { type Classes, choices, stretchAt } from './characters.ts';
+import { ALL, Budget, DEAD, Machine, TooLarge } from './machine.ts';
+import type { Program } from './program.ts';
+
+export interface Wanted {
+  readonly matching: readonly Program[];
+  readonly notMatching: readonly Program[];
+  /** In characters, as the API server counts: code points. */
+  readonly minLength: number;
+  readonly maxLength: number;
+}
+
+const MAX_WORK = 1_000_000;
+const MAX_STATES = 20_000;
+/** What a place of the product costs, in instructions. */
+const PLACE_WORK = 20;
+
+/** Up to `count` texts, the shortest first; none where there is none; undefined where the automata are too large to say. */
+export function textsOf(wanted: Wanted, count: number): readonly string[] | undefined {
+  try {
+    return new Search(wanted).texts(count);
+  } catch (thrown) {
+    if (thrown instanceof TooLarge) return undefined;
+    throw thrown;
+  }
+}
+
+/** Whether a text is matched, by the same automaton that the search walks; undefined where that is too large. */
+export function isMatched(program: Program, text: string): boolean | undefined {
+  try {
+    const machine = new Machine(program, new Budget(MAX_WORK));
+    const { starts, ofStretch } = machine.classes;
+    let state = machine.start;
+    for (const character of text) {
+      // A lone surrogate reaches the API server as the replacement character.
+      const found = ofStretch[stretchAt(starts, character.codePointAt(0) as number)] as number;
+      state = machine.step(state, found >= 0 ? found : (ofStretch[stretchAt(starts, 0xfffd)] as number));
+      if (state < 0) break;
+    }
+    return machine.accepts(state);
+  } catch (thrown) {
+    if (thrown instanceof TooLarge) return undefined;
+    throw thrown;
+  }
+}
+
+interface Place {
+  /** The state of each machine. */
+  readonly states: readonly number[];
+  readonly accepts: boolean;
+  /** The place after each class of characters, in the order of the choices; undefined for one that leads nowhere. */
+  next?: readonly (Place | undefined)[];
+  /** The order in which places were found: layers are sorted by it, to be the same on every run. */
+  readonly id: number;
+}
+
+class Search {
+  readonly #wanted: Wanted;
+  readonly #machines: readonly Machine[];
+  readonly #budget = new Budget(MAX_WORK);
+  /** For each class of the product, the class in each machine, the readable ones first. */
+  readonly #letters: readonly { readonly classes: readonly number[]; readonly characters: readonly string[] }[];
+  readonly #places = new Map<string, Place>();
+
+  constructor(wanted: Wanted) {
+    this.#wanted = wanted;
+    this.#machines = [...wanted.matching, ...wanted.notMatching].map((each) => new Machine(each, this.#budget));
+    this.#letters = lettersOf(this.#machines.map((each) => each.classes));
+  }
+
+  texts(count: number): readonly string[] {
+    const { minLength, maxLength } = this.#wanted;
+    const start = this.#place(this.#machines.map((each) => each.start));
+    const shortest = start === undefined ? undefined : this.#shortest(start);
+    if (start === undefined || shortest === undefined || minLength > maxLength) return [];
+    const layers = new Layers(start, (place) => this.#next(place), this.#budget);
+    const found = new Set<string>();
+    let barren = 0;
+    for (let length = Math.max(shortest, minLength); length <= maxLength && found.size < count; length++) {
+      const ends = layers.at(length).filter((each) => each.accepts);
+      if (layers.at(length).length === 0) break;
+      // Layers repeat in time: a whole turn without a text is followed by no other.
+      barren = ends.length > 0 ? 0 : barren + 1;
+      if (barren > layers.period) break;
+      for (let variant = 0; variant < Math.max(1, ends.length && count) && found.size < count; variant++) {
+        const end = ends[variant % ends.length];
+        if (end !== undefined) found.add(this.#spell(layers, length, end, variant));
+      }
+    }
+    return [...found];
+  }
+
+  /** The length of the shortest text, if there is one that is not too long. */
+  #shortest(start: Place): number | undefined {
+    const seen = new Set([start]);
+    let layer: Place[] = [start];
+    for (let length = 0; length <= this.#wanted.maxLength && layer.length > 0; length++) {
+      if (layer.some((each) => each.accepts)) return length;
+      const following: Place[] = [];
+      for (const place of layer) {
+        for (const next of this.#next(place)) {
+          if (next === undefined || seen.has(next)) continue;
+          seen.add(next);
+          following.push(next);
+        }
+      }
+      layer = following;
+    }
+    return undefined;
+  }
+
+  /** Back from the end of a text, layer by layer. Variants take other ways and other characters. */
+  #spell(layers: Layers, length: number, end: Place, variant: number): string {
+    const characters: string[] = [];
+    let target = end;
+    for (let at = length - 1; at >= 0; at--) {
+      const ways = layers.waysTo(target, at);
+      const way = ways[variant % ways.length] as { place: Place; letter: number };
+      const choice = this.#letters[way.letter]?.characters as readonly string[];
+      characters.push(choice[(variant + (variant > 0 ? at : 0)) % choice.length] as string);
+      target = way.place;
+    }
+    return characters.reverse().join('');
+  }
+
+  #next(place: Place): readonly (Place | undefined)[] {
+    place.next ??= this.#letters.map(({ classes }) =>
+      this.#place(place.states.map((state, index) => this.#machine(index).step(state, classes[index] as number))),
+    );
+    this.#budget.spend(this.#letters.length);
+    return place.next;
+  }
+
+  #machine(index: number): Machine {
+    return this.#machines[index] as Machine;
+  }
+
+  /** undefined where no text that comes here can be one that is wanted. */
+  #place(states: readonly number[]): Place | undefined {
+    const positive = this.#wanted.matching.length;
+    if (states.some((state, index) => state === (index < positive ? DEAD : ALL))) return undefined;
+    const key = states.join();
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    if (this.#places.size >= MAX_STATES) throw new TooLarge();
+    this.#budget.spend(PLACE_WORK);
+    const accepts = states.every((state, index) => this.#machine(index).accepts(state) === index < positive);
+    const made: Place = { states, accepts, id: this.#places.size };
+    this.#places.set(key, made);
+    return made;
+  }
+}
+
+/** The classes that the machines cannot tell apart together, the most readable first. */
+function lettersOf(all: readonly Classes[]): { classes: readonly number[]; characters: readonly string[] }[] {
+  const starts = [...new Set([0, ...all.flatMap((each) => each.starts)])].sort((left, right) => left - right);
+  const known = new Map<string, number>();
+  const tuples: (readonly number[])[] = [];
+  const ofStretch = starts.map((start) => {
+    const tuple = all.map((each) => each.ofStretch[stretchAt(each.starts, start)] as number);
+    if (tuple.includes(-1)) return -1;
+    const key = tuple.join();
+    const found = known.get(key) ?? tuples.push(tuple) - 1;
+    known.set(key, found);
+    return found;
+  });
+  const { order, characters } = choices(starts, ofStretch);
+  return order.map((each) => ({
+    classes: tuples[each] as readonly number[],
+    characters: characters[each] as readonly string[],
+  }));
+}
+
+/** The places that can be reached in exactly so many characters. From some length on they repeat; they are kept up to there. */
+class Layers {
+  readonly #layers: (readonly Place[])[];
+  readonly #next: (place: Place) => readonly (Place | undefined)[];
+  readonly #budget: Budget;
+  readonly #indexOf = new Map<string, number>();
+  readonly #ways = new Map<string, readonly { place: Place; letter: number }[]>();
+  #repeatsFrom: number | undefined;
+
+  constructor(start: Place, next: (place: Place) => readonly (Place | undefined)[], budget: Budget) {
+    this.#layers = [[start]];
+    this.#indexOf.set(`${start.id}`, 0);
+    this.#next = next;
+    this.#budget = budget;
+  }
+
+  /** After how many lengths layers repeat; without end where that is not yet known. */
+  get period(): number {
+    return this.#repeatsFrom === undefined ? Number.POSITIVE_INFINITY : this.#layers.length - this.#repeatsFrom;
+  }
+
+  at(length: number): readonly Place[] {
+    while (this.#repeatsFrom === undefined && this.#layers.length <= length) this.#extend();
+    return this.#layers[this.#index(length)] as readonly Place[];
+  }
+
+  /** From where, and by which letter, the place is reached as the one after `length` characters. */
+  waysTo(target: Place, length: number): readonly { place: Place; letter: number }[] {
+    const layer = this.at(length);
+    const key = `${target.id}:${this.#index(length)}`;
+    const known = this.#ways.get(key);
+    if (known !== undefined) return known;
+    const ways: { place: Place; letter: number }[] = [];
+    for (const place of layer) {
+      for (const [letter, next] of this.#next(place).entries()) if (next === target) ways.push({ place, letter });
+    }
+    ways.sort((left, right) => left.letter - right.letter || left.place.id - right.place.id);
+    this.#ways.set(key, ways);
+    return ways;
+  }
+
+  #index(length: number): number {
+    const from = this.#repeatsFrom;
+    return from === undefined || length < this.#layers.length ? length : from + ((length - from) % this.period);
+  }
+
+  #extend(): void {
+    const found = new Set<Place>();
+    for (const place of this.#layers.at(-1) as readonly Place[]) {
+      for (const next of this.#next(place)) if (next !== undefined) found.add(next);
+    }
+    const layer = [...found].sort((left, right) => left.id - right.id);
+    this.#budget.spend(layer.length);
+    const key = layer.map((each) => each.id).join();
+    this.#repeatsFrom = this.#indexOf.get(key);
+    if (this.#repeatsFrom !== undefined) return;
+    this.#indexOf.set(key, this.#layers.length);
+    this.#layers.push(layer);
+  }
+}
