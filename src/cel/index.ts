@@ -17,7 +17,8 @@
  * - variables that the host computes when they are first read, and data it need not have looked at: `trust`;
  * - which variables and fields an expression reads: `reads`; any other question to its tree: `walk`, `children`;
  * - types from the schemas of Kubernetes and CRDs: `typesFromSchema`, and the worst cost by them: `estimate`;
- * - why an answer is what it is: `explain`.
+ * - why an answer is what it is: `explain`;
+ * - texts read as Go and Kubernetes read them: names, URLs, addresses, durations.
  */
 export * from './ast.ts';
 export { type Checked, type CheckResult, check, type Reference } from './check/checker.ts';
@@ -36,6 +37,10 @@ export { type ExplainOptions, type Explanation, explain, pathOf, type Step } fro
 export { format, literal } from './format.ts';
 export { hostValue, trust } from './host.ts';
 export * from './library/index.ts';
+export * from './library/kubernetes/name-rules.ts';
+export { toBytes, UrlProblem } from './library/kubernetes/url/escape.ts';
+export { parseRequestUri } from './library/kubernetes/url/parse.ts';
+export { parseAddress } from './library/net/address.ts';
 export { mapEntries, mapGet, mapHas, mapKeys, mapOf, mapSize } from './map.ts';
 export { type Parsed, type ParseOptions, parse } from './parse/parser.ts';
 export { type Read, reads } from './reads.ts';
@@ -47,6 +52,7 @@ export { type SchemaOptions, type SchemaTypes, typesFromSchema } from './schema/
 export { valueBySchema } from './schema/values.ts';
 export { show } from './show.ts';
 export { formatIssues, type Issue, type IssueCode, type Position, Source } from './source.ts';
+export { parseDuration } from './time/text.ts';
 export type { Type } from './types.ts';
 export * as types from './types.ts';
 export * from './values.ts';

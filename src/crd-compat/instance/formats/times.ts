@@ -1,0 +1,41 @@
+/** Dates, times and durations in the forms that the API server takes. */
+import { parseDuration } from '../../../cel/index.ts';
+
+const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+export function isDate(text: string): boolean {
+  const match = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
+  if (match === null) return false;
+  const [year, month, day] = match.slice(1).map(Number) as [number, number, number];
+  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  if (month === 2 && day === 29) return leap;
+  return day >= 1 && day <= (MONTH_DAYS[month - 1] ?? 0);
+}
+
+const CLOCK = /^(\d\d):(\d\d):(\d\d)(?:[^\n]\d+)?(?:z|[+-]\d\d:\d\d)$/;
+
+/** What follows a second `t` is not looked at. */
+export function isDateTime(text: string): boolean {
+  const [date = '', time] = text.toLowerCase().split('t');
+  if (time === undefined || !isDate(date)) return false;
+  const [, hour = '', minute = '', second = ''] = CLOCK.exec(time) ?? [];
+  return hour !== '' && hour <= '23' && minute <= '59' && second <= '59';
+}
+
+const UNIT_WORDS: ReadonlySet<string> = new Set(
+  'ns nano us µs micro ms milli s sec m min h hr hour d day w wk week'.split(' '),
+);
+const UNIT_STEMS = ['nano', 'micro', 'milli', 'sec', 'min', 'hour', 'day', 'week'];
+const LARGEST_INT64 = 2n ** 63n - 1n;
+
+/** A duration of Go, or a text in which there is a number with a unit of time: `5 minutes`. */
+export function isDuration(text: string): boolean {
+  if (parseDuration(text) !== undefined) return true;
+  let found = false;
+  for (const [, amount = '', word = ''] of text.matchAll(/(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g)) {
+    if (BigInt(amount) > LARGEST_INT64) return false;
+    const unit = word.toLowerCase();
+    found ||= UNIT_WORDS.has(unit) || UNIT_STEMS.some((stem) => unit.startsWith(stem));
+  }
+  return found;
+}

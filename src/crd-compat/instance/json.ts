@@ -1,0 +1,101 @@
+/**
+ * JSON as Go's decoder gives it to the API server: whole numbers that fit are int64, the rest float64, and conversions between the two
+ * behave as they do on the processors that API servers run on. The validator answers by these rules, odd as some of them are.
+ */
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const isNumber = (value: unknown): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint';
+
+const INT64_LIMIT = 2 ** 63;
+
+/** Whether a number is an int64 to the API server. */
+export const isInt64 = (value: unknown): value is number | bigint =>
+  typeof value === 'number'
+    ? Number.isInteger(value) && value >= -INT64_LIMIT && value < INT64_LIMIT
+    : typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
+
+/** Go's int64(number): cut off towards zero; what does not fit becomes the smallest int64. */
+export function toInt64(number: number): number {
+  const whole = Math.trunc(number);
+  return whole >= -INT64_LIMIT && whole < INT64_LIMIT ? whole : -INT64_LIMIT;
+}
+
+const EPSILON = 1e-9;
+
+/** Whether a float64 passes for a whole number: within one part in a thousand million, if it is positive. */
+export function passesForInteger(number: number): boolean {
+  if (!(Math.abs(number) <= Number.MAX_SAFE_INTEGER)) return false;
+  const whole = Math.trunc(number);
+  if (number === whole) return true;
+  if (number < 1) return false;
+  return (number - whole) / (number + whole) < EPSILON;
+}
+
+export type JsonType = 'object' | 'array' | 'string' | 'boolean' | 'integer' | 'number' | 'null';
+
+export function typeOf(value: unknown): JsonType {
+  switch (typeof value) {
+    case 'string':
+      return 'string';
+    case 'boolean':
+      return 'boolean';
+    case 'number':
+    case 'bigint':
+      return isInt64(value) ? 'integer' : 'number';
+    default:
+      if (value === null || value === undefined) return 'null';
+      return Array.isArray(value) ? 'array' : 'object';
+  }
+}
+
+/** Whether two values are the same JSON; the order of keys does not count. */
+export function sameJson(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  if (Array.isArray(left)) {
+    if (!Array.isArray(right) || left.length !== right.length) return false;
+    for (let index = 0; index < left.length; index++) if (!sameJson(left[index], right[index])) return false;
+    return true;
+  }
+  if (Array.isArray(right)) return false;
+  const keys = Object.keys(left);
+  if (keys.length !== Object.keys(right).length) return false;
+  for (const key of keys) {
+    if (!Object.hasOwn(right, key)) return false;
+    if (!sameJson((left as JsonObject)[key], (right as JsonObject)[key])) return false;
+  }
+  return true;
+}
+
+/** One text for values that are the same JSON. */
+export function canonicalText(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
+  const entries = Object.keys(value).sort();
+  return `{${entries.map((key) => `${JSON.stringify(key)}:${canonicalText((value as JsonObject)[key])}`).join()}}`;
+}
+
+/** The number of Unicode characters, which is what lengths count. */
+export function textLength(text: string): number {
+  let count = text.length;
+  for (let index = 0; index < text.length - 1; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit >= 0xd800 && unit < 0xdc00) {
+      const next = text.charCodeAt(index + 1);
+      if (next >= 0xdc00 && next < 0xe000) count--;
+    }
+  }
+  return count;
+}
+
+/** A value as messages show it: as JSON, and not all of it. */
+export function shown(value: unknown): string {
+  const text = canonicalText(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}

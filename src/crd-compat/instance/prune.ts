@@ -1,0 +1,99 @@
+/** What the API server drops from an object because the schema does not know it. */
+import type { CrdSchema } from '../schema.ts';
+import { pathText, type Step } from './fault.ts';
+import { isObject, type JsonObject } from './json.ts';
+import { coerceMetadata } from './metadata.ts';
+
+export interface Pruned {
+  /** The value itself where nothing was pruned; what was not changed is shared with it. */
+  readonly value: unknown;
+  /** Paths of what was dropped, such as `.spec.colour`. */
+  readonly pruned: readonly string[];
+}
+
+export interface PruneOptions {
+  /** Whether the value is a whole resource, whose apiVersion, kind and metadata no schema need name. True unless said otherwise. */
+  readonly resource?: boolean;
+}
+
+export function prune(value: unknown, schema: CrdSchema, options: PruneOptions = {}): Pruned {
+  const pruner = new Pruner();
+  const resource = options.resource !== false;
+  return { value: pruner.prune(value, schema, resource), pruned: pruner.pruned };
+}
+
+export const TYPE_META: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+class Pruner {
+  readonly pruned: string[] = [];
+  readonly #path: Step[] = [];
+
+  /** `schema` undefined: nothing is known below, objects are emptied. */
+  prune(value: unknown, schema: CrdSchema | undefined, resource: boolean): unknown {
+    const keepsUnknown = schema?.['x-kubernetes-preserve-unknown-fields'] === true;
+    if (Array.isArray(value)) return this.#list(value, schema?.items, keepsUnknown);
+    return isObject(value) ? this.#object(value, schema ?? {}, keepsUnknown, resource) : value;
+  }
+
+  /** In a list whose unknown fields are kept, those of its elements are kept too, whatever their schema says. */
+  #list(list: readonly unknown[], items: CrdSchema | undefined, keepsUnknown: boolean): unknown {
+    if (keepsUnknown && items === undefined) return list;
+    let copy: unknown[] | undefined;
+    for (const [index, element] of list.entries()) {
+      const kept = this.#step(index, element, items, keepsUnknown);
+      if (kept === element) continue;
+      copy ??= [...list];
+      copy[index] = kept;
+    }
+    return copy ?? list;
+  }
+
+  #step(at: Step, value: unknown, schema: CrdSchema | undefined, keepsUnknown = false): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    this.#path.push(at);
+    const embedded = schema?.['x-kubernetes-embedded-resource'] === true;
+    const below =
+      keepsUnknown && schema !== undefined ? { ...schema, 'x-kubernetes-preserve-unknown-fields': true } : schema;
+    const kept = this.prune(value, below, embedded);
+    this.#path.pop();
+    return kept;
+  }
+
+  #object(value: JsonObject, schema: CrdSchema, keepsUnknown: boolean, resource: boolean): unknown {
+    const { properties, additionalProperties } = schema;
+    let copy: Record<string, unknown> | undefined;
+    for (const key of Object.keys(value)) {
+      const kept = this.#entry(key, value[key], { properties, additionalProperties, keepsUnknown, resource });
+      if (kept === value[key]) continue;
+      copy ??= { ...value };
+      if (kept === undefined) delete copy[key];
+      else copy[key] = kept;
+    }
+    return copy ?? value;
+  }
+
+  #entry(key: string, value: unknown, of: Surroundings): unknown {
+    const { properties, additionalProperties, keepsUnknown, resource } = of;
+    if (resource && TYPE_META.has(key)) return key === 'metadata' ? this.#metadata(value) : value;
+    if (properties !== undefined && Object.hasOwn(properties, key)) return this.#step(key, value, properties[key]);
+    if (additionalProperties !== undefined) {
+      return this.#step(key, value, typeof additionalProperties === 'object' ? additionalProperties : undefined);
+    }
+    if (keepsUnknown) return value;
+    this.pruned.push(pathText([...this.#path, key]));
+    return undefined;
+  }
+
+  #metadata(value: unknown): unknown {
+    const coerced = coerceMetadata(value);
+    for (const name of coerced.unknown) this.pruned.push(pathText([...this.#path, 'metadata', name]));
+    return coerced.value;
+  }
+}
+
+interface Surroundings {
+  readonly properties: CrdSchema['properties'];
+  readonly additionalProperties: CrdSchema['additionalProperties'];
+  readonly keepsUnknown: boolean;
+  readonly resource: boolean;
+}

@@ -1,0 +1,40 @@
+/** One validation as it goes: where it is in the value, and what it has found. */
+import type { Correlation } from './correlation.ts';
+import { type Fault, pathText, type Step } from './fault.ts';
+
+export class Run {
+  readonly faults: Fault[] = [];
+  readonly #path: Step[] = [];
+
+  fault(keyword: string, message: string): void {
+    this.faults.push({ path: pathText(this.#path), keyword, message });
+  }
+
+  faultAt(step: Step, keyword: string, message: string): void {
+    this.enter(step);
+    this.fault(keyword, message);
+    this.leave();
+  }
+
+  enter(step: Step): void {
+    this.#path.push(step);
+  }
+
+  leave(): void {
+    this.#path.pop();
+  }
+
+  get atRoot(): boolean {
+    return this.#path.length === 0;
+  }
+
+  /** Forgets what was found since there were `count` faults; whether there was anything. */
+  forget(count: number): boolean {
+    const found = this.faults.length > count;
+    this.faults.length = count;
+    return found;
+  }
+}
+
+/** Looks at a value; `correlation` is what it was before, where that is known and may excuse it. */
+export type Check = (value: unknown, run: Run, correlation: Correlation | undefined) => void;

@@ -1,0 +1,129 @@
+/** A schema as one function that checks values: made once, run for many. CEL rules, list types and metadata are looked at elsewhere. */
+import type { CrdSchema } from '../schema.ts';
+import { isObject } from './json.ts';
+import { numberCheck } from './numbers.ts';
+import type { Check, Run } from './run.ts';
+import { enumCheck, textCheck, typeCheck } from './values.ts';
+
+/** The check of a value of its own: what an update has left as it was is excused. */
+export function structureCheck(schema: CrdSchema): Check {
+  const check = lazily(() => bareCheck(schema));
+  return (value, run, correlation) => {
+    const before = run.faults.length;
+    check(value, run, correlation);
+    if (run.faults.length > before && correlation?.unchanged === true) run.forget(before);
+  };
+}
+
+/** Most of a large schema is never needed: objects fill few of its fields. */
+function lazily(make: () => Check): Check {
+  let made: Check | undefined;
+  return (value, run, correlation) => {
+    made ??= make();
+    made(value, run, correlation);
+  };
+}
+
+/** In the order of the API server, so that the first fault is the one it would name first. */
+function bareCheck(schema: CrdSchema): Check {
+  const type = typeCheck(schema);
+  const allowed = enumCheck(schema);
+  const rest = [
+    junctorCheck(schema),
+    textCheck(schema),
+    numberCheck(schema),
+    listCheck(schema),
+    allowed,
+    objectCheck(schema),
+  ].filter((each) => each !== undefined);
+  return (value, run, correlation) => {
+    type?.(value, run, correlation);
+    // Of null only the type and the enum are looked at.
+    if (value === null || value === undefined) allowed?.(value, run, correlation);
+    else for (const check of rest) check(value, run, correlation);
+  };
+}
+
+function listCheck({ items, minItems, maxItems }: CrdSchema): Check | undefined {
+  const element = items === undefined ? undefined : structureCheck(items);
+  if (element === undefined && minItems === undefined && maxItems === undefined) return undefined;
+  return (value, run, correlation) => {
+    if (!Array.isArray(value)) return;
+    if (element !== undefined) {
+      for (let index = 0; index < value.length; index++) {
+        run.enter(index);
+        element(value[index], run, correlation?.index(index));
+        run.leave();
+      }
+    }
+    const { length } = value;
+    if (minItems !== undefined && length < minItems)
+      run.fault('minItems', `has ${length} items, fewer than ${minItems}`);
+    if (maxItems !== undefined && length > maxItems)
+      run.fault('maxItems', `has ${length} items, more than ${maxItems}`);
+  };
+}
+
+function objectCheck(schema: CrdSchema): Check | undefined {
+  const { required = [], minProperties, maxProperties, additionalProperties } = schema;
+  const properties = new Map(
+    Object.entries(schema.properties ?? {}).map(([name, property]) => [name, structureCheck(property)]),
+  );
+  const entry = typeof additionalProperties === 'object' ? structureCheck(additionalProperties) : undefined;
+  const open = properties.size === 0 && entry === undefined && additionalProperties !== false;
+  if (open && required.length === 0 && minProperties === undefined && maxProperties === undefined) return undefined;
+  return (value, run, correlation) => {
+    if (!isObject(value)) return;
+    const keys = Object.keys(value);
+    const { length } = keys;
+    if (minProperties !== undefined && length < minProperties) {
+      run.fault('minProperties', `has ${length} properties, fewer than ${minProperties}`);
+    }
+    if (maxProperties !== undefined && length > maxProperties) {
+      run.fault('maxProperties', `has ${length} properties, more than ${maxProperties}`);
+    }
+    // The root's own type is not visible to ratcheting: both sides are converted to the same.
+    const atRoot = run.atRoot;
+    for (const key of keys) {
+      const check = properties.get(key) ?? entry;
+      if (check === undefined) {
+        if (additionalProperties === false) run.faultAt(key, 'additionalProperties', 'is no field of the schema');
+        continue;
+      }
+      run.enter(key);
+      const typeMeta = atRoot && (key === 'apiVersion' || key === 'kind');
+      check(value[key], run, typeMeta ? undefined : correlation?.key(key));
+      run.leave();
+    }
+    for (const name of required) {
+      if (!Object.hasOwn(value, name)) run.faultAt(name, 'required', 'is required');
+    }
+  };
+}
+
+/** The schemas inside know nothing of what was before: ratcheting does not reach into them. */
+function junctorCheck({ allOf = [], anyOf = [], oneOf = [], not }: CrdSchema): Check | undefined {
+  if (allOf.length + anyOf.length + oneOf.length === 0 && not === undefined) return undefined;
+  const all = allOf.map(bareCheck);
+  const any = anyOf.map(bareCheck);
+  const one = oneOf.map(bareCheck);
+  const never = not === undefined ? undefined : bareCheck(not);
+  return (value, run) => {
+    if (any.length > 0 && !any.some((check) => holds(check, value, run))) {
+      run.fault('anyOf', 'matches none of the alternatives of anyOf');
+    }
+    if (one.length > 0) {
+      const count = one.filter((check) => holds(check, value, run)).length;
+      if (count !== 1)
+        run.fault('oneOf', `matches ${count === 0 ? 'none' : count} of the alternatives of oneOf, not one`);
+    }
+    for (const check of all) check(value, run, undefined);
+    if (never !== undefined && holds(never, value, run)) run.fault('not', 'matches what "not" forbids');
+  };
+}
+
+function holds(check: Check, value: unknown, run: Run): boolean {
+  const before = run.faults.length;
+  check(value, run, undefined);
+  return !run.forget(before);
+}
