@@ -4,6 +4,23 @@
  * In: two CRDs. Out: every change with its class, who is hit and what to do instead. It must not know where the CRDs came from, and
  * does no input or output.
  *
- * The room is prepared but empty: the comparison comes with its own release. See CHANGELOG.md for what there is.
+ *     const { crd, issues } = readCrd(document);
+ *     const { verdict, changes } = compareCrds(before, after);
  */
-export {};
+export { type CompareOptions, compareCrds } from './compare/index.ts';
+export * from './crd.ts';
+export { changeDigest } from './digest.ts';
+export { type ChangeKind, changeKinds } from './kinds.ts';
+export { type CrdIssue, type CrdIssueCode, type ReadCrd, readCrd } from './read.ts';
+export type { CrdSchema, ValidationRule } from './schema.ts';
+export { type StoredObjects, type StoredObjectsCheck, storedObjectsCheck } from './stored.ts';
+export {
+  type Change,
+  type ChangeClass,
+  type Json,
+  type Verdict,
+  type Witness,
+  type WitnessOutcome,
+  worse,
+  worst,
+} from './verdict.ts';

@@ -1,0 +1,53 @@
+/** What a field reads as where an object leaves it out. */
+import { same } from '../canonical.ts';
+import type { CrdSchema } from '../schema.ts';
+import { BREAKING, type Notes, type Place, RISKY } from './draft.ts';
+import { show } from './words.ts';
+
+export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): void {
+  const old = before.default;
+  const now = after.default;
+  if (same(old, now)) return;
+  const last = place.steps.at(-1);
+  if (last === undefined || !('field' in last)) return;
+  const probe = { steps: place.steps.slice(0, -1), absent: last.field, expect: 'changed' as const };
+  const left = `left out ${place.path}`;
+  if (old === undefined) {
+    // What had the field is not touched; what had not, reads as the default, which is most often what the controller took it for.
+    notes.add(place, {
+      kind: 'default-added',
+      after: now,
+      ...RISKY,
+      message: `The default ${show(now)} was added: objects without the field read as if it said so.`,
+      hits: `objects and manifests that ${left}`,
+      decidedBy: 'acceptance',
+    });
+    return;
+  }
+  if (now === undefined) {
+    notes.add(place, {
+      kind: 'default-removed',
+      before: old,
+      // Objects written since the default was there have it in etcd.
+      storedObjects: 'risky',
+      manifests: 'breaking',
+      message: `The default ${show(old)} was removed: where the field is left out, nothing stands in for it.`,
+      hits: `manifests that ${left}`,
+      decidedBy: 'acceptance',
+      probe,
+    });
+    return;
+  }
+  notes.add(place, {
+    kind: 'default-changed',
+    before: old,
+    after: now,
+    ...BREAKING,
+    // As above: what was written keeps the old default; what was written before there was one changes.
+    storedObjects: 'risky',
+    message: `The default changed from ${show(old)} to ${show(now)}: the same manifest means something else.`,
+    hits: `manifests that ${left}`,
+    decidedBy: 'acceptance',
+    probe,
+  });
+}

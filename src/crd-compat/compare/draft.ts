@@ -1,0 +1,104 @@
+/**
+ * A change as the comparison first notes it: what would be said if it can be shown, what if it cannot, and where to look for an object
+ * that shows it. witness.ts makes the final `Change` of it.
+ */
+import type { ChangeKind } from '../kinds.ts';
+import type { ChangeClass, Witness } from '../verdict.ts';
+
+/** From the root of an object: into a field, into the items of a list, into the values of a map. */
+export type Step = { readonly field: string } | { readonly into: 'items' | 'values' };
+
+/** Where in an object the comparison is. */
+export interface Place {
+  /** Such as `.spec.template.items[].image`; `.` at the root. */
+  readonly path: string;
+  readonly steps: readonly Step[];
+  /**
+   * Below a list whose items the API server cannot tell apart: when one item changes, all of them are checked anew, so that ratcheting
+   * does not spare the ones that stayed.
+   */
+  readonly unkeyed: boolean;
+  /** Below a status that is a subresource: left out of what a manifest says, written by controllers. */
+  readonly status: boolean;
+}
+
+export const ROOT: Place = { path: '.', steps: [], unkeyed: false, status: false };
+
+export const fieldOf = (place: Place, field: string): Place => ({
+  ...place,
+  path: `${place.path === '.' ? '' : place.path}.${field}`,
+  steps: [...place.steps, { field }],
+});
+
+export const itemsOf = (place: Place, keyed: boolean): Place => ({
+  ...place,
+  path: `${place.path}[]`,
+  steps: [...place.steps, { into: 'items' }],
+  unkeyed: place.unkeyed || !keyed,
+});
+
+export const valuesOf = (place: Place): Place => ({
+  ...place,
+  path: `${place.path}.*`,
+  steps: [...place.steps, { into: 'values' }],
+});
+
+/** Where to look for an object that shows a change. */
+export interface Probe {
+  readonly steps: readonly Step[];
+  /** Values to try there, the most telling first. Without them any object that has something there will do. */
+  readonly values?: readonly unknown[];
+  /** A field of the object there that is left out. */
+  readonly absent?: string;
+  /** What counts as shown: the object is refused, or something in it is pruned or reads back with another value. */
+  readonly expect: 'refused' | 'pruned' | 'changed';
+}
+
+export interface Classes {
+  readonly storedObjects: ChangeClass;
+  readonly manifests: ChangeClass;
+}
+
+export interface Draft extends Classes {
+  readonly version: string;
+  readonly path: string;
+  readonly kind: ChangeKind;
+  readonly before?: unknown;
+  readonly after?: unknown;
+  readonly message: string;
+  readonly hits?: string;
+  readonly advice?: string;
+  readonly decidedBy?: 'acceptance' | 'syntax';
+  readonly witness?: Witness;
+  readonly probe?: Probe;
+  /** What holds when the probe shows nothing. Left out where the change is decided without it. */
+  readonly otherwise?: Classes & { readonly decidedBy: 'acceptance' | 'syntax' };
+}
+
+export const SAFE: Classes = { storedObjects: 'safe', manifests: 'safe' };
+export const RISKY: Classes = { storedObjects: 'risky', manifests: 'risky' };
+export const BREAKING: Classes = { storedObjects: 'breaking', manifests: 'breaking' };
+
+/**
+ * What a value that is no longer accepted comes to. On an update Kubernetes 1.36 lets values pass that did not change (ratcheting), so a
+ * stored object suffers only where a change beside the value makes it be checked again: in a list without keys, or where the demand is
+ * on the object around it.
+ */
+export const refused = (place: Place, of: 'value' | 'object'): Classes => ({
+  storedObjects: of === 'object' || place.unkeyed ? 'breaking' : 'safe',
+  manifests: 'breaking',
+});
+
+/** Collects the drafts of one version. */
+export class Notes {
+  readonly drafts: Draft[] = [];
+  readonly version: string;
+
+  constructor(version: string) {
+    this.version = version;
+  }
+
+  add(place: Place | string, draft: Omit<Draft, 'version' | 'path'>): void {
+    this.drafts.push({ version: this.version, path: typeof place === 'string' ? place : place.path, ...draft });
+  }
+}

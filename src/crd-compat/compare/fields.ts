@@ -1,0 +1,280 @@
+/** The fields of an object: added, removed, renamed, required; named ones against maps of any name. */
+import type { CrdSchema } from '../schema.ts';
+import { BREAKING, fieldOf, Notes, type Place, RISKY, refused, SAFE, valuesOf } from './draft.ts';
+import { renames } from './renames.ts';
+import type { Sides } from './schema.ts';
+import { show } from './words.ts';
+
+type Walk = (before: CrdSchema, after: CrdSchema, place: Place, notes: Notes, sides: Sides) => void;
+
+const NONE: Readonly<Record<string, CrdSchema>> = {};
+/** Keeps whatever there is and checks nothing. */
+const ANYTHING: CrdSchema = { 'x-kubernetes-preserve-unknown-fields': true };
+/** Every whole resource has these, whether its schema names them or not. */
+const implied: Readonly<Record<string, CrdSchema>> = {
+  apiVersion: { type: 'string' },
+  kind: { type: 'string' },
+  metadata: { type: 'object' },
+};
+
+export function compareFields(
+  before: CrdSchema,
+  after: CrdSchema,
+  place: Place,
+  notes: Notes,
+  sides: Sides,
+  walk: Walk,
+): void {
+  const resource = sides.resource || (isEmbedded(before) && isEmbedded(after));
+  const old = { ...(resource ? implied : NONE), ...before.properties };
+  const now = { ...(resource ? implied : NONE), ...after.properties };
+  const oldMap = mapValues(before);
+  const newMap = mapValues(after);
+  const inside: Sides = { resource: false };
+
+  for (const name of Object.keys(old).sort()) {
+    const one = old[name] as CrdSchema;
+    const other = now[name];
+    if (other !== undefined) walk(one, other, fieldOf(place, name), notes, inside);
+  }
+  compareMaps(before, after, oldMap, newMap, place, notes, walk);
+
+  const gone = Object.keys(old).filter((name) => !Object.hasOwn(now, name));
+  const added = Object.keys(now).filter((name) => !Object.hasOwn(old, name));
+  const renamed =
+    isOpen(after) || isOpen(before) || newMap !== undefined || oldMap !== undefined
+      ? []
+      : renames(gone, added, old, now);
+  for (const { from, to } of renamed) {
+    notes.add(fieldOf(place, from), {
+      kind: 'field-renamed',
+      before: from,
+      after: to,
+      ...BREAKING,
+      message: `${from} was renamed to ${to}: it is gone, and ${to} has the same shape.`,
+      hits: `objects with ${fieldOf(place, from).path}: the value is pruned, not moved`,
+      decidedBy: 'acceptance',
+      probe: { steps: fieldOf(place, from).steps, expect: 'pruned' },
+    });
+  }
+  const from = new Set(renamed.map((pair) => pair.from));
+  const to = new Set(renamed.map((pair) => pair.to));
+  for (const name of gone.sort()) {
+    if (!from.has(name) && newMap === undefined)
+      removeField(old[name] as CrdSchema, fieldOf(place, name), isOpen(after), notes);
+  }
+  for (const name of added.sort()) {
+    if (!to.has(name))
+      addField(
+        now[name] as CrdSchema,
+        fieldOf(place, name),
+        oldMap ?? (isOpen(before) ? ANYTHING : undefined),
+        notes,
+        walk,
+      );
+  }
+  compareRequired(before, after, now, place, notes, resource);
+}
+
+const isOpen = (schema: CrdSchema): boolean => schema['x-kubernetes-preserve-unknown-fields'] === true;
+const isEmbedded = (schema: CrdSchema): boolean => schema['x-kubernetes-embedded-resource'] === true;
+
+function mapValues(schema: CrdSchema): CrdSchema | undefined {
+  const values = schema.additionalProperties;
+  if (values === undefined || values === false) return undefined;
+  return values === true ? ANYTHING : values;
+}
+
+function removeField(field: CrdSchema, place: Place, kept: boolean, notes: Notes): void {
+  if (!kept) {
+    notes.add(place, {
+      kind: 'field-removed',
+      before: shapeInWords(field),
+      ...BREAKING,
+      message: 'The field was removed.',
+      hits: `objects with ${place.path}: the value is pruned when they are read or applied`,
+      decidedBy: 'acceptance',
+      probe: { steps: place.steps, expect: 'pruned' },
+    });
+    return;
+  }
+  const meant = gaveMeaning(field);
+  notes.add(place, {
+    kind: 'field-removed',
+    before: shapeInWords(field),
+    ...(meant ? RISKY : SAFE),
+    message: 'The field was removed, but unknown fields are kept here: its value stays and is no longer checked.',
+    ...(meant ? { hits: `manifests that relied on the defaults or merge keys of ${place.path}` } : {}),
+    decidedBy: 'acceptance',
+  });
+}
+
+/** Whether a schema did more than to check: gave defaults, or said how lists are merged. */
+function gaveMeaning(schema: CrdSchema): boolean {
+  if (
+    schema.default !== undefined ||
+    schema['x-kubernetes-list-type'] !== undefined ||
+    schema['x-kubernetes-map-type'] !== undefined
+  )
+    return true;
+  const inside = [...Object.values(schema.properties ?? NONE), schema.items, mapValues(schema)];
+  return inside.some((child) => child !== undefined && gaveMeaning(child));
+}
+
+/** `free`: what was accepted under the name before, where other names than those in the schema were kept. */
+function addField(field: CrdSchema, place: Place, free: CrdSchema | undefined, notes: Notes, walk: Walk): void {
+  const change = { kind: 'field-added' as const, after: shapeInWords(field) };
+  if (free === undefined) {
+    notes.add(place, {
+      ...change,
+      ...SAFE,
+      message:
+        field.default === undefined
+          ? 'The field was added.'
+          : `The field was added, with the default ${show(field.default)}.`,
+      decidedBy: 'acceptance',
+    });
+    return;
+  }
+  const found = new Notes(notes.version);
+  walk(free, { ...field, description: free.description } as CrdSchema, place, found, { resource: false });
+  const checked = found.drafts.filter((draft) => draft.storedObjects !== 'safe' || draft.manifests !== 'safe');
+  notes.add(place, {
+    ...change,
+    ...SAFE,
+    message: 'The field was added where any field was kept: its values are checked now.',
+    decidedBy: 'acceptance',
+  });
+  notes.drafts.push(...checked);
+}
+
+function compareMaps(
+  before: CrdSchema,
+  after: CrdSchema,
+  old: CrdSchema | undefined,
+  now: CrdSchema | undefined,
+  place: Place,
+  notes: Notes,
+  walk: Walk,
+): void {
+  if (old !== undefined) {
+    if (now !== undefined) walk(old, now, valuesOf(place), notes, { resource: false });
+    else mapTakenAway(after, old, place, notes);
+    return;
+  }
+  if (now === undefined) return;
+  const named = Object.keys(before.properties ?? NONE).sort();
+  notes.add(place, {
+    kind: named.length > 0 ? 'fields-became-map' : 'map-values-added',
+    ...(named.length > 0 ? { before: named } : {}),
+    after: shapeInWords(now),
+    ...SAFE,
+    message: named.length > 0 ? 'Named fields became a map of any name.' : 'The object became a map of any name.',
+    decidedBy: 'acceptance',
+  });
+  for (const name of named) {
+    walk((before.properties ?? NONE)[name] as CrdSchema, now, fieldOf(place, name), notes, { resource: false });
+  }
+  if (isOpen(before)) walk(ANYTHING, now, valuesOf(place), notes, { resource: false });
+}
+
+function mapTakenAway(after: CrdSchema, old: CrdSchema, place: Place, notes: Notes): void {
+  const named = Object.keys(after.properties ?? NONE).sort();
+  const change = {
+    kind: named.length > 0 ? ('map-became-fields' as const) : ('map-values-removed' as const),
+    before: shapeInWords(old),
+    ...(named.length > 0 ? { after: named } : {}),
+  };
+  if (isOpen(after)) {
+    notes.add(place, {
+      ...change,
+      ...SAFE,
+      message: 'Values of any name are kept, and are no longer checked.',
+      decidedBy: 'acceptance',
+    });
+    return;
+  }
+  notes.add(place, {
+    ...change,
+    ...BREAKING,
+    message:
+      named.length > 0
+        ? `The map became named fields: other names than ${named.join(', ')} are pruned.`
+        : 'The map became an object without fields: all it holds is pruned.',
+    hits: `objects with other names in ${place.path}`,
+    decidedBy: 'acceptance',
+    probe: { steps: valuesOf(place).steps, expect: 'pruned' },
+  });
+}
+
+function compareRequired(
+  before: CrdSchema,
+  after: CrdSchema,
+  now: Readonly<Record<string, CrdSchema>>,
+  place: Place,
+  notes: Notes,
+  resource: boolean,
+): void {
+  const old = new Set(before.required ?? []);
+  const wanted = new Set(after.required ?? []);
+  for (const name of [...wanted].filter((field) => !old.has(field)).sort()) {
+    const field = fieldOf(place, name);
+    const change = { kind: 'required-added' as const, before: false, after: true };
+    if (resource && Object.hasOwn(implied, name)) {
+      notes.add(field, {
+        ...change,
+        ...SAFE,
+        message: 'The field is required now; every object has it.',
+        decidedBy: 'acceptance',
+      });
+      continue;
+    }
+    const filled = now[name]?.default;
+    if (filled !== undefined) {
+      notes.add(field, {
+        ...change,
+        ...SAFE,
+        message: `The field is required now, and the default ${show(filled)} stands in where it is left out.`,
+        decidedBy: 'acceptance',
+      });
+      continue;
+    }
+    notes.add(field, {
+      ...change,
+      ...refused(place, 'object'),
+      message: 'The field is required now, and has no default.',
+      hits: `objects without ${field.path}`,
+      decidedBy: 'acceptance',
+      probe: { steps: place.steps, absent: name, expect: 'refused' },
+      otherwise: { ...RISKY, decidedBy: 'syntax' },
+    });
+  }
+  for (const name of [...old].filter((field) => !wanted.has(field)).sort()) {
+    // A field that is gone is told as that.
+    if (!Object.hasOwn(now, name) && mapValues(after) === undefined && !isOpen(after)) continue;
+    notes.add(fieldOf(place, name), {
+      kind: 'required-removed',
+      before: true,
+      after: false,
+      ...SAFE,
+      message: 'The field may be left out now.',
+      decidedBy: 'acceptance',
+    });
+  }
+}
+
+/** The outline of a schema, for reports: a whole subtree would fill them. */
+function shapeInWords(schema: CrdSchema): unknown {
+  const { properties, items, additionalProperties, description: _, ...rest } = schema;
+  return {
+    ...rest,
+    ...(properties === undefined ? {} : { properties: Object.keys(properties).sort() }),
+    ...(items === undefined ? {} : { items: items.type ?? 'any' }),
+    ...(additionalProperties === undefined
+      ? {}
+      : {
+          additionalProperties:
+            typeof additionalProperties === 'object' ? (additionalProperties.type ?? 'any') : additionalProperties,
+        }),
+  };
+}

@@ -1,0 +1,113 @@
+/** From two definitions to a verdict. */
+import type { Crd, CrdVersion } from '../crd.ts';
+import { schemaOf, storageVersion } from '../crd.ts';
+import { changeDigest } from '../digest.ts';
+import type { CrdSchema } from '../schema.ts';
+import { type Change, type Verdict, worst } from '../verdict.ts';
+import { compareDefinitions } from './definition.ts';
+import { BREAKING, Notes, ROOT, SAFE } from './draft.ts';
+import { compareSchemas } from './schema.ts';
+import { compareStorage } from './storage.ts';
+import { addedVersion, compareVersion, removedVersion } from './versions.ts';
+import { settle } from './witness.ts';
+
+export interface CompareOptions {
+  /** Versions that objects may be stored in; taken from the status of the old definition, else its storage version, when left out. */
+  readonly storedVersions?: readonly string[];
+  /** Whether changes carry witnesses; true unless said otherwise. The classes are the same either way. */
+  readonly witnesses?: boolean;
+}
+
+/** Without `before` the definition is created, without `after` it is deleted. */
+export function compareCrds(before: Crd | undefined, after: Crd | undefined, options: CompareOptions = {}): Verdict {
+  const name = (after ?? before)?.metadata.name ?? '';
+  const changes =
+    before === undefined || after === undefined ? existence(before, after) : changesBetween(before, after, options);
+  const shown = options.witnesses === false ? changes.map(({ witness: _, ...change }) => change) : changes;
+  return {
+    name,
+    verdict: worst(changes.map((change) => change.class)),
+    changes: shown,
+    digest: changeDigest(before, after),
+  };
+}
+
+function existence(before: Crd | undefined, after: Crd | undefined): Change[] {
+  const notes = new Notes('');
+  if (after !== undefined)
+    notes.add('.', { kind: 'crd-created', after: after.metadata.name, ...SAFE, message: 'The definition is new.' });
+  else if (before !== undefined) {
+    notes.add('.', {
+      kind: 'crd-deleted',
+      before: before.metadata.name,
+      ...BREAKING,
+      message: 'The definition is deleted, and with it every object of its kind.',
+      hits: 'every object and every manifest',
+      witness: {
+        outcome: 'request-fails',
+        request: `GET /apis/${before.spec.group}/${storageVersion(before)?.name ?? ''}/${before.spec.names.plural}`,
+        because: '404: there is no such resource, and its objects are deleted',
+      },
+    });
+  }
+  return settle(notes.drafts);
+}
+
+function changesBetween(before: Crd, after: Crd, options: CompareOptions): Change[] {
+  const stored = options.storedVersions ?? before.status?.storedVersions ?? defaultStored(before);
+  const found: Change[] = [...settle(compareDefinitions(before, after).drafts)];
+  for (const name of versionNames(before, after)) {
+    const old = before.spec.versions.find((version) => version.name === name);
+    const now = after.spec.versions.find((version) => version.name === name);
+    found.push(...inOrder(versionChanges(before, old, now, stored)));
+  }
+  found.push(...settle(compareStorage(before, after).drafts));
+  return found;
+}
+
+const defaultStored = (crd: Crd): readonly string[] => {
+  const version = storageVersion(crd);
+  return version === undefined ? [] : [version.name];
+};
+
+const versionNames = (before: Crd, after: Crd): string[] => [
+  ...new Set([...after.spec.versions, ...before.spec.versions].map(({ name }) => name)),
+];
+
+function versionChanges(
+  before: Crd,
+  old: CrdVersion | undefined,
+  now: CrdVersion | undefined,
+  stored: readonly string[],
+): Change[] {
+  if (old === undefined) return now === undefined ? [] : settle(addedVersion(now).drafts);
+  if (now === undefined) return settle(removedVersion(before, old, stored).drafts);
+  const notes = new Notes(now.name);
+  compareVersion(before, old, now, notes);
+  const one = schemaOf(old);
+  const other = schemaOf(now);
+  if (one !== undefined && other !== undefined) compareRoots(one, other, notes);
+  else if (one !== other) compareSchemaPresence(other !== undefined, notes);
+  return settle(notes.drafts);
+}
+
+function compareRoots(before: CrdSchema, after: CrdSchema, notes: Notes): void {
+  compareSchemas(before, after, ROOT, notes, { resource: true });
+}
+
+function compareSchemaPresence(added: boolean, notes: Notes): void {
+  notes.add('.', {
+    kind: added ? 'schema-added' : 'schema-removed',
+    ...(added ? BREAKING : SAFE),
+    message: added
+      ? 'The version has a schema now: what it does not name is pruned, what it does not accept is refused.'
+      : 'The version has no schema any more: nothing is checked.',
+    ...(added ? { hits: 'objects with fields that the schema does not name' } : {}),
+  });
+}
+
+/** By path, then kind; the order of the schema's keys does not show. */
+function inOrder(changes: readonly Change[]): Change[] {
+  const key = ({ path, kind }: Change): string => `${path}\u0000${kind}`;
+  return [...changes].sort((left, right) => (key(left) < key(right) ? -1 : key(left) > key(right) ? 1 : 0));
+}

@@ -1,0 +1,192 @@
+/** Walks two schemas of one version side by side and notes what differs, field by field. */
+import { same } from '../canonical.ts';
+import type { CrdSchema } from '../schema.ts';
+import { compareDefault } from './defaults.ts';
+import { BREAKING, type Notes, type Place, RISKY, refused, SAFE } from './draft.ts';
+import { compareFields } from './fields.ts';
+import { compareJunctors } from './junctors.ts';
+import { compareList } from './lists.ts';
+import { compareRules } from './rules.ts';
+import { compareValues } from './values.ts';
+import { show } from './words.ts';
+
+export interface Sides {
+  /** Whether objects here are whole resources, with apiVersion, kind and metadata whether the schema says so or not. */
+  readonly resource: boolean;
+}
+
+export function compareSchemas(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes, sides: Sides): void {
+  if (before === after) return;
+  compareDescription(before, after, place, notes);
+  if (!compareType(before, after, place, notes)) return;
+  compareNullable(before, after, place, notes);
+  compareDefault(before, after, place, notes);
+  compareValues(before, after, place, notes);
+  compareOpenness(before, after, place, notes, sides);
+  compareFields(before, after, place, notes, sides, compareSchemas);
+  compareList(before, after, place, notes, compareSchemas);
+  compareJunctors(before, after, place, notes);
+  compareRules(before, after, place, notes);
+}
+
+const documentation = ['description', 'title', 'example', 'externalDocs'] as const;
+
+function compareDescription(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): void {
+  const old = before as Readonly<Record<string, unknown>>;
+  const now = after as Readonly<Record<string, unknown>>;
+  const name = documentation.find((key) => !same(old[key], now[key]));
+  if (name === undefined) return;
+  notes.add(place, {
+    kind: 'description-changed',
+    ...SAFE,
+    ...(old[name] === undefined ? {} : { before: old[name] }),
+    ...(now[name] === undefined ? {} : { after: now[name] }),
+    message: `The ${name} changed.`,
+  });
+}
+
+/** `any` where everything goes: no type, and unknown fields are kept. */
+const shapeOf = (schema: CrdSchema): string => {
+  if (schema['x-kubernetes-int-or-string'] === true) return 'int-or-string';
+  return schema.type === undefined || schema.type === '' ? 'any' : schema.type;
+};
+
+/** Pairs where every old value is a new one, while what reads the field may not expect it. */
+const widened: Readonly<Record<string, readonly string[]>> = {
+  integer: ['number', 'int-or-string', 'any'],
+  number: ['any'],
+  string: ['int-or-string', 'any'],
+  'int-or-string': ['any'],
+  boolean: ['any'],
+  array: ['any'],
+  object: ['any'],
+};
+
+/** Whether there is more to compare: not between things of different nature. */
+function compareType(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): boolean {
+  const old = shapeOf(before);
+  const now = shapeOf(after);
+  if (old === now) return true;
+  const change = {
+    kind: 'type-changed' as const,
+    before: old,
+    after: now,
+    message: `The type changed from ${old} to ${now}.`,
+  };
+  if (widened[old]?.includes(now) === true) {
+    notes.add(place, {
+      ...change,
+      ...RISKY,
+      hits: `clients that read ${place.path} and expect it to be ${article(old)}`,
+    });
+    return true;
+  }
+  notes.add(place, {
+    ...change,
+    ...refused(place, 'value'),
+    // A value of another type is not spared on the way to clients: typed ones cannot decode it.
+    storedObjects: 'breaking',
+    hits: `objects with ${place.path} that is not ${article(now)}`,
+    decidedBy: 'acceptance',
+    probe: { steps: place.steps, values: valuesNotOf(now), expect: 'refused' },
+  });
+  return false;
+}
+
+const article = (name: string): string => `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}`;
+
+const valuesNotOf = (type: string): readonly unknown[] => {
+  const samples: readonly (readonly [string, unknown])[] = [
+    ['string', 'text'],
+    ['integer', 1],
+    ['number', 0.5],
+    ['boolean', true],
+    ['object', {}],
+    ['array', []],
+  ];
+  const fits = (name: string): boolean =>
+    name === type ||
+    (type === 'number' && name === 'integer') ||
+    (type === 'int-or-string' && (name === 'integer' || name === 'string'));
+  return samples.filter(([name]) => !fits(name)).map(([, value]) => value);
+};
+
+function compareNullable(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): void {
+  const old = before.nullable === true;
+  const now = after.nullable === true;
+  if (old === now) return;
+  if (now) {
+    // With a default, null used to be replaced by it and is kept now.
+    const replaced = before.default !== undefined;
+    notes.add(place, {
+      kind: 'nullable-added',
+      before: false,
+      after: true,
+      ...(replaced ? RISKY : SAFE),
+      message: 'null is allowed now.',
+      ...(replaced
+        ? { hits: `manifests with ${place.path}: null, which the default ${show(before.default)} used to replace` }
+        : {}),
+    });
+    return;
+  }
+  notes.add(place, {
+    kind: 'nullable-removed',
+    before: true,
+    after: false,
+    ...(after.default === undefined ? refused(place, 'value') : BREAKING),
+    message:
+      after.default === undefined
+        ? 'null is no longer allowed.'
+        : `null is replaced by the default ${show(after.default)} now.`,
+    hits: `objects with ${place.path}: null`,
+    decidedBy: 'acceptance',
+    probe: { steps: place.steps, values: [null], expect: after.default === undefined ? 'refused' : 'changed' },
+    otherwise: { ...SAFE, decidedBy: 'acceptance' },
+  });
+}
+
+function compareOpenness(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes, sides: Sides): void {
+  const open = 'x-kubernetes-preserve-unknown-fields';
+  if ((before[open] === true) !== (after[open] === true)) {
+    const opened = after[open] === true;
+    notes.add(place, {
+      kind: opened ? 'preserve-unknown-fields-added' : 'preserve-unknown-fields-removed',
+      before: !opened,
+      after: opened,
+      ...(opened ? SAFE : BREAKING),
+      message: opened ? 'Fields that are not named are kept now.' : 'Fields that are not named are pruned now.',
+      ...(opened
+        ? {}
+        : {
+            hits: `objects with other fields in ${place.path}`,
+            probe: { steps: place.steps, values: [{ unnamed: 'value' }], expect: 'pruned' as const },
+          }),
+      decidedBy: 'acceptance',
+    });
+  }
+  const embedded = 'x-kubernetes-embedded-resource';
+  if (sides.resource || (before[embedded] === true) === (after[embedded] === true)) return;
+  const added = after[embedded] === true;
+  notes.add(place, {
+    kind: added ? 'embedded-resource-added' : 'embedded-resource-removed',
+    before: !added,
+    after: added,
+    ...(added ? refused(place, 'object') : BREAKING),
+    message: added
+      ? 'The object must now be a whole resource: apiVersion, kind and valid metadata.'
+      : 'The object need no longer be a whole resource, and its apiVersion, kind and metadata are fields like any other.',
+    hits: added
+      ? `objects with ${place.path} that is no whole resource`
+      : `objects with apiVersion, kind or metadata in ${place.path} that the schema does not name`,
+    decidedBy: 'acceptance',
+    probe: added
+      ? { steps: place.steps, values: [{}], expect: 'refused' }
+      : {
+          steps: place.steps,
+          values: [{ apiVersion: 'v1', kind: 'Example', metadata: { name: 'example' } }],
+          expect: 'pruned',
+        },
+    otherwise: { ...SAFE, decidedBy: 'acceptance' },
+  });
+}

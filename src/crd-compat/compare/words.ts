@@ -1,0 +1,7 @@
+/** How values stand in sentences. */
+
+/** As JSON, cut where it would fill a screen. */
+export function show(value: unknown): string {
+  const text = typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'nothing');
+  return text.length > 120 ? `${text.slice(0, 119)}…` : text;
+}

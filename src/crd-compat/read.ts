@@ -1,0 +1,241 @@
+/**
+ * From a parsed document to a `Crd`. What comes from outside is reported, never thrown: each issue has a stable code, its place in the
+ * document and what to do next. Time and memory are bounded whatever comes in.
+ */
+import type { Crd } from './crd.ts';
+import { structuralIssues } from './structural.ts';
+
+export type CrdIssueCode =
+  | 'not-a-crd'
+  | 'old-api-version'
+  | 'list'
+  | 'missing'
+  | 'wrong-type'
+  | 'invalid'
+  | 'not-structural'
+  | 'reference'
+  | 'too-deep'
+  | 'too-large';
+
+export interface CrdIssue {
+  readonly code: CrdIssueCode;
+  /** In the document, such as `spec.versions[0].schema.openAPIV3Schema.properties.spec`. */
+  readonly path: string;
+  readonly message: string;
+  readonly next: string;
+}
+
+export interface ReadCrd {
+  /** Left out when there are issues. */
+  readonly crd?: Crd;
+  readonly issues: readonly CrdIssue[];
+}
+
+/** A schema level takes two levels of the document (`properties`, name), and a definition some more around it. */
+const MAX_LEVELS = 300;
+/** The API server takes no definition over 1.5 MB; the largest public one has some 60,000 values. */
+const MAX_VALUES = 500_000;
+const MAX_ISSUES = 50;
+
+export function readCrd(value: unknown): ReadCrd {
+  const issues = identityIssues(value);
+  if (issues.length > 0) return { issues };
+  const size = sizeIssue(value);
+  if (size !== undefined) return { issues: [size] };
+  const document = value as Members;
+  const found = [...definitionIssues(document)];
+  if (found.length === 0) {
+    for (const [index, version] of (document as unknown as Crd).spec.versions.entries()) {
+      const schema = version.schema?.openAPIV3Schema;
+      const path = `spec.versions[${index}].schema.openAPIV3Schema`;
+      if (schema !== undefined) found.push(...structuralIssues(schema, path));
+      if (found.length >= MAX_ISSUES) break;
+    }
+  }
+  return found.length > 0 ? { issues: found.slice(0, MAX_ISSUES) } : { crd: value as Crd, issues: [] };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const members = (value: unknown): Members | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
+
+const nameOf = (value: unknown): string => {
+  if (value === null || value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+};
+
+function identityIssues(value: unknown): CrdIssue[] {
+  const document = members(value);
+  if (document === undefined) {
+    return [
+      {
+        code: 'not-a-crd',
+        path: '',
+        message: `This is ${nameOf(value)}, not a CustomResourceDefinition.`,
+        next: 'Give one CustomResourceDefinition of apiextensions.k8s.io/v1.',
+      },
+    ];
+  }
+  const { apiVersion, kind } = document;
+  if (kind === 'List' || kind === 'CustomResourceDefinitionList') {
+    return [
+      {
+        code: 'list',
+        path: 'kind',
+        message: `This is a ${kind}; one CustomResourceDefinition is compared with one.`,
+        next: 'Give its items one by one.',
+      },
+    ];
+  }
+  if (kind !== 'CustomResourceDefinition') {
+    return [
+      {
+        code: 'not-a-crd',
+        path: 'kind',
+        message: `The kind is ${JSON.stringify(kind ?? null)}, not "CustomResourceDefinition".`,
+        next: 'Give one CustomResourceDefinition of apiextensions.k8s.io/v1.',
+      },
+    ];
+  }
+  if (apiVersion !== 'apiextensions.k8s.io/v1') {
+    const old = apiVersion === 'apiextensions.k8s.io/v1beta1';
+    return [
+      {
+        code: old ? 'old-api-version' : 'not-a-crd',
+        path: 'apiVersion',
+        message: old
+          ? 'apiextensions.k8s.io/v1beta1 is no longer served since Kubernetes 1.22.'
+          : `The apiVersion is ${JSON.stringify(apiVersion ?? null)}, not "apiextensions.k8s.io/v1".`,
+        next: old
+          ? 'Write it as apiextensions.k8s.io/v1: schema, subresources and columns move into each version.'
+          : 'Give one CustomResourceDefinition of apiextensions.k8s.io/v1.',
+      },
+    ];
+  }
+  return [];
+}
+
+/** Counts every value once for each place it is at, so that a document of aliases is as large as what it stands for. */
+function sizeIssue(root: unknown): CrdIssue | undefined {
+  const waiting: { value: unknown; level: number; path: string }[] = [{ value: root, level: 0, path: '' }];
+  let seen = 0;
+  for (let item = waiting.pop(); item !== undefined; item = waiting.pop()) {
+    const { value, level, path } = item;
+    seen++;
+    if (seen > MAX_VALUES) {
+      return {
+        code: 'too-large',
+        path: '',
+        message: `The definition has more than ${MAX_VALUES} values.`,
+        next: 'The API server takes no definition over 1.5 MB: leave out descriptions, or keep open parts as x-kubernetes-preserve-unknown-fields.',
+      };
+    }
+    if (typeof value !== 'object' || value === null) continue;
+    if (level >= MAX_LEVELS) {
+      return {
+        code: 'too-deep',
+        path: path.length > 200 ? `${path.slice(0, 200)}…` : path,
+        message: `The definition is nested more than ${MAX_LEVELS} levels deep.`,
+        next: 'Flatten the schema, or keep the deep part as x-kubernetes-preserve-unknown-fields.',
+      };
+    }
+    if (Array.isArray(value)) {
+      for (const [index, member] of value.entries())
+        waiting.push({ value: member, level: level + 1, path: `${path}[${index}]` });
+    } else {
+      for (const key in value) {
+        const member = (value as Members)[key];
+        // Paths of leaves are not wanted, and there are many.
+        const leaf = typeof member !== 'object' || member === null;
+        waiting.push({ value: member, level: level + 1, path: leaf ? '' : `${path}${path === '' ? '' : '.'}${key}` });
+      }
+    }
+  }
+  return undefined;
+}
+
+type Wanted = 'text' | 'object' | 'list' | 'boolean';
+
+const isOf: Readonly<Record<Wanted, (value: unknown) => boolean>> = {
+  text: (value) => typeof value === 'string' && value !== '',
+  object: (value) => members(value) !== undefined,
+  list: Array.isArray,
+  boolean: (value) => typeof value === 'boolean',
+};
+
+function* definitionIssues(document: Members): Generator<CrdIssue> {
+  const fault = (wanted: Wanted, value: unknown, path: string): CrdIssue =>
+    value === undefined || value === null || value === ''
+      ? { code: 'missing', path, message: `${path} is missing.`, next: `Give ${path}.` }
+      : {
+          code: 'wrong-type',
+          path,
+          message: `${path} is ${nameOf(value)}, not ${wanted === 'text' ? 'text' : `a ${wanted}`}.`,
+          next: `Correct ${path}.`,
+        };
+  const spec = members(document.spec);
+  if (spec === undefined) return yield fault('object', document.spec, 'spec');
+  if (!isOf.text(members(document.metadata)?.name))
+    yield fault('text', members(document.metadata)?.name, 'metadata.name');
+  if (!isOf.text(spec.group)) yield fault('text', spec.group, 'spec.group');
+  if (!isOf.text(spec.scope)) yield fault('text', spec.scope, 'spec.scope');
+  const names = members(spec.names);
+  if (names === undefined) yield fault('object', spec.names, 'spec.names');
+  else {
+    for (const name of ['plural', 'kind'])
+      if (!isOf.text(names[name])) yield fault('text', names[name], `spec.names.${name}`);
+    for (const name of ['shortNames', 'categories']) {
+      if (names[name] !== undefined && !isOf.list(names[name])) yield fault('list', names[name], `spec.names.${name}`);
+    }
+  }
+  if (spec.conversion !== undefined && !isOf.object(spec.conversion))
+    yield fault('object', spec.conversion, 'spec.conversion');
+  if (!Array.isArray(spec.versions)) return yield fault('list', spec.versions, 'spec.versions');
+  yield* versionIssues(spec.versions, fault);
+}
+
+function* versionIssues(
+  versions: readonly unknown[],
+  fault: (wanted: Wanted, value: unknown, path: string) => CrdIssue,
+): Generator<CrdIssue> {
+  const names = new Set<unknown>();
+  let stored = 0;
+  for (const [index, value] of versions.entries()) {
+    const path = `spec.versions[${index}]`;
+    const version = members(value);
+    if (version === undefined) {
+      yield fault('object', value, path);
+      continue;
+    }
+    if (!isOf.text(version.name)) yield fault('text', version.name, `${path}.name`);
+    else if (names.has(version.name)) {
+      yield {
+        code: 'invalid',
+        path: `${path}.name`,
+        message: `Version ${version.name} is there twice.`,
+        next: 'Keep one of them.',
+      };
+    }
+    names.add(version.name);
+    for (const flag of ['served', 'storage']) {
+      if (!isOf.boolean(version[flag])) yield fault('boolean', version[flag], `${path}.${flag}`);
+    }
+    if (version.storage === true) stored++;
+    for (const list of ['additionalPrinterColumns', 'selectableFields']) {
+      if (version[list] !== undefined && !isOf.list(version[list]))
+        yield fault('list', version[list], `${path}.${list}`);
+    }
+    const schema = members(version.schema)?.openAPIV3Schema;
+    if (!isOf.object(schema)) yield fault('object', schema, `${path}.schema.openAPIV3Schema`);
+  }
+  if (stored !== 1) {
+    yield {
+      code: 'invalid',
+      path: 'spec.versions',
+      message: `${stored === 0 ? 'No version has' : `${stored} versions have`} storage: true; exactly one must.`,
+      next: 'Set storage: true on the version that objects are kept in, and false on the others.',
+    };
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * What a change does to the objects there are: would each still be read as it is, and accepted? Objects are given one by one, so that a
+ * cluster of any size can be checked in bounded memory.
+ */
+import { same } from './canonical.ts';
+import { type Crd, type CrdVersion, conversionStrategy, schemaOf, storageVersion } from './crd.ts';
+import { applyDefaults, type Fault, prune, type Validator, validator } from './instance/index.ts';
+import type { CrdSchema } from './schema.ts';
+import type { Json } from './verdict.ts';
+
+export interface StoredObjects {
+  readonly checked: number;
+  readonly broken: number;
+  /** The first that would break, up to ten of them. */
+  readonly first: readonly {
+    readonly namespace?: string;
+    readonly name: string;
+    readonly reasons: readonly string[];
+  }[];
+}
+
+export interface StoredObjectsCheck {
+  /** An object as the API server serves it today, in any version of the old definition. */
+  add(object: Json): void;
+  result(): StoredObjects;
+}
+
+const NAMED = 10;
+const REASONS = 10;
+
+export function storedObjectsCheck(before: Crd, after: Crd): StoredObjectsCheck {
+  const judge = judgement(before, after);
+  const first: StoredObjects['first'][number][] = [];
+  let checked = 0;
+  let broken = 0;
+  return {
+    add(object) {
+      checked++;
+      const reasons = judge(object);
+      if (reasons.length === 0) return;
+      broken++;
+      if (first.length < NAMED) first.push({ ...identity(object), reasons: reasons.slice(0, REASONS) });
+    },
+    result: () => ({ checked, broken, first }),
+  };
+}
+
+function identity(object: Json): { namespace?: string; name: string } {
+  const { name, namespace } = (object.metadata ?? {}) as { name?: unknown; namespace?: unknown };
+  return { ...(typeof namespace === 'string' ? { namespace } : {}), name: typeof name === 'string' ? name : '' };
+}
+
+function judgement(before: Crd, after: Crd): (object: Json) => readonly string[] {
+  const whole = definitionReasons(before, after);
+  if (whole.length > 0) return () => whole;
+  const byVersion = new Map<string, (object: Json) => readonly string[]>();
+  return (object) => {
+    const version =
+      String(object.apiVersion ?? '')
+        .split('/')
+        .at(-1) ?? '';
+    let judge = byVersion.get(version);
+    if (judge === undefined) {
+      judge = versionJudgement(before, after, version);
+      byVersion.set(version, judge);
+    }
+    return judge(object);
+  };
+}
+
+/** What hits every object, whatever it holds. */
+function definitionReasons(before: Crd, after: Crd): string[] {
+  const fixed: readonly (readonly [string, unknown, unknown])[] = [
+    ['spec.group', before.spec.group, after.spec.group],
+    ['spec.scope', before.spec.scope, after.spec.scope],
+    ['spec.names.plural', before.spec.names.plural, after.spec.names.plural],
+    ['spec.names.kind', before.spec.names.kind, after.spec.names.kind],
+  ];
+  return fixed.filter(([, old, now]) => old !== now).map(([path, old, now]) => `${path} changed from ${old} to ${now}`);
+}
+
+interface Reading {
+  readonly schema: CrdSchema;
+  readonly prunes: boolean;
+  readonly checks: Validator;
+}
+
+function reading(version: CrdVersion | undefined, crd: Crd): Reading | undefined {
+  const schema = version === undefined ? undefined : schemaOf(version);
+  if (schema === undefined) return undefined;
+  return { schema, prunes: crd.spec.preserveUnknownFields !== true, checks: validator(schema) };
+}
+
+function versionJudgement(before: Crd, after: Crd, name: string): (object: Json) => readonly string[] {
+  const find = (crd: Crd): CrdVersion | undefined => crd.spec.versions.find((version) => version.name === name);
+  const now = find(after);
+  if (now === undefined) {
+    const gone = [`version ${name} is no longer there`];
+    return () => gone;
+  }
+  const old = reading(find(before), before);
+  const storage = storageVersion(after);
+  // Without a webhook an object is pruned by the version it is stored in and by the one it is served in.
+  const moved =
+    storage?.name !== name && storageVersion(before)?.name !== storage?.name && conversionStrategy(after) === 'None';
+  const through = [reading(now, after), ...(moved ? [reading(storage, after)] : [])].filter((one) => one !== undefined);
+  return (object) => through.flatMap((one) => reasonsOf(object, old, one));
+}
+
+function reasonsOf(object: Json, old: Reading | undefined, now: Reading): readonly string[] {
+  const pruned = now.prunes ? prune(object, now.schema) : { value: object, pruned: [] };
+  const read = applyDefaults(pruned.value, now.schema);
+  const reasons = pruned.pruned.map((path) => `${path} is no longer in the schema and is pruned`);
+  reasons.push(...overwritten(pruned.value, read, ''));
+  const faults = now.checks.validate(read);
+  if (faults.length === 0) return reasons;
+  const known = new Set((old?.checks.validate(object) ?? []).map(faultKey));
+  const fresh = faults.filter((fault) => !known.has(faultKey(fault)));
+  if (fresh.length === 0) return reasons;
+  const refused = now.checks.validate(touched(read), read);
+  const stays = new Set(refused.map(faultKey));
+  for (const fault of fresh) {
+    const spared = stays.has(faultKey(fault))
+      ? 'no update is accepted'
+      : 'only updates that leave it as it is are accepted';
+    reasons.push(`${fault.path === '' ? 'the object' : fault.path}: ${fault.message} (${spared})`);
+  }
+  return reasons;
+}
+
+const faultKey = ({ path, keyword }: Fault): string => `${path}\u0000${keyword}`;
+
+/** The smallest update there is: another annotation. */
+function touched(object: unknown): unknown {
+  const whole = object as Json;
+  const metadata = (whole.metadata ?? {}) as Json;
+  const annotations = (metadata.annotations ?? {}) as Json;
+  return { ...whole, metadata: { ...metadata, annotations: { ...annotations, 'platform.company.com/touched': '' } } };
+}
+
+/** Values that read differently: what a default adds is not among them, as the object says nothing else. */
+function overwritten(stored: unknown, read: unknown, path: string): string[] {
+  if (stored === read || same(stored, read)) return [];
+  if (Array.isArray(stored) && Array.isArray(read)) {
+    return stored.flatMap((item, index) => overwritten(item, read[index], `${path}[${index}]`));
+  }
+  if (isObject(stored) && isObject(read)) {
+    return Object.keys(stored).flatMap((key) => overwritten(stored[key], read[key], `${path}.${key}`));
+  }
+  return [`${path} reads as ${JSON.stringify(read) ?? 'absent'} instead of ${JSON.stringify(stored)}`];
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
