@@ -38,7 +38,7 @@ const mayMean = (target: Target, { group, resource }: (typeof noise)[number]): b
 export function withoutPlatform(targets: readonly Target[]): MatchCondition[] {
   const isOpen = ({ group, resource }: Target) => group === '*' || (group === GROUP && resource.startsWith('*'));
   if (!targets.some(isOpen)) return [];
-  const own = `request.resource.group == '${GROUP}' && request.resource.resource in ${listed(ownPlurals)} && request.subResource == '' && request.operation in ['CREATE', 'UPDATE']`;
+  const own = `request.resource.group == '${GROUP}' && request.resource.resource in ${listed(ownPlurals)} && ${noSubresource} && request.operation in ['CREATE', 'UPDATE']`;
   return [{ name: 'not-the-platforms-own', expression: `!(${own})` }];
 }
 
@@ -88,7 +88,7 @@ export function withoutAsked(
 
 function subresourceOf(resource: string, below: string): string[] {
   if (resource === '*/*') return [];
-  return [below === '*' ? `request.subResource != ''` : `request.subResource == '${below}'`];
+  return [below === '*' ? 'has(request.subResource)' : isBelow(below)];
 }
 
 /** Only what the API server has converted: what was sent in that version is judged where nothing is converted. */
@@ -96,7 +96,7 @@ export function onlyConverted(targets: readonly Target[]): MatchCondition[] {
   const each = new Set(
     targets.map(({ group, version, resource }) => {
       const [name = '', below = ''] = resource.split('/');
-      return `(request.resource.group == '${group}' && request.resource.version == '${version}' && request.resource.resource == '${name}' && request.subResource == '${below}')`;
+      return `(request.resource.group == '${group}' && request.resource.version == '${version}' && request.resource.resource == '${name}' && ${isBelow(below)})`;
     }),
   );
   return [{ name: 'only-converted', expression: `!(${[...each].sort().join(' || ')})` }];
@@ -110,6 +110,13 @@ function isOf(group: string, resource: string): string {
   return parts.length === 0 ? 'true' : `(${parts.join(' && ')})`;
 }
 
-const outside = (namespaces: readonly string[]): string => `!(request.namespace in ${listed(namespaces)})`;
+/** What is empty is not there: the API server leaves it out of `request`, and to read it is an error. */
+const noSubresource = '!has(request.subResource)';
+
+const isBelow = (subresource: string): string =>
+  subresource === '' ? noSubresource : `(has(request.subResource) && request.subResource == '${subresource}')`;
+
+const outside = (namespaces: readonly string[]): string =>
+  `!(has(request.namespace) && request.namespace in ${listed(namespaces)})`;
 
 const listed = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(', ')}]`;

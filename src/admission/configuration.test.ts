@@ -241,7 +241,7 @@ describe('the webhooks for policies', () => {
       {
         name: 'system-namespaces',
         expression:
-          "!(request.namespace in ['kube-system', 'kidp-system']) || (request.resource.group == '' && request.resource.resource == 'pods')",
+          "!(has(request.namespace) && request.namespace in ['kube-system', 'kidp-system']) || (request.resource.group == '' && request.resource.resource == 'pods')",
       },
     ]);
   });

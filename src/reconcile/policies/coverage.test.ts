@@ -18,6 +18,8 @@ const mapping = resourceMapping([
   served('apps', 'Deployment', 'deployments', ['scale']),
   { ...served('authorization.k8s.io', 'SubjectAccessReview', 'subjectaccessreviews'), verbs: ['create'] },
 ]);
+const scalers = (version: string) => ({ ...served('autoscaling', 'Scaler', 'scalers'), version });
+const inTwoVersions = resourceMapping([scalers('v1'), scalers('v2')]);
 const entry = (more: Partial<ScopeEntry> = {}): ScopeEntry => ({
   group: 'apps',
   version: 'v1',
@@ -104,6 +106,26 @@ describe('what the API server calls us for', () => {
     },
   ])('does not, where $reason', ({ scope, rules, said }) => {
     expect(uncovered([scope], { mutate: undefined, validate: configuration(rules) }, mapping)).toContain(said);
+  });
+
+  const onScalers = (version: string) =>
+    rule({ apiGroups: ['autoscaling'], apiVersions: [version], resources: ['scalers'] });
+  test.each([
+    { reason: 'converted to what it names', webhooks: [[onScalers('v2')]], covered: true },
+    {
+      reason: 'as it was sent, because another rule takes that',
+      webhooks: [[onScalers('v2'), onScalers('*')]],
+      covered: false,
+    },
+    { reason: 'as it was sent and converted', webhooks: [[onScalers('*')], [onScalers('v2')]], covered: true },
+    { reason: 'in another version only', webhooks: [[onScalers('v1')]], covered: false },
+  ])('of what is sent in a version that the policy does not name is shown $reason', ({ webhooks, covered }) => {
+    const scope = [entry({ group: 'autoscaling', version: 'v2', kind: 'Scaler' })];
+    const validate = {
+      ...configuration([]),
+      webhooks: webhooks.map((rules) => ({ clientConfig: { caBundle: 'x' }, rules })),
+    };
+    expect(uncovered(scope, { mutate: undefined, validate }, inTwoVersions) === undefined).toBe(covered);
   });
 
   test('does not count where we could not be verified', () => {

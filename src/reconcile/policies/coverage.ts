@@ -4,7 +4,7 @@
  */
 
 import { fitsType, type ScopeEntry } from '../../policy/index.ts';
-import type { ResourceMapping, UnknownObject } from '../../runtime/index.ts';
+import type { ResourceMapping, ServedResource, UnknownObject } from '../../runtime/index.ts';
 
 interface WebhookRule {
   readonly apiGroups?: readonly string[];
@@ -33,16 +33,16 @@ export function uncovered(
   for (const entry of scope) {
     const configuration = configurations[entry.phase];
     if (configuration === undefined) return `there is no webhook configuration to ${entry.phase}`;
-    const webhooks = (configuration.webhooks ?? []) as readonly Webhook[];
-    const rules = webhooks
-      .filter(({ clientConfig }) => (clientConfig?.caBundle ?? '') !== '')
-      .flatMap((webhook) => webhook.rules ?? []);
-    const targets = targetsOf(entry, mapping);
-    const missing = entry.operations.find(
-      (operation) => !targets.every((target) => isCalledFor(rules, target, operation)),
+    const webhooks = ((configuration.webhooks ?? []) as readonly Webhook[]).filter(
+      ({ clientConfig }) => (clientConfig?.caBundle ?? '') !== '',
     );
-    if (missing !== undefined)
-      return `${missing} of ${described(entry)} is not in the webhook configuration to ${entry.phase}`;
+    const targets = targetsOf(entry, mapping);
+    for (const operation of entry.operations) {
+      const missing = targets.find((target) => !isCalledFor(webhooks, target, operation));
+      if (missing === undefined) continue;
+      const sent = missing.sent === missing.version ? '' : `, sent as ${missing.sent},`;
+      return `${operation} of ${described(entry)}${sent} is not in the webhook configuration to ${entry.phase}`;
+    }
   }
   return undefined;
 }
@@ -52,29 +52,46 @@ interface Target {
   readonly version: string;
   /** With its subresource. */
   readonly resource: string;
+  /** The version that somebody may send it in, which we must be shown as `version`. */
+  readonly sent: string;
 }
 
-/** What is served of it: a kind that nobody serves yet needs no webhook yet, there is nothing that could be written. */
+/**
+ * What is served of it: a kind that nobody serves yet needs no webhook yet, there is nothing that could be written. What is not
+ * about a version must be shown what is sent in that version in one that it is about.
+ */
 function targetsOf(entry: ScopeEntry, mapping: ResourceMapping): Target[] {
   const { subresource } = entry;
   const own = subresource === undefined || subresource === '*';
-  return mapping.resources.flatMap((served) => {
-    const { group, version, kind, plural } = served;
-    if (!fitsType(entry, { group, version, kind, resource: plural, subresource: own ? '' : subresource })) return [];
-    if (own) return served.verbs.includes('create') ? [{ group, version, resource: plural }] : [];
-    return served.subresources.includes(subresource) ? [{ group, version, resource: `${plural}/${subresource}` }] : [];
+  const isMeant = ({ group, version, kind, plural }: ServedResource) =>
+    fitsType(entry, { group, version, kind, resource: plural, subresource: own ? '' : subresource });
+  const isServed = ({ verbs, subresources }: ServedResource) =>
+    own ? verbs.includes('create') : subresources.includes(subresource);
+  return mapping.resources.filter(isServed).flatMap((served) => {
+    const { group, version, plural } = served;
+    const resource = own ? plural : `${plural}/${subresource}`;
+    if (isMeant(served)) return [{ group, version, resource, sent: version }];
+    const shown = mapping.resources.find(
+      (other) => other.group === group && other.plural === plural && isServed(other) && isMeant(other),
+    );
+    return shown === undefined ? [] : [{ group, version: shown.version, resource, sent: version }];
   });
 }
 
-function isCalledFor(rules: readonly WebhookRule[], { group, version, resource }: Target, operation: string): boolean {
-  return rules.some(
-    (rule) =>
-      holds(rule.apiGroups, group) &&
-      holds(rule.apiVersions, version) &&
-      holds(rule.operations, operation) &&
-      (rule.resources ?? []).some((pattern) => fits(pattern, resource)),
-  );
+/** As the API server chooses: a webhook with a rule for what was sent is shown it so, any other what a rule of it says. */
+function isCalledFor(webhooks: readonly Webhook[], { sent, ...target }: Target, operation: string): boolean {
+  return webhooks.some(({ rules = [] }) => {
+    const asSent = rules.some((rule) => fitsRule(rule, { ...target, version: sent }, operation));
+    if (sent === target.version) return asSent;
+    return !asSent && rules.some((rule) => fitsRule(rule, target, operation));
+  });
 }
+
+const fitsRule = (rule: WebhookRule, { group, version, resource }: Omit<Target, 'sent'>, operation: string): boolean =>
+  holds(rule.apiGroups, group) &&
+  holds(rule.apiVersions, version) &&
+  holds(rule.operations, operation) &&
+  (rule.resources ?? []).some((pattern) => fits(pattern, resource));
 
 const holds = (listed: readonly string[] | undefined, wanted: string): boolean =>
   listed?.some((each) => each === '*' || each === wanted) === true;
