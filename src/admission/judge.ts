@@ -115,7 +115,7 @@ async function throughAll(question: Question): Promise<Decision> {
     await options.policies?.knowNamespace?.(request.namespace, deadline.signal());
   const { mutated, patches, found } = await throughOwnGates(question);
   const refused = found.some(({ violations }) => violations.length > 0);
-  if (phase !== 'validate' && !refused) return { ...letIn, patches };
+  if (phase !== 'validate' && !refused) return { ...letIn, patches, warnings: found[0]?.warnings ?? [] };
   const concerned = (options.later ?? []).filter((gate) => gate.concerns(request));
   const rest = await Promise.all([
     throughPolicies({ ...question, request: mutated }),
@@ -177,7 +177,8 @@ async function mutateAll(question: Question, facts: Facts, live: boolean): Promi
   const { request } = question;
   const own = mutateForPlatform(request, facts);
   const first = own === undefined ? request : { ...request, object: own.object };
-  const { object, changed, findings } = await throughMutations(first, question, 'IfNeeded');
+  const { object, changed, findings: found } = await throughMutations(first, question, 'IfNeeded');
+  const findings = own === undefined ? found : { ...found, warnings: [...own.warnings, ...found.warnings] };
   if (!changed || request.object === undefined) return { mutated: first, patches: own?.patches ?? [], findings, facts };
   const second = { ...request, object };
   const factsAfter = await factsOf(second, question, live);

@@ -14,14 +14,8 @@ export const labelsGate: Gate = { name: 'labels', judge: judgeLabels };
 const prefix = `${GROUP}/`;
 
 function judgeLabels(request: AdmissionRequest, facts: Facts): Findings {
-  const violations: Violation[] = [];
-  const warnings: string[] = [];
-  for (const [key, value] of writtenLabels(request)) {
-    const wrong = judgeLabel(key, value, facts);
-    if (typeof wrong === 'string') warnings.push(wrong);
-    else if (wrong !== undefined) violations.push(wrong);
-  }
-  return { violations, warnings, patches: [] };
+  const violations = writtenLabels(request).flatMap(([key, value]) => judgeLabel(key, value, facts) ?? []);
+  return { violations, warnings: [], patches: [] };
 }
 
 /** A map, or nothing. */
@@ -41,7 +35,7 @@ function writtenLabels(request: AdmissionRequest): readonly [string, unknown][] 
   );
 }
 
-function judgeLabel(key: string, value: unknown, { chain }: Facts): Violation | string | undefined {
+function judgeLabel(key: string, value: unknown, { chain }: Facts): Violation | undefined {
   if (key === MANAGED_BY_LABEL) return value === MANAGED_BY ? undefined : differs(key, value, MANAGED_BY);
   if (key !== TEAM_LABEL) return notYours(key);
   switch (chain.end) {
@@ -54,7 +48,8 @@ function judgeLabel(key: string, value: unknown, { chain }: Facts): Violation | 
     case 'malformed':
       return noTeam(key, value, 'its owner leads to no Team');
     case 'missing':
-      return `labels: ${key} cannot be verified before the owner exists; the platform will then set it`;
+      // The mutation before this gate takes it out; here it is again only if somebody has put it back.
+      return noTeam(key, value, 'who owns this is not known before the owner exists');
     default:
       return undefined;
   }

@@ -8,6 +8,7 @@ import type { AdmissionRequest, Json } from './review.ts';
 const finalizer = 'platform.company.com/cleanup-resources';
 const managedBy = '/metadata/labels/platform.company.com~1managed-by';
 const team = '/metadata/labels/platform.company.com~1team';
+const teamLabel = 'platform.company.com/team';
 const bothLabels = { 'platform.company.com/managed-by': 'kidp', 'platform.company.com/team': 'team-backend' };
 const facts: Facts = {
   chain: { end: 'team', team: 'team-backend', path: [] },
@@ -63,6 +64,27 @@ describe('what the platform writes into an object', () => {
         { op: 'add', path: managedBy, value: 'kidp' },
         { op: 'add', path: '/metadata/finalizers', value: [finalizer] },
       ],
+    },
+    {
+      reason: 'no team that somebody claims while the owner cannot be resolved',
+      request: request({ labels: { ...bothLabels, a: 'b' }, finalizers: [finalizer] }),
+      facts: unresolved,
+      patches: [{ op: 'remove', path: team }],
+    },
+    {
+      reason: 'nor one that is claimed by a change',
+      request: request(
+        { labels: bothLabels, finalizers: [finalizer] },
+        { labels: { ...bothLabels, [teamLabel]: 'x' } },
+      ),
+      facts: unresolved,
+      patches: [{ op: 'remove', path: team }],
+    },
+    {
+      reason: 'the team that was there before the owner went',
+      request: request({ labels: bothLabels, finalizers: [finalizer] }, { labels: bothLabels }),
+      facts: unresolved,
+      patches: [],
     },
     {
       reason: 'no finalizer on what no broker brings about',
@@ -130,10 +152,10 @@ describe('what the platform writes into an object', () => {
     const finalizers = fc.option(fc.array(fc.constantFrom('x/y', finalizer), { maxLength: 3 }));
     const metadata = fc.record({ labels, finalizers });
     fc.assert(
-      fc.property(metadata, fc.option(metadata), (after, before) => {
+      fc.property(metadata, fc.option(metadata), fc.constantFrom(facts, unresolved), (after, before, known) => {
         const asked = request(after, before ?? undefined);
-        const once = mutateForPlatform(asked, facts)?.object ?? asked.object;
-        expect(mutateForPlatform({ ...asked, ...(once && { object: once }) }, facts)).toBeUndefined();
+        const once = mutateForPlatform(asked, known)?.object ?? asked.object;
+        expect(mutateForPlatform({ ...asked, ...(once && { object: once }) }, known)).toBeUndefined();
       }),
     );
   });

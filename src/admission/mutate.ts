@@ -1,10 +1,11 @@
 /**
  * What the platform itself writes into an object that comes in: its two labels, and on what brokers bring about the finalizer that
- * keeps it until the thing is gone. Defaults need no patch: the API server has filled them in from the CRD's schema, which
+ * keeps it until the thing is gone; into an Approval, who asks and who decides. Defaults need no patch: the API server has filled them in from the CRD's schema, which
  * src/api generates, before it asks us. Asked again about what it has changed, it changes nothing.
  */
 import { CLEANUP_FINALIZER, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../api/index.ts';
 import type { JsonPatchOperation } from '../policy/index.ts';
+import { stampApproval } from './crds/approvals.ts';
 import type { Facts } from './gates.ts';
 import { labelsOf } from './labels.ts';
 import { finalizersOf, isDeployable, isOurs, isReconciler } from './ownership.ts';
@@ -13,28 +14,59 @@ import { type AdmissionRequest, isObject, type Json } from './review.ts';
 export interface Mutated {
   readonly object: Json;
   readonly patches: readonly JsonPatchOperation[];
+  /** What was taken out, for who has written it. */
+  readonly warnings: readonly string[];
 }
 
 export function mutateForPlatform(request: AdmissionRequest, facts: Facts): Mutated | undefined {
+  const stamped = stampApproval(request);
+  if (stamped === undefined) return mutateMetadata(request, facts);
+  const further = mutateMetadata({ ...request, object: stamped.object }, facts);
+  return { ...stamped, ...further, patches: [...stamped.patches, ...(further?.patches ?? [])] };
+}
+
+function mutateMetadata(request: AdmissionRequest, facts: Facts): Mutated | undefined {
   const { object, operation, subResource } = request;
   if (!isOurs(request) || subResource !== undefined || (operation !== 'CREATE' && operation !== 'UPDATE'))
     return undefined;
   if (object === undefined || !isObject(object.metadata)) return undefined;
   const labels = missingLabels(request, facts);
+  const unproven = hasUnprovenTeam(request, facts);
   const finalizes = lacksFinalizer(request, facts);
-  if (labels.length === 0 && !finalizes) return undefined;
+  if (labels.length === 0 && !unproven && !finalizes) return undefined;
   const finalizers = [...finalizersOf(object), CLEANUP_FINALIZER];
+  const { [TEAM_LABEL]: team, ...others } = labelsOf(object);
+  const kept = unproven || team === undefined ? others : { ...others, [TEAM_LABEL]: team };
   return {
     object: {
       ...object,
       metadata: {
         ...object.metadata,
-        ...(labels.length === 0 ? {} : { labels: { ...labelsOf(object), ...Object.fromEntries(labels) } }),
+        ...(labels.length === 0 && !unproven ? {} : { labels: { ...kept, ...Object.fromEntries(labels) } }),
         ...(finalizes ? { finalizers } : {}),
       },
     },
-    patches: [...labelPatches(object.metadata, labels), ...(finalizes ? [finalizerPatch(object.metadata)] : [])],
+    patches: [
+      ...labelPatches(object.metadata, labels),
+      ...(unproven ? [{ op: 'remove' as const, path: pathOf(TEAM_LABEL) }] : []),
+      ...(finalizes ? [finalizerPatch(object.metadata)] : []),
+    ],
+    warnings: unproven
+      ? [
+          `labels: ${TEAM_LABEL} is left out: who owns this is not known before the owner exists; the platform then sets it`,
+        ]
+      : [],
   };
+}
+
+/**
+ * A team that somebody claims while the owner that would prove it does not exist. It is taken out, not refused: the same manifest is
+ * applied again by Flux until its owner is there, lands each time without a change, and needs no order among its files.
+ */
+function hasUnprovenTeam({ object, oldObject, operation }: AdmissionRequest, { chain }: Facts): boolean {
+  const claimed = labelsOf(object)[TEAM_LABEL];
+  if (chain.end !== 'missing' || claimed === undefined) return false;
+  return operation === 'CREATE' || claimed !== labelsOf(oldObject)[TEAM_LABEL];
 }
 
 /** Sets what is not there, and what was there before with another value; what the user has just written is for the labels gate. */
@@ -64,8 +96,10 @@ function labelPatches(metadata: Json, labels: readonly [string, string][]): Json
   if (!isObject(metadata.labels)) {
     return [{ op: 'add', path: '/metadata/labels', value: Object.fromEntries(labels) }];
   }
-  return labels.map(([key, value]) => ({ op: 'add', path: `/metadata/labels/${key.replaceAll('/', '~1')}`, value }));
+  return labels.map(([key, value]) => ({ op: 'add', path: pathOf(key), value }));
 }
+
+const pathOf = (label: string): string => `/metadata/labels/${label.replaceAll('/', '~1')}`;
 
 const finalizerPatch = (metadata: Json): JsonPatchOperation =>
   Array.isArray(metadata.finalizers)

@@ -115,6 +115,21 @@ describe('what the platform writes', () => {
     expect(stderr).toContain('Warning: ownership: Application team-backend/later does not exist (yet)');
     expect((await read('early')).metadata.labels).toEqual({ 'platform.company.com/managed-by': 'kidp' });
   });
+
+  test('a team that is claimed before the owner exists is taken out, each time it is applied', async () => {
+    const labels = { 'platform.company.com/team': 'team-frontend', mine: 'yes' };
+    const claiming = databaseOf('claimed', { kind: 'Application', name: 'later' }, { labels });
+    const versions = new Set<string | undefined>();
+    for (let index = 0; index < 3; index += 1) {
+      const { code, stderr } = await platform.kubectl(['apply', '--server-side', '-f', '-'], claiming);
+      expect({ code, stderr }).toMatchObject({ code: 0 });
+      expect(stderr).toContain('Warning: labels: platform.company.com/team is left out');
+      const { metadata } = await read('claimed');
+      expect(metadata.labels).toEqual({ 'platform.company.com/managed-by': 'kidp', mine: 'yes' });
+      versions.add(metadata.resourceVersion);
+    }
+    expect(versions.size).toBe(1);
+  });
 });
 
 describe('what the platform refuses', () => {
@@ -360,6 +375,21 @@ describe('a policy that goes wrong harms only itself', () => {
       async () => (await platform.kubectl(['apply', '--dry-run=server', '-f', '-'], another)).code === 0,
       patient,
     );
+  });
+
+  test('one on everything, beside one that is also about system namespaces, holds up nothing else', async () => {
+    await applyPolicy(client, policy('everything', ['*'], 'object.metadata.name != "refused"'));
+    const reaching = policy('reaching', ['core/v1/Pod'], 'true', { selector: { includeSystemNamespaces: true } });
+    await applyPolicy(client, reaching);
+    await inForce('policy everything', configMap('refused', { fine: 'yes' }));
+    const { stderr } = await platform.kubectl(['apply', '-f', '-'], policy('another', ['Database'], 'true'));
+    expect(stderr).not.toContain('resulted in error');
+    await deletePolicy(client, 'another');
+    const cluster = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'of-no-namespace' } };
+    expect(await refusal(client, namespaces, cluster)).toBe('');
+    expect(await refusal(client, database.resource, databaseOf('fine', backend))).toBe('');
+    await deletePolicy(client, 'everything');
+    await deletePolicy(client, 'reaching');
   });
 
   test('one that does not compile is refused with line and column', async () => {
