@@ -6,6 +6,8 @@ export interface Fault {
   /** The keyword of the schema that it breaks, such as `maxLength` or `x-kubernetes-validations`. */
   readonly keyword: string;
   readonly message: string;
+  /** The CEL rule, where it is one that fails. */
+  readonly rule?: string;
 }
 
 export type Step = string | number;

@@ -7,4 +7,6 @@
 export { applyDefaults } from './defaults.ts';
 export type { Fault } from './fault.ts';
 export { type Pruned, type PruneOptions, prune } from './prune.ts';
+export { type SampleOptions, sample, samples } from './sample/index.ts';
+export type { Wish, WishPath } from './sample/wish.ts';
 export { type Validator, type ValidatorOptions, validator } from './validate.ts';

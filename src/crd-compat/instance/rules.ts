@@ -220,30 +220,31 @@ function fits(value: unknown, schema: CrdSchema): boolean {
   return !(valueBySchema(value as Value, made) instanceof CelError);
 }
 
+const KEYWORD = 'x-kubernetes-validations';
+
 function checkRule(compiled: CompiledRule, variables: Variables, session: Session, ratchet: Ratchet): void {
   const { rule, program, broken } = compiled;
   const { run, budget } = session;
   if (program === undefined) {
-    run.fault('x-kubernetes-validations', `the rule ${rule.rule} cannot be compiled: ${broken ?? 'it is empty'}`);
+    run.fault(KEYWORD, `the rule ${rule.rule} cannot be compiled: ${broken ?? 'it is empty'}`, rule.rule);
     return;
   }
   const result = program.evaluate(variables, budget);
   if (result === true) return;
   if (result instanceof CelError) {
     if (result.code === 'cost_exceeded') session.over = true;
-    run.fault('x-kubernetes-validations', `${result.message} evaluating rule: ${textOf(rule)}`);
+    run.fault(KEYWORD, `${result.message} evaluating rule: ${textOf(rule)}`, rule.rule);
     return;
   }
   // Rules that compare with what was before are about the change, so that no change excuses them.
   if (!compiled.usesOldSelf && excuses(ratchet)) return;
   const message = messageOf(compiled, variables, session);
   const at = (rule.fieldPath ?? '').replace(/^\./, '');
-  const keyword = 'x-kubernetes-validations';
   if (at !== '' && /^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/.test(at)) {
     for (const step of at.split('.')) run.enter(step);
-    run.fault(keyword, message);
+    run.fault(KEYWORD, message, rule.rule);
     for (const _ of at.split('.')) run.leave();
-  } else run.fault(keyword, message);
+  } else run.fault(KEYWORD, message, rule.rule);
 }
 
 const textOf = ({ rule, message }: ValidationRule): string => ((message ?? '') === '' ? rule : (message ?? '')).trim();

@@ -6,8 +6,9 @@ export class Run {
   readonly faults: Fault[] = [];
   readonly #path: Step[] = [];
 
-  fault(keyword: string, message: string): void {
-    this.faults.push({ path: pathText(this.#path), keyword, message });
+  fault(keyword: string, message: string, rule?: string): void {
+    const path = pathText(this.#path);
+    this.faults.push(rule === undefined ? { path, keyword, message } : { path, keyword, message, rule });
   }
 
   faultAt(step: Step, keyword: string, message: string): void {

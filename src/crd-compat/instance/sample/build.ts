@@ -1,0 +1,228 @@
+/** One sample by the choices that were made: what is required and wished for, and what was chosen to be there. */
+import type { CrdSchema } from '../../schema.ts';
+import type { Step } from '../fault.ts';
+import { canonicalText } from '../json.ts';
+import { Run } from '../run.ts';
+import { structureCheck } from '../structure.ts';
+import type { Choices } from './choices.ts';
+import { type Alternative, alternativesOf, namesToAvoid } from './flatten.ts';
+import type { Mentioned } from './literals.ts';
+import { scalarsFor } from './scalars.ts';
+import { WishNode } from './wish.ts';
+
+/** There is no value: a leaf that nothing fits. */
+export const NONE = Symbol('none');
+
+/** Schemas that require themselves without end have no instance. */
+const MAX_DEPTH = 100;
+
+const NO_WISH = new WishNode();
+
+export class Builder {
+  readonly #choices: Choices;
+  readonly #mentioned: Mentioned;
+  readonly #path: Step[] = [];
+
+  constructor(choices: Choices, mentioned: Mentioned) {
+    this.#choices = choices;
+    this.#mentioned = mentioned;
+  }
+
+  /** `distinct`: which of several that must differ. */
+  build(schema: CrdSchema, wish: WishNode = NO_WISH, distinct = 0): unknown {
+    if (wish.fixed !== undefined) return structuredClone(wish.fixed.value);
+    if (this.#path.length > MAX_DEPTH) return NONE;
+    const wished =
+      wish.matching.length === 0 ? schema : { ...schema, allOf: [...(schema.allOf ?? []), ...wish.matching] };
+    const ways = alternativesOf(wished);
+    const start = this.#choices.pick(this.#path, 'way', ways.length);
+    for (let turn = 0; turn < ways.length; turn++) {
+      const way = ways[(start + turn) % ways.length] as Alternative;
+      const made = this.#build(way, wished, wish, distinct);
+      if (made !== NONE) return made;
+    }
+    return NONE;
+  }
+
+  #build(way: Alternative, whole: CrdSchema, wish: WishNode, distinct: number): unknown {
+    const { schema } = way;
+    if (schema.type === 'object' || (schema.type === undefined && wish.names.length > 0)) {
+      return this.#nullOr(schema, wish, () => this.#object(way, wish));
+    }
+    if (schema.type === 'array' || (schema.type === undefined && wish.length > 0)) {
+      return this.#nullOr(schema, wish, () => this.#list(way, wish));
+    }
+    return this.#scalar(way, whole, distinct);
+  }
+
+  #nullOr(schema: CrdSchema, wish: WishNode, make: () => unknown): unknown {
+    const mayBeNull = schema.nullable === true && wish.below.size === 0 && schema.enum === undefined;
+    if (mayBeNull && this.#choices.pick(this.#path, 'null', 5) === 4) return null;
+    if (schema.enum !== undefined && wish.below.size === 0) {
+      const at = this.#choices.pick(this.#path, 'value', schema.enum.length);
+      return structuredClone(schema.enum[at] ?? NONE_VALUE) ?? NONE;
+    }
+    return make();
+  }
+
+  #scalar(way: Alternative, whole: CrdSchema, distinct: number): unknown {
+    const candidates = candidatesFor(way, whole, this.#mentioned);
+    if (candidates.length === 0) return NONE;
+    const at = this.#choices.pick(this.#path, 'value', candidates.length) + distinct;
+    return structuredClone(candidates[at % candidates.length]);
+  }
+
+  #inside<T>(step: Step, make: () => T): T {
+    this.#path.push(step);
+    const made = make();
+    this.#path.pop();
+    return made;
+  }
+
+  #object(way: Alternative, wish: WishNode): unknown {
+    const { schema } = way;
+    const { properties = {}, required = [], minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = schema;
+    const needed = new Set(required.filter((name) => !fillsIn(properties, name)));
+    if (schema['x-kubernetes-embedded-resource'] === true) for (const name of ['apiVersion', 'kind']) needed.add(name);
+    const avoided = namesToAvoid(way.not);
+    const made: Record<string, unknown> = {};
+    const add = (name: string): boolean => {
+      const value = this.#inside(name, () => this.#property(schema, name, wish.below.get(name)));
+      if (value !== NONE) setOwn(made, name, value);
+      return value !== NONE;
+    };
+    const isAbsent = (name: string): boolean => wish.below.get(name)?.absent === true;
+    for (const name of needed) if (!isAbsent(name) && !add(name)) return NONE;
+    for (const name of wish.names)
+      if (!Object.hasOwn(made, name) && wish.below.get(name)?.present === true && !add(name)) return NONE;
+    const more = Object.keys(properties).filter((name) => !Object.hasOwn(made, name) && !isAbsent(name));
+    for (const name of more) {
+      if (Object.keys(made).length >= maxProperties) break;
+      if (!avoided.has(name) && this.#inside(name, () => this.#choices.isPresent(this.#path))) add(name);
+    }
+    this.#fill(schema, made, minProperties, maxProperties, add);
+    for (const name of more) {
+      if (Object.keys(made).length >= minProperties) break;
+      if (!Object.hasOwn(made, name)) add(name);
+    }
+    return made;
+  }
+
+  /** Entries of a map, as many as there must be or were chosen to be. */
+  #fill(schema: CrdSchema, made: object, fewest: number, most: number, add: (name: string) => boolean): void {
+    if (typeof schema.additionalProperties !== 'object') return;
+    const wanted = Math.max(fewest, Math.min(most, this.#choices.pick(this.#path, 'size', 4)));
+    const names = ['key', ...this.#mentioned.texts];
+    const shift = this.#choices.pick(this.#path, 'key', names.length);
+    for (let index = 0; Object.keys(made).length < wanted && index < wanted + 10; index++) {
+      const name = index < names.length ? (names[(index + shift) % names.length] as string) : `key${index}`;
+      if (!Object.hasOwn(made, name) && !add(name)) return;
+    }
+  }
+
+  #property(schema: CrdSchema, name: string, wish: WishNode | undefined): unknown {
+    const { properties = {}, additionalProperties } = schema;
+    const embedded = schema['x-kubernetes-embedded-resource'] === true ? EMBEDDED[name] : undefined;
+    if (Object.hasOwn(properties, name)) {
+      const known = properties[name] as CrdSchema;
+      return this.build(embedded === undefined ? known : { ...embedded, ...known }, wish);
+    }
+    if (embedded !== undefined) return this.build(embedded, wish);
+    return this.build(typeof additionalProperties === 'object' ? additionalProperties : ANYTHING, wish);
+  }
+
+  #list({ schema }: Alternative, wish: WishNode): unknown {
+    const { items = ANYTHING, minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
+    const chosen = Math.min(maxItems, this.#choices.pick(this.#path, 'length', 4));
+    const length = Math.max(minItems, wish.length, chosen);
+    const type = schema['x-kubernetes-list-type'];
+    const keys = type === 'map' ? (schema['x-kubernetes-list-map-keys'] ?? []) : [];
+    const seen = new Set<string>();
+    const made: unknown[] = [];
+    for (let index = 0; index < length; index++) {
+      const element = this.#inside(index, () => this.#element(items, keys, wish.below.get(index), seen, type));
+      if (element === NONE) return made.length >= Math.max(minItems, wish.length) ? made : NONE;
+      made.push(element);
+    }
+    return made;
+  }
+
+  /** An element that differs from those before it, where the list is a set or a map. */
+  #element(
+    items: CrdSchema,
+    keys: readonly string[],
+    wish: WishNode | undefined,
+    seen: Set<string>,
+    type: string | undefined,
+  ): unknown {
+    if (type !== 'set' && type !== 'map') return this.build(items, wish);
+    for (let turn = 0; turn < DISTINCT_TURNS; turn++) {
+      const element = type === 'set' ? this.build(items, wish, turn) : this.#keyed(items, keys, wish, turn);
+      if (element === NONE) return NONE;
+      const identity = canonicalText(type === 'set' ? element : keysOf(element, keys));
+      if (seen.has(identity)) continue;
+      seen.add(identity);
+      return element;
+    }
+    return NONE;
+  }
+
+  /** Keys are always written, also those with defaults, and counted through like digits. */
+  #keyed(items: CrdSchema, keys: readonly string[], wish: WishNode | undefined, turn: number): unknown {
+    const element = this.build(items, wish);
+    if (typeof element !== 'object' || element === null) return element;
+    let rest = turn;
+    for (const key of keys) {
+      const schema = items.properties?.[key];
+      if (schema === undefined || wish?.below.get(key)?.fixed !== undefined) continue;
+      const candidates = alternativesOf(schema).flatMap((way) => candidatesFor(way, schema, this.#mentioned));
+      if (candidates.length === 0) return NONE;
+      if (turn > 0 || !Object.hasOwn(element, key)) setOwn(element, key, candidates[rest % candidates.length]);
+      rest = Math.floor(rest / candidates.length);
+    }
+    return element;
+  }
+}
+
+const DISTINCT_TURNS = 200;
+const NONE_VALUE = null;
+const ANYTHING: CrdSchema = { 'x-kubernetes-preserve-unknown-fields': true };
+
+/** What resources inside resources have, whether their schema says so or not. */
+const EMBEDDED: Readonly<Record<string, CrdSchema | undefined>> = {
+  apiVersion: { type: 'string', enum: ['v1', 'apps/v1'] },
+  kind: { type: 'string', enum: ['ConfigMap', 'Deployment'] },
+  metadata: { type: 'object', properties: { name: { type: 'string', format: 'k8s-short-name' } } },
+};
+
+const fillsIn = (properties: Readonly<Record<string, CrdSchema>>, name: string): boolean => {
+  const preset = Object.hasOwn(properties, name) ? properties[name]?.default : undefined;
+  return preset !== undefined && preset !== null;
+};
+
+const keysOf = (element: unknown, keys: readonly string[]): unknown =>
+  keys.map((key) => (element as Readonly<Record<string, unknown>>)[key] ?? null);
+
+function setOwn(object: object, name: string, value: unknown): void {
+  Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+const CANDIDATES = new WeakMap<Alternative, { readonly mentioned: Mentioned; readonly values: readonly unknown[] }>();
+
+/** Those that the schema takes, each once. */
+function candidatesFor(way: Alternative, schema: CrdSchema, mentioned: Mentioned): readonly unknown[] {
+  const known = CANDIDATES.get(way);
+  if (known?.mentioned === mentioned) return known.values;
+  const check = structureCheck(schema);
+  const values = new Map<string, unknown>();
+  for (const each of scalarsFor(way, mentioned)) {
+    const run = new Run();
+    check(each, run, undefined);
+    if (run.faults.length === 0) values.set(canonicalText(each), each);
+  }
+  if (schema.type === undefined && schema['x-kubernetes-int-or-string'] !== true && values.size > 0)
+    values.set('{}', {});
+  const found = { mentioned, values: [...values.values()] };
+  CANDIDATES.set(way, found);
+  return found.values;
+}

@@ -1,0 +1,44 @@
+/**
+ * Where a sample could be made in more than one way, and which way was taken. The next try keeps what was good: only what is in the focus
+ * is chosen anew, everything else stays as it was, or as plain as can be.
+ */
+import { pathText, type Step } from '../fault.ts';
+import type { Random } from './random.ts';
+
+/** What to choose anew at a place. */
+export type Focus = (path: readonly Step[]) => boolean;
+
+/** A sample that grows past this is finished as plainly as can be. */
+const MAX_NODES = 2000;
+
+export class Choices {
+  readonly taken = new Map<string, number>();
+  readonly #kept: ReadonlyMap<string, number>;
+  readonly #focus: Focus;
+  readonly #random: Random;
+  #nodes = 0;
+
+  constructor(kept: ReadonlyMap<string, number>, focus: Focus, random: Random) {
+    this.#kept = kept;
+    this.#focus = focus;
+    this.#random = random;
+  }
+
+  /** One of `count` ways for the question `about` at a place; 0 is the plainest. */
+  pick(path: readonly Step[], about: string, count: number): number {
+    if (count < 2) return 0;
+    const focused = this.#focus(path);
+    if (!focused && this.#kept.size === 0) return 0;
+    const key = `${pathText(path)} ${about}`;
+    const before = this.#kept.get(key) ?? 0;
+    const taken = focused && ++this.#nodes < MAX_NODES ? this.#random.below(count) : before % count;
+    if (taken !== 0) this.taken.set(key, taken);
+    return taken;
+  }
+
+  /** Whether what need not be there is; deeper places are filled less often, so that samples stay small. */
+  isPresent(path: readonly Step[]): boolean {
+    const ways = path.length <= 4 ? 2 : path.length;
+    return this.pick(path, 'present', ways) === 1;
+  }
+}

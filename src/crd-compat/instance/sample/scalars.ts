@@ -1,0 +1,99 @@
+/** Values to try for a schema of numbers, texts or booleans: those at its bounds, the plainest first. */
+import { stringsOf } from '../../pattern/index.ts';
+import type { CrdSchema } from '../../schema.ts';
+import { stringFormat } from '../formats/index.ts';
+import type { Alternative } from './flatten.ts';
+import type { Mentioned } from './literals.ts';
+
+/** Not all of them need be valid. */
+export function scalarsFor(way: Alternative, mentioned: Mentioned): readonly unknown[] {
+  const { schema } = way;
+  const { default: preset, enum: allowed } = schema;
+  const first = preset === undefined || preset === null ? [] : [preset];
+  if (allowed !== undefined) return [...first, ...allowed];
+  const found: unknown[] = [...first, ...byType(way, mentioned)];
+  if (schema.nullable === true) found.push(null);
+  return found;
+}
+
+function byType(way: Alternative, mentioned: Mentioned): readonly unknown[] {
+  const { schema } = way;
+  if (schema['x-kubernetes-int-or-string'] === true) {
+    return [...numbersFor(way, mentioned, true), ...textsFor(way, mentioned)];
+  }
+  switch (schema.type) {
+    case 'boolean':
+      return [false, true];
+    case 'integer':
+      return numbersFor(way, mentioned, true);
+    case 'number':
+      return numbersFor(way, mentioned, false);
+    case 'string':
+      return textsFor(way, mentioned);
+    default:
+      return [...textsFor(way, mentioned), ...numbersFor(way, mentioned, false), false, true];
+  }
+}
+
+/** Bounds of what must not match are bounds too: just past them is where it does not. */
+function numbersFor({ schema, not }: Alternative, mentioned: Mentioned, whole: boolean): readonly number[] {
+  const found: number[] = [1, 0, 2, 10, 100, -1];
+  for (const each of [schema, ...not.flatMap(withInner)]) {
+    const { minimum, maximum, multipleOf } = each;
+    const bounds = [minimum, maximum].filter((bound) => bound !== undefined);
+    for (const value of each.enum ?? []) if (typeof value === 'number') bounds.push(value);
+    for (const bound of bounds) found.push(bound, bound + 1, bound - 1, bound + 0.5, bound - 0.5);
+    const factor = multipleOf ?? schema.multipleOf;
+    if (factor !== undefined) {
+      for (const bound of bounds) found.push(Math.ceil(bound / factor) * factor, Math.floor(bound / factor) * factor);
+      for (const bound of bounds)
+        found.push(Math.ceil(bound / factor + 1) * factor, Math.floor(bound / factor - 1) * factor);
+      found.push(factor, 2 * factor, -factor, factor + 1, factor + 0.5, 3 * factor);
+    }
+  }
+  found.push(...mentioned.numbers);
+  if (schema.type === 'integer' || whole) found.push(2 ** 31, -(2 ** 31) - 1, 1000, 1_000_000);
+  else found.push(1.5, 0.1, -0.5, 1e10, 1e39);
+  return whole ? found.filter(Number.isInteger) : found;
+}
+
+function withInner(schema: CrdSchema): readonly CrdSchema[] {
+  const { allOf = [], anyOf = [], oneOf = [], not } = schema;
+  const inner = [...allOf, ...anyOf, ...oneOf, ...(not === undefined ? [] : [not])];
+  return [schema, ...inner.flatMap(withInner)];
+}
+
+const LONGEST = 5000;
+
+function textsFor(way: Alternative, mentioned: Mentioned): readonly string[] {
+  const { schema, not, texts } = way;
+  const { minLength = 0, maxLength, pattern } = schema;
+  const found: string[] = ['example', 'a', 'b', 'c', 'other', 'A', '1', 'example-2', '10%', ''];
+  for (const each of [schema, ...texts]) found.push(...(stringFormat(each.format)?.examples ?? []));
+  found.push(...mentioned.texts);
+  const bounds = [schema, ...not.flatMap(withInner)];
+  const lengths = bounds.flatMap((each) => [each.minLength, each.maxLength].filter((length) => length !== undefined));
+  for (const length of [minLength, ...lengths]) {
+    for (const near of [length, length + 1, length - 1]) {
+      if (near >= 0 && near <= LONGEST) found.push('a'.repeat(near), `example${'a'.repeat(LONGEST)}`.slice(0, near));
+    }
+  }
+  const searched =
+    pattern !== undefined || texts.length > 0 || not.length > 0 || bounds.some((each) => each.format !== undefined);
+  if (searched) found.unshift(...patternTexts(way));
+  if (maxLength !== undefined && maxLength < 7) found.unshift('example'.slice(0, maxLength));
+  return found;
+}
+
+const KNOWN = new WeakMap<Alternative, readonly string[]>();
+
+function patternTexts(way: Alternative): readonly string[] {
+  let found = KNOWN.get(way);
+  if (found === undefined) {
+    const { default: _, ...schema } = way.schema;
+    const constraints = { ...schema, type: 'string', allOf: [...way.texts, ...way.not.map((not) => ({ not }))] };
+    found = stringsOf(constraints).examples(8);
+    KNOWN.set(way, found);
+  }
+  return found;
+}
