@@ -25,6 +25,8 @@ export interface LocatedObject {
   place(field?: string): Place;
   /** Where a line and column of a field's text stand, both from 1: for expressions. */
   placeInText(field: string, line?: number, column?: number): Place;
+  /** What stands in a line of its file; undefined where a tool has made the text on the way. */
+  lineAt(line: number): string | undefined;
 }
 
 export interface Manifests {
@@ -151,6 +153,12 @@ class FoundObject implements LocatedObject {
     if (this.#written !== undefined) return this.#written.placeInText(field, { line, column });
     if (source.renderedFrom !== undefined) return this.place(field);
     return document.placeInText(field, { line, column }, within);
+  }
+
+  lineAt(line: number): string | undefined {
+    if (this.#written !== undefined) return this.#written.lineAt(line);
+    const { source, document } = this.#origin;
+    return source.renderedFrom === undefined ? document.lineAt(line) : undefined;
   }
 
   /** The document that kustomize has taken it from, where that can be told. */

@@ -11,6 +11,7 @@ import {
   parseAllDocuments,
   type ScalarTag,
 } from 'yaml';
+import { faultIn } from './faults.ts';
 import { type FieldPath, parseFieldPath } from './field-path.ts';
 import { readQuickly, unusual } from './quick.ts';
 import { notJson, plainScalar } from './scalar.ts';
@@ -40,6 +41,7 @@ export class SourceDocument {
   /** Many rules point at one field. */
   readonly #places = new Map<string, Place>();
   #start: Place | undefined;
+  #lines: readonly string[] | undefined;
   #parsed: { document: Document | undefined; lines: LineCounter } | undefined;
 
   /** `before` tells how many lines of the file come before the document. */
@@ -58,6 +60,12 @@ export class SourceDocument {
   read(): { value: unknown } | { problem: Problem } {
     const value = readQuickly(this.text);
     return value === unusual ? this.#readFully() : { value: value ?? undefined };
+  }
+
+  /** A line of the file, where it is one of the document's. */
+  lineAt(line: number): string | undefined {
+    this.#lines ??= this.text.split('\n');
+    return this.#lines[line - 1 - this.#before()];
   }
 
   /** Where the document's content begins. */
@@ -113,13 +121,16 @@ export class SourceDocument {
       const { line, col } = lines.linePos(offset);
       return { line: this.#before() + line, column: col };
     };
-    if (error !== undefined) return { problem: this.#wrong(`${firstLine(error.message)}`, at(error.pos[0])) };
+    if (error !== undefined) return { problem: this.#wrong(inOurWords(firstLine(error.message)), at(error.pos[0])) };
     try {
+      const fault = faultIn(document);
+      if (fault !== undefined) return { problem: this.#wrong(fault.message, at(fault.offset)) };
       // Aliases are resolved here: one that leads nowhere, or far too many of them, is the document's fault.
       const value: unknown = document.toJS({ maxAliasCount: 100 });
       return { value: value ?? undefined };
     } catch (error) {
-      return { problem: this.#wrong(error instanceof Error ? error.message : String(error), this.start()) };
+      const message = error instanceof Error ? error.message : String(error);
+      return { problem: this.#wrong(inOurWords(message), this.start()) };
     }
   }
 
@@ -157,9 +168,14 @@ const kubernetesScalar: ScalarTag = {
   },
 };
 
-/** The words of `plainScalar`, merge keys, nothing twice. */
+/** The parser goes down a level by calling itself. */
+const inOurWords = (message: string): string =>
+  message.startsWith('Maximum call stack size') ? 'This is nested too deeply to be read' : message;
+
+/** The words of `plainScalar`, and merge keys. That nothing comes twice is for `faultIn`: here it would take time by the square of the keys. */
 const asKubernetes = {
   merge: true,
+  uniqueKeys: false,
   prettyErrors: false,
   customTags: (tags: readonly unknown[]) => [kubernetesScalar, ...(tags as ScalarTag[])],
 } as const;
