@@ -12,6 +12,7 @@
 import { GROUP, kinds, policy, policyException, VERSION } from '../api/index.ts';
 import type { ScopeEntry } from '../policy/index.ts';
 import type { Bundle, KubernetesObject, Resource, ResourceMapping } from '../runtime/index.ts';
+import { gatePath, gateTimeoutSeconds, gateWebhooks } from './crds/webhook.ts';
 import { type Rule, rulesFor, type WebhookScope } from './rules.ts';
 
 export type FailurePolicy = 'Fail' | 'Ignore';
@@ -38,6 +39,8 @@ export interface ConfigurationOptions {
   readonly scope: readonly ScopeEntry[];
   readonly mapping: ResourceMapping;
   readonly platformNamespace: string;
+  /** Whether there is a gate for CustomResourceDefinitions. */
+  readonly crds?: boolean | undefined;
 }
 
 export interface Webhook {
@@ -89,7 +92,11 @@ export function buildConfiguration(phase: Phase, options: ConfigurationOptions):
       labels: { [managedByLabel]: 'kidp' },
       annotations: { [generationAnnotation]: String(bundle.generation), [installerAnnotation]: installer.id },
     },
-    webhooks: [...platformWebhooks(phase, options), ...policyWebhooks(phase, options)],
+    webhooks: [
+      ...platformWebhooks(phase, options),
+      ...definitionWebhooks(phase, options),
+      ...policyWebhooks(phase, options),
+    ],
   };
 }
 
@@ -109,6 +116,15 @@ function platformWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[
       rulesOn(policyKinds),
     ),
   ];
+}
+
+/** Asked once what will be stored is known. */
+function definitionWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
+  if (phase.verb !== 'validate' || options.crds !== true) return [];
+  return gateWebhooks(options.failurePolicy).map(({ name, failurePolicy, scope }) => ({
+    ...webhookOf(phase, options, { name: `${phase.verb}-${name}`, path: gatePath, failurePolicy }, scope),
+    timeoutSeconds: gateTimeoutSeconds,
+  }));
 }
 
 /** Not their subresources: a write to status or scale cannot reach spec.owner or labels, the API server puts the stored ones back. */

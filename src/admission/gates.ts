@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonPatchOperation } from '../policy/index.ts';
+import { approvalsGate } from './crds/approvals.ts';
 import { labelsGate } from './labels.ts';
 import { type OwnerChain, unknownChain } from './owners.ts';
 import { ownershipGate } from './ownership.ts';
@@ -52,7 +53,7 @@ export interface Decision extends Findings {
 }
 
 /** The platform's own. Mutation comes before them (mutate.ts), Policies and CRD compatibility after (judge.ts). */
-export const gates: readonly Gate[] = [ownershipGate, labelsGate];
+export const gates: readonly Gate[] = [ownershipGate, labelsGate, approvalsGate];
 
 /** What the platform's own gates say: the webhook, the CLI and whoever else wants to know ask here. */
 export function decide(request: AdmissionRequest, through: readonly Gate[] = gates, facts: Facts = noFacts): Decision {

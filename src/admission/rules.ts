@@ -17,6 +17,7 @@ import {
   withoutSystem,
 } from './asked-conditions.ts';
 import type { FailurePolicy } from './configuration.ts';
+import { isSentToGate, withoutDefinitions } from './crds/webhook.ts';
 import { covers, standsFor, type Target, targetsOf } from './targets.ts';
 import { layersOf, withoutStars } from './versions.ts';
 
@@ -55,17 +56,20 @@ export interface RulesQuestion {
   readonly reinvocation?: 'Never' | 'IfNeeded';
   readonly mapping: ResourceMapping;
   readonly platformNamespace: string;
+  /** Whether definitions that are validated go to the gate of their own. */
+  readonly crds?: boolean | undefined;
 }
 
 export function rulesFor(question: RulesQuestion): PolicyRules {
   const { scope, phase, reinvocation, mapping, platformNamespace } = question;
   const unresolved: ScopeEntry[] = [];
+  const haveGate = phase === 'validate' && question.crds === true;
   const all = scope
     .filter((entry) => entry.phase === phase && (reinvocation === undefined || entry.reinvocation === reinvocation))
     .flatMap((entry) => {
       const { resolved, targets } = targetsOf(entry, mapping);
       if (!resolved) unresolved.push(entry);
-      return targets;
+      return haveGate ? targets.filter((target) => !isSentToGate(target)) : targets;
     });
   const exempt = ['kube-system', platformNamespace];
   const concrete = (some: readonly Target[]) => some.flatMap((target) => withoutStars(target, mapping));
@@ -76,6 +80,7 @@ export function rulesFor(question: RulesQuestion): PolicyRules {
     );
     const more = (some: readonly Target[]) => [
       ...(reinvocation === 'Never' ? [] : withoutPlatform(some)),
+      ...(haveGate ? withoutDefinitions(some) : []),
       ...(converted === undefined ? [] : onlyConverted(some)),
     ];
     return [

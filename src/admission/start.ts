@@ -21,9 +21,17 @@ import {
 import { askCluster } from './authorize.ts';
 import type { FailurePolicy, WebhookTarget } from './configuration.ts';
 import { type Configurations, webhookConfigurations } from './configurations.ts';
+import {
+  approvalVerbGate,
+  type Comparers,
+  type CrdGateOptions,
+  crdGate,
+  crdMetrics,
+  startComparers,
+} from './crds/index.ts';
 import type { Findings } from './gates.ts';
 import { keepInLine } from './in-line.ts';
-import { type Deadline, judgeWith, type LaterGate } from './judge.ts';
+import { type Deadline, type JudgeOptions, judgeWith, type LaterGate } from './judge.ts';
 import { type AdmissionMetrics, admissionMetrics } from './metrics.ts';
 import { type Observer, observers } from './observer.ts';
 import type { OwnerLookup } from './owners.ts';
@@ -63,7 +71,9 @@ export interface AdmissionOptions {
   mapping?: (() => ResourceMapping) | undefined;
   /** Judges a Policy or PolicyException that is written. */
   judgePolicy?: ((request: AdmissionRequest, deadline: Deadline) => Promise<Findings>) | undefined;
-  /** Gates after the policies', such as the compatibility of CRDs. */
+  /** Judges CustomResourceDefinitions that change, in a webhook of its own. Without it nothing does. */
+  crds?: CrdGateOptions | undefined;
+  /** Further gates after the policies'. */
   later?: readonly LaterGate[] | undefined;
   /** Users that may remove the finalizer; without it the one that the client is. */
   reconcilers?: readonly string[] | undefined;
@@ -73,6 +83,8 @@ export interface AdmissionOptions {
   metrics?: AdmissionMetrics | undefined;
   /** Reviews at once. */
   mostInFlight?: number | undefined;
+  /** Bytes of reviews at once. */
+  mostBytes?: number | undefined;
   /** How long connections are still answered after `stop`, so that those who call can move away. */
   drainMilliseconds?: number | undefined;
   log?: Logger | undefined;
@@ -108,12 +120,14 @@ export async function startAdmission(options: AdmissionOptions = {}): Promise<Ad
     ...(client === undefined ? {} : { publish: publishToConfigurations(client, installer) }),
   });
   const undo: (() => Promise<void>)[] = [() => authority.stop()];
+  const comparers = startComparers();
+  undo.unshift(() => comparers.stop());
   let isReady = () => false;
   try {
     const synced = () => policies?.synced() !== false;
     const serving = await serveHttps({
       certificates: authority,
-      answer: await answersOf(options, log, { synced, ready: () => isReady() }),
+      answer: await answersOf(options, log, { synced, ready: () => isReady(), comparers }),
       host,
       port: options.port ?? 0,
       reusePort: options.reusePort ?? false,
@@ -131,6 +145,7 @@ export async function startAdmission(options: AdmissionOptions = {}): Promise<Ad
             bundle: () => authority.bundle(),
             mapping: options.mapping,
             platformNamespace: options.platformNamespace ?? DEFAULT_PLATFORM_NAMESPACE,
+            crds: options.crds !== undefined,
           });
     if (configurations !== undefined && install) undo.unshift(await installAndFollow(configurations, policies, log));
     isReady = () => synced() && !serving.draining;
@@ -144,20 +159,28 @@ export async function startAdmission(options: AdmissionOptions = {}): Promise<Ad
 async function answersOf(
   options: AdmissionOptions,
   log: Logger,
-  { synced, ready }: { synced: () => boolean; ready: () => boolean },
+  { synced, ready, comparers }: { synced: () => boolean; ready: () => boolean; comparers: Comparers },
 ) {
-  const { client, policies, owners, judgePolicy, later = [], mostInFlight } = options;
+  const { client, policies, owners, judgePolicy, crds, mostInFlight, mostBytes } = options;
   const metrics = options.metrics ?? admissionMetrics();
   const observer = observers(metrics.observer, options.observer);
+  const ask: JudgeOptions['ask'] = client && ((user, signal) => askCluster(client, user, signal));
   const judge = judgeWith({
     policies,
     owners,
     observer,
     reconcilers: options.reconcilers ?? (client === undefined ? [] : await userOf(client, log)),
-    later: judgePolicy === undefined ? later : [gateForPolicies(judgePolicy), ...later],
-    ...(client === undefined ? {} : { ask: (user, signal) => askCluster(client, user, signal) }),
+    ask,
+    later: [
+      ...(judgePolicy === undefined ? [] : [gateForPolicies(judgePolicy)]),
+      approvalVerbGate(ask),
+      ...(crds === undefined
+        ? []
+        : [crdGate({ ...crds, client, ask, comparers, log, metrics: crdMetrics(metrics.registry) })]),
+      ...(options.later ?? []),
+    ],
   });
-  return answerAdmission({ log, judge, ready, synced, metrics, observer, mostInFlight });
+  return answerAdmission({ log, judge, ready, synced, metrics, observer, mostInFlight, mostBytes });
 }
 
 /** Policies and exceptions that are written, and not only deleted. */

@@ -5,5 +5,6 @@
  * not know who asks, and does no input or output.
  */
 export { type JsonPatchOperation, jsonPatchBetween, writeJsonPatch } from './difference.ts';
+export { sameJson, writeJson } from './json.ts';
 export { applyJsonPatch, type Patched, type PatchStep } from './json-patch.ts';
 export { type MutateOptions, mutate } from './mutate.ts';

@@ -1,0 +1,26 @@
+/** What runs in a thread of comparers.ts: one comparison at a time, asked and answered by messages. */
+import { parentPort } from 'node:worker_threads';
+import type { Answer, Call } from './comparers.ts';
+import { type Comparison, startComparison } from './comparison.ts';
+
+let comparison: Comparison = startComparison();
+
+parentPort?.on('message', (call: Call) => {
+  parentPort?.postMessage(answered(call));
+});
+
+function answered({ call, texts }: Call): Answer {
+  try {
+    switch (call) {
+      case 'begin':
+        comparison = startComparison();
+        return { value: undefined };
+      case 'compare':
+        return { value: comparison.compare(texts[0], texts[1]) };
+      case 'add':
+        return { value: comparison.add(texts[0] ?? '') };
+    }
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The objects of a definition that exist: read page by page from all namespaces, each page looked at and let go before the next is
+ * asked for, until all are seen or time is up. How far it got is always told.
+ */
+import type { Client } from '../../runtime/index.ts';
+import type { Json } from '../review.ts';
+import type { Comparer } from './comparers.ts';
+import type { StoredCount } from './comparison.ts';
+import { isEstablished, resourceOf } from './definition.ts';
+
+export interface Stored extends StoredCount {
+  /** All that there are, as far as it is known; of those that were not read only how many they are. */
+  readonly total: number;
+  /** Why not all of them were looked at; undefined where they were. */
+  readonly incomplete: string | undefined;
+}
+
+export interface StoredQuestion {
+  /** Without one nothing can be read. */
+  readonly client: Client | undefined;
+  /** As it is stored. */
+  readonly definition: Json;
+  readonly comparer: Pick<Comparer, 'add'>;
+  readonly signal: AbortSignal;
+}
+
+const none: StoredCount = { checked: 0, broken: 0, first: [] };
+/** The first page tells how large objects are: 50 of the largest that etcd takes are 75 MB. */
+const firstPage = 50;
+const largestPage = 500;
+const wantedBytes = 4 * 1024 * 1024;
+
+export async function readStored(question: StoredQuestion): Promise<Stored> {
+  const { client, definition, comparer, signal } = question;
+  const path = pathOf(definition);
+  let count = none;
+  let total = 0;
+  const stop = (incomplete: string): Stored => ({ ...count, total: Math.max(total, count.checked), incomplete });
+  if (client === undefined) return stop('there is no cluster to read them from');
+  if (path === undefined) return stop('no version of it is served, so that they cannot be read');
+  try {
+    for (let next: string | undefined, limit = firstPage; ; ) {
+      const { status, text } = await list(client, path, { limit, next, signal });
+      if (status === 404 && !isEstablished(definition)) return { ...none, total: 0, incomplete: undefined };
+      if (status !== 200) return stop(`the API server answers ${status} to GET ${path}${messageIn(text)}`);
+      const page = await comparer.add(text);
+      count = page.count;
+      total = count.checked + (page.remaining ?? 0);
+      if (page.next === undefined) return { ...count, total: count.checked, incomplete: undefined };
+      next = page.next;
+      limit = nextLimit(text.length, page.objects);
+    }
+  } catch (error) {
+    if (signal.aborted) return stop('time was up');
+    return stop(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** How many there are, without reading them. */
+export async function countStored({
+  client,
+  definition,
+  signal,
+}: Omit<StoredQuestion, 'comparer'>): Promise<{ total: number; first: string } | { unknown: string }> {
+  const path = pathOf(definition);
+  if (client === undefined) return { unknown: 'there is no cluster to ask' };
+  if (path === undefined) return { unknown: 'no version of it is served' };
+  try {
+    const { status, text } = await list(client, path, { limit: 1, signal });
+    if (status === 404 && !isEstablished(definition)) return { total: 0, first: '' };
+    if (status !== 200) return { unknown: `the API server answers ${status} to GET ${path}${messageIn(text)}` };
+    const { items, metadata } = JSON.parse(text) as {
+      items?: { metadata?: { namespace?: string; name?: string } }[] | null;
+      metadata?: { remainingItemCount?: number };
+    };
+    const [first] = items ?? [];
+    const name = [first?.metadata?.namespace, first?.metadata?.name].filter((part) => part !== undefined).join('/');
+    return { total: (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0), first: name };
+  } catch (error) {
+    if (signal.aborted) return { unknown: 'time was up' };
+    return { unknown: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function pathOf(definition: Json): string | undefined {
+  const resource = resourceOf(definition);
+  return resource === undefined ? undefined : `/apis/${resource.group}/${resource.version}/${resource.plural}`;
+}
+
+const list = (
+  client: Client,
+  path: string,
+  { limit, next, signal }: { limit: number; next?: string | undefined; signal: AbortSignal },
+) =>
+  client.request({
+    method: 'GET',
+    path,
+    query: { limit: String(limit), ...(next === undefined ? {} : { continue: next }) },
+    signal,
+  });
+
+/** Small objects in large pages, large ones in small pages: what is in memory at a time stays the same. */
+const nextLimit = (bytes: number, objects: number): number =>
+  Math.max(1, Math.min(largestPage, Math.floor(wantedBytes / Math.max(1, bytes / Math.max(1, objects)))));
+
+function messageIn(text: string): string {
+  try {
+    const { message } = JSON.parse(text) as { message?: string };
+    return message === undefined ? '' : `: ${message}`;
+  } catch {
+    return '';
+  }
+}
