@@ -1,13 +1,52 @@
-/** The body of a review, bounded in size and time: it stops reading as soon as it is too much or too late. */
+/**
+ * The body of a review, bounded in size and time: it stops reading as soon as it is too much or too late. All bodies that are held at
+ * once are bounded together: an API server may send hundreds of reviews of megabytes at a time.
+ */
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from './refusal.ts';
 
 /** A review holds object and oldObject, each up to what etcd takes, and what JSON adds. */
 export const bodyLimitBytes = 7 * 1024 * 1024;
 
-export function readBody(request: IncomingMessage, milliseconds: number): Promise<string> {
+/** What the bodies of all reviews may take together, until each is answered. */
+export interface Budget {
+  share(): Share;
+}
+
+export interface Share {
+  /** Makes room for so many bytes in all; false where there is none. */
+  grow(bytes: number): boolean;
+  /** Once it is answered. */
+  release(): void;
+}
+
+export function startBudget(bytes: number): Budget {
+  let taken = 0;
+  return {
+    share() {
+      let own = 0;
+      return {
+        grow(wanted) {
+          if (wanted <= own) return true;
+          if (taken + wanted - own > bytes) return false;
+          taken += wanted - own;
+          own = wanted;
+          return true;
+        },
+        release() {
+          taken -= own;
+          own = 0;
+        },
+      };
+    },
+  };
+}
+
+export function readBody(request: IncomingMessage, milliseconds: number, share: Share): Promise<string> {
   return new Promise((resolve, reject) => {
-    if (Number(request.headers['content-length'] ?? 0) > bodyLimitBytes) return reject(tooLarge());
+    const announced = Number(request.headers['content-length'] ?? 0);
+    if (announced > bodyLimitBytes) return reject(tooLarge());
+    if (!share.grow(announced)) return reject(noRoom(request));
     const chunks: Buffer[] = [];
     let length = 0;
     let settled = false;
@@ -23,6 +62,7 @@ export function readBody(request: IncomingMessage, milliseconds: number): Promis
       length += chunk.length;
       chunks.push(chunk);
       if (length > bodyLimitBytes) settle(() => reject(tooLarge()));
+      else if (!share.grow(length)) settle(() => reject(noRoom(request)));
     };
     const isLate = () =>
       settle(() => reject(new Refusal(408, 'The AdmissionReview did not arrive in time', { connection: 'close' })));
@@ -43,6 +83,12 @@ export function readBody(request: IncomingMessage, milliseconds: number): Promis
 /** Most reviews come in one piece. */
 const textOf = (chunks: readonly Buffer[]): string =>
   (chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)).toString('utf8');
+
+/** It comes again when others have been answered; what it has sent is read and let go, so that the connection can be used again. */
+function noRoom(request: IncomingMessage): Refusal {
+  request.resume();
+  return new Refusal(429, 'Too many bytes of reviews at once; come again in a second', { 'retry-after': '1' });
+}
 
 /** What is left of the body is not read: the connection is closed with the answer. */
 const tooLarge = (): Refusal =>

@@ -277,6 +277,7 @@ describe('a webhook in trouble', () => {
     url: string,
     ca: string,
     path: string,
+    padding = 0,
   ): Promise<{ status: number; retryAfter: unknown; text: string }> =>
     new Promise((resolve, reject) => {
       const isRead = path === '/metrics' || path === '/readyz';
@@ -299,7 +300,7 @@ describe('a webhook in trouble', () => {
         },
       );
       sent.on('error', reject);
-      sent.end(isRead ? undefined : JSON.stringify(review()));
+      sent.end(isRead ? undefined : JSON.stringify(review()) + ' '.repeat(padding));
     });
   const slowly: LaterGate = {
     name: 'slow',
@@ -333,6 +334,16 @@ describe('a webhook in trouble', () => {
       const tooMany = answers.filter(({ status }) => status === 429);
       expect(tooMany.length).toBeGreaterThanOrEqual(1);
       for (const { retryAfter } of tooMany) expect(retryAfter).toBe('1');
+    }));
+
+  it('holds only so many bytes at once, asks the others to come again, and has room once those are answered', () =>
+    trouble({ later: [slowly], mostBytes: 4 * 1024 * 1024 }, async (url, ca) => {
+      const large = 3 * 1024 * 1024;
+      const answers = await Promise.all(Array.from({ length: 4 }, () => post(url, ca, '/validate?timeout=3s', large)));
+      const statuses = answers.map(({ status }) => status).sort();
+      expect(statuses).toEqual([429, 429, 429, 504]);
+      for (const { status, retryAfter } of answers) if (status === 429) expect(retryAfter).toBe('1');
+      expect(await post(url, ca, '/validate?timeout=100ms', large)).toMatchObject({ status: 504 });
     }));
 
   it('is not ready and judges nothing before policies are known, and waits for them as long as it may', async () => {

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../runtime/index.ts';
 import { encodeReview } from './answer.ts';
-import { readBody } from './body.ts';
+import { readBody, startBudget } from './body.ts';
 import { deadlineIn, timeoutIn } from './deadline.ts';
 import type { Decision } from './gates.ts';
 import type { Deadline, Judge, Phase } from './judge.ts';
@@ -27,10 +27,14 @@ export interface AnswerOptions {
   readonly observer?: Observer | undefined;
   /** Reviews at once; beyond it the API server is asked to come again. */
   readonly mostInFlight?: number | undefined;
+  /** Bytes of their bodies at once. */
+  readonly mostBytes?: number | undefined;
 }
 
-/** Each holds a body of up to 7 MiB and what is made of it; an API server has some hundred requests in flight at most. */
+/** An API server has some hundred requests in flight at most. */
 const mostInFlightByDefault = 400;
+/** Room for nine of the largest, or for thousands as they usually are. */
+const mostBytesByDefault = 64 * 1024 * 1024;
 const syncPollMilliseconds = 20;
 
 /** What a webhook is called for. */
@@ -90,9 +94,11 @@ type Review = (request: IncomingMessage, response: ServerResponse, asked: AskedF
 
 function startReviews(options: AnswerOptions): Review {
   const { log, metrics, mostInFlight = mostInFlightByDefault } = options;
+  const budget = startBudget(options.mostBytes ?? mostBytesByDefault);
   let inFlight = 0;
   return async (request, response, asked, query) => {
     const started = performance.now();
+    const share = budget.share();
     let result: 'allowed' | 'denied' | 'refused' = 'refused';
     inFlight += 1;
     metrics?.inFlight(inFlight);
@@ -100,13 +106,14 @@ function startReviews(options: AnswerOptions): Review {
       checkRequest(request);
       if (inFlight > mostInFlight) throw tooMany(request);
       const deadline = deadlineIn(timeoutIn(query));
-      const text = await readBody(request, deadline.at - Date.now());
+      const text = await readBody(request, deadline.at - Date.now(), share);
       const { allowed, body } = await answerReview(text, asked, deadline, options);
       result = allowed ? 'allowed' : 'denied';
       send(response, 200, 'application/json', body);
     } catch (error) {
       refuse(response, refusalOf(error, log));
     } finally {
+      share.release();
       inFlight -= 1;
       metrics?.inFlight(inFlight);
       metrics?.answered(asked.phase, result, (performance.now() - started) / 1000);
