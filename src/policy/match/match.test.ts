@@ -321,6 +321,22 @@ describe('a match', () => {
       is: needs('who asks'),
     },
     { reason: 'an empty one leaves out everything', exclude: {}, is: true },
+    ...[
+      { reason: 'by a label that a new object has', after: 'yes', before: undefined, is: true },
+      { reason: 'by a label that stays', after: 'yes', before: 'yes', is: true },
+      { reason: 'not by a label that only the old object had', after: 'no', before: 'yes', is: false },
+      { reason: 'not by a label that this change puts on', after: 'yes', before: 'no', is: false },
+      { reason: 'by the label of what is deleted', after: undefined, before: 'yes', is: true },
+    ].map(({ reason, after, before, is }) => ({
+      reason,
+      exclude: { matchLabels: { exempt: 'yes' } },
+      request: {
+        object: after === undefined ? undefined : { metadata: { name: 'x', labels: { exempt: after } } },
+        oldObject: before === undefined ? undefined : { metadata: { name: 'x', labels: { exempt: before } } },
+        operation: after === undefined ? 'DELETE' : before === undefined ? 'CREATE' : 'UPDATE',
+      } as unknown as Partial<AdmissionRequest>,
+      is,
+    })),
     {
       reason: 'what has no namespace is not exempt by the labels of one',
       exclude: { namespaceSelector: { matchLabels: { env: 'prod' } } },

@@ -73,9 +73,13 @@ function* testsOf(model: MatchModel, purpose: Purpose): Iterable<readonly [strin
   if (objectSelector !== undefined && !isEmptySelector(objectSelector)) {
     yield [
       'labels',
-      ({ object, oldObject, labels, oldLabels }) =>
-        (object !== null && selects(objectSelector, labels)) ||
-        (oldObject !== null && oldLabels !== undefined && selects(objectSelector, oldLabels)),
+      ({ object, oldObject, labels, oldLabels }) => {
+        const after = object === null ? undefined : selects(objectSelector, labels);
+        const before = oldObject === null || oldLabels === undefined ? undefined : selects(objectSelector, oldLabels);
+        // Nobody escapes by a label that this very change puts on, or takes off.
+        if (purpose === 'exclude') return (after ?? before) === true && (before ?? after) === true;
+        return after === true || before === true;
+      },
     ];
   }
   const who = whoTest(model);
