@@ -7,7 +7,7 @@ import {
   all,
   any,
   groupsHave,
-  labelsFit,
+  labelsFitBoth,
   NAME,
   NAMESPACE,
   not,
@@ -42,7 +42,7 @@ export function matchConditions(
   const excluded = [
     ...(terms.length === 0 ? [] : [any(...terms)]),
     ...(operations === undefined ? [] : [operationsAre(operations)]),
-    ...(objectSelector === undefined ? [] : [labelsFit(objectSelector)]),
+    ...(objectSelector === undefined ? [] : [labelsFitBoth(objectSelector)]),
     ...[...narrowing(exclude)].map(([, expression]) => expression),
   ];
   if (excluded.length > 0) conditions.push({ name: 'exclude', expression: not(all(...excluded)) });

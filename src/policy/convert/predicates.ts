@@ -79,6 +79,12 @@ export function labelsFit(selector: LabelSelector): string {
   return any(wears('object'), wears('oldObject'));
 }
 
+/** The labels of the object and of the one it replaces, as far as there are both: for what leaves out. */
+export function labelsFitBoth(selector: LabelSelector): string {
+  const wears = (subject: string): string => any(`${subject} == null`, all(...requirements(subject, selector)));
+  return all(wears('object'), wears('oldObject'));
+}
+
 function requirements(subject: string, { matchLabels = {}, matchExpressions = [] }: LabelSelector): readonly string[] {
   const label = (key: string): string => `${subject}.?metadata.?labels[?${literal(key)}]`;
   const isIn = (key: string, values: readonly string[]): string =>
