@@ -2,10 +2,10 @@
  * What a change does to the objects there are: would each still be read as it is, and accepted? Objects are given one by one, so that a
  * cluster of any size can be checked in bounded memory.
  */
-import { same } from './canonical.ts';
+
+import { differences, Reader } from './compare/reading.ts';
 import { type Crd, type CrdVersion, conversionStrategy, schemaOf, storageVersion } from './crd.ts';
-import { applyDefaults, type Fault, prune, type Validator, validator } from './instance/index.ts';
-import type { CrdSchema } from './schema.ts';
+import type { Fault } from './instance/index.ts';
 import type { Json } from './verdict.ts';
 
 export interface StoredObjects {
@@ -79,16 +79,9 @@ function definitionReasons(before: Crd, after: Crd): string[] {
   return fixed.filter(([, old, now]) => old !== now).map(([path, old, now]) => `${path} changed from ${old} to ${now}`);
 }
 
-interface Reading {
-  readonly schema: CrdSchema;
-  readonly prunes: boolean;
-  readonly checks: Validator;
-}
-
-function reading(version: CrdVersion | undefined, crd: Crd): Reading | undefined {
+function reading(version: CrdVersion | undefined, crd: Crd): Reader | undefined {
   const schema = version === undefined ? undefined : schemaOf(version);
-  if (schema === undefined) return undefined;
-  return { schema, prunes: crd.spec.preserveUnknownFields !== true, checks: validator(schema) };
+  return schema === undefined ? undefined : new Reader(schema, crd.spec.preserveUnknownFields !== true);
 }
 
 function versionJudgement(before: Crd, after: Crd, name: string): (object: Json) => readonly string[] {
@@ -107,18 +100,20 @@ function versionJudgement(before: Crd, after: Crd, name: string): (object: Json)
   return (object) => through.flatMap((one) => reasonsOf(object, old, one));
 }
 
-function reasonsOf(object: Json, old: Reading | undefined, now: Reading): readonly string[] {
-  const pruned = now.prunes ? prune(object, now.schema) : { value: object, pruned: [] };
-  const read = applyDefaults(pruned.value, now.schema);
-  const reasons = pruned.pruned.map((path) => `${path} is no longer in the schema and is pruned`);
-  reasons.push(...overwritten(pruned.value, read, ''));
-  const faults = now.checks.validate(read);
+function reasonsOf(object: Json, old: Reader | undefined, now: Reader): readonly string[] {
+  const read = now.read(object);
+  const reasons = read.pruned.map((path) => `${path} is no longer in the schema and is pruned`);
+  const gone = new Set(read.pruned);
+  for (const { path, before, after } of differences(object, read.value)) {
+    if (!gone.has(path))
+      reasons.push(`${path} reads as ${JSON.stringify(after) ?? 'absent'} instead of ${JSON.stringify(before)}`);
+  }
+  const faults = now.faults(read.value);
   if (faults.length === 0) return reasons;
-  const known = new Set((old?.checks.validate(object) ?? []).map(faultKey));
+  const known = new Set((old?.faults(object) ?? []).map(faultKey));
   const fresh = faults.filter((fault) => !known.has(faultKey(fault)));
   if (fresh.length === 0) return reasons;
-  const refused = now.checks.validate(touched(read), read);
-  const stays = new Set(refused.map(faultKey));
+  const stays = new Set(now.faults(touched(read.value), read.value).map(faultKey));
   for (const fault of fresh) {
     const spared = stays.has(faultKey(fault))
       ? 'no update is accepted'
@@ -137,18 +132,3 @@ function touched(object: unknown): unknown {
   const annotations = (metadata.annotations ?? {}) as Json;
   return { ...whole, metadata: { ...metadata, annotations: { ...annotations, 'platform.company.com/touched': '' } } };
 }
-
-/** Values that read differently: what a default adds is not among them, as the object says nothing else. */
-function overwritten(stored: unknown, read: unknown, path: string): string[] {
-  if (stored === read || same(stored, read)) return [];
-  if (Array.isArray(stored) && Array.isArray(read)) {
-    return stored.flatMap((item, index) => overwritten(item, read[index], `${path}[${index}]`));
-  }
-  if (isObject(stored) && isObject(read)) {
-    return Object.keys(stored).flatMap((key) => overwritten(stored[key], read[key], `${path}.${key}`));
-  }
-  return [`${path} reads as ${JSON.stringify(read) ?? 'absent'} instead of ${JSON.stringify(stored)}`];
-}
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

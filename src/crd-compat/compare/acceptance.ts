@@ -1,60 +1,183 @@
 /**
  * Does every value that a schema accepts meet one demand more? Restrictions of a schema hold together, so a change of one of them is
  * decided by asking this of the old schema and the new restriction: whatever fails the demand fails the new schema, whatever else it says.
+ *
+ * `yes` is a proof. `no` and `unknown` come with values to be tried in a whole object, which decides.
  */
+import { canonical } from '../canonical.ts';
+import { validator } from '../instance/index.ts';
+import { stringsOf } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
+import { numberDemand } from './numbers.ts';
+import { objectValues } from './objects.ts';
 
 export type Answer =
   | { readonly answer: 'yes' }
-  /** Values that the old schema seems to accept and that fail the demand; to be tried in a whole object. */
+  /** Values that the old schema seems to accept and that fail the demand. */
   | { readonly answer: 'no' | 'unknown'; readonly values: readonly unknown[] };
 
-const YES: Answer = { answer: 'yes' };
+export const YES: Answer = { answer: 'yes' };
+
+/** How many values are worth trying: the first mostly does it. */
+const TRIED = 6;
 
 export function demand(before: CrdSchema, wanted: CrdSchema): Answer {
-  const sizes = sizeDemand(before, wanted);
-  if (sizes !== undefined) return sizes;
-  const bounds = boundDemand(before, wanted);
-  if (bounds !== undefined) return bounds;
-  if (Object.values(wanted).every((value) => value === undefined || value === false)) return YES;
-  return { answer: 'unknown', values: before.enum ?? [] };
+  if (isTrivial(wanted)) return YES;
+  if (before.enum !== undefined) return enumerated(before, wanted);
+  switch (kindOf(before)) {
+    case 'string':
+      return withNull(before, wanted, stringDemand(before, wanted));
+    case 'integer':
+    case 'number':
+      return withNull(before, wanted, numberDemand(before, wanted));
+    case 'int-or-string':
+      return withNull(before, wanted, both(numberDemand(before, wanted), stringDemand(before, wanted)));
+    case 'boolean':
+      return enumerated({ ...before, enum: [true, false] }, wanted);
+    default:
+      return structureDemand(before, wanted);
+  }
 }
 
-const lowerSizes = ['minLength', 'minItems', 'minProperties'] as const;
-const upperSizes = ['maxLength', 'maxItems', 'maxProperties'] as const;
+/** Whether a schema accepts a value, rules apart: those need whole objects. */
+export const accepts = (schema: CrdSchema, value: unknown): boolean =>
+  validator(schema, { resource: false }).validate(value).length === 0;
 
-function sizeDemand(before: CrdSchema, wanted: CrdSchema): Answer | undefined {
-  for (const name of lowerSizes) {
-    if (!(name in wanted)) continue;
-    return (wanted[name] ?? 0) <= (before[name] ?? 0) ? YES : { answer: 'unknown', values: [] };
-  }
-  for (const name of upperSizes) {
-    if (!(name in wanted)) continue;
-    return (wanted[name] ?? Number.POSITIVE_INFINITY) >= (before[name] ?? Number.POSITIVE_INFINITY)
-      ? YES
-      : { answer: 'unknown', values: [] };
-  }
-  return undefined;
+const kindOf = (schema: CrdSchema): string =>
+  schema['x-kubernetes-int-or-string'] === true ? 'int-or-string' : (schema.type ?? 'any');
+
+const isTrivial = (wanted: CrdSchema): boolean =>
+  Object.values(wanted).every(
+    (value) => value === undefined || value === false || value === '' || (Array.isArray(value) && value.length === 0),
+  );
+
+function enumerated(before: CrdSchema, wanted: CrdSchema): Answer {
+  const allowed = validator({ ...before, 'x-kubernetes-validations': [] }, { resource: false });
+  const asked = validator({ ...typed(before), ...wanted }, { resource: false });
+  const failing = (before.enum ?? []).filter(
+    (value) => allowed.validate(value).length === 0 && asked.validate(value).length > 0,
+  );
+  return failing.length === 0 ? YES : { answer: 'no', values: failing };
 }
 
-function boundDemand(before: CrdSchema, wanted: CrdSchema): Answer | undefined {
-  if ('minimum' in wanted) {
-    const now = wanted.minimum;
-    const old = before.minimum;
-    if (now === undefined) return YES;
-    const met =
-      old !== undefined &&
-      (old > now || (old === now && (before.exclusiveMinimum === true || wanted.exclusiveMinimum !== true)));
-    return met ? YES : { answer: 'unknown', values: [now - 1, now] };
-  }
-  if ('maximum' in wanted) {
-    const now = wanted.maximum;
-    const old = before.maximum;
-    if (now === undefined) return YES;
-    const met =
-      old !== undefined &&
-      (old < now || (old === now && (before.exclusiveMaximum === true || wanted.exclusiveMaximum !== true)));
-    return met ? YES : { answer: 'unknown', values: [now + 1, now] };
-  }
-  return undefined;
+/** A demand has no type of its own. */
+const typed = (before: CrdSchema): CrdSchema => ({
+  ...(before.type === undefined ? {} : { type: before.type }),
+  ...(before.nullable === true ? { nullable: true } : {}),
+  ...(before['x-kubernetes-int-or-string'] === true ? { 'x-kubernetes-int-or-string': true } : {}),
+  ...(before.type === undefined && before['x-kubernetes-int-or-string'] !== true
+    ? { 'x-kubernetes-preserve-unknown-fields': true }
+    : {}),
+});
+
+/** null is accepted beside the type, and meets some demands only. */
+function withNull(before: CrdSchema, wanted: CrdSchema, answer: Answer): Answer {
+  if (before.nullable !== true || !accepts(before, null) || accepts({ ...typed(before), ...wanted }, null))
+    return answer;
+  return { answer: 'no', values: [...(answer.answer === 'yes' ? [] : answer.values), null] };
 }
+
+const both = (one: Answer, other: Answer): Answer => {
+  if (one.answer === 'yes') return other;
+  if (other.answer === 'yes') return one;
+  return {
+    answer: one.answer === 'no' || other.answer === 'no' ? 'no' : 'unknown',
+    values: [...one.values, ...other.values],
+  };
+};
+
+function stringDemand(before: CrdSchema, wanted: CrdSchema): Answer {
+  const left = stringsOf(textual(before)).minus(stringsOf(textual(wanted)));
+  const empty = left.emptiness();
+  if (empty.answer === 'yes') return YES;
+  return { answer: empty.answer, values: left.examples(TRIED) };
+}
+
+/** stringsOf reads a whole schema; the type of int-or-string is in its own keyword. */
+const textual = ({ 'x-kubernetes-int-or-string': mixed, ...schema }: CrdSchema) =>
+  mixed === true ? { ...schema, type: 'string' } : schema;
+
+/** Lists, objects, and what has no type: demands that the old schema makes as well, else values by search. */
+function structureDemand(before: CrdSchema, wanted: CrdSchema): Answer {
+  if (implied(before, wanted)) return YES;
+  const { values, complete } = objectValues(before, wanted);
+  const asked = validator({ ...inner(before), ...wanted }, { resource: false });
+  const allowed = validator({ ...before, 'x-kubernetes-validations': [] }, { resource: false });
+  const failing = values.filter((value) => asked.validate(value).length > 0 && allowed.validate(value).length === 0);
+  if (failing.length === 0 && complete) return YES;
+  return { answer: failing.length > 0 ? 'no' : 'unknown', values: failing.slice(0, TRIED) };
+}
+
+/** Only the type: the demand alone shall decide. */
+const inner = (before: CrdSchema): CrdSchema => typed(before);
+
+/** Whether what a schema says implies a demand by itself, keyword by keyword. */
+function implied(before: CrdSchema, wanted: CrdSchema): boolean {
+  return Object.entries(wanted).every(([name, value]) => {
+    if (value === undefined || value === false) return true;
+    const same = (before as Readonly<Record<string, unknown>>)[name];
+    if (same !== undefined && canonical(same) === canonical(value)) return true;
+    return impliedBy[name]?.(before, wanted) ?? false;
+  });
+}
+
+const parts = (schema: CrdSchema): readonly CrdSchema[] => [schema, ...(schema.allOf ?? []).flatMap(parts)];
+
+const impliedBy: Readonly<Record<string, (before: CrdSchema, wanted: CrdSchema) => boolean>> = {
+  minItems: (before, wanted) => parts(before).some(({ minItems = 0 }) => minItems >= (wanted.minItems ?? 0)),
+  minProperties: (before, wanted) => {
+    const asked = wanted.minProperties ?? 0;
+    return parts(before).some(
+      ({ minProperties = 0, required = [] }) => Math.max(minProperties, new Set(required).size) >= asked,
+    );
+  },
+  maxItems: (before, wanted) =>
+    parts(before).some(({ maxItems }) => maxItems !== undefined && maxItems <= (wanted.maxItems ?? 0)),
+  maxProperties: (before, wanted) =>
+    parts(before).some(
+      ({ maxProperties }) => maxProperties !== undefined && maxProperties <= (wanted.maxProperties ?? 0),
+    ) || hasFewFields(before, wanted.maxProperties ?? 0),
+  required: (before, { required = [] }) => {
+    const known = new Set(parts(before).flatMap((part) => part.required ?? []));
+    return required.every((name) => known.has(name));
+  },
+  properties: (before, { properties = {} }) =>
+    Object.entries(properties).every(([name, asked]) => {
+      const field = before.properties?.[name];
+      return field !== undefined && demand(field, asked).answer === 'yes';
+    }),
+  items: (before, { items }) =>
+    before.items !== undefined && items !== undefined && demand(before.items, items).answer === 'yes',
+  allOf: (before, { allOf = [] }) => allOf.every((branch) => demand(before, branch).answer === 'yes'),
+  anyOf: (before, { anyOf = [] }) =>
+    anyOf.some((branch) => isTrivial(branch) || implied(before, branch)) ||
+    (before.anyOf !== undefined &&
+      before.anyOf.every((old) => anyOf.some((now) => implied(narrowed(before, old), now)))),
+  not: (before, { not }) =>
+    before.not !== undefined &&
+    not !== undefined &&
+    implied(narrowed({ ...typed(before), ...fieldsOf(before) }, not), before.not),
+};
+
+const fieldsOf = ({ properties, items }: CrdSchema): CrdSchema => ({
+  ...(properties === undefined ? {} : { properties }),
+  ...(items === undefined ? {} : { items }),
+});
+
+/** What a schema accepts of one branch. */
+function narrowed(schema: CrdSchema, branch: CrdSchema): CrdSchema {
+  const { anyOf: _, ...rest } = schema;
+  const properties = { ...rest.properties };
+  for (const [name, asked] of Object.entries(branch.properties ?? {})) {
+    const field = properties[name];
+    if (field !== undefined) properties[name] = { ...field, allOf: [...(field.allOf ?? []), asked] };
+  }
+  return { ...rest, ...(rest.properties === undefined ? {} : { properties }), allOf: [...(rest.allOf ?? []), branch] };
+}
+
+/** An object that keeps only the fields it names has no more of them. */
+const hasFewFields = (schema: CrdSchema, most: number): boolean =>
+  schema.properties !== undefined &&
+  schema.additionalProperties === undefined &&
+  schema['x-kubernetes-preserve-unknown-fields'] !== true &&
+  Object.keys(schema.properties).length <= most;

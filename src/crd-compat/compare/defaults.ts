@@ -9,8 +9,8 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
   const now = after.default;
   if (same(old, now)) return;
   const last = place.steps.at(-1);
-  if (last === undefined || !('field' in last)) return;
-  const probe = { steps: place.steps.slice(0, -1), absent: last.field, expect: 'changed' as const };
+  if (typeof last !== 'string') return;
+  const probe = { steps: place.steps.slice(0, -1), absent: last, expect: 'changed' as const };
   const left = `left out ${place.path}`;
   if (old === undefined) {
     // What had the field is not touched; what had not, reads as the default, which is most often what the controller took it for.

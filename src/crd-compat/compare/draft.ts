@@ -3,10 +3,11 @@
  * that shows it. witness.ts makes the final `Change` of it.
  */
 import type { ChangeKind } from '../kinds.ts';
+import type { CrdSchema } from '../schema.ts';
 import type { ChangeClass, Witness } from '../verdict.ts';
 
-/** From the root of an object: into a field, into the items of a list, into the values of a map. */
-export type Step = { readonly field: string } | { readonly into: 'items' | 'values' };
+/** From the root of a concrete object: a field, the first item of a list, one value of a map. */
+export type Step = string | number;
 
 /** Where in an object the comparison is. */
 export interface Place {
@@ -22,32 +23,37 @@ export interface Place {
   readonly status: boolean;
 }
 
+/** What maps of any name are shown with. */
+export const MAP_KEY = 'key1';
+
 export const ROOT: Place = { path: '.', steps: [], unkeyed: false, status: false };
 
 export const fieldOf = (place: Place, field: string): Place => ({
   ...place,
   path: `${place.path === '.' ? '' : place.path}.${field}`,
-  steps: [...place.steps, { field }],
+  steps: [...place.steps, field],
 });
 
 export const itemsOf = (place: Place, keyed: boolean): Place => ({
   ...place,
   path: `${place.path}[]`,
-  steps: [...place.steps, { into: 'items' }],
+  steps: [...place.steps, 0],
   unkeyed: place.unkeyed || !keyed,
 });
 
 export const valuesOf = (place: Place): Place => ({
   ...place,
   path: `${place.path}.*`,
-  steps: [...place.steps, { into: 'values' }],
+  steps: [...place.steps, MAP_KEY],
 });
 
 /** Where to look for an object that shows a change. */
 export interface Probe {
   readonly steps: readonly Step[];
-  /** Values to try there, the most telling first. Without them any object that has something there will do. */
+  /** Values to try there, the most telling first. */
   readonly values?: readonly unknown[];
+  /** What a value there has to fail. Without it and without values, any object that has something there will do. */
+  readonly failing?: CrdSchema;
   /** A field of the object there that is left out. */
   readonly absent?: string;
   /** What counts as shown: the object is refused, or something in it is pruned or reads back with another value. */

@@ -2,14 +2,13 @@
 import type { Crd, CrdVersion } from '../crd.ts';
 import { schemaOf, storageVersion } from '../crd.ts';
 import { changeDigest } from '../digest.ts';
-import type { CrdSchema } from '../schema.ts';
 import { type Change, type Verdict, worst } from '../verdict.ts';
 import { compareDefinitions } from './definition.ts';
 import { BREAKING, Notes, ROOT, SAFE } from './draft.ts';
 import { compareSchemas } from './schema.ts';
 import { compareStorage } from './storage.ts';
 import { addedVersion, compareVersion, removedVersion } from './versions.ts';
-import { settle } from './witness.ts';
+import { type Pair, settle } from './witness.ts';
 
 export interface CompareOptions {
   /** Versions that objects may be stored in; taken from the status of the old definition, else its storage version, when left out. */
@@ -59,9 +58,9 @@ function changesBetween(before: Crd, after: Crd, options: CompareOptions): Chang
   for (const name of versionNames(before, after)) {
     const old = before.spec.versions.find((version) => version.name === name);
     const now = after.spec.versions.find((version) => version.name === name);
-    found.push(...inOrder(versionChanges(before, old, now, stored)));
+    found.push(...inOrder(versionChanges(before, after, old, now, stored)));
   }
-  found.push(...settle(compareStorage(before, after).drafts));
+  found.push(...storageChanges(before, after));
   return found;
 }
 
@@ -76,6 +75,7 @@ const versionNames = (before: Crd, after: Crd): string[] => [
 
 function versionChanges(
   before: Crd,
+  after: Crd,
   old: CrdVersion | undefined,
   now: CrdVersion | undefined,
   stored: readonly string[],
@@ -86,13 +86,40 @@ function versionChanges(
   compareVersion(before, old, now, notes);
   const one = schemaOf(old);
   const other = schemaOf(now);
-  if (one !== undefined && other !== undefined) compareRoots(one, other, notes);
-  else if (one !== other) compareSchemaPresence(other !== undefined, notes);
-  return settle(notes.drafts);
+  if (one !== undefined && other !== undefined) {
+    compareSchemas(one, other, now.subresources?.status == null ? ROOT : { ...ROOT, status: true }, notes, {
+      resource: true,
+    });
+  } else if (one !== other) compareSchemaPresence(other !== undefined, notes);
+  return settle(notes.drafts, pairOf(before, after, old, now));
 }
 
-function compareRoots(before: CrdSchema, after: CrdSchema, notes: Notes): void {
-  compareSchemas(before, after, ROOT, notes, { resource: true });
+/** Both schemas with what an object of the version needs to be whole. */
+function pairOf(before: Crd, after: Crd, old: CrdVersion, now: CrdVersion): Pair | undefined {
+  const one = schemaOf(old);
+  const other = schemaOf(now);
+  if (one === undefined || other === undefined) return undefined;
+  const { group, names, scope } = before.spec;
+  const namespaced = scope === 'Namespaced';
+  return {
+    before: one,
+    after: other,
+    prunedBefore: before.spec.preserveUnknownFields !== true,
+    prunedAfter: after.spec.preserveUnknownFields !== true,
+    apiVersion: `${group}/${old.name}`,
+    kind: names.kind,
+    namespaced,
+    ...(now.subresources?.status == null
+      ? {}
+      : { statusOf: `/apis/${group}/${now.name}/${namespaced ? 'namespaces/default/' : ''}${names.plural}/example` }),
+  };
+}
+
+function storageChanges(before: Crd, after: Crd): Change[] {
+  const from = storageVersion(before);
+  const to = storageVersion(after);
+  if (from === undefined || to === undefined || from.name === to.name) return [];
+  return settle(compareStorage(after, from, to).drafts, pairOf(before, after, from, to));
 }
 
 function compareSchemaPresence(added: boolean, notes: Notes): void {

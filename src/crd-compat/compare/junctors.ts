@@ -33,7 +33,7 @@ export function compareJunctors(before: CrdSchema, after: CrdSchema, place: Plac
       ...refused(place, before.type === 'object' ? 'object' : 'value'),
       hits: `objects with ${place.path} that ${name} does not accept`,
       decidedBy: 'acceptance',
-      probe: { steps: place.steps, values: answer.values, expect: 'refused' },
+      probe: { steps: place.steps, values: answer.values, failing: { [name]: now }, expect: 'refused' },
       otherwise: { ...RISKY, decidedBy: 'syntax' },
     });
   }

@@ -10,6 +10,9 @@ import { compareRules } from './rules.ts';
 import { compareValues } from './values.ts';
 import { show } from './words.ts';
 
+/** A field that no schema names. */
+const UNNAMED = 'unnamed';
+
 export interface Sides {
   /** Whether objects here are whole resources, with apiVersion, kind and metadata whether the schema says so or not. */
   readonly resource: boolean;
@@ -130,18 +133,22 @@ function compareNullable(before: CrdSchema, after: CrdSchema, place: Place, note
     });
     return;
   }
+  const inList = typeof place.steps.at(-1) === 'number';
   notes.add(place, {
     kind: 'nullable-removed',
     before: true,
     after: false,
-    ...(after.default === undefined ? refused(place, 'value') : BREAKING),
+    // In an object null gives way to the default or to nothing; in a list it stays and is refused.
+    ...(inList ? refused(place, 'value') : BREAKING),
     message:
-      after.default === undefined
-        ? 'null is no longer allowed.'
-        : `null is replaced by the default ${show(after.default)} now.`,
+      after.default !== undefined
+        ? `null is replaced by the default ${show(after.default)} now.`
+        : inList
+          ? 'null is no longer allowed.'
+          : 'null is no longer allowed: the field is dropped where it is null.',
     hits: `objects with ${place.path}: null`,
     decidedBy: 'acceptance',
-    probe: { steps: place.steps, values: [null], expect: after.default === undefined ? 'refused' : 'changed' },
+    probe: { steps: place.steps, values: [null], expect: inList ? 'refused' : 'changed' },
     otherwise: { ...SAFE, decidedBy: 'acceptance' },
   });
 }
@@ -160,7 +167,7 @@ function compareOpenness(before: CrdSchema, after: CrdSchema, place: Place, note
         ? {}
         : {
             hits: `objects with other fields in ${place.path}`,
-            probe: { steps: place.steps, values: [{ unnamed: 'value' }], expect: 'pruned' as const },
+            probe: { steps: [...place.steps, UNNAMED], values: ['value'], expect: 'pruned' as const },
           }),
       decidedBy: 'acceptance',
     });
@@ -181,7 +188,7 @@ function compareOpenness(before: CrdSchema, after: CrdSchema, place: Place, note
       : `objects with apiVersion, kind or metadata in ${place.path} that the schema does not name`,
     decidedBy: 'acceptance',
     probe: added
-      ? { steps: place.steps, values: [{}], expect: 'refused' }
+      ? { steps: place.steps, failing: { required: ['apiVersion', 'kind'] }, expect: 'refused' }
       : {
           steps: place.steps,
           values: [{ apiVersion: 'v1', kind: 'Example', metadata: { name: 'example' } }],

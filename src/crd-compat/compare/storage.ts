@@ -1,14 +1,10 @@
 /** Objects that are in etcd in one version and are read through another from now on. */
-import { type Crd, conversionStrategy, schemaOf, storageVersion } from '../crd.ts';
-import { worst } from '../verdict.ts';
+import { type Crd, type CrdVersion, conversionStrategy, schemaOf } from '../crd.ts';
 import { Notes, ROOT } from './draft.ts';
 import { compareSchemas } from './schema.ts';
 
-export function compareStorage(before: Crd, after: Crd): Notes {
-  const from = storageVersion(before);
-  const to = storageVersion(after);
-  const notes = new Notes(to?.name ?? '');
-  if (from === undefined || to === undefined || from.name === to.name) return notes;
+export function compareStorage(after: Crd, from: CrdVersion, to: CrdVersion): Notes {
+  const notes = new Notes(to.name);
   const webhook = conversionStrategy(after) === 'Webhook';
   const one = schemaOf(from);
   const other = schemaOf(to);
@@ -25,7 +21,7 @@ export function compareStorage(before: Crd, after: Crd): Notes {
         .map(({ path }) => path)
         .slice(0, 5)
         .join(', ')}`;
-  const storedObjects = webhook && inner.drafts.length > 0 ? 'risky' : first === undefined ? worst([]) : 'breaking';
+  const storedObjects = webhook && inner.drafts.length > 0 ? 'risky' : first === undefined ? 'safe' : 'breaking';
   notes.add(`spec.versions[${to.name}].storage`, {
     kind: 'storage-version-moved',
     before: from.name,
@@ -34,7 +30,12 @@ export function compareStorage(before: Crd, after: Crd): Notes {
     manifests: 'safe',
     message: `Objects are stored as ${to.name} now, no longer as ${from.name}.`,
     ...(storedObjects === 'safe' ? {} : { hits }),
-    ...(webhook || first?.probe === undefined ? {} : { probe: first.probe }),
+    ...(webhook || first?.probe === undefined
+      ? {}
+      : {
+          probe: first.probe,
+          otherwise: { storedObjects: 'safe' as const, manifests: 'safe' as const, decidedBy: 'acceptance' as const },
+        }),
     decidedBy: 'acceptance',
   });
   return notes;

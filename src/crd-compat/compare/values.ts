@@ -94,7 +94,7 @@ function tell(before: CrdSchema, wanted: CrdSchema, place: Place, notes: Notes, 
     ...text,
     ...refused(place, 'value'),
     decidedBy: 'acceptance',
-    probe: { steps: place.steps, values: answer.values, expect: 'refused' },
+    probe: { steps: place.steps, values: answer.values, failing: wanted, expect: 'refused' },
     otherwise: { storedObjects: 'risky', manifests: 'risky', decidedBy: 'syntax' },
   });
 }

@@ -1,28 +1,156 @@
 /** From drafts to changes: looks for an object that shows each, and settles the class by whether there is one. */
-import { type Change, worse } from '../verdict.ts';
+import { sample, type Wish } from '../instance/index.ts';
+import type { CrdSchema } from '../schema.ts';
+import { type Change, type Json, type Witness, worse } from '../verdict.ts';
 import { adviceFor } from './advice.ts';
-import type { Draft } from './draft.ts';
+import type { Draft, Probe, Step } from './draft.ts';
+import { differences, Reader } from './reading.ts';
+import { show } from './words.ts';
 
-export function settle(drafts: readonly Draft[]): Change[] {
-  return drafts.map((draft) => changeOf(draft));
+/** One version before and after the change, as whole objects are read by it. */
+export interface Pair {
+  readonly before: CrdSchema;
+  readonly after: CrdSchema;
+  readonly prunedBefore: boolean;
+  readonly prunedAfter: boolean;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  /** The path of its objects, where status is a subresource. */
+  readonly statusOf?: string;
+}
+
+/**
+ * How many changes of one version are looked for in objects. Counted, not timed, so that the same input has the same output; a
+ * definition with more breaking changes than these is not saved by the rest.
+ */
+const SHOWN = 250;
+const TRIES = 40;
+/** Larger objects are found, but not printed. */
+const MAX_OBJECT = 64 * 1024;
+
+export function settle(drafts: readonly Draft[], pair?: Pair): Change[] {
+  const exhibition = pair === undefined ? undefined : new Exhibition(pair);
+  return drafts.map((draft) => {
+    if (draft.probe === undefined || exhibition === undefined) return changeOf(draft);
+    const found = exhibition.show(draft, draft.probe);
+    if (found === 'not shown') return changeOf({ ...draft, ...draft.otherwise });
+    return changeOf({ ...draft, witness: found });
+  });
 }
 
 function changeOf(draft: Draft): Change {
   const { version, path, kind, storedObjects, manifests, message } = draft;
-  const harmless = storedObjects === 'safe' && manifests === 'safe';
+  const worseOne = worse(storedObjects, manifests);
   return {
     version,
     path,
     kind,
-    class: worse(storedObjects, manifests),
+    class: worseOne,
     ...(draft.before === undefined ? {} : { before: draft.before }),
     ...(draft.after === undefined ? {} : { after: draft.after }),
     storedObjects,
     manifests,
     message,
-    hits: harmless ? '' : (draft.hits ?? ''),
-    advice: harmless ? '' : (draft.advice ?? adviceFor(kind)),
+    hits: worseOne === 'safe' ? '' : (draft.hits ?? ''),
+    advice: worseOne === 'safe' ? '' : (draft.advice ?? adviceFor(kind)),
     decidedBy: draft.decidedBy ?? 'acceptance',
-    ...(draft.witness === undefined ? {} : { witness: draft.witness }),
+    ...(draft.witness === undefined || worseOne !== 'breaking' ? {} : { witness: draft.witness }),
   };
+}
+
+class Exhibition {
+  readonly #pair: Pair;
+  readonly #old: Reader;
+  readonly #now: Reader;
+  #left = SHOWN;
+
+  constructor(pair: Pair) {
+    this.#pair = pair;
+    this.#old = new Reader(pair.before, pair.prunedBefore);
+    this.#now = new Reader(pair.after, pair.prunedAfter);
+  }
+
+  show(draft: Draft, probe: Probe): Witness | 'not shown' {
+    if (this.#left <= 0) return said(draft, probe);
+    this.#left--;
+    for (const wish of wishes(probe)) {
+      const object = this.#sample(wish);
+      const witness = object === undefined ? undefined : this.#judge(object, probe);
+      if (witness !== undefined) return witness;
+    }
+    if (draft.otherwise === undefined) return said(draft, probe);
+    // Where no object at all can be made that has something there, it is the search that failed, not the change that is harmless.
+    const plain = this.#sample({ path: probe.steps, matching: {} });
+    return plain === undefined ? said(draft, probe) : 'not shown';
+  }
+
+  #sample(wish: Wish): Json | undefined {
+    const { apiVersion, kind, namespaced } = this.#pair;
+    const found = sample(this.#pair.before, wish, { resource: { apiVersion, kind, name: 'example' }, tries: TRIES });
+    if (found === undefined) return undefined;
+    const object = found as Json;
+    if (!namespaced) return object;
+    return { ...object, metadata: { ...(object.metadata as Json), namespace: 'default' } };
+  }
+
+  /** What is different for the object at the place of the change; undefined where nothing is. */
+  #judge(object: Json, probe: Probe): Witness | undefined {
+    const place = textOf(probe.absent === undefined ? probe.steps : [...probe.steps, probe.absent]);
+    const old = this.#old.read(object);
+    const now = this.#now.read(object);
+    const shown = printed(object);
+    const fault = this.#now.faults(now.value).find(({ path }) => isAbout(path, place, textOf(probe.steps)));
+    if (fault !== undefined) {
+      const because = `${fault.path === '' ? 'the object' : fault.path}: ${fault.message}`;
+      const { statusOf } = this.#pair;
+      if (statusOf !== undefined && probe.steps[0] === 'status') {
+        return { outcome: 'request-fails', ...shown, request: `PUT ${statusOf}/status`, path: fault.path, because };
+      }
+      return { outcome: 'refused', ...shown, path: fault.path, because };
+    }
+    const known = new Set(old.pruned);
+    const pruned = now.pruned.find((path) => !known.has(path) && isAbout(path, place, place));
+    if (pruned !== undefined)
+      return { outcome: 'pruned', ...shown, path: pruned, because: `${pruned} is pruned: the schema does not name it` };
+    const changed = differences(old.value, now.value).find(({ path }) => isAbout(path, place, place));
+    if (changed === undefined) return undefined;
+    const after = changed.after === undefined ? 'is not there' : `reads as ${show(changed.after)}`;
+    return {
+      outcome: 'changed',
+      ...shown,
+      path: changed.path,
+      because: `${changed.path} ${after} instead of ${show(changed.before)}`,
+    };
+  }
+}
+
+const printed = (object: Json): { object?: Json } => (JSON.stringify(object).length > MAX_OBJECT ? {} : { object });
+
+/** Without an object: what it would be like. */
+const said = (draft: Draft, probe: Probe): Witness => ({
+  outcome: probe.expect,
+  path: textOf(probe.steps),
+  because: `${draft.hits ?? draft.path}: ${draft.message}`,
+});
+
+function wishes({ steps, absent, values = [], failing }: Probe): readonly Wish[] {
+  if (absent !== undefined) return [{ path: [...steps, absent], absent: true }];
+  const exact: Wish[] = values.map((value) => ({ path: steps, value }));
+  if (failing !== undefined) exact.push({ path: steps, matching: { not: failing } });
+  return exact.length > 0 ? exact : [{ path: steps, matching: {} }];
+}
+
+/** A fault is about a place when it is there, below it, or at the object that a demand is on. */
+const isAbout = (path: string, place: string, around: string): boolean =>
+  path === around || path.startsWith(place) || (path !== '' && place.startsWith(path) && path.startsWith(around));
+
+const PLAIN = /^[A-Za-z_$][\w$-]*$/;
+
+function textOf(steps: readonly Step[]): string {
+  return steps
+    .map((step) =>
+      typeof step === 'number' ? `[${step}]` : PLAIN.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`,
+    )
+    .join('');
 }

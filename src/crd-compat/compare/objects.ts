@@ -1,0 +1,171 @@
+/**
+ * Values of lists, objects and fields without a type that are likely to fail a demand: of every size around the ones it names, with and
+ * without every field it names, with fields that meet and that fail what it says of them.
+ */
+import { sample, samples } from '../instance/index.ts';
+import type { CrdSchema } from '../schema.ts';
+import { demand } from './acceptance.ts';
+
+export interface Candidates {
+  readonly values: readonly unknown[];
+  /** Whether there are no others that could fare differently. */
+  readonly complete: boolean;
+}
+
+/** Larger ones would be no help to whoever reads the report. */
+const MAX_SIZE = 1100;
+const MAX_VALUES = 512;
+
+export function objectValues(before: CrdSchema, wanted: CrdSchema): Candidates {
+  if (before.type === 'array') return { values: listValues(before, wanted), complete: false };
+  if (before.type === 'object') return fieldValues(before, wanted);
+  return { values: ['text', '', 1, -1, 0.5, true, {}, { unnamed: 'value' }, [], ['text']], complete: false };
+}
+
+function sizesAround(
+  schema: CrdSchema,
+  names: readonly ('minItems' | 'maxItems' | 'minProperties' | 'maxProperties')[],
+): number[] {
+  const own = names.flatMap((name) => schema[name] ?? []).flatMap((size) => [size, size + 1, Math.max(0, size - 1)]);
+  const inside = [
+    ...(schema.allOf ?? []),
+    ...(schema.anyOf ?? []),
+    ...(schema.oneOf ?? []),
+    ...(schema.not === undefined ? [] : [schema.not]),
+  ];
+  return [...own, ...inside.flatMap((branch) => sizesAround(branch, names))];
+}
+
+const sizes = (before: CrdSchema, wanted: CrdSchema, names: Parameters<typeof sizesAround>[1]): number[] =>
+  [...new Set([...sizesAround(wanted, names), ...sizesAround(before, names), 0, 1, 2])]
+    .filter((size) => size <= MAX_SIZE)
+    .sort((left, right) => left - right);
+
+function listValues(before: CrdSchema, wanted: CrdSchema): unknown[] {
+  const items = before.items ?? {};
+  const failing = wanted.items === undefined ? undefined : demand(items, wanted.items);
+  const special = failing === undefined || failing.answer === 'yes' ? [] : failing.values.map((value) => [value]);
+  const wantedSizes = sizes(before, wanted, ['minItems', 'maxItems']);
+  const pool = distinct(items, Math.max(...wantedSizes));
+  const one = pool[0];
+  const lists = wantedSizes.flatMap((size) => {
+    const different = pool.length >= size ? [pool.slice(0, size)] : [];
+    return one === undefined ? different : [...different, Array.from({ length: size }, () => one)];
+  });
+  return [...special, ...lists];
+}
+
+/** Different values of a schema, the smallest first. */
+export function distinct(schema: CrdSchema, count: number): unknown[] {
+  if (count <= 0) return [];
+  const found = new Map<string, unknown>();
+  const keep = (value: unknown): void => {
+    if (value !== undefined) found.set(JSON.stringify(value), value);
+  };
+  keep(sample(schema));
+  if (count > 1) for (const value of samples(schema, { seed: 1, count: count * 2 })) keep(value);
+  return [...found.values()].slice(0, count);
+}
+
+function fieldValues(before: CrdSchema, wanted: CrdSchema): Candidates {
+  const values = before.additionalProperties;
+  if (values !== undefined && values !== false)
+    return { values: mapValues(before, wanted, values === true ? {} : values), complete: false };
+  const mentioned = mentions(wanted);
+  const names = [...mentioned.keys()].sort();
+  const choices = names.map((name) => fieldChoices(before.properties?.[name], mentioned.get(name) ?? []));
+  const always = (before.required ?? []).filter((name) => !mentioned.has(name));
+  const base: Record<string, unknown> = {};
+  for (const name of always) {
+    const value = sample(before.properties?.[name] ?? {});
+    if (value !== undefined) base[name] = value;
+  }
+  const combined = combinations(names, choices, base);
+  const bySize = sizedObjects(before, wanted, base);
+  const plain = isAboutPresence(wanted);
+  return { values: [...combined.values, ...bySize], complete: plain && combined.complete && bySize.length === 0 };
+}
+
+/** Objects with as many fields as are around the bounds. */
+function sizedObjects(before: CrdSchema, wanted: CrdSchema, base: Readonly<Record<string, unknown>>): unknown[] {
+  if (sizesAround(wanted, ['minProperties', 'maxProperties']).length === 0) return [];
+  const optional = Object.keys(before.properties ?? {})
+    .filter((name) => !Object.hasOwn(base, name))
+    .sort();
+  const object: Record<string, unknown> = { ...base };
+  const found: unknown[] = [{ ...object }];
+  for (const name of optional.slice(0, 64)) {
+    const value = sample(before.properties?.[name] ?? {});
+    if (value === undefined) continue;
+    object[name] = value;
+    found.push({ ...object });
+  }
+  return found;
+}
+
+function mapValues(before: CrdSchema, wanted: CrdSchema, values: CrdSchema): unknown[] {
+  const value = sample(values) ?? 'value';
+  return sizes(before, wanted, ['minProperties', 'maxProperties']).map((size) =>
+    Object.fromEntries(Array.from({ length: size }, (_, index) => [`key${index + 1}`, value])),
+  );
+}
+
+const branchesOf = (schema: CrdSchema): readonly CrdSchema[] => [
+  ...(schema.allOf ?? []),
+  ...(schema.anyOf ?? []),
+  ...(schema.oneOf ?? []),
+  ...(schema.not === undefined ? [] : [schema.not]),
+];
+
+/** The fields that a demand speaks of, with what it says of each. */
+function mentions(wanted: CrdSchema): Map<string, CrdSchema[]> {
+  const found = new Map<string, CrdSchema[]>();
+  const visit = (schema: CrdSchema): void => {
+    for (const name of schema.required ?? []) if (!found.has(name)) found.set(name, []);
+    for (const [name, asked] of Object.entries(schema.properties ?? {}))
+      found.set(name, [...(found.get(name) ?? []), asked]);
+    for (const branch of branchesOf(schema)) visit(branch);
+  };
+  visit(wanted);
+  return found;
+}
+
+/** Whether a demand is only about which fields there are. */
+function isAboutPresence(wanted: CrdSchema): boolean {
+  const known = new Set(['required', 'allOf', 'anyOf', 'oneOf', 'not']);
+  return Object.keys(wanted).every((name) => known.has(name)) && branchesOf(wanted).every(isAboutPresence);
+}
+
+const ABSENT = Symbol('absent');
+
+function fieldChoices(field: CrdSchema | undefined, asked: readonly CrdSchema[]): readonly unknown[] {
+  if (field === undefined) return [ABSENT];
+  const failing = asked.flatMap((schema) => {
+    const answer = demand(field, schema);
+    return answer.answer === 'yes' ? [] : answer.values.slice(0, 1);
+  });
+  const meeting = asked.map((schema) => sample({ ...field, allOf: [...(field.allOf ?? []), schema] }));
+  const usual = sample(field);
+  const values = [usual, ...meeting, ...failing].filter((value) => value !== undefined);
+  const distinctValues = [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+  return [ABSENT, ...distinctValues.slice(0, 5)];
+}
+
+function combinations(
+  names: readonly string[],
+  choices: readonly (readonly unknown[])[],
+  base: Readonly<Record<string, unknown>>,
+): Candidates {
+  let values: Readonly<Record<string, unknown>>[] = [base];
+  let complete = true;
+  for (const [index, name] of names.entries()) {
+    const options = choices[index] ?? [];
+    if (options.length < 2) complete = false;
+    const next = values.flatMap((value) =>
+      options.map((option) => (option === ABSENT ? value : { ...value, [name]: option })),
+    );
+    if (next.length > MAX_VALUES) complete = false;
+    values = next.slice(0, MAX_VALUES);
+  }
+  return { values, complete };
+}

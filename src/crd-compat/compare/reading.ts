@@ -1,0 +1,55 @@
+/** What the API server makes of an object by one version of a definition: pruned, with defaults, accepted or refused. */
+import { same } from '../canonical.ts';
+import { applyDefaults, type Fault, prune, type Validator, validator } from '../instance/index.ts';
+import type { CrdSchema } from '../schema.ts';
+import type { Json } from '../verdict.ts';
+
+export interface Read {
+  readonly value: unknown;
+  /** Paths of what was dropped. */
+  readonly pruned: readonly string[];
+}
+
+/** One schema of one version; its validator is made when it is first asked. */
+export class Reader {
+  readonly #schema: CrdSchema;
+  readonly #prunes: boolean;
+  #checks: Validator | undefined;
+
+  constructor(schema: CrdSchema, prunes: boolean) {
+    this.#schema = schema;
+    this.#prunes = prunes;
+  }
+
+  read(object: unknown): Read {
+    const { value, pruned } = this.#prunes ? prune(object, this.#schema) : { value: object, pruned: [] };
+    return { value: applyDefaults(value, this.#schema), pruned };
+  }
+
+  faults(read: unknown, old?: unknown): readonly Fault[] {
+    this.#checks ??= validator(this.#schema);
+    return this.#checks.validate(read, old);
+  }
+}
+
+export interface Difference {
+  readonly path: string;
+  readonly before: unknown;
+  /** undefined where it is gone. */
+  readonly after: unknown;
+}
+
+/** Values that read differently. What is only there afterwards is not among them: the object said nothing about it. */
+export function differences(before: unknown, after: unknown, path = ''): Difference[] {
+  if (before === after || same(before, after)) return [];
+  if (Array.isArray(before) && Array.isArray(after)) {
+    return before.flatMap((item, index) => differences(item, after[index], `${path}[${index}]`));
+  }
+  if (isObject(before) && isObject(after)) {
+    return Object.keys(before).flatMap((key) => differences(before[key], after[key], `${path}.${key}`));
+  }
+  return [{ path, before, after }];
+}
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
