@@ -86,7 +86,7 @@ function policiesFor(
 ): Question['at'] {
   if (policies === undefined || isOwnWrite(request, reconcilers)) return undefined;
   const at = policies.current();
-  return elsewhere === undefined ? at : { ...at, set: withoutJudgedElsewhere(at.set, request, elsewhere) };
+  return elsewhere === undefined ? at : { ...at, set: withoutJudgedElsewhere(at, request, elsewhere) };
 }
 
 interface Question {

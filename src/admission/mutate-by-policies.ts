@@ -35,6 +35,7 @@ export async function mutateByPolicies(question: MutationQuestion): Promise<Muta
     namespace: (name) => world.namespace(name),
     find: (query) => world.find(query),
     authorize: (question) => answers.get(keyOf(question)),
+    kindOf: (group, version, plural) => world.kindOf?.(group, version, plural),
     schema: (kind) => world.schema?.(kind),
   };
   for (let round = 1; ; round += 1) {

@@ -3,7 +3,14 @@
  * written, and for those that judge the same request at another call, in another version (versions.ts).
  */
 import { GROUP, policy as policyKind } from '../api/index.ts';
-import { isAboutType, type PolicyModel, type PolicySet, policySet, type RequestType } from '../policy/index.ts';
+import {
+  isAboutType,
+  type PolicyModel,
+  type PolicySet,
+  policySet,
+  type RequestType,
+  type World,
+} from '../policy/index.ts';
 import type { AdmissionRequest } from './review.ts';
 
 /** A Policy is not judged by itself: one that refuses all Policies could never be mended or deleted. */
@@ -22,11 +29,11 @@ export function withoutItself(set: PolicySet, request: AdmissionRequest): Policy
  * which it is converted too and which come first.
  */
 export function withoutJudgedElsewhere(
-  set: PolicySet,
+  { set, world }: { readonly set: PolicySet; readonly world: World },
   request: AdmissionRequest,
   elsewhere: readonly string[],
 ): PolicySet {
-  const here = typeOf(request);
+  const here = typeOf(request, world);
   const { requestResource, requestKind, operation } = request;
   const sent: RequestType = {
     ...here,
@@ -38,9 +45,11 @@ export function withoutJudgedElsewhere(
   return without(set, key, (model) => others.some((type) => isAboutType(model, type, operation)));
 }
 
-function typeOf({ kind, resource, subResource = '' }: AdmissionRequest): RequestType {
+function typeOf({ kind, resource, subResource = '' }: AdmissionRequest, world?: World): RequestType {
   const { group, version } = resource ?? kind;
-  return { group, version, kind: kind.kind, resource: resource?.resource ?? '', subresource: subResource };
+  const plural = resource?.resource ?? '';
+  const parentKind = subResource === '' ? undefined : world?.kindOf?.(group, version, plural);
+  return { group, version, kind: kind.kind, resource: plural, subresource: subResource, parentKind };
 }
 
 function groupVersionOf(text: string): { version: string; group: string } {

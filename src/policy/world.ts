@@ -28,6 +28,8 @@ export interface World {
   find(query: ObjectQuery): readonly Json[] | undefined;
   /** The answer to a question of `authorizer`, or undefined where it must be asked first: then the decision lists it. */
   authorize?(attributes: AuthorizationAttributes): AuthorizationAnswer | undefined;
+  /** The kind of a resource, by its plural: that of a subresource may be another. */
+  kindOf?(group: string, version: string, plural: string): string | undefined;
   /** The schema of a custom resource, the same object each time: mutations merge lists by it. */
   schema?(kind: GroupVersionKind): Schema | undefined;
 }

@@ -160,6 +160,21 @@ test('a namespace that the cache does not know is read', async () => {
   expect(source.current().world.namespace('just-made')).toMatchObject({ metadata: { name: 'just-made' } });
 });
 
+test('a namespace that was read is no longer known once it is gone and the cache must know', async () => {
+  const { cluster, source } = await start();
+  const { namespace } = source.current().world;
+  cluster.put(namespaces, { metadata: { name: 'short-lived' } });
+  await source.knowNamespace('short-lived');
+  cluster.remove(namespaces, { name: 'short-lived' });
+  const later = Date.now() + 60_000;
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => later);
+  try {
+    await eventually(() => namespace('short-lived') === undefined);
+  } finally {
+    clock.mockRestore();
+  }
+});
+
 describe('the kinds of the cluster', () => {
   const things = { group: 'x.dev', version: 'v1', plural: 'things', kind: 'Thing', namespaced: true };
   const definition = (type: string) => ({

@@ -328,12 +328,16 @@ class Source implements LivePolicySource {
       now,
       namespace: (name) => this.#namespace(name),
       find: (query: ObjectQuery) => this.#watches.find(query),
+      kindOf: (group, version, plural) => this.mapping.byPlural(group, plural, version)?.kind,
       schema: (kind) => this.#definitions.customSchemas().schema(kind),
     };
   }
 
   #namespace(name: string): Json | undefined {
-    return this.#namespaces.store.get({ name }) ?? this.#readNamespaces.get(name)?.namespace;
+    const cached = this.#namespaces.store.get({ name });
+    if (cached !== undefined) return cached;
+    const read = this.#readNamespaces.get(name);
+    return read === undefined || read.until < Date.now() ? undefined : read.namespace;
   }
 
   #resourceOf(apiVersion: string, kind: string): Resource | undefined {

@@ -55,6 +55,7 @@ export async function decideAsking(
   const asking: World = {
     now: world.now,
     namespace: (name) => world.namespace(name),
+    kindOf: (group, version, plural) => world.kindOf?.(group, version, plural),
     find: (query) => world.find(query),
     authorize,
   };

@@ -144,7 +144,7 @@ export class Lanes {
   }
 
   of(type: RequestType, operation: Operation | undefined): readonly Lane[] {
-    const key = `${type.group}/${type.version}/${type.kind}/${type.resource}/${type.subresource} ${operation ?? ''}`;
+    const key = `${type.group}/${type.version}/${type.kind}/${type.resource}/${type.subresource}/${type.parentKind ?? ''} ${operation ?? ''}`;
     let lanes = this.#lanes.get(key);
     if (lanes === undefined) {
       lanes = this.#make(type, operation);

@@ -15,7 +15,11 @@ const POD: Json = {
 const namespaces: Readonly<Record<string, Json>> = {
   'team-a': { metadata: { name: 'team-a', labels: { env: 'prod' } } },
 };
-const world: World = { ...emptyWorld(0), namespace: (name) => namespaces[name] };
+const world: World = {
+  ...emptyWorld(0),
+  namespace: (name) => namespaces[name],
+  kindOf: (_group, _version, plural) => (plural === 'foozle' ? 'Foo' : undefined),
+};
 
 const base: AdmissionRequest = {
   uid: 'u',
@@ -134,6 +138,16 @@ describe('a match', () => {
         subResource: 'exec',
         operation: 'CONNECT',
         kind: { group: '', version: 'v1', kind: 'PodExecOptions' },
+      },
+      is: true,
+    },
+    {
+      reason: 'the scale of a kind whose plural nobody would guess',
+      selector: { resourceTypes: ['example.com/v1/Foo/scale'] },
+      request: {
+        subResource: 'scale',
+        kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+        resource: { group: 'example.com', version: 'v1', resource: 'foozle' },
       },
       is: true,
     },

@@ -16,6 +16,7 @@ export class Subject {
   /** Plural, lower case. Where nobody has said it, what Kubernetes would guess. */
   readonly resource: string;
   readonly subresource: string;
+  readonly parentKind: string | undefined;
   readonly operation: Operation;
   readonly name: string;
   /** Empty for what has none; a Namespace counts as its own, as for Kubernetes' selectors. */
@@ -49,6 +50,7 @@ export class Subject {
     this.group = type.group;
     this.version = type.version;
     this.resource = request.resource?.resource ?? pluralOf(request.kind.kind);
+    this.parentKind = this.subresource === '' ? undefined : world.kindOf?.(this.group, this.version, this.resource);
     this.operation = request.operation;
     this.object = object;
     this.oldObject = oldObject;

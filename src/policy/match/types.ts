@@ -11,6 +11,8 @@ export interface RequestType {
   readonly kind: string;
   readonly resource: string;
   readonly subresource: string;
+  /** Of a subresource: the kind that its resource is of, where the cluster says it; else it is guessed from the plural. */
+  readonly parentKind?: string | undefined;
 }
 
 export function fitsType(type: TypeMatch, request: RequestType, operation?: Operation): boolean {
@@ -42,8 +44,12 @@ function fitsKind(type: TypeMatch, request: RequestType): boolean {
   if (type.resource !== undefined) return type.resource === '*' || type.resource === request.resource;
   const { kind = '*' } = type;
   if (kind === '*' || (kind === request.kind && request.subresource === '')) return true;
+  if (request.subresource === '') return false;
   // `core/v1/Pod/exec` is sent as a PodExecOptions: only the resource says that it is about a Pod.
-  return request.subresource !== '' && (kind === request.kind || pluralOf(kind) === request.resource);
+  const { parentKind } = request;
+  return (
+    kind === request.kind || (parentKind === undefined ? pluralOf(kind) === request.resource : kind === parentKind)
+  );
 }
 
 /** What happens every second, or asks who may do what: a policy on everything does not mean these. */

@@ -237,6 +237,13 @@ describe('why a rule does not hold', () => {
       field: 'spec.memory',
     },
     {
+      reason: 'how many at least, where not all are looked at',
+      expression: "spec.containers.all(c, c.image.endsWith(':1'))",
+      object: pod(containers(...Array.from({ length: 600 }, () => 'a'))),
+      why: 'spec.containers[0].image is "a", wanted suffix ":1" (and at least 499 more)',
+      field: 'spec.containers[0].image',
+    },
+    {
       reason: 'the field of the rule stands',
       expression: 'spec.a == 1',
       more: { rules: [{ name: 'r', expression: 'spec.a == 1', fieldPath: 'spec.z' }] },

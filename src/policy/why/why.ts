@@ -155,11 +155,12 @@ function becauseOfPresence(
 }
 
 function becauseOfLoop(inspector: Inspector, loop: Loop, locals: Locals, wanted: boolean, node: Expr): Reason {
-  const { macro, range, predicate, turns } = loop;
+  const { macro, range, predicate, turns, whole } = loop;
+  const atLeast = whole ? '' : 'at least ';
   const of = describe(inspector, range, locals);
   if (macro === 'exists_one') {
     const fitting = turns.filter((turn) => inspector.value(predicate, turn) === true).length;
-    const text = `${fitting} of ${of.name} fit ${cut(inspector.text(predicate), 100)}, wanted ${wanted ? '' : 'not '}exactly one`;
+    const text = `${atLeast}${fitting} of ${of.name} fit ${cut(inspector.text(predicate), 100)}, wanted ${wanted ? '' : 'not '}exactly one`;
     return { text, place: of.place };
   }
   // One element decides an `all` that is false and an `exists` that is true.
@@ -168,14 +169,14 @@ function becauseOfLoop(inspector: Inspector, loop: Loop, locals: Locals, wanted:
     const [first] = deciding;
     if (first === undefined) return plainReason(inspector, node, locals, wanted);
     const reason = because(inspector, predicate, first, wanted);
-    const more = deciding.length > 1 ? ` (and ${deciding.length - 1} more)` : '';
+    const more = deciding.length > 1 ? ` (and ${atLeast}${deciding.length - 1} more)` : '';
     const place = reason.place ?? [...first.values()].at(-1)?.place;
     return { text: `${reason.text}${more}`, place };
   }
   if (turns.length === 0) return { text: `${of.name} is empty`, place: of.place };
   const [only] = turns;
   if (turns.length === 1 && only !== undefined) return because(inspector, predicate, only, wanted);
-  const text = `${wanted ? 'none' : 'each'} of the ${turns.length} entries of ${of.name} fits ${cut(inspector.text(predicate), 120)}`;
+  const text = `${wanted ? 'none' : 'each'} of the ${whole ? '' : 'first '}${turns.length} entries of ${of.name} fits ${cut(inspector.text(predicate), 120)}`;
   return { text, place: of.place };
 }
 
