@@ -13,6 +13,7 @@ import {
   isAlreadyExists,
   isConflict,
   isNotFound,
+  Reflector,
   type Resource,
   type ResourceMapping,
   resourceMapping,
@@ -48,6 +49,8 @@ export interface Applied {
 export interface Configurations {
   /** Brings the configurations in line. Only what differs is written; calls follow one another. */
   apply(scope: readonly ScopeEntry[]): Promise<Applied>;
+  /** Calls back when somebody has changed or removed one, so that it can be put back. Returns what ends it. */
+  watch(changed: () => void): () => Promise<void>;
   /** Removes them, unless somebody has put others in their place. */
   remove(): Promise<void>;
 }
@@ -62,11 +65,27 @@ export function webhookConfigurations(options: ConfigurationsOptions): Configura
   };
   return {
     apply: (scope) => inTurn(async () => applyAll(options, scope, await mappingFor(scope))),
+    watch: (changed) => watchConfigurations(options.client, changed),
     remove: () =>
       inTurn(async () => {
         for (const phase of phases) await removeOne(options, phase);
       }),
   };
+}
+
+function watchConfigurations(client: Client, changed: () => void): () => Promise<void> {
+  const reflectors = phases.map(
+    ({ resource }) =>
+      new Reflector<WebhookConfiguration>({
+        client,
+        resource,
+        fieldSelector: `metadata.name=${configurationName}`,
+        stripManagedFields: true,
+        handlers: { updated: changed, deleted: changed },
+      }),
+  );
+  for (const reflector of reflectors) reflector.start();
+  return async () => void (await Promise.all(reflectors.map((reflector) => reflector.stop())));
 }
 
 type MappingFor = (scope: readonly ScopeEntry[]) => Promise<ResourceMapping>;

@@ -224,7 +224,9 @@ async function installAndFollow(
   const kept = keepInLine({ apply, subscribe: (changed) => policies?.subscribe?.(changed) ?? (() => {}), log });
   // What has changed while the first was under way.
   kept.follow();
+  const unwatch = configurations.watch(() => kept.follow());
   return async () => {
+    await unwatch();
     await kept.stop();
     await configurations.remove();
   };

@@ -125,7 +125,9 @@ function keepRegistered({ configurations }: Admission, source: LivePolicySource,
         log,
       });
       kept.follow();
+      const unwatch = configurations.watch(() => kept.follow());
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      await unwatch();
       await kept.stop();
     },
   };
