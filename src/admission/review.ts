@@ -1,5 +1,4 @@
 /** AdmissionReview v1, coming in: from the bytes that an API server sends to a request. What goes out is in answer.ts. */
-import { decodeJson } from '../cel/index.ts';
 import type {
   AdmissionRequest,
   GroupVersionKind,
@@ -8,6 +7,7 @@ import type {
   Operation,
   UserInfo,
 } from '../policy/index.ts';
+import { decodeLeavingManagedFields } from './managed-fields.ts';
 
 export type { AdmissionRequest, GroupVersionKind, Json, Operation, UserInfo };
 
@@ -23,7 +23,7 @@ export function decodeReview(text: string): DecodedReview {
   let review: unknown;
   try {
     // Not JSON.parse: a rule about an int64 must see the number that was written.
-    review = decodeJson(text);
+    review = decodeLeavingManagedFields(text);
   } catch (error) {
     return unreadable(`The body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
