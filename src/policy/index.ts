@@ -7,6 +7,7 @@
 export * from './convert/index.ts';
 export * from './decision.ts';
 export * from './engine/index.ts';
+export { issueWords } from './issue-words.ts';
 export * from './load/index.ts';
 export { isAboutType } from './match/about.ts';
 export { type Labels, labelsOf, selects } from './match/labels.ts';

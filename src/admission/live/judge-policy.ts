@@ -11,6 +11,7 @@ import {
   compilePolicy,
   type ExceptionModel,
   examinePolicy,
+  issueWords,
   type PolicyIssue,
   type PolicyModel,
   policySet,
@@ -158,18 +159,17 @@ const errorsOf = (issues: readonly PolicyIssue[]): Violation[] =>
   issues.filter(({ severity }) => severity === 'error').map(violationOf);
 
 const warningsOf = (issues: readonly PolicyIssue[]): string[] =>
-  issues.filter(({ severity }) => severity === 'warning').map(wordsOf);
+  issues.filter(({ severity }) => severity === 'warning').map(issueWords);
 
 function violationOf(issue: PolicyIssue): Violation {
-  return { gate: 'policy', code: issue.code, field: issue.path, message: wordsOf(issue), next: '', reason: 'Invalid' };
-}
-
-/** `spec.rules[0].expression, line 1, column 12: …`. */
-function wordsOf({ path, line, column, message }: PolicyIssue): string {
-  const prefix = `${path}: `;
-  const words = message.startsWith(prefix) ? message.slice(prefix.length) : message;
-  const place = line === undefined ? path : `${path}, line ${line}, column ${column ?? 1}`;
-  return place === '' ? words : `${place}: ${words}`;
+  return {
+    gate: 'policy',
+    code: issue.code,
+    field: issue.path,
+    message: issueWords(issue),
+    next: '',
+    reason: 'Invalid',
+  };
 }
 
 const found = (violations: readonly Violation[], warnings: readonly string[]): Findings => ({

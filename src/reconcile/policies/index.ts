@@ -28,6 +28,7 @@ import { Replicas } from './replicas.ts';
 import { ReportWriter } from './reports.ts';
 import { type PolicyScan, Scanner, type ScannerOptions } from './scan.ts';
 import { isSameStatus, statusOf } from './status.ts';
+import { silentReplicas } from './sweep.ts';
 import type { PolicyStateView, PolicyView } from './view.ts';
 
 export { defaultScanPeriod, type PolicyScan } from './scan.ts';
@@ -146,6 +147,14 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
     },
   });
   manager.add(scanner);
+  manager.add(
+    silentReplicas({
+      client: leaderClient,
+      reports: () => manager.caches.store<Lease>(leases, replicaSelection).list(),
+      clock,
+      log,
+    }),
+  );
   return { rescan: () => scanner.rescan(), scanOf: (name) => scanner.result(name) };
 }
 

@@ -1,6 +1,6 @@
 /**
  * The background scan: existing objects judged by the policies in force, so that what got in before a policy was written, or while
- * the webhook was away, is known. Only policies that changed are asked again; on a period, all are.
+ * the webhook was away, is known. Only policies that changed, or for which time has, are asked again; on a period, all are.
  *
  * One page of objects is held at a time, and the leader, which answers requests too, gets its turn every few milliseconds.
  */
@@ -25,6 +25,7 @@ import {
   systemClock,
   type UnknownObject,
 } from '../../runtime/index.ts';
+import { nextMoment, stateAt } from './in-time.ts';
 import { Ledger } from './ledger.ts';
 import { Meter } from './meter.ts';
 import type { ScannedReports } from './reports.ts';
@@ -122,7 +123,7 @@ export class Scanner {
         const whole = this.#everything;
         await this.#scan(signal);
         if (whole) due = this.#clock.monotonic() + periodMilliseconds;
-        wait = due - this.#clock.monotonic();
+        wait = Math.min(due - this.#clock.monotonic(), this.#untilNextMoment());
       } catch (error) {
         if (signal.aborted) break;
         log.warn('the scan of existing objects failed and is tried again', { error });
@@ -133,16 +134,28 @@ export class Scanner {
     for (const end of ends) end();
   }
 
-  async #scan(signal: AbortSignal): Promise<void> {
-    const { view, native = () => [], log, scanned } = this.#options;
+  #policies(): { set: PolicySet; policies: readonly CompiledPolicy[] } {
+    const { view, native = () => [] } = this.#options;
     const { set } = view.current();
-    const policies = [...set.policies, ...native()].filter(({ model }) => model.rules.length > 0);
+    return { set, policies: [...set.policies, ...native()].filter(({ model }) => model.rules.length > 0) };
+  }
+
+  #untilNextMoment(): number {
+    const { set, policies } = this.#policies();
+    const next = nextMoment(set, policies, this.#clock.now());
+    return next === undefined ? Number.POSITIVE_INFINITY : next - this.#clock.now() + 1;
+  }
+
+  async #scan(signal: AbortSignal): Promise<void> {
+    const { view, log, scanned } = this.#options;
+    const { set, policies } = this.#policies();
     const everything = this.#everything;
     const stirred = new Set(this.#stirred);
     this.#stirred.clear();
     this.#everything = false;
     const typesOf = this.#typesOf(view.mapping);
-    const revisionOf = (policy: CompiledPolicy) => revision(set, policy, typesOf(policy));
+    const now = this.#clock.now();
+    const revisionOf = (policy: CompiledPolicy) => revision(set, policy, typesOf(policy), now);
     const stale = policies.filter(
       (policy) =>
         everything ||
@@ -286,12 +299,13 @@ function among({ exceptions, platformNamespace }: PolicySet, policies: readonly 
 
 const typeId = ({ group, version, plural }: ServedResource): string => `${group}/${version}/${plural}`;
 
-/** Changes when the policy does, or an exception from it, or the types that it is about. */
-function revision({ exceptions }: PolicySet, { model }: CompiledPolicy, types: readonly ServedResource[]): string {
-  const exempt = (exceptions.get(model.name) ?? []).map(
+/** Changes when the policy does, or an exception from it, or the types that it is about, or what holds at the time. */
+function revision(set: PolicySet, policy: CompiledPolicy, types: readonly ServedResource[], now: number): string {
+  const { model } = policy;
+  const exempt = (set.exceptions.get(model.name) ?? []).map(
     (each) => `${each.model.namespace}/${each.model.name} ${each.model.revision}`,
   );
-  return [model.revision, ...exempt, ...types.map(typeId)].join('\n');
+  return [model.revision, ...exempt, stateAt(set, policy, now), ...types.map(typeId)].join('\n');
 }
 
 const reads = ({ model: { params, context } }: CompiledPolicy): string[] =>

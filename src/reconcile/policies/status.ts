@@ -1,7 +1,7 @@
 /** What the status of a Policy says, worked out from what is known of it: a value from values, written only where it differs. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../../api/index.ts';
-import type { Examination, PolicyIssue, TestReport } from '../../policy/index.ts';
+import { type Examination, issueWords, type PolicyIssue, type TestReport } from '../../policy/index.ts';
 import { type Condition, type DesiredCondition, mergeConditions } from '../../runtime/index.ts';
 import type { Replica } from './replicas.ts';
 import { behind, hasTakenIn } from './replicas.ts';
@@ -92,7 +92,7 @@ function readyCondition({ state, uncovered, replicas }: Known): DesiredCondition
     message: bounded(message),
   });
   const errors = state.issues.filter(({ severity }) => severity === 'error');
-  if (state.policy === undefined) return no('Invalid', errors.map(wordsOf).join('\n') || 'it cannot be read');
+  if (state.policy === undefined) return no('Invalid', errors.map(issueWords).join('\n') || 'it cannot be read');
   if (state.waitsFor.length > 0) {
     const kinds = state.waitsFor.map(({ apiVersion, kind }) => `${apiVersion}/${kind}`);
     return no('WaitingForObjects', `It reads ${[...new Set(kinds)].join(', ')}, which are not read yet`);
@@ -114,7 +114,7 @@ function typeCondition({ examination }: Known): DesiredCondition {
   }
   const [first] = examination.issues.toSorted((one, other) => rank(one) - rank(other));
   if (first === undefined) return { type, status: 'True', reason: 'Fits', message: '' };
-  const message = bounded(`${wordsOf(first)}${more(examination.issues.length - 1)}`);
+  const message = bounded(`${issueWords(first)}${more(examination.issues.length - 1)}`);
   return first.severity === 'error'
     ? { type, status: 'False', reason: 'DoesNotFit', message }
     : { type, status: 'True', reason: 'FitsNotAll', message };
@@ -162,8 +162,3 @@ const more = (count: number): string => (count > 0 ? ` (and ${count} more)` : ''
 const wholeNumber = (value: number): number => Math.min(Math.round(value), Number.MAX_SAFE_INTEGER);
 const bounded = (text: string): string =>
   text.length <= longestMessage ? text : `${text.slice(0, longestMessage - 1)}…`;
-
-function wordsOf({ path, line, column, message }: PolicyIssue): string {
-  const words = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message;
-  return line === undefined ? `${path}: ${words}` : `${path}, line ${line}, column ${column ?? 1}: ${words}`;
-}

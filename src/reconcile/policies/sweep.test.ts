@@ -1,0 +1,31 @@
+import { test } from 'vitest';
+import { leaseResource, policyCluster } from '../../../test/support/live-policies.ts';
+import { replicaLease } from '../../api/index.ts';
+import { eventually, type Lease, silentLogger, systemClock } from '../../runtime/index.ts';
+import { silentReplicas } from './sweep.ts';
+
+test('the report of a replica that is gone goes too, and that of one that is there stays', async () => {
+  const cluster = policyCluster();
+  const report = (identity: string, renewed: number) => {
+    const made = replicaLease('n', { identity, appliedVersion: '1', revision: 'r', absent: [] }, 1, renewed);
+    cluster.put(leaseResource, made as never);
+  };
+  const reported = () => ['gone', 'there'].filter((each) => cluster.get(leaseResource, keyOf(each)) !== undefined);
+  const keyOf = (identity: string) => ({ namespace: 'n', name: `kidp-replica-${identity}` });
+  report('gone', 0);
+  let renewed = 0;
+  const stop = new AbortController();
+  const sweeping = silentReplicas({
+    client: cluster.client,
+    reports: () => {
+      report('there', renewed++);
+      return ['gone', 'there'].flatMap((each) => (cluster.get(leaseResource, keyOf(each)) as Lease | undefined) ?? []);
+    },
+    clock: systemClock,
+    log: silentLogger,
+    periodMilliseconds: 50,
+  }).start(stop.signal);
+  await eventually(() => reported().join() === 'there');
+  stop.abort();
+  await sweeping;
+});
