@@ -1,0 +1,49 @@
+/** A validation rule with the types of the schema it stands at. */
+import {
+  type Checked,
+  type Compiled,
+  compile,
+  environment,
+  type Result,
+  type SchemaTypes,
+  trust,
+  types,
+  typesFromSchema,
+  type Value,
+  valueBySchema,
+} from '../../cel/index.ts';
+import type { CrdSchema, ValidationRule } from '../schema.ts';
+
+export interface CompiledRule {
+  readonly rule: ValidationRule;
+  readonly program: Compiled;
+  readonly checked: Checked;
+  readonly isTransition: boolean;
+  /** Whether a value, as JSON, meets the rule; what fails to be evaluated does not. */
+  holds(value: unknown): boolean;
+}
+
+/** The rule, or why it is none. `resource` is for the root of a definition, whose metadata rules may read. */
+export function compileRule(rule: ValidationRule, schema: CrdSchema, resource: boolean): CompiledRule | string {
+  const made: SchemaTypes = typesFromSchema(schema, { name: 'self', resource, unknownFields: 'hidden' });
+  const oldSelf = rule.optionalOldSelf === true ? types.optional(made.type) : made.type;
+  const env = environment('kubernetes-1.36', { variables: { self: made.type, oldSelf }, types: [made.provider] });
+  const program = compile(rule.rule, env);
+  if (program.evaluate === undefined) return program.message;
+  if (program.type.kind !== 'bool') return 'it is no bool';
+  const { evaluate, checked } = program;
+  return {
+    rule,
+    program,
+    checked,
+    isTransition: program.program.variables.includes('oldSelf'),
+    holds: (value) => {
+      const self: Result = valueBySchema(value as Value, made);
+      return evaluate(trust({ self })) === true;
+    },
+  };
+}
+
+/** The root of a definition has these three; what is inside a definition hardly has. */
+export const looksLikeResource = ({ properties = {} }: CrdSchema): boolean =>
+  ['apiVersion', 'kind', 'metadata'].every((each) => Object.hasOwn(properties, each));

@@ -1,0 +1,98 @@
+/** Whether every object that was accepted meets a rule that is new. */
+import type { Expr } from '../../cel/index.ts';
+import type { CrdSchema, ValidationRule } from '../schema.ts';
+import { type CompiledRule, compileRule, looksLikeResource } from './compiled.ts';
+import type { Formula } from './formula.ts';
+import { elementOf, type Place, seenAlike } from './place.ts';
+import { contradict } from './proof.ts';
+import { Reading } from './reading.ts';
+import { Terms } from './terms.ts';
+import { refusedBy } from './witness.ts';
+
+export interface RuleAnswer {
+  readonly answer: 'yes' | 'no' | 'unknown';
+  readonly because: string;
+  /** With `no`: a value that the old schema and rules accept and the new rule refuses. */
+  readonly witness?: unknown;
+}
+
+export interface OldRules {
+  readonly rules: readonly ValidationRule[];
+  readonly schema: CrdSchema;
+}
+
+/**
+ * `yes` is only said where it is shown, `no` only with a value. All of it is about values of one place, to which both the old rules and
+ * the new one are attached; `schema` is the new schema of that place.
+ */
+export function ruleImplies(old: OldRules, added: ValidationRule, schema: CrdSchema): RuleAnswer {
+  const rule = compileRule(added, schema, looksLikeResource(schema));
+  if (typeof rule === 'string') return unknown(`the rule does not compile: ${rule}`);
+  const premises = old.rules
+    .map((each) => compileRule(each, old.schema, looksLikeResource(old.schema)))
+    .filter((each) => typeof each === 'object');
+  if (rule.isTransition) return amongTransitions(rule, premises, old.schema, schema);
+  const stated = premises.filter((each) => !each.isTransition);
+  const shown = isShown(stated, rule, { before: old.schema, after: schema });
+  if (shown !== undefined) return { answer: 'yes', because: shown };
+  const witness = refusedBy(rule, stated, old, schema);
+  if (witness !== undefined) {
+    return { answer: 'no', because: 'a value that was accepted is refused', witness: witness.value };
+  }
+  return unknown('neither a proof nor a value that shows the opposite was found');
+}
+
+const unknown = (because: string): RuleAnswer => ({ answer: 'unknown', because });
+
+/** Why it follows, if it does. */
+function isShown(premises: readonly CompiledRule[], rule: CompiledRule, root: Place): string | undefined {
+  const refused = read(rule, root, (reading, ast) => reading.isNotTrue(ast, new Map()));
+  if (refused === undefined) return undefined;
+  if (contradict([refused])) return 'every value that the old schema accepts meets it';
+  const given = premises.flatMap((each) => read(each, root, (reading, ast) => reading.isTrue(ast, new Map())) ?? []);
+  return contradict([...given, refused]) ? 'every value that meets the old rules meets it' : undefined;
+}
+
+/** undefined where the schemas differ in what rules see at the places that the rule reads: then the one says nothing about the other. */
+function read(
+  rule: CompiledRule,
+  root: Place,
+  formulaOf: (reading: Reading, ast: Expr) => Formula,
+): Formula | undefined {
+  let areAlike = true;
+  const see = (place: Place, deep: boolean): void => {
+    areAlike = areAlike && seenAlike(place, deep);
+  };
+  const formula = formulaOf(new Reading(new Terms(rule.checked, root, see)), rule.checked.ast);
+  readThrough(formula);
+  return areAlike ? formula : undefined;
+}
+
+/** The bodies of loops are read when they get an element; here each gets one, so that every place is seen. */
+function readThrough(formula: Formula): void {
+  if (formula.kind === 'all' || formula.kind === 'any') formula.parts.forEach(readThrough);
+  if (formula.kind !== 'each' && formula.kind !== 'some') return;
+  const { key, place, isMap } = formula.range;
+  const element = place === undefined || isMap ? undefined : elementOf(place);
+  readThrough(formula.body({ key: `${key}[]`, place: element, ...(isMap ? { keyOf: key } : {}) }));
+}
+
+/** Rules about a change are compared with each other by how they are written, and with nothing else. */
+function amongTransitions(
+  rule: CompiledRule,
+  premises: readonly CompiledRule[],
+  before: CrdSchema,
+  after: CrdSchema,
+): RuleAnswer {
+  const keyOf = (each: CompiledRule): string =>
+    new Terms(each.checked, { before, after }, () => {}).keyOf(each.checked.ast, new Map());
+  const key = keyOf(rule);
+  const same = premises.some(
+    (each) =>
+      each.isTransition &&
+      (each.rule.optionalOldSelf === true) === (rule.rule.optionalOldSelf === true) &&
+      keyOf(each) === key,
+  );
+  if (same && seenAlike({ before, after }, true)) return { answer: 'yes', because: 'the same rule was there before' };
+  return unknown('rules about a change (oldSelf) are compared by how they are written only');
+}
