@@ -1,0 +1,36 @@
+/** Cases by the dozen on a real API server, and what was found. */
+import type { Client } from '../../src/runtime/index.ts';
+import { type Case, type Finding, judge, prepare } from './judge.ts';
+import { attemptAll } from './together.ts';
+
+export interface Campaign {
+  readonly findings: readonly (Finding & { readonly case: Case })[];
+  /** How many cases had which verdict, and how many objects and witnesses were tried. */
+  readonly tally: Record<'safe' | 'risky' | 'breaking' | 'notTaken' | 'objects' | 'witnesses', number>;
+}
+
+export async function campaign(client: Client, cases: readonly Case[]): Promise<Campaign> {
+  const prepared = cases.map(prepare);
+  const outcomes = await attemptAll(
+    client,
+    prepared.map(({ attempt }) => attempt),
+  );
+  const tally = { safe: 0, risky: 0, breaking: 0, notTaken: 0, objects: 0, witnesses: 0 };
+  const findings = prepared.flatMap((each, index) => {
+    const outcome = outcomes[index] as (typeof outcomes)[number];
+    const isTaken = outcome.notSetUp === undefined && outcome.changeRefused === undefined;
+    tally[isTaken ? each.verdict.verdict : 'notTaken'] += 1;
+    tally.objects += isTaken ? each.case.objects.length : 0;
+    tally.witnesses += isTaken ? each.shown.length : 0;
+    return judge(each, outcome).map((finding) => ({ ...finding, case: each.case }));
+  });
+  return { findings, tally };
+}
+
+/** What is needed to see it again. */
+export const report = (findings: Campaign['findings']): string =>
+  findings
+    .map(({ sort, text, case: { name, before, after } }) =>
+      [`${sort}: ${name}`, text, `before ${JSON.stringify(before)}`, `after  ${JSON.stringify(after)}`].join('\n  '),
+    )
+    .join('\n');

@@ -1,0 +1,385 @@
+/** What changes about the definition itself: versions, names, scope, subresources, conversion. */
+import type { ChangeKind, CrdSchema, Json } from '../../../src/crd-compat/index.ts';
+import {
+  type DefinitionSpec,
+  type DefinitionVersion,
+  definition,
+  type Expectation,
+  group,
+  type Pair,
+  widget,
+} from './shape.ts';
+
+const schema: CrdSchema = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        note: { type: 'string' },
+        colour: { type: 'string' },
+        replicas: { type: 'integer' },
+        wanted: { type: 'integer' },
+      },
+    },
+    status: { type: 'object', properties: { replicas: { type: 'integer' }, ready: { type: 'boolean' } } },
+  },
+};
+
+const object = (version = 'v1') =>
+  widget({ spec: { note: 'as it was', colour: 'red', replicas: 2, wanted: 3 } }, `object-of-${version}`, version);
+const withStatus = widget({ spec: { note: 'as it was' }, status: { ready: true } }, 'object-with-status');
+const collection = (version: string) => `/apis/${group}/${version}/widgets`;
+const namespaced = (version: string, rest: string) => `/apis/${group}/${version}/namespaces/NAMESPACE/widgets/${rest}`;
+
+type Edit = (spec: DefinitionSpec) => unknown;
+const first =
+  (edit: (version: DefinitionVersion) => unknown): Edit =>
+  (spec) =>
+    edit(spec.versions[0] as DefinitionVersion);
+const version = (name: string, more: Partial<DefinitionVersion> = {}): DefinitionVersion => ({
+  name,
+  served: true,
+  storage: false,
+  schema: { openAPIV3Schema: schema },
+  ...more,
+});
+const also =
+  (name: string, more: Partial<DefinitionVersion> = {}): Edit =>
+  (spec) =>
+    spec.versions.push(version(name, more));
+const asItIs: Edit = () => undefined;
+
+interface Row {
+  readonly name: string;
+  readonly before: Edit;
+  readonly after: Edit;
+  readonly forth: Case;
+  readonly back?: Case;
+}
+
+interface Case extends Expectation {
+  readonly objects?: readonly Json[];
+  readonly requests?: readonly string[];
+  readonly server?: 'refused' | 'not-tried';
+}
+
+const fine = (kind: ChangeKind, reason: string): Case => ({ kind, stored: 'safe', manifests: 'safe', reason });
+const subresource = (name: string, value: unknown): Edit =>
+  first((each) => Object.assign(each, { subresources: { [name]: value } }));
+const scale = (path: string) => ({ specReplicasPath: path, statusReplicasPath: '.status.replicas' });
+const gone = 'requests that name it get no answer';
+const elsewhere =
+  'the API server refuses it: it would move every object to another address. It can only be had by deleting the definition and all objects with it';
+
+const rows: readonly Row[] = [
+  {
+    name: 'version added',
+    before: asItIs,
+    after: also('v2'),
+    forth: fine('version-added', 'the old one is served as before'),
+    back: {
+      kind: 'version-removed',
+      stored: 'safe',
+      manifests: 'breaking',
+      reason: `nothing is stored in it, but ${gone}, manifests among them`,
+      objects: [object('v2'), object()],
+      requests: [collection('v2')],
+    },
+  },
+  {
+    name: 'version that was not served removed',
+    before: also('v2', { served: false }),
+    after: asItIs,
+    forth: fine('version-removed', 'nothing is stored in it, and nobody could ask for it'),
+    back: fine('version-added', 'nobody can ask for it'),
+  },
+  {
+    name: 'version with stored objects removed',
+    before: (spec) => Object.assign(spec, { versions: [version('v1', { storage: true }), version('v2')] }),
+    after: (spec) => Object.assign(spec, { versions: [version('v2', { storage: true })] }),
+    forth: {
+      kind: 'version-removed',
+      stored: 'breaking',
+      manifests: 'breaking',
+      reason:
+        'objects in it could not be read any more; the API server refuses it while the version is in status.storedVersions',
+      server: 'refused',
+    },
+  },
+  {
+    name: 'version no longer served',
+    before: also('v2'),
+    after: also('v2', { served: false }),
+    forth: {
+      kind: 'version-unserved',
+      stored: 'safe',
+      manifests: 'breaking',
+      reason: `objects stay and are read in the other version; ${gone}`,
+      objects: [object('v2'), object()],
+      requests: [collection('v2')],
+    },
+    back: fine('version-served', 'more can be asked for, and nothing less'),
+  },
+  {
+    name: 'storage moved to a version with the same schema',
+    before: also('v2'),
+    after: (spec) => Object.assign(spec, { versions: [version('v1'), version('v2', { storage: true })] }),
+    forth: {
+      kind: 'storage-version-moved',
+      stored: ['safe', 'risky'],
+      manifests: ['safe', 'risky'],
+      reason:
+        'objects are read from either and written to the new one without loss. It cannot simply be taken back: both versions are in status.storedVersions from then on, so risky can be argued',
+      objects: [object(), object('v2')],
+    },
+    back: {
+      kind: 'storage-version-moved',
+      stored: ['safe', 'risky'],
+      manifests: ['safe', 'risky'],
+      reason: 'as the other way round',
+      objects: [object(), object('v2')],
+    },
+  },
+  {
+    name: 'storage moved to a version that lacks a field',
+    before: also('v2', { schema: { openAPIV3Schema: without('colour') } }),
+    after: (spec) =>
+      Object.assign(spec, {
+        versions: [version('v1'), version('v2', { storage: true, schema: { openAPIV3Schema: without('colour') } })],
+      }),
+    forth: {
+      kind: 'storage-version-moved',
+      stored: 'breaking',
+      manifests: 'breaking',
+      reason:
+        'without a conversion webhook, what is written is stored in the new version, and the field that it does not know is pruned when it is read again',
+      objects: [object()],
+    },
+    back: {
+      kind: 'storage-version-moved',
+      stored: ['safe', 'risky'],
+      manifests: ['safe', 'risky'],
+      reason: 'the version that has every field is stored; nothing is lost',
+      objects: [widget({ spec: { note: 'as it was', replicas: 2 } }, 'object-of-v2', 'v2')],
+    },
+  },
+  {
+    name: 'version deprecated',
+    before: asItIs,
+    after: first((each) => Object.assign(each, { deprecated: true, deprecationWarning: 'use v2' })),
+    forth: fine('version-deprecated', 'clients get a warning with each answer, and the same answers'),
+    back: fine('version-undeprecated', 'one warning less'),
+  },
+  {
+    name: 'conversion by a webhook',
+    before: also('v2'),
+    after: (spec) => {
+      also('v2')(spec);
+      spec.conversion = {
+        strategy: 'Webhook',
+        webhook: {
+          conversionReviewVersions: ['v1'],
+          clientConfig: { url: 'https://conversion.example.com/convert' },
+        },
+      };
+    },
+    forth: {
+      kind: 'conversion-strategy-changed',
+      stored: ['risky', 'breaking'],
+      manifests: ['risky', 'breaking'],
+      reason: 'what the webhook makes of objects, and whether it answers, cannot be told from the definition',
+      server: 'not-tried',
+    },
+    back: {
+      kind: 'conversion-strategy-changed',
+      stored: ['risky', 'breaking'],
+      manifests: ['risky', 'breaking'],
+      reason: 'objects are no longer converted, only relabelled: what differs between the versions is lost',
+      server: 'not-tried',
+    },
+  },
+  {
+    name: 'scope changed',
+    before: asItIs,
+    after: (spec) => Object.assign(spec, { scope: 'Cluster' }),
+    forth: { kind: 'scope-changed', stored: 'breaking', manifests: 'breaking', reason: elsewhere, server: 'refused' },
+    back: { kind: 'scope-changed', stored: 'breaking', manifests: 'breaking', reason: elsewhere, server: 'refused' },
+  },
+  {
+    name: 'kind changed',
+    before: asItIs,
+    after: (spec) => Object.assign(spec.names, { kind: 'Gadget', listKind: 'GadgetList' }),
+    forth: { kind: 'kind-changed', stored: 'breaking', manifests: 'breaking', reason: elsewhere, server: 'refused' },
+  },
+  {
+    name: 'plural changed',
+    before: asItIs,
+    after: (spec) => Object.assign(spec.names, { plural: 'gadgets' }),
+    forth: { kind: 'plural-changed', stored: 'breaking', manifests: 'breaking', reason: elsewhere, server: 'refused' },
+  },
+  {
+    name: 'group changed',
+    before: asItIs,
+    after: (spec) => Object.assign(spec, { group: 'other.example.com' }),
+    forth: { kind: 'group-changed', stored: 'breaking', manifests: 'breaking', reason: elsewhere, server: 'refused' },
+  },
+  {
+    name: 'short name added',
+    before: asItIs,
+    after: (spec) => Object.assign(spec.names, { shortNames: ['wd'] }),
+    forth: fine('short-name-added', 'one name more to call it by'),
+    back: {
+      kind: 'short-name-removed',
+      stored: 'safe',
+      manifests: ['risky', 'breaking'],
+      reason:
+        'manifests do not use it, but commands and scripts do, and those fail: risky and breaking can both be argued',
+    },
+  },
+  {
+    name: 'category added',
+    before: asItIs,
+    after: (spec) => Object.assign(spec.names, { categories: ['all'] }),
+    forth: fine('category-added', 'it is listed with others'),
+    back: {
+      kind: 'category-removed',
+      stored: 'safe',
+      manifests: ['safe', 'risky'],
+      reason: 'kubectl get all shows less; nothing is refused',
+    },
+  },
+  {
+    name: 'status subresource removed',
+    before: subresource('status', {}),
+    after: asItIs,
+    forth: {
+      kind: 'status-subresource-removed',
+      stored: ['safe', 'risky', 'breaking'],
+      manifests: 'breaking',
+      reason: 'controllers that write /status get a 404, and a status in a manifest, ignored before, is written',
+      objects: [object()],
+      requests: [namespaced('v1', 'object-of-v1/status')],
+    },
+    back: {
+      kind: 'status-subresource-added',
+      stored: ['safe', 'risky', 'breaking'],
+      manifests: ['breaking', 'risky'],
+      reason:
+        'a status in a manifest or a plain update is dropped without a word; who has none there notices nothing, so risky can be argued',
+      objects: [withStatus, object()],
+    },
+  },
+  {
+    name: 'scale subresource removed',
+    before: subresource('scale', scale('.spec.replicas')),
+    after: asItIs,
+    forth: {
+      kind: 'scale-subresource-removed',
+      stored: 'safe',
+      manifests: 'breaking',
+      reason: 'kubectl scale and autoscalers get a 404',
+      requests: [namespaced('v1', 'object-of-v1/scale')],
+    },
+    back: fine('scale-subresource-added', 'one way more to scale it'),
+  },
+  {
+    name: 'path of scale changed',
+    before: subresource('scale', scale('.spec.replicas')),
+    after: subresource('scale', scale('.spec.wanted')),
+    forth: scaleMoved(),
+    back: scaleMoved(),
+  },
+  {
+    name: 'selectable field removed',
+    before: first((each) => Object.assign(each, { selectableFields: [{ jsonPath: '.spec.colour' }] })),
+    after: asItIs,
+    forth: {
+      kind: 'selectable-field-removed',
+      stored: 'safe',
+      manifests: 'breaking',
+      reason: 'a list or watch that selects by it is refused',
+      requests: [`${collection('v1')}?fieldSelector=spec.colour%3Dred`],
+    },
+    back: fine('selectable-field-added', 'one field more to select by'),
+  },
+  {
+    name: 'printer column added',
+    before: asItIs,
+    after: first((each) =>
+      Object.assign(each, {
+        additionalPrinterColumns: [{ name: 'Colour', type: 'string', jsonPath: '.spec.colour' }],
+      }),
+    ),
+    forth: fine('printer-column-added', 'only tables for people look different'),
+    back: fine('printer-column-removed', 'only tables for people look different'),
+  },
+  {
+    name: 'preserveUnknownFields turned off',
+    before: (spec) => Object.assign(spec, { preserveUnknownFields: true }),
+    after: asItIs,
+    forth: {
+      kind: 'definition-prunes-unknown-fields',
+      stored: 'breaking',
+      manifests: 'breaking',
+      reason:
+        'fields that the schema does not name are pruned from now on. Such a definition can only have come from v1beta1, so a server of today cannot be given one',
+      server: 'not-tried',
+    },
+  },
+];
+
+function scaleMoved(): Case {
+  return {
+    kind: 'scale-subresource-changed',
+    stored: ['safe', 'risky', 'breaking'],
+    manifests: ['breaking', 'risky'],
+    reason: 'the same request reads and writes another field: 2 replicas become 3',
+    requests: [namespaced('v1', 'object-of-v1/scale')],
+  };
+}
+
+function without(field: string): CrdSchema {
+  const { [field]: _, ...kept } = schema.properties?.spec?.properties ?? {};
+  return { ...schema, properties: { ...schema.properties, spec: { type: 'object', properties: kept } } };
+}
+
+export const definitionPairs: readonly Pair[] = rows.flatMap(({ name, before, after, forth, back }) => {
+  const pair = (title: string, [from, to]: readonly [Edit, Edit], expected: Case): Pair => ({
+    ...expected,
+    name: title,
+    before: definition(schema, from),
+    after: definition(schema, to),
+    objects: expected.objects ?? [object()],
+  });
+  return [
+    pair(name, [before, after], forth),
+    ...(back === undefined ? [] : [pair(`${name}, taken back`, [after, before], back)]),
+  ];
+});
+
+const untyped: CrdSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
+/** The whole schema of a version, given up or brought in. */
+export const wholeSchemaPairs: readonly Pair[] = [
+  {
+    name: 'schema given up',
+    before: definition(schema),
+    after: definition(untyped),
+    kind: ['schema-removed', 'preserve-unknown-fields-added', 'field-removed'],
+    stored: ['safe', 'risky'],
+    manifests: ['safe', 'risky'],
+    reason: 'everything is accepted and kept from now on; nothing is validated any more, so risky can be argued',
+    objects: [object()],
+  },
+  {
+    name: 'schema brought in',
+    before: definition(untyped),
+    after: definition(schema),
+    kind: ['schema-added', 'preserve-unknown-fields-removed', 'field-added'],
+    stored: 'breaking',
+    manifests: 'breaking',
+    reason: 'what the schema does not name is pruned, and what it names must be as it says',
+    objects: [widget({ spec: { note: 'as it was', unheard: 'of' } }, 'object-0'), object()],
+  },
+];

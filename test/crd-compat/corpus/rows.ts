@@ -1,0 +1,74 @@
+/** How rows are written down that are alike: a bound that is put on, and taken off. */
+import type { CrdSchema } from '../../../src/crd-compat/index.ts';
+import type { Expectation, SchemaExpectation, SchemaRow } from './shape.ts';
+
+/** An object with a note, so that something in it can be edited that the change has nothing to do with. */
+export const objectWith = (properties: Readonly<Record<string, CrdSchema>>, more: CrdSchema = {}): CrdSchema => ({
+  type: 'object',
+  properties: { note: { type: 'string' }, ...properties },
+  ...more,
+});
+
+export const noted = (value: object): object => ({ note: 'as it was', ...value });
+
+interface Tightened {
+  readonly name: string;
+  readonly kind: Expectation['kind'];
+  /** Of the change back, where it has another. */
+  readonly kindBack?: Expectation['kind'];
+  readonly loose: CrdSchema;
+  readonly tight: CrdSchema;
+  /** Valid before, and not after. */
+  readonly lost: readonly unknown[];
+  /** Valid before and after. */
+  readonly kept: readonly unknown[];
+  /** Whether an update of something else in the subject meets the new bound: what is bounded is an object, which then changes. */
+  readonly stored?: SchemaExpectation['stored'];
+  /** Taken back, it is known to be harmless unless this says otherwise. */
+  readonly back?: Pick<Expectation, 'stored' | 'manifests' | 'reason'>;
+  readonly at?: string;
+  readonly reason: string;
+}
+
+const ratcheted = 'an update that leaves the value alone is let through (validation ratchets)';
+const widened = 'everything that was accepted still is, and means the same';
+
+/** A schema that accepts less: breaking for manifests. Taken back, it accepts more, which is safe. */
+export function tightened(row: Tightened): SchemaRow {
+  const at = row.at === undefined ? {} : { at: row.at };
+  return {
+    name: row.name,
+    before: row.loose,
+    after: row.tight,
+    forth: {
+      kind: row.kind,
+      stored: row.stored ?? 'safe',
+      manifests: 'breaking',
+      reason: row.stored === undefined ? `${row.reason}; ${ratcheted}` : row.reason,
+      values: [...row.lost, ...row.kept],
+      ...at,
+    },
+    back: {
+      kind: row.kindBack ?? row.kind,
+      stored: 'safe',
+      manifests: 'safe',
+      reason: widened,
+      values: row.kept,
+      ...row.back,
+      ...at,
+    },
+  };
+}
+
+/** What accepts the same, written otherwise: nobody can tell the difference, either way. */
+export const rewritten = (
+  name: string,
+  kind: Expectation['kind'],
+  schemas: readonly [CrdSchema, CrdSchema],
+  values: readonly unknown[],
+  reason: string,
+  at = '',
+): SchemaRow => {
+  const same: SchemaExpectation = { kind, stored: 'safe', manifests: 'safe', reason, values, at };
+  return { name, before: schemas[0], after: schemas[1], forth: same, back: same };
+};

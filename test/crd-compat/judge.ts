@@ -1,0 +1,123 @@
+/** Whether a verdict holds against what the API server did. */
+import {
+  type Change,
+  compareCrds,
+  type Json,
+  readCrd,
+  type Verdict,
+  type Witness,
+  worst,
+} from '../../src/crd-compat/index.ts';
+import { type Change as Attempted, manifestBroken, type Outcome, type Seen, storedBroken } from './trial.ts';
+
+export interface Case {
+  readonly name: string;
+  readonly before: Json;
+  readonly after: Json;
+  /** Valid before the change, as far as can be told without a server. */
+  readonly objects: readonly Json[];
+}
+
+export interface Prepared {
+  readonly case: Case;
+  readonly verdict: Verdict;
+  /** The breaking changes whose witness is an object, in the order in which the objects follow those of the case. */
+  readonly shown: readonly (Change & { readonly witness: Witness & { readonly object: Json } })[];
+  /** The breaking changes whose witness is a request. */
+  readonly asked: readonly (Change & { readonly witness: Witness & { readonly request: string } })[];
+  readonly attempt: Attempted;
+}
+
+/** The verdict, and the trial that shows whether it holds: the objects of the case, and the verdict's own witnesses. */
+export function prepare(given: Case): Prepared {
+  const verdict = compareCrds(read(given.before), read(given.after));
+  const breaking = verdict.changes.filter((change) => change.class === 'breaking');
+  const shown = breaking.filter((change) => change.witness?.object !== undefined) as unknown as Prepared['shown'];
+  const asked = breaking.filter(
+    ({ witness }) => witness?.object === undefined && witness?.request !== undefined,
+  ) as unknown as Prepared['asked'];
+  const objects = [...given.objects, ...shown.map(({ witness }) => witness.object)];
+  return {
+    case: given,
+    verdict,
+    shown,
+    asked,
+    attempt: {
+      before: given.before,
+      after: given.after,
+      requests: asked.map(({ witness }) => readable(witness.request)).filter((each) => each !== undefined),
+      objects: objects.map((object, index) => ({
+        ...object,
+        metadata: { ...metadataOf(object), name: `object-${index}` },
+      })),
+    },
+  };
+}
+
+/** The path of a request that can be made without an object; those that change something are not made. */
+const readable = (request: string): string | undefined => /^GET (\S+)$/.exec(request)?.[1];
+
+const metadataOf = (object: Json): Json => object.metadata as Json;
+
+function read(definition: Json) {
+  const { crd, issues } = readCrd(definition);
+  if (crd === undefined) throw new Error(`the definition cannot be read: ${JSON.stringify(issues)}`);
+  return crd;
+}
+
+export interface Finding {
+  /**
+   * `wrong`: the verdict says safe where something was refused, pruned or changed, or breaking without a witness that shows it.
+   * `sample`: an object that our validator takes is none that the API server takes.
+   */
+  readonly sort: 'wrong' | 'sample';
+  readonly text: string;
+}
+
+export function judge({ case: given, verdict, shown, attempt }: Prepared, outcome: Outcome): Finding[] {
+  const findings: Finding[] = [];
+  const wrong = (text: string) => findings.push({ sort: 'wrong', text });
+  for (const change of verdict.changes)
+    if (change.class === 'breaking' && change.witness?.object === undefined && change.witness?.request === undefined)
+      wrong(`breaking without an object or a request that shows it: ${change.kind} at ${change.path}`);
+  if (outcome.notSetUp !== undefined || outcome.changeRefused !== undefined) return findings;
+  const { seen } = outcome;
+  const samples = seen.slice(0, given.objects.length);
+  for (const { object, notValid } of samples)
+    if (notValid !== undefined)
+      findings.push({ sort: 'sample', text: `not valid before: ${notValid}: ${JSON.stringify(object)}` });
+  const stored = worst(verdict.changes.map((change) => change.storedObjects));
+  const manifests = worst(verdict.changes.map((change) => change.manifests));
+  if (stored === 'safe')
+    for (const each of seen.filter(storedBroken)) wrong(`stored objects are not safe: ${told(each)}`);
+  if (manifests === 'safe')
+    for (const each of seen.filter(manifestBroken)) wrong(`manifests are not safe: ${told(each)}`);
+  for (const [index, { witness, kind, path }] of shown.entries()) {
+    const each = seen[given.objects.length + index] as Seen;
+    if (!shows(witness, each))
+      wrong(`the witness of ${kind} at ${path} is not ${witness.outcome} (${witness.because}): ${told(each)}`);
+  }
+  for (const { request, before, after } of outcome.requests)
+    if (before === after) wrong(`${request} answers ${after}, as before the change`);
+  if (attempt.objects.length !== seen.length) wrong('not every object was tried');
+  return findings;
+}
+
+function shows(witness: Witness, seen: Seen): boolean {
+  if (seen.notValid !== undefined) return false;
+  const differences = [...seen.read, ...seen.updated, ...seen.applied];
+  switch (witness.outcome) {
+    case 'refused':
+      return seen.refused !== undefined;
+    case 'update-refused':
+      return seen.refusedUpdates.length > 0;
+    case 'pruned':
+      return differences.some((each) => each.after === undefined);
+    case 'changed':
+      return differences.length > 0;
+    case 'request-fails':
+      return seen.refused !== undefined || seen.unread !== undefined;
+  }
+}
+
+const told = (seen: Seen): string => JSON.stringify(seen);

@@ -1,0 +1,85 @@
+/**
+ * The API server as oracle. What the corpus expects is what it does; and a verdict holds against it: safe with one object refused, pruned
+ * or changed is wrong, and breaking comes with a witness that it then refuses, prunes or reads back differently.
+ *
+ * KIDP_CRD_PAIRS names a directory of real pairs (`NAME/old.yaml`, `NAME/new.yaml`) to be tried as well. `npm run soak -- crd` tries
+ * random pairs by the thousand.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
+import { sharedCluster } from '../support/cluster.ts';
+import { campaign, report } from './campaign.ts';
+import { randomCases, realCases } from './cases.ts';
+import { classesOf, corpus, type Pair } from './corpus/index.ts';
+import { judge, prepare } from './judge.ts';
+import { attemptAll } from './together.ts';
+import { manifestBroken, type Outcome, storedBroken } from './trial.ts';
+
+const randomPairCount = 96;
+const tried = corpus.filter(({ server }) => server !== 'not-tried');
+
+let client: Client;
+beforeAll(() => {
+  client = connect(loadKubeconfig({ file: sharedCluster().kubeconfig }));
+});
+afterAll(() => client.close());
+
+describe('the corpus', () => {
+  const outcomes = new Map<Pair, { outcome: Outcome; prepared: ReturnType<typeof prepare> }>();
+  beforeAll(async () => {
+    const prepared = tried.map((pair) => prepare(pair));
+    const all = await attemptAll(
+      client,
+      prepared.map(({ attempt }, index) => ({
+        ...attempt,
+        objects: attempt.objects.map((object, place) => tried[index]?.objects[place] ?? object),
+        requests: [...(attempt.requests ?? []), ...(tried[index]?.requests ?? [])],
+      })),
+    );
+    for (const [index, pair] of tried.entries())
+      outcomes.set(pair, { outcome: all[index] as Outcome, prepared: prepared[index] as ReturnType<typeof prepare> });
+  });
+
+  test.each(tried)('$name: the API server does as expected', (pair) => {
+    const { outcome } = outcomes.get(pair) as { outcome: Outcome };
+    expect(outcome.notSetUp).toBeUndefined();
+    if (pair.server === 'refused') {
+      expect(outcome.changeRefused, pair.reason).toBeDefined();
+      return;
+    }
+    expect(outcome.changeRefused).toBeUndefined();
+    const seen = outcome.seen.slice(0, pair.objects.length);
+    expect(seen.map(({ notValid }) => notValid)).toEqual(pair.objects.map(() => undefined));
+    const answersDiffer = outcome.requests.some(({ before, after }) => before !== after);
+    const broken = { stored: seen.some(storedBroken), manifests: seen.some(manifestBroken) || answersDiffer };
+    for (const question of ['stored', 'manifests'] as const) {
+      const expected = classesOf(pair[question]);
+      const said = `${question}: ${pair.reason}: ${JSON.stringify(outcome)}`;
+      if (expected.every((each) => each === 'safe')) expect(broken[question], said).toBe(false);
+      if (expected.every((each) => each === 'breaking')) expect(broken[question], said).toBe(true);
+    }
+  });
+
+  test('the verdicts hold, and every witness shows what it says', () => {
+    const findings = [...outcomes].flatMap(([pair, { outcome, prepared }]) =>
+      judge(prepared, outcome).map((finding) => ({ ...finding, case: pair })),
+    );
+    expect(report(findings)).toBe('');
+  });
+});
+
+test('random pairs: the verdicts hold, and every witness shows what it says', async () => {
+  const { findings, tally } = await campaign(client, randomCases(20261116, randomPairCount));
+  expect(report(findings)).toBe('');
+  // That enough was tried to say something.
+  expect(tally.safe).toBeGreaterThan(randomPairCount / 10);
+  expect(tally.breaking).toBeGreaterThan(randomPairCount / 10);
+  expect(tally.notTaken).toBeLessThan(randomPairCount / 4);
+});
+
+const { KIDP_CRD_PAIRS } = process.env;
+if (KIDP_CRD_PAIRS !== undefined)
+  test('real pairs: the verdicts hold, and every witness shows what it says', async () => {
+    const { findings } = await campaign(client, realCases(KIDP_CRD_PAIRS));
+    expect(report(findings)).toBe('');
+  });
