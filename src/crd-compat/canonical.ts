@@ -1,4 +1,6 @@
 /** One text for one value, whatever the order of its keys: what equality and digests of schemas are taken from. */
+import { createHash } from 'node:crypto';
+
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null)
@@ -21,4 +23,31 @@ export function same(left: unknown, right: unknown): boolean {
   const keys = Object.keys(one).filter((key) => one[key] !== undefined);
   const size = Object.keys(other).reduce((count, key) => (other[key] === undefined ? count : count + 1), 0);
   return keys.length === size && keys.every((key) => Object.hasOwn(other, key) && same(one[key], other[key]));
+}
+
+const KNOWN = new Map<string, unknown>();
+/** Definitions repeat themselves, between versions and within one; what is kept of earlier ones is little. */
+const MOST = 500;
+
+/** The answer to a question that has been asked before, for questions whose answer follows from what is asked alone. */
+export function remembered<Answer>(question: readonly (string | object)[], answer: () => Answer): Answer {
+  const key = question.map((part) => (typeof part === 'string' ? part : fingerprint(part))).join(' ');
+  if (KNOWN.has(key)) return KNOWN.get(key) as Answer;
+  const found = answer();
+  if (KNOWN.size >= MOST) KNOWN.clear();
+  KNOWN.set(key, found);
+  return found;
+}
+
+const FINGERPRINTS = new WeakMap<object, string>();
+
+/** Short, whatever the size of the value, and taken once of each. */
+function fingerprint(value: object): string {
+  let found = FINGERPRINTS.get(value);
+  if (found === undefined) {
+    const text = canonical(value);
+    found = text.length <= 64 ? text : createHash('sha256').update(text).digest('base64');
+    FINGERPRINTS.set(value, found);
+  }
+  return found;
 }

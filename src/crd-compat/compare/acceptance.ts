@@ -4,7 +4,7 @@
  *
  * `yes` is a proof. `no` and `unknown` come with values to be tried in a whole object, which decides.
  */
-import { canonical } from '../canonical.ts';
+import { canonical, remembered } from '../canonical.ts';
 import { validator } from '../instance/index.ts';
 import { stringsOf } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
@@ -23,6 +23,10 @@ const TRIED = 6;
 
 export function demand(before: CrdSchema, wanted: CrdSchema): Answer {
   if (isTrivial(wanted)) return YES;
+  return remembered(['demand', before, wanted], () => decide(before, wanted));
+}
+
+function decide(before: CrdSchema, wanted: CrdSchema): Answer {
   if (before.enum !== undefined) return enumerated(before, wanted);
   switch (kindOf(before)) {
     case 'string':
@@ -87,10 +91,27 @@ const both = (one: Answer, other: Answer): Answer => {
 };
 
 function stringDemand(before: CrdSchema, wanted: CrdSchema): Answer {
+  const lengths = lengthDemand(before, wanted);
+  if (lengths !== undefined) return lengths;
   const left = stringsOf(textual(before)).minus(stringsOf(textual(wanted)));
   const empty = left.emptiness();
   if (empty.answer === 'yes') return YES;
   return { answer: empty.answer, values: left.examples(TRIED) };
+}
+
+const judgedByMore = ['pattern', 'format', 'enum', 'allOf', 'anyOf', 'oneOf', 'not'] as const;
+
+/** Where only lengths are asked for and nothing else is known, no automaton is needed. */
+function lengthDemand(before: CrdSchema, wanted: CrdSchema): Answer | undefined {
+  if (judgedByMore.some((name) => before[name] !== undefined || wanted[name] !== undefined)) return undefined;
+  const { minLength: shortest = 0, maxLength: longest = Number.POSITIVE_INFINITY } = before;
+  const values: string[] = [];
+  const fails = (length: number): void => {
+    if (length >= shortest && length <= longest) values.push('a'.repeat(length));
+  };
+  if (wanted.minLength !== undefined) fails(Math.min(wanted.minLength - 1, longest));
+  if (wanted.maxLength !== undefined) fails(Math.max(wanted.maxLength + 1, shortest));
+  return values.length === 0 ? YES : { answer: 'no', values };
 }
 
 /** stringsOf reads a whole schema; the type of int-or-string is in its own keyword. */
@@ -151,8 +172,7 @@ const impliedBy: Readonly<Record<string, (before: CrdSchema, wanted: CrdSchema) 
   allOf: (before, { allOf = [] }) => allOf.every((branch) => demand(before, branch).answer === 'yes'),
   anyOf: (before, { anyOf = [] }) =>
     anyOf.some((branch) => isTrivial(branch) || implied(before, branch)) ||
-    (before.anyOf !== undefined &&
-      before.anyOf.every((old) => anyOf.some((now) => implied(narrowed(before, old), now)))),
+    before.anyOf?.every((old) => anyOf.some((now) => implied(narrowed(before, old), now))) === true,
   not: (before, { not }) =>
     before.not !== undefined &&
     not !== undefined &&

@@ -54,6 +54,8 @@ export interface Probe {
   readonly values?: readonly unknown[];
   /** What a value there has to fail. Without it and without values, any object that has something there will do. */
   readonly failing?: CrdSchema;
+  /** A rule that a value there has to fail. */
+  readonly rule?: string;
   /** A field of the object there that is left out. */
   readonly absent?: string;
   /** What counts as shown: the object is refused, or something in it is pruned or reads back with another value. */

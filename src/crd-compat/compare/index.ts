@@ -1,4 +1,5 @@
 /** From two definitions to a verdict. */
+import { same } from '../canonical.ts';
 import type { Crd, CrdVersion } from '../crd.ts';
 import { schemaOf, storageVersion } from '../crd.ts';
 import { changeDigest } from '../digest.ts';
@@ -55,10 +56,11 @@ function existence(before: Crd | undefined, after: Crd | undefined): Change[] {
 function changesBetween(before: Crd, after: Crd, options: CompareOptions): Change[] {
   const stored = options.storedVersions ?? before.status?.storedVersions ?? defaultStored(before);
   const found: Change[] = [...settle(compareDefinitions(before, after).drafts)];
+  const settled: Settled[] = [];
   for (const name of versionNames(before, after)) {
     const old = before.spec.versions.find((version) => version.name === name);
     const now = after.spec.versions.find((version) => version.name === name);
-    found.push(...inOrder(versionChanges(before, after, old, now, stored)));
+    found.push(...inOrder(versionChanges(before, after, old, now, stored, settled)));
   }
   found.push(...storageChanges(before, after));
   return found;
@@ -79,19 +81,56 @@ function versionChanges(
   old: CrdVersion | undefined,
   now: CrdVersion | undefined,
   stored: readonly string[],
+  settled: Settled[],
 ): Change[] {
   if (old === undefined) return now === undefined ? [] : settle(addedVersion(now).drafts);
   if (now === undefined) return settle(removedVersion(before, old, stored).drafts);
   const notes = new Notes(now.name);
   compareVersion(before, old, now, notes);
-  const one = schemaOf(old);
-  const other = schemaOf(now);
-  if (one !== undefined && other !== undefined) {
-    compareSchemas(one, other, now.subresources?.status == null ? ROOT : { ...ROOT, status: true }, notes, {
-      resource: true,
-    });
-  } else if (one !== other) compareSchemaPresence(other !== undefined, notes);
-  return settle(notes.drafts, pairOf(before, after, old, now));
+  const pair = pairOf(before, after, old, now);
+  if (pair === undefined) {
+    if (schemaOf(old) !== schemaOf(now)) compareSchemaPresence(schemaOf(now) !== undefined, notes);
+    return settle(notes.drafts);
+  }
+  return [...settle(notes.drafts), ...schemaChanges(pair, now, settled)];
+}
+
+/** What was found for the schemas of one version. */
+interface Settled {
+  readonly pair: Pair;
+  readonly version: string;
+  readonly changes: readonly Change[];
+}
+
+/** Versions often have one schema between them: what was found for the first is said of the others. */
+function schemaChanges(pair: Pair, version: CrdVersion, settled: Settled[]): Change[] {
+  const twin = settled.find(
+    (other) =>
+      same(other.pair.before, pair.before) &&
+      same(other.pair.after, pair.after) &&
+      (other.pair.statusOf === undefined) === (pair.statusOf === undefined),
+  );
+  if (twin !== undefined) return twin.changes.map((change) => inVersion(change, version.name, pair));
+  const notes = new Notes(version.name);
+  const place = { ...ROOT, status: pair.statusOf !== undefined };
+  compareSchemas(pair.before, pair.after, place, notes, { resource: true });
+  const changes = settle(notes.drafts, pair);
+  settled.push({ pair, version: version.name, changes });
+  return changes;
+}
+
+function inVersion(change: Change, version: string, pair: Pair): Change {
+  const { witness } = change;
+  if (witness === undefined) return { ...change, version };
+  return {
+    ...change,
+    version,
+    witness: {
+      ...witness,
+      ...(witness.object === undefined ? {} : { object: { ...witness.object, apiVersion: pair.apiVersion } }),
+      ...(witness.request === undefined ? {} : { request: `PUT ${pair.statusOf ?? ''}/status` }),
+    },
+  };
 }
 
 /** Both schemas with what an object of the version needs to be whole. */

@@ -30,7 +30,7 @@ export function compareJunctors(before: CrdSchema, after: CrdSchema, place: Plac
     }
     notes.add(place, {
       ...change,
-      ...refused(place, before.type === 'object' ? 'object' : 'value'),
+      ...refused(place, before.type === 'object' || before.type === 'array' ? 'object' : 'value'),
       hits: `objects with ${place.path} that ${name} does not accept`,
       decidedBy: 'acceptance',
       probe: { steps: place.steps, values: answer.values, failing: { [name]: now }, expect: 'refused' },

@@ -1,7 +1,9 @@
 /** Lists: their items, and how the API server tells them apart and merges them. */
 import { same } from '../canonical.ts';
+import { sample } from '../instance/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { itemsOf, type Notes, type Place, RISKY, refused } from './draft.ts';
+import { distinct } from './objects.ts';
 import type { Sides } from './schema.ts';
 import { show } from './words.ts';
 
@@ -66,7 +68,32 @@ function compareListType(before: CrdSchema, after: CrdSchema, place: Place, note
     ...refused({ ...place, unkeyed: false }, 'value'),
     hits: `objects with items in ${place.path} that are equal${now === 'map' ? ` in ${newKeys.join(', ')}` : ''}`,
     decidedBy: 'acceptance',
-    probe: { steps: place.steps, expect: 'refused' },
+    probe: {
+      steps: place.steps,
+      values: twins(before.items ?? {}, old === 'map' ? oldKeys : [], newKeys),
+      expect: 'refused',
+    },
     otherwise: { ...merged, decidedBy: 'acceptance' },
+  });
+}
+
+/** Lists of two items that are told apart by the old keys and not by the new ones. */
+function twins(items: CrdSchema, oldKeys: readonly string[], newKeys: readonly string[]): unknown[] {
+  const item = sample(
+    items,
+    newKeys.map((key) => ({ path: [key], matching: {} })),
+  );
+  if (item === undefined) return [];
+  const told = oldKeys.filter((key) => !newKeys.includes(key));
+  if (oldKeys.length === 0) return [[item, item]];
+  return told.flatMap((key) => {
+    const [one, other] = distinct(items.properties?.[key] ?? {}, 2);
+    if (other === undefined) return [];
+    return [
+      [
+        { ...(item as object), [key]: one },
+        { ...(item as object), [key]: other },
+      ],
+    ];
   });
 }

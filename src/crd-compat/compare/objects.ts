@@ -2,7 +2,8 @@
  * Values of lists, objects and fields without a type that are likely to fail a demand: of every size around the ones it names, with and
  * without every field it names, with fields that meet and that fail what it says of them.
  */
-import { sample, samples } from '../instance/index.ts';
+import { sample, samples, validator } from '../instance/index.ts';
+import { stringsOf } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { demand } from './acceptance.ts';
 
@@ -46,26 +47,50 @@ function listValues(before: CrdSchema, wanted: CrdSchema): unknown[] {
   const failing = wanted.items === undefined ? undefined : demand(items, wanted.items);
   const special = failing === undefined || failing.answer === 'yes' ? [] : failing.values.map((value) => [value]);
   const wantedSizes = sizes(before, wanted, ['minItems', 'maxItems']);
-  const pool = distinct(items, Math.max(...wantedSizes));
-  const one = pool[0];
-  const lists = wantedSizes.flatMap((size) => {
-    const different = pool.length >= size ? [pool.slice(0, size)] : [];
-    return one === undefined ? different : [...different, Array.from({ length: size }, () => one)];
-  });
-  return [...special, ...lists];
+  const listType = before['x-kubernetes-list-type'];
+  if (listType === 'map' || listType === 'set') {
+    const pool = different(before, Math.max(...wantedSizes));
+    return [...special, ...wantedSizes.filter((size) => size <= pool.length).map((size) => pool.slice(0, size))];
+  }
+  const one = sample(items);
+  return one === undefined
+    ? special
+    : [...special, ...wantedSizes.map((size) => Array.from({ length: size }, () => one))];
 }
 
-/** Different values of a schema, the smallest first. */
-export function distinct(schema: CrdSchema, count: number): unknown[] {
-  if (count <= 0) return [];
-  const found = new Map<string, unknown>();
-  const keep = (value: unknown): void => {
-    if (value !== undefined) found.set(JSON.stringify(value), value);
-  };
-  keep(sample(schema));
-  if (count > 1) for (const value of samples(schema, { seed: 1, count: count * 2 })) keep(value);
-  return [...found.values()].slice(0, count);
+/** Items that may stand in one list: each with keys, or a value, of its own. */
+function different(list: CrdSchema, count: number): unknown[] {
+  const items = list.items ?? {};
+  const [key] = list['x-kubernetes-list-map-keys'] ?? [];
+  if (key === undefined) return distinct(items, count);
+  const item = sample(items);
+  if (typeof item !== 'object' || item === null) return [];
+  return distinct(items.properties?.[key] ?? {}, count).map((value) => ({ ...item, [key]: value }));
 }
+
+/** Different values of a schema, plain ones first. */
+export function distinct(schema: CrdSchema, count: number): unknown[] {
+  const accepted = (values: readonly unknown[]): unknown[] => {
+    const checks = validator(schema, { resource: false });
+    return values.filter((value) => checks.validate(value).length === 0).slice(0, count);
+  };
+  if (count <= 0) return [];
+  if (schema.enum !== undefined) return accepted(schema.enum);
+  if (schema.type === 'string') {
+    const counted = accepted(Array.from({ length: count }, (_, index) => `item${index + 1}`));
+    return counted.length === count ? counted : [...stringsOf(schema).examples(Math.min(count, FEW))];
+  }
+  if (schema.type === 'integer' || schema.type === 'number') {
+    const step = schema.multipleOf ?? 1;
+    const first = schema.minimum ?? (schema.maximum === undefined ? step : schema.maximum - count * step);
+    const from = Math.ceil(first / step);
+    return accepted(Array.from({ length: count }, (_, index) => (from + index) * step));
+  }
+  return [...samples(schema, { seed: 1, count: Math.min(count, FEW) })];
+}
+
+/** How many values are searched for one by one. */
+const FEW = 16;
 
 function fieldValues(before: CrdSchema, wanted: CrdSchema): Candidates {
   const values = before.additionalProperties;
@@ -80,7 +105,9 @@ function fieldValues(before: CrdSchema, wanted: CrdSchema): Candidates {
     const value = sample(before.properties?.[name] ?? {});
     if (value !== undefined) base[name] = value;
   }
-  const combined = combinations(names, choices, base);
+  // A field that the old schema does not name and does not keep is never there.
+  const open = before['x-kubernetes-preserve-unknown-fields'] === true;
+  const combined = combinations(names, choices, base, open);
   const bySize = sizedObjects(before, wanted, base);
   const plain = isAboutPresence(wanted);
   return { values: [...combined.values, ...bySize], complete: plain && combined.complete && bySize.length === 0 };
@@ -132,8 +159,13 @@ function mentions(wanted: CrdSchema): Map<string, CrdSchema[]> {
 
 /** Whether a demand is only about which fields there are. */
 function isAboutPresence(wanted: CrdSchema): boolean {
-  const known = new Set(['required', 'allOf', 'anyOf', 'oneOf', 'not']);
-  return Object.keys(wanted).every((name) => known.has(name)) && branchesOf(wanted).every(isAboutPresence);
+  const known = new Set(['required', 'allOf', 'anyOf', 'oneOf', 'not', 'properties']);
+  const fields = Object.values(wanted.properties ?? {});
+  return (
+    Object.keys(wanted).every((name) => known.has(name)) &&
+    fields.every((field) => Object.keys(field).length === 0) &&
+    branchesOf(wanted).every(isAboutPresence)
+  );
 }
 
 const ABSENT = Symbol('absent');
@@ -155,12 +187,13 @@ function combinations(
   names: readonly string[],
   choices: readonly (readonly unknown[])[],
   base: Readonly<Record<string, unknown>>,
+  open: boolean,
 ): Candidates {
   let values: Readonly<Record<string, unknown>>[] = [base];
   let complete = true;
   for (const [index, name] of names.entries()) {
     const options = choices[index] ?? [];
-    if (options.length < 2) complete = false;
+    if (open && options.length < 2) complete = false;
     const next = values.flatMap((value) =>
       options.map((option) => (option === ABSENT ? value : { ...value, [name]: option })),
     );

@@ -1,19 +1,22 @@
-/** x-kubernetes-validations. */
+/** x-kubernetes-validations: which rules are new, and whether what was there before implies them. */
+import { remembered, same } from '../canonical.ts';
+import { ruleImplies } from '../rules/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
-import { type Notes, type Place, RISKY, SAFE } from './draft.ts';
+import { type Draft, type Notes, type Place, RISKY, refused, SAFE } from './draft.ts';
+import { quote } from './words.ts';
 
 export function compareRules(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): void {
   const old = before['x-kubernetes-validations'] ?? [];
   const now = after['x-kubernetes-validations'] ?? [];
   if (old.length === 0 && now.length === 0) return;
-  const { gone, added, reworded } = paired(old, now);
+  const { reworded, changed, added, gone } = paired(old, now);
   for (const [one, other] of reworded) {
     notes.add(place, {
       kind: 'rule-message-changed',
       before: one,
       after: other,
       ...SAFE,
-      message: `What rule ${one.rule} answers with changed.`,
+      message: `What the rule ${quote(one.rule)} answers with changed.`,
     });
   }
   for (const rule of gone) {
@@ -21,40 +24,101 @@ export function compareRules(before: CrdSchema, after: CrdSchema, place: Place, 
       kind: `${family(rule)}-removed`,
       before: rule,
       ...SAFE,
-      message: `The rule ${rule.rule} was removed.`,
+      message: `The rule ${quote(rule.rule)} was removed.`,
+    });
+  }
+  const sides = { before, after, old };
+  for (const [one, other] of changed) {
+    const kind =
+      family(one) === family(other) ? (`${family(other)}-changed` as const) : (`${family(other)}-added` as const);
+    notes.add(place, {
+      kind,
+      before: one,
+      after: other,
+      ...judged(other, sides, place),
+      message: `The rule ${quote(one.rule)} became ${quote(other.rule)}.`,
     });
   }
   for (const rule of added) {
     notes.add(place, {
       kind: `${family(rule)}-added`,
       after: rule,
-      ...RISKY,
-      message: `The rule ${rule.rule} was added.`,
-      hits: `objects with ${place.path} that the rule does not accept`,
-      decidedBy: 'syntax',
+      ...judged(rule, sides, place),
+      message: `The rule ${quote(rule.rule)} was added.`,
     });
   }
 }
 
-const family = (rule: ValidationRule): 'rule' | 'transition-rule' =>
-  /\boldSelf\b/.test(rule.rule) ? 'transition-rule' : 'rule';
-
-function paired(old: readonly ValidationRule[], now: readonly ValidationRule[]) {
-  const gone = [...old];
-  const added: ValidationRule[] = [];
-  const reworded: [ValidationRule, ValidationRule][] = [];
-  for (const rule of now) {
-    const at = gone.findIndex(
-      (other) =>
-        other.rule.trim() === rule.rule.trim() && (other.optionalOldSelf ?? false) === (rule.optionalOldSelf ?? false),
-    );
-    const match = gone[at];
-    if (match === undefined) {
-      added.push(rule);
-      continue;
-    }
-    gone.splice(at, 1);
-    if (JSON.stringify(match) !== JSON.stringify(rule)) reworded.push([match, rule]);
-  }
-  return { gone, added, reworded };
+interface Sides {
+  readonly before: CrdSchema;
+  readonly after: CrdSchema;
+  readonly old: readonly ValidationRule[];
 }
+
+type Judgement = Omit<Draft, 'version' | 'path' | 'kind' | 'message'>;
+
+function judged(rule: ValidationRule, { before, after, old }: Sides, place: Place): Judgement {
+  const { answer, witness } = remembered(['rule', before, rule, after], () =>
+    ruleImplies({ rules: old, schema: before }, rule, after),
+  );
+  if (answer === 'yes') return { ...SAFE, decidedBy: 'acceptance' };
+  if (isTransition(rule) && rule.optionalOldSelf !== true) {
+    // Every object and every manifest stays valid; what changes is which of them may follow which.
+    return { ...RISKY, hits: `updates of ${place.path} that the rule does not allow`, decidedBy: 'syntax' };
+  }
+  return {
+    ...refused(place, before.type === 'object' || before.type === 'array' ? 'object' : 'value'),
+    hits: `objects with ${place.path} that do not meet ${quote(rule.rule)}`,
+    decidedBy: 'acceptance',
+    probe: {
+      steps: place.steps,
+      ...(answer === 'no' ? { values: [witness] } : {}),
+      rule: rule.rule,
+      expect: 'refused',
+    },
+    otherwise: { ...RISKY, decidedBy: 'syntax' },
+  };
+}
+
+const isTransition = ({ rule }: ValidationRule): boolean => /\boldSelf\b/.test(rule);
+
+const family = (rule: ValidationRule): 'rule' | 'transition-rule' => (isTransition(rule) ? 'transition-rule' : 'rule');
+
+interface Paired {
+  readonly reworded: readonly (readonly [ValidationRule, ValidationRule])[];
+  readonly changed: readonly (readonly [ValidationRule, ValidationRule])[];
+  readonly added: readonly ValidationRule[];
+  readonly gone: readonly ValidationRule[];
+}
+
+/** Rules have no names: the same text is the same rule, then the same message, and what is left in equal number goes by its order. */
+function paired(old: readonly ValidationRule[], now: readonly ValidationRule[]): Paired {
+  const gone = [...old];
+  const take = (matches: (rule: ValidationRule) => boolean): ValidationRule | undefined => {
+    const at = gone.findIndex(matches);
+    return at < 0 ? undefined : gone.splice(at, 1)[0];
+  };
+  const reworded: [ValidationRule, ValidationRule][] = [];
+  const changed: [ValidationRule, ValidationRule][] = [];
+  const left = now.filter((rule) => {
+    const match = take(
+      (other) => plain(other) === plain(rule) && (other.optionalOldSelf ?? false) === (rule.optionalOldSelf ?? false),
+    );
+    if (match !== undefined && !same(match, rule)) reworded.push([match, rule]);
+    return match === undefined;
+  });
+  const added = left.filter((rule) => {
+    const match = rule.message === undefined ? undefined : take((other) => other.message === rule.message);
+    if (match !== undefined) changed.push([match, rule]);
+    return match === undefined;
+  });
+  if (added.length !== gone.length) return { reworded, changed, added, gone };
+  return {
+    reworded,
+    changed: [...changed, ...gone.map((one, index) => [one, added[index] as ValidationRule] as const)],
+    added: [],
+    gone: [],
+  };
+}
+
+const plain = ({ rule }: ValidationRule): string => rule.trim();

@@ -79,15 +79,27 @@ class Exhibition {
       const witness = object === undefined ? undefined : this.#judge(object, probe);
       if (witness !== undefined) return witness;
     }
+    if (probe.rule !== undefined) {
+      const found = this.#sample(
+        { path: probe.steps, matching: {} },
+        (object) => this.#judge(object, probe) !== undefined,
+      );
+      const witness = found === undefined ? undefined : this.#judge(found, probe);
+      if (witness !== undefined) return witness;
+    }
     if (draft.otherwise === undefined) return said(draft, probe);
     // Where no object at all can be made that has something there, it is the search that failed, not the change that is harmless.
     const plain = this.#sample({ path: probe.steps, matching: {} });
     return plain === undefined ? said(draft, probe) : 'not shown';
   }
 
-  #sample(wish: Wish): Json | undefined {
+  #sample(wish: Wish, where?: (object: Json) => boolean): Json | undefined {
     const { apiVersion, kind, namespaced } = this.#pair;
-    const found = sample(this.#pair.before, wish, { resource: { apiVersion, kind, name: 'example' }, tries: TRIES });
+    const found = sample(this.#pair.before, wish, {
+      resource: { apiVersion, kind, name: 'example' },
+      tries: TRIES,
+      ...(where === undefined ? {} : { where: (object) => where(object as Json) }),
+    });
     if (found === undefined) return undefined;
     const object = found as Json;
     if (!namespaced) return object;
@@ -100,7 +112,12 @@ class Exhibition {
     const old = this.#old.read(object);
     const now = this.#now.read(object);
     const shown = printed(object);
-    const fault = this.#now.faults(now.value).find(({ path }) => isAbout(path, place, textOf(probe.steps)));
+    const fault = this.#now
+      .faults(now.value)
+      .find(
+        ({ path, rule }) =>
+          (probe.rule === undefined || rule === probe.rule) && isAbout(path, place, textOf(probe.steps)),
+      );
     if (fault !== undefined) {
       const because = `${fault.path === '' ? 'the object' : fault.path}: ${fault.message}`;
       const { statusOf } = this.#pair;
@@ -109,6 +126,7 @@ class Exhibition {
       }
       return { outcome: 'refused', ...shown, path: fault.path, because };
     }
+    if (probe.rule !== undefined) return undefined;
     const known = new Set(old.pruned);
     const pruned = now.pruned.find((path) => !known.has(path) && isAbout(path, place, place));
     if (pruned !== undefined)
