@@ -9,6 +9,8 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { declareCel } from './cel/command.ts';
 import { declareCheck } from './check/command.ts';
 import { declareConvert } from './convert/command.ts';
+import { declareCrd } from './crd/command.ts';
+import { declareCrdGate } from './crd-gate-options.ts';
 import { declareExplain } from './explain/command.ts';
 import { describeFailure, exitCodeOf } from './failure.ts';
 import { declareImpact } from './impact/command.ts';
@@ -42,8 +44,7 @@ async function run(words: string[]): Promise<number> {
     .exitOverride()
     .showHelpAfterError('(kidp --help shows what there is)');
 
-  program
-    .command('up')
+  declareCrdGate(program.command('up'))
     .description('start a real control plane with kidp in it, or join an existing cluster')
     .option('--reset', 'begin anew: forget the state of earlier runs')
     .option('--kubeconfig <file>', 'use this cluster instead of starting one; it is left as it was when stopped')
@@ -56,8 +57,7 @@ async function run(words: string[]): Promise<number> {
       code = await up(options);
     });
 
-  program
-    .command('serve')
+  declareCrdGate(program.command('serve'))
     .description('run one of several replicas in a cluster, as manifests/install does')
     .option('--kubeconfig <file>', "the cluster (default: $KUBECONFIG, or the pod's service account)")
     .option('--namespace <name>', 'of the platform itself (default: $POD_NAMESPACE, or kidp-system)')
@@ -95,6 +95,10 @@ async function run(words: string[]): Promise<number> {
   });
 
   declareConvert(program.command('convert'), (result) => {
+    code = result;
+  });
+
+  declareCrd(program.command('crd'), (result) => {
     code = result;
   });
 

@@ -5,6 +5,7 @@
  */
 import { DEFAULT_PLATFORM_NAMESPACE } from '../policy/index.ts';
 import { type ClusterConfig, connect, type Logger, loadKubeconfig } from '../runtime/index.ts';
+import { type CrdGateFlags, gateOptions } from './crd-gate-options.ts';
 import { demandAccess } from './serve/access.ts';
 import { listenAddress, webhookTarget } from './serve/address.ts';
 import { type LogLevel, logOnStandardOutput } from './serve/log.ts';
@@ -12,7 +13,7 @@ import { type Platform, startPlatform } from './up/platform.ts';
 import { untilStopped } from './up/stop.ts';
 import { startUndo, type Undo } from './up/undo.ts';
 
-export interface ServeOptions {
+export interface ServeOptions extends CrdGateFlags {
   kubeconfig?: string;
   namespace?: string;
   service?: string;
@@ -79,6 +80,8 @@ async function start({ options, namespace, target, config, log, undo }: Start): 
       certificateSecret: { namespace, name: certificateSecretName },
       leaderElection: { client: leaseClient, lease: { namespace, name: leaseName } },
       platformNamespace: namespace,
+      crds: gateOptions(options),
+      revisions: { kept: options.crdHistory },
       log,
     },
     undo,

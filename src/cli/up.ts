@@ -4,6 +4,7 @@
  * served alone.
  */
 import { ControlPlaneError } from '../controlplane/index.ts';
+import type { CrdGateFlags } from './crd-gate-options.ts';
 import { serveAlone } from './up/alone.ts';
 import { joinCluster } from './up/existing.ts';
 import { startOwnCluster } from './up/own.ts';
@@ -11,7 +12,7 @@ import { Interrupted, type Steps, startSteps } from './up/steps.ts';
 import { untilStopped } from './up/stop.ts';
 import { startUndo, type Undo } from './up/undo.ts';
 
-export interface UpOptions {
+export interface UpOptions extends CrdGateFlags {
   reset?: boolean;
   kubeconfig?: string;
   directory: string;

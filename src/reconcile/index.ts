@@ -4,4 +4,5 @@
  * In: a manager to run in, and what the rooms below know. Out: objects brought to what they say, and their status. It must not
  * know how requests are answered: admission decides, reconcilers act.
  */
+export * from './crds/index.ts';
 export * from './policies/index.ts';

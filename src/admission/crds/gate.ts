@@ -34,7 +34,7 @@ import {
   unusedWarnings,
 } from './words.ts';
 
-export { type Environment, environments } from './permission.ts';
+export type { Environment } from './permission.ts';
 
 /** Set beforehand to the uid of the definition, it confirms that all its objects shall go with it. */
 export const CONFIRM_DELETE = `${GROUP}/confirm-delete`;

@@ -6,5 +6,5 @@
  */
 export { approvalsGate, approvalVerbGate, stampApproval } from './approvals.ts';
 export { type Comparers, startComparers } from './comparers.ts';
-export { type CrdGateOptions, crdGate, type Environment, environments } from './gate.ts';
+export { type CrdGateOptions, crdGate, type Environment } from './gate.ts';
 export { crdMetrics } from './metrics.ts';

@@ -12,8 +12,7 @@ export const ALLOW_BREAKING = `${GROUP}/allow-breaking`;
 export const allowBreakingVerb = 'allow-breaking';
 
 /** Where a mistake costs most is where the annotation does not count. */
-export const environments = ['production', 'staging', 'dev'] as const;
-export type Environment = (typeof environments)[number];
+export type Environment = 'production' | 'staging' | 'dev';
 
 export interface PermissionQuestion {
   readonly request: AdmissionRequest;

@@ -2,7 +2,7 @@
  * Whether a replica can do its work in this cluster: the kinds are installed, its namespace is there, and it has the rights that it
  * cannot do without. Asked before it starts, so that what is missing is said once, in a sentence, and not by every watch for ever.
  */
-import { application, GROUP, policy, policyException, team, VERSION } from '../../api/index.ts';
+import { application, approval, crdRevision, GROUP, policy, policyException, team, VERSION } from '../../api/index.ts';
 import { type Client, ConfigError, isNotFound, type KubernetesObject, type Resource } from '../../runtime/index.ts';
 
 /** Throws a `ConfigError` that says what is missing and what to do. `source` is what tells who we are. */
@@ -23,7 +23,7 @@ export async function demandAccess(client: Client, namespace: string, source: st
 }
 
 /** Those that are watched at all times. */
-const watchedKinds = [policy, policyException, team, application];
+const watchedKinds = [policy, policyException, team, application, approval, crdRevision];
 
 async function demandKinds(client: Client): Promise<void> {
   const path = `/apis/${GROUP}/${VERSION}`;
@@ -76,7 +76,10 @@ export function rights(namespace: string): Right[] {
       ...of('create', registration, resource),
       ...of('get list watch update delete', registration, resource, { name: 'kidp-admission' }),
     ]),
-    ...[policy, policyException].flatMap(({ plural }) => of('patch', GROUP, plural, { subresource: 'status' })),
+    ...[policy, policyException, approval, crdRevision].flatMap(({ plural }) =>
+      of('patch', GROUP, plural, { subresource: 'status' }),
+    ),
+    ...of('create delete', GROUP, crdRevision.plural),
     ...of('get list watch create update patch delete', 'coordination.k8s.io', 'leases', { namespace }),
     ...of('create', '', 'secrets', { namespace }),
   ];

@@ -1,5 +1,6 @@
 /** A cluster that is somebody else's: joined with a webhook that can never block it, and left as it was. */
 import { connect, loadKubeconfig } from '../../runtime/index.ts';
+import { gateOptions } from '../crd-gate-options.ts';
 import type { Running, UpOptions } from '../up.ts';
 import { addMissingDefinitions } from './definitions.ts';
 import { startPlatform } from './platform.ts';
@@ -24,6 +25,9 @@ export async function joinCluster(
         client,
         ...webhookAddress(options),
         failurePolicy: 'Ignore',
+        crds: gateOptions(options),
+        // They would stay behind.
+        revisions: { kept: 0 },
         // A namespace that every cluster has: one that we made could not be taken back at once.
         platformNamespace: 'kube-system',
       },

@@ -11,6 +11,7 @@ import {
 } from '../../controlplane/index.ts';
 import { DEFAULT_EXCEPTION_NAMESPACES, DEFAULT_PLATFORM_NAMESPACE } from '../../policy/index.ts';
 import { connect, loadKubeconfig } from '../../runtime/index.ts';
+import { gateOptions } from '../crd-gate-options.ts';
 import type { Running, UpOptions } from '../up.ts';
 import { installDefinitions } from './definitions.ts';
 import { startPlatform } from './platform.ts';
@@ -54,6 +55,8 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
         client,
         ...webhookAddress(options),
         failurePolicy: 'Fail',
+        crds: gateOptions(options),
+        revisions: { kept: options.crdHistory },
         platformNamespace: DEFAULT_PLATFORM_NAMESPACE,
       },
       undo,

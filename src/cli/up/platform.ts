@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import {
   type Admission,
   type AdmissionOptions,
+  type CrdGateOptions,
   configurationName,
   denialEvents,
   keepInLine,
@@ -16,7 +17,13 @@ import {
   startReplicaReport,
 } from '../../admission/index.ts';
 import { DEFAULT_EXCEPTION_NAMESPACES } from '../../policy/index.ts';
-import { addPolicyReconcilers, type PolicyReconcilers } from '../../reconcile/index.ts';
+import {
+  addCrdReconcilers,
+  addPolicyReconcilers,
+  defaultKeptRevisions,
+  type PolicyReconcilers,
+  type RevisionOptions,
+} from '../../reconcile/index.ts';
 import {
   type Client,
   EventRecorder,
@@ -38,6 +45,10 @@ export interface PlatformOptions
   readonly leaderElection?: ManagerOptions['leaderElection'];
   /** Exempt from policies, and where replicas report. */
   readonly platformNamespace: string;
+  /** How the gate of CustomResourceDefinitions judges. */
+  readonly crds?: CrdGateOptions;
+  /** How many versions of each definition are kept. */
+  readonly revisions?: Partial<RevisionOptions>;
   readonly identity?: string;
   readonly scan?: { readonly periodMilliseconds?: number; readonly settleMilliseconds?: number };
   readonly log?: Logger;
@@ -80,6 +91,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     owners: source.owners,
     mapping: () => source.mapping,
     judgePolicy: policyJudge({ client, source }),
+    crds: options.crds ?? {},
     observer: denialEvents(recorder),
     log,
   });
@@ -100,6 +112,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     configurationName,
     ...(options.scan === undefined ? {} : { scan: options.scan }),
   });
+  addCrdReconcilers(manager, { kept: defaultKeptRevisions, ...options.revisions });
   manager.add(recorder);
   const stopping = new AbortController();
   const running = manager.start(stopping.signal);

@@ -1,0 +1,61 @@
+/** The status of an Approval: what its decisions come to, for people and `kubectl wait`. Admission itself reads the decisions. */
+import { isDeepStrictEqual } from 'node:util';
+import { type Approval, type ApprovalOutcome, approval, approvalOutcome } from '../../api/index.ts';
+import {
+  type Condition,
+  controllerManagedBy,
+  type DesiredCondition,
+  generationChanged,
+  type Manager,
+  mergeConditions,
+} from '../../runtime/index.ts';
+
+type Status = NonNullable<Approval['status']>;
+
+export function addApprovalReconciler(manager: Manager): void {
+  controllerManagedBy(manager, 'approvals')
+    .for<Approval>(approval.resource, { predicates: [generationChanged] })
+    .complete(async ({ name }, { client, read }) => {
+      const object = await read.get<Approval>(approval.resource, { name });
+      if (object === undefined) return;
+      const status = approvalStatus(object, new Date(manager.clock.now()));
+      if (isDeepStrictEqual(object.status, status)) return;
+      const { resourceVersion } = object.metadata;
+      const metadata = { name, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+      const body = { apiVersion: object.apiVersion, kind: object.kind, metadata, status };
+      await client.apply(approval.resource, body, { subresource: 'status', fieldManager: 'kidp-crds', force: true });
+    });
+}
+
+const phases = { Pending: 'pending', Approved: 'ready', Rejected: 'failed' } as const satisfies Record<
+  ApprovalOutcome,
+  Status['phase']
+>;
+
+export function approvalStatus(object: Approval, now: Date): Status {
+  const outcome = approvalOutcome(object);
+  const observedGeneration = object.metadata.generation ?? 0;
+  const condition: DesiredCondition = {
+    type: 'Ready',
+    status: outcome === 'Approved' ? 'True' : 'False',
+    reason: outcome,
+    message: messageOf(outcome, object),
+    observedGeneration,
+  };
+  const { conditions } = mergeConditions(object.status?.conditions as Condition[] | undefined, [condition], now);
+  return { phase: phases[outcome], observedGeneration, conditions, outcome } as Status;
+}
+
+function messageOf(outcome: ApprovalOutcome, { spec }: Approval): string {
+  const { decisions, requiredApprovals, requester } = spec;
+  const rejection = decisions.find(({ decision }) => decision === 'Reject');
+  switch (outcome) {
+    case 'Approved':
+      return `by ${decisions.map(({ by }) => by).join(', ')}`;
+    case 'Rejected':
+      return `by ${rejection?.by ?? 'somebody'}${rejection?.reason === undefined ? '' : `: ${rejection.reason}`}`;
+    case 'Pending':
+      if (requester === undefined) return 'It was created while admission was away: delete it and create it anew';
+      return `${decisions.length} of ${requiredApprovals} have approved`;
+  }
+}

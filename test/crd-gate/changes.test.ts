@@ -1,0 +1,213 @@
+/** Definitions that change, as users meet the gate: on a real API server, with objects in etcd. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isNotFound } from '../../src/runtime/index.ts';
+import { definitions } from '../admission/support/platform.ts';
+import { sharedCluster } from '../support/cluster.ts';
+import {
+  change,
+  deep,
+  define,
+  digestIn,
+  type GatePlane,
+  objectOf,
+  refusalOf,
+  resourceOf,
+  size,
+  startGatePlane,
+  version,
+  widgets,
+} from './support.ts';
+
+let plane: GatePlane;
+beforeAll(async () => {
+  plane = await startGatePlane();
+  await plane.gate();
+});
+afterAll(() => plane?.stop());
+
+describe('a breaking change', () => {
+  test('is denied with each change, an example, and how many objects would break', async () => {
+    const before = widgets('denied', size({}));
+    await define(plane.client, before);
+    for (const [index, value] of [1, 50, 100].entries())
+      await plane.client.create(resourceOf(before), objectOf(before, `one-${index}`, { size: value }));
+    const said = await refusalOf(() => change(plane.client, widgets('denied', size({ maximum: 10 }))));
+    expect(said).toContain('crd compatibility: denied.gate.example.com: 1 breaking change;');
+    expect(said).toContain('2 of 3 stored objects would break, first: default/one-1');
+    expect(said).toMatch(/v1 \.spec\.size \(\S+\):/);
+    expect(said).toContain('for example');
+    expect(said).toMatch(
+      /Approval with spec\.subject \{kind: CustomResourceDefinition, name: denied\.gate\.example\.com, uid: \S+ digest: "sha256:[0-9a-f]{64}"\}/,
+    );
+    const stored = await plane.client.get(definitions, { name: 'denied.gate.example.com' });
+    expect(JSON.stringify(stored.spec)).not.toContain('maximum');
+  });
+
+  test.each([
+    { way: 'kubectl apply', words: ['apply', '-f', '-'] },
+    {
+      way: 'kubectl apply --server-side, as Flux and Helm 4 do',
+      words: ['apply', '--server-side', '--force-conflicts', '-f', '-'],
+    },
+    { way: 'kubectl replace', words: ['replace', '-f', '-'] },
+    { way: 'a trial run', words: ['apply', '--dry-run=server', '-f', '-'] },
+  ])('is denied the same way through $way', async ({ words }) => {
+    const before = widgets('ways', size({}));
+    await define(plane.client, before);
+    const { code, stderr } = await plane.kubectl(words, widgets('ways', size({ maximum: 10 })));
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(
+      'admission webhook "validate-crds.kidp.platform.company.com" denied the request: crd compatibility',
+    );
+    expect(digestIn(stderr)).not.toBe('');
+  });
+
+  test('is denied where nothing is stored too: manifests would not apply any more', async () => {
+    const before = widgets('unstored', size({}));
+    await define(plane.client, before);
+    const said = await refusalOf(() => change(plane.client, widgets('unstored', size({ maximum: 10 }))));
+    expect(said).toContain('there are no stored objects');
+  });
+});
+
+describe('by configuration, a breaking change', () => {
+  beforeAll(async () => void (await plane.gate({ allowUnused: true })));
+  afterAll(async () => void (await plane.gate()));
+
+  test('is let in where nothing uses what it breaks', async () => {
+    const before = widgets('unused', size({}));
+    await define(plane.client, before);
+    const { code, stderr } = await plane.kubectl(
+      ['apply', '--server-side', '--force-conflicts', '-f', '-'],
+      widgets('unused', size({ maximum: 10 })),
+    );
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing uses what it breaks') });
+    await plane.client.create(resourceOf(before), objectOf(before, 'small', { size: 1 }));
+    const used = await refusalOf(() => change(plane.client, widgets('unused', size({ maximum: 5 }))));
+    expect(used).toContain('none of 1 stored object would break');
+  });
+
+  test('of a version that is not served is let in, objects or not', async () => {
+    const versions = (bounds: object) => [
+      version('v1', size({})),
+      version('v1alpha1', size(bounds), { served: false, storage: false }),
+    ];
+    const before = widgets('unserved', {}, { versions: versions({}) });
+    await define(plane.client, before);
+    await plane.client.create(resourceOf(before), objectOf(before, 'small', { size: 1 }));
+    expect(
+      await refusalOf(() => change(plane.client, widgets('unserved', {}, { versions: versions({ maximum: 10 }) }))),
+    ).toBe('');
+  });
+});
+
+describe('what is let in', () => {
+  test('a wider schema, a new version, labels and annotations: without a word', async () => {
+    const before = widgets('wider', size({ maximum: 10 }));
+    await define(plane.client, before);
+    const wider = widgets('wider', size({ maximum: 20 }), {
+      versions: [version('v1', size({ maximum: 20 })), version('v2', size({ maximum: 20 }), { storage: false })],
+    });
+    const { code, stderr } = await plane.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], wider);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const labelled = await plane.kubectl(['label', 'crd', before.metadata.name, 'mine=yes']);
+    expect(labelled).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('an injected caBundle of a conversion webhook, as cert-manager does it', async () => {
+    const conversion = (caBundle?: string) => ({
+      strategy: 'Webhook',
+      webhook: {
+        conversionReviewVersions: ['v1'],
+        clientConfig: {
+          service: { namespace: 'default', name: 'convert' },
+          ...(caBundle === undefined ? {} : { caBundle }),
+        },
+      },
+    });
+    const before = widgets('converted', size({}), { conversion: conversion() });
+    await define(plane.client, before);
+    const authority = Buffer.from(sharedCluster().controlPlane.authority).toString('base64');
+    const after = widgets('converted', size({}), { conversion: conversion(authority) });
+    expect(await refusalOf(() => change(plane.client, after))).toBe('');
+  });
+
+  test('a risky change, with a warning and what it means for the objects', async () => {
+    const rule = {
+      'x-kubernetes-validations': [{ rule: "!has(self.colour) || self.colour.replace('a', 'b') != 'bb'" }],
+    };
+    const before = widgets('risky', size({}));
+    await define(plane.client, before);
+    await plane.client.create(resourceOf(before), objectOf(before, 'fine', { colour: 'red' }));
+    const after = widgets('risky', { ...size({}), ...rule });
+    const dry = await plane.kubectl(
+      ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-'],
+      after,
+    );
+    // Either it is known to break, or it is risky; what it is not is let in without a word.
+    expect(dry.stderr).toContain('crd compatibility');
+    expect(dry.stderr).toContain('none of 1 stored object would break');
+  });
+});
+
+describe('what only the API server judges', () => {
+  test('a definition that it finds invalid gets its own answer', async () => {
+    const broken = widgets('invalid', { type: 'object', properties: { size: { type: 'whole number' } } });
+    const said = await refusalOf(() => change(plane.client, broken));
+    expect(said).toContain('Unsupported value: "whole number"');
+    expect(said).not.toContain('crd compatibility');
+  });
+
+  test('a status is written as ever, and a definition becomes established', async () => {
+    const definition = widgets('established', size({}));
+    await define(plane.client, definition);
+    const name = definition.metadata.name;
+    const stored = await plane.client.get(definitions, { name });
+    const status = { ...(stored.status as object), storedVersions: ['v1'] };
+    const said = await refusalOf(() =>
+      plane.client.patch(definitions, { name }, { type: 'merge', body: { status } }, { subresource: 'status' }),
+    );
+    expect(said).toBe('');
+  });
+});
+
+describe('a definition that is deeper than anybody can compare', () => {
+  test('is denied when it comes, and says where', async () => {
+    const said = await refusalOf(() => change(plane.client, widgets('deep', deep(400))));
+    expect(said).toMatch(/crd compatibility: .*nested more than \d+ levels/);
+  });
+});
+
+describe('a deletion', () => {
+  test('of a definition without objects is let through', async () => {
+    const definition = widgets('empty', size({}));
+    await define(plane.client, definition);
+    expect(await plane.kubectl(['delete', 'crd', definition.metadata.name])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('with objects is denied, also of many at once, until an annotation confirms it', async () => {
+    const definition = widgets('full', size({}));
+    definition.metadata.labels = { many: 'yes' };
+    const stored = await define(plane.client, definition);
+    const { name } = definition.metadata;
+    for (const each of ['a', 'b'])
+      await plane.client.create(resourceOf(definition), objectOf(definition, each, { size: 1 }));
+    const { code, stderr } = await plane.kubectl(['delete', 'crd', name]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('there are 2 objects of it, first: default/a');
+    expect(stderr).toContain(`kubectl annotate crd ${name} platform.company.com/confirm-delete=${stored.metadata.uid}`);
+    const many = await plane.client.request({
+      method: 'DELETE',
+      path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+      query: { labelSelector: 'many=yes' },
+    });
+    expect(many.status).toBe(403);
+    expect((await plane.kubectl(['annotate', 'crd', name, 'platform.company.com/confirm-delete=yes'])).code).toBe(0);
+    expect((await plane.kubectl(['delete', 'crd', name])).code).not.toBe(0);
+    const confirm = `platform.company.com/confirm-delete=${stored.metadata.uid}`;
+    expect((await plane.kubectl(['annotate', '--overwrite', 'crd', name, confirm])).code).toBe(0);
+    const gone = await plane.kubectl(['delete', 'crd', name]);
+    expect(gone).toMatchObject({ code: 0, stderr: expect.stringContaining('2 objects of it are deleted with it') });
+    expect(isNotFound(await plane.client.get(definitions, { name }).catch((error: unknown) => error))).toBe(true);
+  });
+});

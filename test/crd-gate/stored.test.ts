@@ -1,0 +1,131 @@
+/** Many stored objects, and too little time for them. */
+import { request as httpsRequest } from 'node:https';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '../../src/runtime/index.ts';
+import {
+  change,
+  define,
+  type GatePlane,
+  objectOf,
+  refusalOf,
+  resourceOf,
+  size,
+  startGatePlane,
+  widgets,
+} from './support.ts';
+
+const objects = 2_000;
+const before = widgets('many', size({}));
+/** Nobody can say of this rule alone whether it breaks something. */
+const risky = widgets('many', {
+  ...size({}),
+  'x-kubernetes-validations': [{ rule: "!has(self.colour) || self.colour.lowerAscii().split('-').size() < 5" }],
+});
+const narrower = widgets('many', size({ maximum: objects - 4 }));
+
+let plane: GatePlane;
+beforeAll(async () => {
+  plane = await startGatePlane();
+  await plane.gate();
+  await define(plane.client, before);
+  for (const namespace of ['shop', 'bank'])
+    await plane.client.create(
+      { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false },
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    );
+  let next = 0;
+  const create = async () => {
+    for (let index = next++; index < objects; index = next++) {
+      const namespace = index % 2 === 0 ? 'shop' : 'bank';
+      const name = `object-${String(index).padStart(5, '0')}`;
+      await plane.client.create(resourceOf(before), objectOf(before, name, { size: index }, namespace));
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, create));
+});
+afterAll(() => plane?.stop());
+
+describe(`${objects} stored objects`, () => {
+  test('are all looked at, in all namespaces', async () => {
+    const said = await refusalOf(() => change(plane.client, narrower, { dryRun: true }));
+    expect(said).toContain(`3 of ${objects} stored objects would break, first: bank/object-01997: .spec.size: 1997`);
+  });
+
+  test('of which none breaks do not stand in the way of a risky change', async () => {
+    const { code, stderr } = await plane.kubectl(
+      ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-'],
+      risky,
+    );
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stderr).toContain(`none of ${objects} stored objects would break`);
+  });
+
+  test('are counted when the definition is to be deleted', async () => {
+    const { stderr } = await plane.kubectl(['delete', 'crd', before.metadata.name]);
+    expect(stderr).toContain(`there are ${objects} objects of it, first: bank/object-00001`);
+  });
+});
+
+describe('time that is up before all are read', () => {
+  /** The second page never comes. */
+  const slow = (client: Client): Client => ({
+    ...client,
+    request: (asked) => {
+      if (asked.query?.continue === undefined) return client.request(asked);
+      return new Promise((_resolve, reject) => {
+        asked.signal?.addEventListener('abort', () => reject(asked.signal?.reason), { once: true });
+      });
+    },
+  });
+
+  test('denies a breaking change and a risky one, and says how far it got', async () => {
+    await plane.gate({ deadlineMilliseconds: 5_000 }, slow(plane.client));
+    const [breaks, mayBreak] = await Promise.all(
+      [narrower, risky].map((definition) => refusalOf(() => change(plane.client, definition, { dryRun: true }))),
+    );
+    const far = `only 50 of about ${objects} stored objects were looked at: time was up`;
+    expect(breaks).toContain(`1 breaking change; ${far}`);
+    expect(mayBreak).toContain(`the change is risky, and ${far}`);
+  });
+
+  test('lets a risky change in with a warning, if so configured, and never a breaking one', async () => {
+    await plane.gate({ deadlineMilliseconds: 5_000, whenIncomplete: 'warn' }, slow(plane.client));
+    const [{ code, stderr }, breaks] = await Promise.all([
+      plane.kubectl(['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-'], risky),
+      refusalOf(() => change(plane.client, narrower, { dryRun: true })),
+    ]);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stderr).toContain(`only 50 of about ${objects} stored objects were looked at: time was up`);
+    expect(breaks).toContain('1 breaking change');
+  });
+
+  test('of which not even the comparison is done denies too', async () => {
+    await plane.gate({ deadlineMilliseconds: 1 });
+    const said = await refusalOf(() => change(plane.client, narrower, { dryRun: true }));
+    expect(said).toMatch(/could not be compared: it took longer than 0\.001 s|time was up/);
+  });
+});
+
+test('what was judged is in the metrics', async () => {
+  const admission = await plane.gate();
+  await refusalOf(() => change(plane.client, narrower, { dryRun: true }));
+  const text = await read(`${admission.url}/metrics`, admission.caBundle);
+  expect(text).toMatch(/kidp_crd_verdicts_total\{operation="UPDATE",verdict="breaking",result="denied"\} 1/);
+  expect(text).toMatch(new RegExp(`kidp_crd_stored_objects_total\\{result="checked"\\} ${objects}`));
+  expect(text).toMatch(/kidp_crd_stored_objects_total\{result="broken"\} 3/);
+  expect(text).toMatch(/kidp_crd_review_duration_seconds_count\{operation="UPDATE"\} 1/);
+});
+
+function read(url: string, ca: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    httpsRequest(url, { ca }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('end', () => resolve(text));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
