@@ -23,7 +23,7 @@
 export * from './ast.ts';
 export { type Checked, type CheckResult, check, type Reference } from './check/checker.ts';
 export { nearest } from './check/suggest.ts';
-export { BATCH_COST_LIMIT, type Batch, batches } from './codegen/batch.ts';
+export { BATCH_COST_LIMIT, type Batch, batches, prepareForBatch } from './codegen/batch.ts';
 export { codeAllowed, generate } from './codegen/index.ts';
 export { compare, equal } from './compare.ts';
 export { type Compiled, type CompileOptions, compile, type Rejected } from './compile.ts';
@@ -52,7 +52,7 @@ export { type SchemaOptions, type SchemaTypes, typesFromSchema } from './schema/
 export { valueBySchema } from './schema/values.ts';
 export { show } from './show.ts';
 export { formatIssues, type Issue, type IssueCode, type Position, Source } from './source.ts';
-export { parseDuration } from './time/text.ts';
+export { parseAnyDuration } from './time/any-duration.ts';
 export type { Type } from './types.ts';
 export * as types from './types.ts';
 export * from './values.ts';

@@ -71,6 +71,11 @@ export function batches(programs: readonly Program[], weights: readonly number[]
   );
 }
 
+/** Makes now what `batches` would have to make of a program first: most of what a batch takes, and the same in every batch. */
+export function prepareForBatch(program: Program): void {
+  formedOf(program);
+}
+
 function batchOf(form: Form, members: readonly number[], programs: readonly Program[], all: readonly number[]): Batch {
   const constants = members.map((index) => (formedOf(programs[index] as Program) as Formed).constants);
   const first = constants[0] as readonly unknown[];

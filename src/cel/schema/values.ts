@@ -7,12 +7,16 @@
 import { markClean } from '../host.ts';
 import { markList } from '../lists.ts';
 import { setOwn } from '../map.ts';
-import { parseDuration, parseTimestamp } from '../time/text.ts';
+import { parseAnyDuration } from '../time/any-duration.ts';
+import { parseTimestamp } from '../time/text.ts';
 import { CelError, double, isInt, isMap, type JsonMap, type Result, type Value } from '../values.ts';
 import { escapeProperty, isReserved } from './escape.ts';
 import type { SchemaNode, SchemaTypes } from './types.ts';
 
-/** The value, or an error that says what in it is not as the schema says. */
+/**
+ * The value, or an error that says what in it is not as the schema says. Where the schema hides what it does not know, as for the rules
+ * of CRDs, a part that is not as it says is an error only for what reads it, and what is hidden still counts when objects are compared.
+ */
 export function valueBySchema(value: Value, types: SchemaTypes): Result {
   return markClean(convert(value, types.root));
 }
@@ -46,31 +50,40 @@ function convert(value: Value, node: SchemaNode): Value | CelError {
 function convertMap(value: JsonMap, node: SchemaNode): Value | CelError {
   const made: Record<string, Value> = {};
   const isObject = node.element === undefined;
+  let faulty = false;
   for (const key of Object.keys(value)) {
     const name = isObject ? escapeProperty(key) : key;
     const inner = isObject ? (name === undefined ? undefined : node.field(name)) : node.element;
     // A property that is null counts as one that is not there; an entry of a map does not.
-    if (isObject && value[key] === null) continue;
-    if (name === undefined || inner === undefined) {
+    const absent = isObject && value[key] === null;
+    if (absent || name === undefined || inner === undefined) {
       // What the schema does not know keeps its name and form, where expressions may see it at all.
-      if (!node.hidesUnknown) setOwn(made, key, value[key] as Value);
+      if (node.hidesUnknown) setOwn(made, HIDDEN + key, value[key] as Value);
+      else if (!absent) setOwn(made, key, value[key] as Value);
       continue;
     }
     const converted = convert(value[key] as Value, inner);
-    if (converted instanceof CelError) return converted;
-    setOwn(made, name, converted);
+    if (converted instanceof CelError) {
+      if (!node.hidesUnknown) return converted;
+      faulty = true;
+    }
+    setOwn(made, name, converted as Value);
     // A reserved word may be written as it is as well; seen as one property, not two.
     if (name !== key && isReserved(key)) Object.defineProperty(made, key, { value: converted });
   }
-  return made;
+  // Without a prototype it is read the careful way, which finds the errors in it.
+  return faulty ? Object.setPrototypeOf(made, null) : made;
 }
+
+/** Before names that no expression can write. */
+const HIDDEN = '\u0000';
 
 function convertList(values: readonly Value[], node: SchemaNode): Value | CelError {
   const made: Value[] = [];
   for (const each of values) {
     const converted = node.element === undefined ? each : convert(each, node.element);
-    if (converted instanceof CelError) return converted;
-    made.push(converted);
+    if (converted instanceof CelError && !node.hidesUnknown) return converted;
+    made.push(converted as Value);
   }
   switch (node.schema['x-kubernetes-list-type']) {
     case 'set':
@@ -91,12 +104,13 @@ function convertText(text: string, format: string | undefined): Value | CelError
     case 'date':
       return parseTimestamp(`${text}T00:00:00Z`) ?? invalid(`expected a date, got ${text}`);
     case 'duration':
-      return parseDuration(text) ?? invalid(`expected a duration, got ${text}`);
+      return parseAnyDuration(text) ?? invalid(`expected a duration, got ${text}`);
     case 'byte':
-      return BASE64.test(text) ? new Uint8Array(Buffer.from(text, 'base64')) : invalid('expected base64');
+      return BASE64.test(text) ? new Uint8Array(Buffer.from(text, 'base64url')) : invalid('expected base64');
     default:
       return text;
   }
 }
 
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** Kubernetes reads the alphabet for URLs, though the format itself is checked by the other one. */
+const BASE64 = /^(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?$/;

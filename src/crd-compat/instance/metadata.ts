@@ -19,8 +19,11 @@ export interface Coerced {
   readonly malformed?: string;
 }
 
-/** Metadata is read into the known fields and written again: the others are dropped, and so is what is empty. */
-export function coerceMetadata(metadata: unknown): Coerced {
+/**
+ * Metadata is read into the known fields and written again: the others are dropped, and so is what is empty. `lenient`, fields that
+ * cannot be read are dropped as well, which is how what is in the store is read.
+ */
+export function coerceMetadata(metadata: unknown, lenient = false): Coerced {
   if (metadata === null) return { value: {}, unknown: [] };
   if (!isObject(metadata)) return { value: metadata, unknown: [], malformed: '' };
   const kept: Record<string, unknown> = {};
@@ -30,8 +33,8 @@ export function coerceMetadata(metadata: unknown): Coerced {
     const read = FIELDS.get(name);
     if (read === undefined) unknown.push(name);
     const value = metadata[name] === null ? EMPTY : (read?.(metadata[name]) ?? EMPTY);
-    if (value === MALFORMED) return { value: metadata, unknown: [], malformed: name };
-    if (value !== EMPTY) kept[name] = value;
+    if (value === MALFORMED && !lenient) return { value: metadata, unknown: [], malformed: name };
+    if (value !== EMPTY && value !== MALFORMED) kept[name] = value;
     same &&= value === metadata[name];
   }
   return { value: same ? metadata : kept, unknown };

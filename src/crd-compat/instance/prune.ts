@@ -9,24 +9,34 @@ export interface Pruned {
   readonly value: unknown;
   /** Paths of what was dropped, such as `.spec.colour`. */
   readonly pruned: readonly string[];
+  /** Paths of metadata that is no object: what holds such in the store cannot be read at all. */
+  readonly unreadable: readonly string[];
 }
 
 export interface PruneOptions {
   /** Whether the value is a whole resource, whose apiVersion, kind and metadata no schema need name. True unless said otherwise. */
   readonly resource?: boolean;
+  /** Whether it is read from the store: metadata that cannot be read is dropped then, where a request with it is refused. */
+  readonly stored?: boolean;
 }
 
 export function prune(value: unknown, schema: CrdSchema, options: PruneOptions = {}): Pruned {
-  const pruner = new Pruner();
+  const pruner = new Pruner(options.stored === true);
   const resource = options.resource !== false;
-  return { value: pruner.prune(value, schema, resource), pruned: pruner.pruned };
+  return { value: pruner.prune(value, schema, resource), pruned: pruner.pruned, unreadable: pruner.unreadable };
 }
 
 export const TYPE_META: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 class Pruner {
   readonly pruned: string[] = [];
+  readonly unreadable: string[] = [];
   readonly #path: Step[] = [];
+  readonly #stored: boolean;
+
+  constructor(stored: boolean) {
+    this.#stored = stored;
+  }
 
   /** `schema` undefined: nothing is known below, objects are emptied. */
   prune(value: unknown, schema: CrdSchema | undefined, resource: boolean): unknown {
@@ -74,7 +84,7 @@ class Pruner {
 
   #entry(key: string, value: unknown, of: Surroundings): unknown {
     const { properties, additionalProperties, keepsUnknown, resource } = of;
-    if (resource && TYPE_META.has(key)) return key === 'metadata' ? this.#metadata(value) : value;
+    if (resource && TYPE_META.has(key)) return this.#typeMeta(key, value);
     if (properties !== undefined && Object.hasOwn(properties, key)) return this.#step(key, value, properties[key]);
     if (additionalProperties !== undefined) {
       return this.#step(key, value, typeof additionalProperties === 'object' ? additionalProperties : undefined);
@@ -84,8 +94,10 @@ class Pruner {
     return undefined;
   }
 
-  #metadata(value: unknown): unknown {
-    const coerced = coerceMetadata(value);
+  #typeMeta(key: string, value: unknown): unknown {
+    if (key !== 'metadata') return this.#stored && typeof value !== 'string' ? undefined : value;
+    const coerced = coerceMetadata(value, this.#stored);
+    if (coerced.malformed === '') this.unreadable.push(pathText([...this.#path, 'metadata']));
     for (const name of coerced.unknown) this.pruned.push(pathText([...this.#path, 'metadata', name]));
     return coerced.value;
   }

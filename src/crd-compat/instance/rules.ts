@@ -166,14 +166,12 @@ interface CompiledRule {
 }
 
 class CompiledRules {
-  readonly #spine: CrdSchema;
   readonly #types: SchemaTypes;
   readonly #rules: readonly CompiledRule[];
   readonly #usesOldSelf: boolean;
 
   constructor(rules: readonly ValidationRule[], schema: CrdSchema, resource: boolean) {
-    this.#spine = spineOf(schema);
-    this.#types = typesFromSchema(this.#spine, { name: 'self', resource, unknownFields: 'hidden' });
+    this.#types = typesFromSchema(spineOf(schema), { name: 'self', resource, unknownFields: 'hidden' });
     this.#rules = rules.filter(({ rule }) => rule.trim() !== '').map((rule) => compileRule(rule, this.#types));
     this.#usesOldSelf = this.#rules.some(({ usesOldSelf }) => usesOldSelf);
   }
@@ -191,33 +189,8 @@ class CompiledRules {
   }
 
   #see(value: unknown): Result {
-    const seen = valueBySchema(value as Value, this.#types);
-    return seen instanceof CelError ? valueBySchema(withoutMisfits(value, this.#spine) as Value, this.#types) : seen;
+    return valueBySchema(value as Value, this.#types);
   }
-}
-
-/**
- * Ratcheting lets parts be that are not as the schema says. Rules that do not read them must not fail for them, so they are left out; a
- * rule that reads one fails either way.
- */
-function withoutMisfits(value: unknown, schema: CrdSchema | undefined): unknown {
-  if (schema === undefined || !isObject(value)) return value;
-  const kept: Record<string, unknown> = {};
-  for (const [key, each] of Object.entries(value)) {
-    const inner = propertyOf(schema, key);
-    const part = withoutMisfits(each, inner);
-    if (inner === undefined || fits(part, inner)) kept[key] = part;
-  }
-  return kept;
-}
-
-const propertyOf = ({ properties, additionalProperties }: CrdSchema, key: string): CrdSchema | undefined =>
-  properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : schemaOf(additionalProperties);
-
-function fits(value: unknown, schema: CrdSchema): boolean {
-  const resource = schema['x-kubernetes-embedded-resource'] === true;
-  const made = typesFromSchema(schema, { name: 'self', resource, unknownFields: 'hidden' });
-  return !(valueBySchema(value as Value, made) instanceof CelError);
 }
 
 const KEYWORD = 'x-kubernetes-validations';

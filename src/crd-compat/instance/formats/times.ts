@@ -1,5 +1,5 @@
 /** Dates, times and durations in the forms that the API server takes. */
-import { parseDuration } from '../../../cel/index.ts';
+import { parseAnyDuration } from '../../../cel/index.ts';
 
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
@@ -22,20 +22,4 @@ export function isDateTime(text: string): boolean {
   return hour !== '' && hour <= '23' && minute <= '59' && second <= '59';
 }
 
-const UNIT_WORDS: ReadonlySet<string> = new Set(
-  'ns nano us µs micro ms milli s sec m min h hr hour d day w wk week'.split(' '),
-);
-const UNIT_STEMS = ['nano', 'micro', 'milli', 'sec', 'min', 'hour', 'day', 'week'];
-const LARGEST_INT64 = 2n ** 63n - 1n;
-
-/** A duration of Go, or a text in which there is a number with a unit of time: `5 minutes`. */
-export function isDuration(text: string): boolean {
-  if (parseDuration(text) !== undefined) return true;
-  let found = false;
-  for (const [, amount = '', word = ''] of text.matchAll(/(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g)) {
-    if (BigInt(amount) > LARGEST_INT64) return false;
-    const unit = word.toLowerCase();
-    found ||= UNIT_WORDS.has(unit) || UNIT_STEMS.some((stem) => unit.startsWith(stem));
-  }
-  return found;
-}
+export const isDuration = (text: string): boolean => parseAnyDuration(text) !== undefined;

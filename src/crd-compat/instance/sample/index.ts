@@ -53,6 +53,20 @@ export function samples(
 const PLAIN: Focus = () => false;
 const EVERYTHING: Focus = () => true;
 
+/** Many samples are made of one schema, whose checks and rules are compiled when they are first needed. */
+function validatorOf(schema: CrdSchema, resource: boolean): Validator {
+  const known = resource ? RESOURCES : VALUES;
+  let found = known.get(schema);
+  if (found === undefined) {
+    found = validator(schema, { resource });
+    known.set(schema, found);
+  }
+  return found;
+}
+
+const RESOURCES = new WeakMap<CrdSchema, Validator>();
+const VALUES = new WeakMap<CrdSchema, Validator>();
+
 interface Attempt {
   readonly value: unknown;
   readonly faults: readonly Fault[];
@@ -74,7 +88,7 @@ class Search {
     this.#wish = WishNode.of(wishes);
     this.#options = options;
     this.#mentioned = mentionedBy(schema);
-    this.#validator = validator(schema, { resource: options.resource !== undefined });
+    this.#validator = validatorOf(schema, options.resource !== undefined);
     this.#wished = new Map(
       wishes.flatMap((wish) => ('matching' in wish ? [[wish, validator(wish.matching, { resource: false })]] : [])),
     );

@@ -56,8 +56,19 @@ function textsFor(text: string, parent: Expr | undefined): readonly string[] {
   }
 }
 
-/** All that the rules anywhere in a schema mention. */
+/** All that the rules anywhere in a schema mention; looked for once in each, as many samples are made of one schema. */
 export function mentionedBy(schema: CrdSchema): Mentioned {
+  let found = SCHEMAS.get(schema);
+  if (found === undefined) {
+    found = mentionedAnywhere(schema);
+    SCHEMAS.set(schema, found);
+  }
+  return found;
+}
+
+const SCHEMAS = new WeakMap<CrdSchema, Mentioned>();
+
+function mentionedAnywhere(schema: CrdSchema): Mentioned {
   const names = new Set<string>();
   const texts = new Set<string>();
   const numbers = new Set<number>();
