@@ -2,15 +2,19 @@
 import { createHash } from 'node:crypto';
 
 export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null)
+  if (typeof value !== 'object' || value === null) {
     return typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'null');
-  const entries: string[] = [];
+  }
+  let text = '';
+  if (Array.isArray(value)) {
+    for (const item of value) text += `${text === '' ? '' : ','}${canonical(item)}`;
+    return `[${text}]`;
+  }
   for (const key of Object.keys(value).sort()) {
     const member = (value as Readonly<Record<string, unknown>>)[key];
-    if (member !== undefined) entries.push(`${JSON.stringify(key)}:${canonical(member)}`);
+    if (member !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonical(member)}`;
   }
-  return `{${entries.join(',')}}`;
+  return `{${text}}`;
 }
 
 /** Without making texts, so that a comparison which mostly finds equal things is quick. */

@@ -60,7 +60,7 @@ function changesBetween(before: Crd, after: Crd, options: CompareOptions): Chang
   for (const name of versionNames(before, after)) {
     const old = before.spec.versions.find((version) => version.name === name);
     const now = after.spec.versions.find((version) => version.name === name);
-    found.push(...inOrder(versionChanges(before, after, old, now, stored, settled)));
+    found.push(...versionChanges(before, after, old, now, stored, settled));
   }
   found.push(...storageChanges(before, after));
   return found;
@@ -170,10 +170,4 @@ function compareSchemaPresence(added: boolean, notes: Notes): void {
       : 'The version has no schema any more: nothing is checked.',
     ...(added ? { hits: 'objects with fields that the schema does not name' } : {}),
   });
-}
-
-/** By path, then kind; the order of the schema's keys does not show. */
-function inOrder(changes: readonly Change[]): Change[] {
-  const key = ({ path, kind }: Change): string => `${path}\u0000${kind}`;
-  return [...changes].sort((left, right) => (key(left) < key(right) ? -1 : key(left) > key(right) ? 1 : 0));
 }

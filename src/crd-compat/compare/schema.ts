@@ -2,7 +2,7 @@
 import { same } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
 import { compareDefault } from './defaults.ts';
-import { BREAKING, type Notes, type Place, RISKY, refused, SAFE } from './draft.ts';
+import { BREAKING, fieldOf, itemsOf, type Notes, type Place, RISKY, refused, SAFE, valuesOf } from './draft.ts';
 import { compareFields } from './fields.ts';
 import { compareJunctors } from './junctors.ts';
 import { compareList } from './lists.ts';
@@ -20,6 +20,10 @@ export interface Sides {
 
 export function compareSchemas(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes, sides: Sides): void {
   if (before === after) return;
+  if (isSameBut(before, after)) {
+    compareInside(before, after, place, notes);
+    return;
+  }
   compareDescription(before, after, place, notes);
   if (!compareType(before, after, place, notes)) return;
   compareNullable(before, after, place, notes);
@@ -30,6 +34,48 @@ export function compareSchemas(before: CrdSchema, after: CrdSchema, place: Place
   compareList(before, after, place, notes, compareSchemas);
   compareJunctors(before, after, place, notes);
   compareRules(before, after, place, notes);
+}
+
+const within: ReadonlySet<string> = new Set(['properties', 'items', 'additionalProperties']);
+
+/** Whether two schemas differ at most in what is within their fields, which is so nearly everywhere in a large definition. */
+function isSameBut(before: CrdSchema, after: CrdSchema): boolean {
+  const old = before as Readonly<Record<string, unknown>>;
+  const now = after as Readonly<Record<string, unknown>>;
+  for (const key in old) {
+    const differs =
+      old[key] !== now[key] && (within.has(key) ? !alike(key, old[key], now[key]) : !same(old[key], now[key]));
+    if (differs) return false;
+  }
+  for (const key in now) if (old[key] === undefined && now[key] !== undefined) return false;
+  return true;
+}
+
+/** The same names, or both a schema. */
+function alike(key: string, old: unknown, now: unknown): boolean {
+  if (typeof old !== 'object' || typeof now !== 'object' || old === null || now === null) return false;
+  if (key !== 'properties') return true;
+  const names = Object.keys(old);
+  return names.length === Object.keys(now).length && names.every((name) => Object.hasOwn(now, name));
+}
+
+function compareInside(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): void {
+  const sides: Sides = { resource: false };
+  for (const name in before.properties) {
+    compareSchemas(
+      before.properties[name] as CrdSchema,
+      after.properties?.[name] as CrdSchema,
+      fieldOf(place, name),
+      notes,
+      sides,
+    );
+  }
+  if (before.items !== undefined && after.items !== undefined) {
+    compareSchemas(before.items, after.items, itemsOf(place, after['x-kubernetes-list-type'] === 'map'), notes, sides);
+  }
+  const { additionalProperties: old } = before;
+  const { additionalProperties: now } = after;
+  if (typeof old === 'object' && typeof now === 'object') compareSchemas(old, now, valuesOf(place), notes, sides);
 }
 
 const documentation = ['description', 'title', 'example', 'externalDocs'] as const;

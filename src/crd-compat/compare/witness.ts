@@ -31,12 +31,18 @@ const MAX_OBJECT = 64 * 1024;
 
 export function settle(drafts: readonly Draft[], pair?: Pair): Change[] {
   const exhibition = pair === undefined ? undefined : new Exhibition(pair);
-  return drafts.map((draft) => {
+  return inOrder(drafts).map((draft) => {
     if (draft.probe === undefined || exhibition === undefined) return changeOf(draft);
     const found = exhibition.show(draft, draft.probe);
     if (found === 'not shown') return changeOf({ ...draft, ...draft.otherwise });
     return changeOf({ ...draft, witness: found });
   });
+}
+
+/** By path, then kind: the order of the schema's keys does not show. */
+function inOrder(drafts: readonly Draft[]): Draft[] {
+  const key = ({ path, kind }: Draft): string => `${path}\u0000${kind}`;
+  return [...drafts].sort((left, right) => (key(left) < key(right) ? -1 : key(left) > key(right) ? 1 : 0));
 }
 
 function changeOf(draft: Draft): Change {
