@@ -27,9 +27,10 @@ export class Candidates {
     return this.#draw(schema, this.#literals.reads, choose);
   }
 
-  #draw(schema: CrdSchema, reads: Reads | undefined, choose: Choose): unknown {
+  /** `hints`: what alternatives of the schema around it say of the place. */
+  #draw(schema: CrdSchema, reads: Reads | undefined, choose: Choose, hints: readonly CrdSchema[] = []): unknown {
     if (schema['x-kubernetes-int-or-string'] === true || isScalar(schema.type)) {
-      const values = this.#scalarsOf(schema);
+      const values = this.#scalarsOf(schema, hints);
       return values[reads === undefined ? 0 : choose(values.length)];
     }
     if (schema.type === 'array') return this.#list(schema, reads, choose);
@@ -39,11 +40,17 @@ export class Candidates {
 
   #object(schema: CrdSchema, reads: Reads | undefined, choose: Choose): unknown {
     const value: Record<string, unknown> = {};
+    const alternatives = alternativesOf(schema);
     for (const [name, property] of Object.entries(schema.properties ?? {})) {
       const read = reads?.fields.get(name) ?? reads?.fields.get(escapeProperty(name) ?? name);
       const isRequired = schema.required?.includes(name) === true;
       if (!isRequired && (read === undefined || choose(2) === 0)) continue;
-      value[name] = this.#draw(property, read, choose);
+      value[name] = this.#draw(
+        property,
+        read,
+        choose,
+        alternatives.flatMap((each) => each.properties?.[name] ?? []),
+      );
     }
     return value;
   }
@@ -53,7 +60,20 @@ export class Candidates {
     const lengths = reads === undefined ? [minItems] : this.#counts(minItems, schema.maxItems);
     const length = lengths[lengths.length === 1 ? 0 : choose(lengths.length)] ?? minItems;
     if (items === undefined) return [];
-    return Array.from({ length }, () => this.#draw(items, reads?.elements ?? (reads && NOTHING_READ), choose));
+    const draw = (): unknown => this.#draw(items, reads?.elements ?? (reads && NOTHING_READ), choose);
+    // Rules about lists are often about elements that are alike.
+    if (length > 1 && reads !== undefined && choose(2) === 1) return this.#alike(schema, length, draw());
+    return Array.from({ length }, draw);
+  }
+
+  /** Elements that are equal, but for the keys of a list that is a map. */
+  #alike(schema: CrdSchema, length: number, first: unknown): readonly unknown[] {
+    const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+    const others = (key: string): readonly unknown[] => this.#scalarsOf(schema.items?.properties?.[key] ?? {});
+    return Array.from({ length }, (_, at) => {
+      if (at === 0 || typeof first !== 'object' || keys.length === 0) return first;
+      return { ...first, ...Object.fromEntries(keys.map((key) => [key, others(key)[at]])) };
+    });
   }
 
   #map(schema: CrdSchema, reads: Reads | undefined, choose: Choose): unknown {
@@ -75,9 +95,9 @@ export class Candidates {
   }
 
   /** How many elements to try: few, and around the numbers of the rules. */
-  #counts(least: number, most = MAX_ITEMS): readonly number[] {
-    const wished = [least, 0, 1, 2, most, ...(this.#literals.sizes ? this.#around() : [])];
-    const upper = Math.min(most, MAX_ITEMS);
+  #counts(least: number, most: number | undefined): readonly number[] {
+    const wished = [least, 0, 1, 2, most ?? 0, ...(this.#literals.sizes ? this.#around() : [])];
+    const upper = Math.min(most ?? MAX_ITEMS, MAX_ITEMS);
     return unique(wished.filter((each) => Number.isInteger(each) && each >= least && each <= upper));
   }
 
@@ -85,18 +105,18 @@ export class Candidates {
     return this.#literals.numbers.flatMap((each) => [each, each - 1, each + 1]);
   }
 
-  #scalarsOf(schema: CrdSchema): readonly unknown[] {
+  #scalarsOf(schema: CrdSchema, hints: readonly CrdSchema[] = []): readonly unknown[] {
     const known = this.#scalars.get(schema);
     if (known !== undefined) return known;
-    const values = this.#anyScalar(schema);
+    const values = this.#anyScalar(schema, hints);
     this.#scalars.set(schema, values);
     return values;
   }
 
-  #anyScalar(schema: CrdSchema): readonly unknown[] {
-    if (schema['x-kubernetes-int-or-string'] === true) return [...this.#numbers(schema), ...this.#texts(schema)];
+  #anyScalar(schema: CrdSchema, hints: readonly CrdSchema[]): readonly unknown[] {
+    if (schema['x-kubernetes-int-or-string'] === true) return [...this.#numbers(schema), ...this.#texts(schema, hints)];
     if (schema.type === 'boolean') return [false, true];
-    return schema.type === 'string' ? this.#texts(schema) : this.#numbers(schema);
+    return schema.type === 'string' ? this.#texts(schema, hints) : this.#numbers(schema);
   }
 
   #numbers(schema: CrdSchema): readonly unknown[] {
@@ -111,12 +131,13 @@ export class Candidates {
     );
   }
 
-  #texts(schema: CrdSchema): readonly unknown[] {
+  #texts(schema: CrdSchema, hints: readonly CrdSchema[]): readonly unknown[] {
     if (schema.enum !== undefined) return schema.enum;
     const set = stringsOf(schema['x-kubernetes-int-or-string'] === true ? { ...schema, type: 'string' } : schema);
     const { texts, patterns, sizes } = this.#literals;
     const found = [...set.examples(3), ...texts.filter((each) => set.has(each) !== false)];
     for (const each of this.#regions(set, patterns.slice(0, MAX_PATTERNS))) found.push(...each.examples(2));
+    for (const hint of hints) found.push(...set.intersect(stringsOf(hint)).examples(2));
     if (sizes) found.push(...this.#sized(set));
     // One that only begins, or ends, with a text of the rules.
     for (const each of texts) found.push(...[`${each}a`, `a${each}`].filter((text) => set.has(text) !== false));
@@ -141,6 +162,11 @@ export class Candidates {
 }
 
 const NOTHING_READ: Reads = { fields: new Map(), elements: undefined };
+
+/** All that a value may be judged by besides the schema itself. */
+function alternativesOf({ allOf = [], anyOf = [], oneOf = [] }: CrdSchema): readonly CrdSchema[] {
+  return [...allOf, ...anyOf, ...oneOf].flatMap((each) => [each, ...alternativesOf(each)]);
+}
 
 const isScalar = (type: string | undefined): boolean =>
   type === 'string' || type === 'boolean' || type === 'integer' || type === 'number';

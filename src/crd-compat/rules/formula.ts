@@ -33,8 +33,8 @@ export type Fact =
       readonly set: StringSet;
       readonly holds: boolean;
     }
-  /** How two terms compare: a subset of -1, 0 and 1. */
-  | { readonly kind: 'relation'; readonly key: string; readonly signs: readonly number[] };
+  /** How two terms compare, the one that sorts first to the other: a subset of -1, 0 and 1. */
+  | { readonly kind: 'relation'; readonly terms: readonly [string, string]; readonly signs: readonly number[] };
 
 /** A list, or a map, that a macro goes over. */
 export interface Range {
@@ -60,5 +60,13 @@ export type Formula =
 
 export const all = (...parts: readonly Formula[]): Formula => ({ kind: 'all', parts });
 export const any = (...parts: readonly Formula[]): Formula => ({ kind: 'any', parts });
+/** `left` is to `right` as one of the signs says. */
+export function relation(left: string, right: string, signs: readonly number[]): Formula {
+  const possible = left === right ? signs.filter((each) => each === 0) : signs;
+  return left <= right
+    ? { kind: 'relation', terms: [left, right], signs: possible }
+    : { kind: 'relation', terms: [right, left], signs: possible.map((each) => 0 - each) };
+}
+
 export const ALWAYS: Formula = all();
 export const NEVER: Formula = any();

@@ -76,7 +76,7 @@ interface Loop {
 class Branch {
   alternatives: Alternatives[] = [];
   #truths = new Map<string, boolean>();
-  #signs = new Map<string, readonly number[]>();
+  #signs = new Map<string, Relation>();
   #facts = new Map<string, { readonly term: Term; readonly facts: readonly TermFact[] }>();
   #loops: Loop[] = [];
   #elements: { readonly range: string; readonly element: Element }[] = [];
@@ -102,9 +102,10 @@ class Branch {
         this.#truths.set(truthKey(fact), fact.holds);
         return true;
       case 'relation': {
-        const known = this.#signs.get(fact.key);
+        const key = fact.terms.join(' to ');
+        const known = this.#signs.get(key)?.signs;
         const signs = fact.signs.filter((each) => known?.includes(each) !== false);
-        this.#signs.set(fact.key, signs);
+        this.#signs.set(key, { ...fact, signs });
         return signs.length > 0;
       }
       default: {
@@ -147,6 +148,7 @@ class Branch {
   }
 
   isConsistent(): boolean {
+    if (!areConsistent([...this.#signs.values()])) return false;
     for (const { term, facts } of this.#facts.values()) {
       if (!canBe(term, facts, this.#facts.get(`size(${term.key})`)?.facts ?? [])) return false;
     }
@@ -157,6 +159,22 @@ class Branch {
     }
     return true;
   }
+}
+
+type Relation = Extract<Fact, { readonly kind: 'relation' }>;
+
+/** What is equal to the same is equal. */
+function areConsistent(relations: readonly Relation[]): boolean {
+  const leaders = new Map<string, string>();
+  const leader = (term: string): string => {
+    const above = leaders.get(term);
+    return above === undefined ? term : leader(above);
+  };
+  for (const { terms, signs } of relations) {
+    const [left, right] = [leader(terms[0]), leader(terms[1])];
+    if (signs.every((each) => each === 0) && left !== right) leaders.set(left, right);
+  }
+  return relations.every(({ terms, signs }) => signs.includes(0) || leader(terms[0]) !== leader(terms[1]));
 }
 
 type Truth = Extract<Fact, { readonly kind: 'has' | 'defined' | 'true' }>;

@@ -1,8 +1,27 @@
 /** From a rule to formulas: when it is true, when it is false, and when it cannot be evaluated. */
-import { type Call, CelError, type Comprehension, compare, type Expr, type Value } from '../../cel/index.ts';
+import {
+  type Call,
+  CelError,
+  type Comprehension,
+  compare,
+  type Expr,
+  escapeProperty,
+  type Value,
+} from '../../cel/index.ts';
 import { StringSet } from '../pattern/index.ts';
-import { ALWAYS, all, any, type Element, type Formula, NEVER, type Order, type Range, type Term } from './formula.ts';
-import { fieldOf, presenceOf } from './place.ts';
+import {
+  ALWAYS,
+  all,
+  any,
+  type Element,
+  type Formula,
+  NEVER,
+  type Order,
+  type Range,
+  relation,
+  type Term,
+} from './formula.ts';
+import { elementOf, fieldOf, presenceOf } from './place.ts';
 import { isSelf, type Scope, type Terms } from './terms.ts';
 
 /** Types whose values are always compared without an error. */
@@ -67,7 +86,10 @@ export class Reading {
       return all(this.#defined(loop.node.range, scope), { kind, range, body });
     }
     const atom = this.#atom(node, scope);
-    return all(this.#defined(node, scope), answer ? atom.yes : atom.no);
+    const counted = answer ? counting(node) : undefined;
+    const one =
+      counted === undefined ? ALWAYS : this.#some(counted, scope, (inner) => this.#is(counted.body, inner, true));
+    return all(this.#defined(node, scope), answer ? atom.yes : atom.no, one);
   }
 
   #isNot(node: Expr, scope: Scope, answer: boolean): Formula {
@@ -97,7 +119,35 @@ export class Reading {
       const kind = loop.isAll === answer ? 'some' : 'each';
       return any(this.#undefined(loop.node.range, scope), { kind, range, body });
     }
-    return any(this.#is(node, scope, !answer), this.#undefined(node, scope));
+    const counted = answer ? counting(node) : undefined;
+    const isNot = any(this.#is(node, scope, !answer), this.#undefined(node, scope));
+    return counted === undefined ? isNot : all(isNot, this.#notOne(counted, scope));
+  }
+
+  /** None that meets the body of `exists_one`, one that cannot be asked, or two that meet it. */
+  #notOne(counted: Loop, scope: Scope): Formula {
+    const { node, body } = counted;
+    const range = this.#range(node, scope);
+    const isTrue = (element: Element): Formula => this.#is(body, bind(node, element, scope), true);
+    return any(
+      this.#undefined(node.range, scope),
+      { kind: 'each', range, body: (element) => this.#isNot(body, bind(node, element, scope), true) },
+      this.#some(counted, scope, (inner) => this.#undefined(body, inner)),
+      {
+        kind: 'some',
+        range,
+        body: (first) =>
+          all(isTrue(first), {
+            kind: 'some',
+            range,
+            body: (second) => all(isTrue(second), distinct(range, first, second)),
+          }),
+      },
+    );
+  }
+
+  #some({ node }: Loop, scope: Scope, body: (inner: Scope) => Formula): Formula {
+    return { kind: 'some', range: this.#range(node, scope), body: (element) => body(bind(node, element, scope)) };
   }
 
   #equatesBools(node: Expr): boolean {
@@ -270,14 +320,13 @@ export class Reading {
     if (leftValue !== undefined) return this.#against(right, order && SWAPPED[order], leftValue.value, scope);
     const keys = [this.#terms.keyOf(left, scope), this.#terms.keyOf(right, scope)] as const;
     if (types[0] !== types[1]) return undefined;
-    const isSwapped = keys[0] > keys[1];
-    const key = isSwapped ? `${keys[1]} to ${keys[0]}` : `${keys[0]} to ${keys[1]}`;
-    const signs = order === undefined ? [0] : SIGNS[isSwapped ? SWAPPED[order] : order];
-    const same = keys[0] === keys[1] ? [0] : [-1, 0, 1];
-    const relation = (chosen: readonly number[]): Formula => ({ kind: 'relation', key, signs: chosen });
+    const signs = order === undefined ? [0] : SIGNS[order];
     return {
-      yes: relation(same.filter((each) => signs.includes(each))),
-      no: relation(same.filter((each) => !signs.includes(each))),
+      yes: relation(...keys, signs),
+      no: relation(
+        ...keys,
+        [-1, 0, 1].filter((each) => !signs.includes(each)),
+      ),
     };
   }
 
@@ -338,10 +387,34 @@ export class Reading {
   }
 }
 
-interface Quantifier {
+interface Loop {
   readonly node: Comprehension;
   readonly body: Expr;
+}
+
+interface Quantifier extends Loop {
   readonly isAll: boolean;
+}
+
+/** `exists_one` with one variable: its body is the condition of a choice. */
+function counting(node: Expr): Loop | undefined {
+  if (node.kind !== 'comprehension' || node.variable2 !== undefined || node.step.kind !== 'call') return undefined;
+  const body = node.step.args[0];
+  const name = node.macro?.function;
+  if ((name !== 'exists_one' && name !== 'existsOne') || node.step.function !== '_?_:_' || body === undefined)
+    return undefined;
+  return { node, body };
+}
+
+/** Two elements of a list that is a map differ in one of its keys. */
+function distinct({ place }: Range, first: Element, second: Element): Formula {
+  const schema = place?.before;
+  const keys = schema?.['x-kubernetes-list-map-keys'] ?? [];
+  const element = place === undefined ? undefined : elementOf(place);
+  if (schema?.['x-kubernetes-list-type'] !== 'map' || keys.length === 0 || element === undefined) return ALWAYS;
+  const names = keys.map((each) => escapeProperty(each) ?? each);
+  if (names.some((name) => presenceOf(element, name) !== 'always')) return ALWAYS;
+  return any(...names.map((name) => relation(`${first.key}.${name}`, `${second.key}.${name}`, [-1, 1])));
 }
 
 /** `all` and `exists` with one variable. */
