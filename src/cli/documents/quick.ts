@@ -129,9 +129,10 @@ class Reader {
   }
 
   #plain(): unknown {
-    const { lineEnd } = this;
-    const comment = this.#text.indexOf(' #', this.#at);
-    const end = comment >= 0 && comment < lineEnd ? comment : lineEnd;
+    // Within the line: where a document has no comment, each word would be looked for one to its end.
+    const line = this.#text.slice(this.#at, this.lineEnd);
+    const comment = line.indexOf(' #');
+    const end = this.#at + (comment < 0 ? line.length : comment);
     const word = this.#text.slice(this.#at, end).trimEnd();
     if (/^[-?:](?: |$)|^[,[\]{}#&*!|>'"%@`]|: |:$/.test(word)) throw unusual;
     this.#at = end;
