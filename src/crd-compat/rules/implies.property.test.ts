@@ -40,9 +40,9 @@ const domains: Readonly<Record<string, readonly unknown[]>> = {
   m: [undefined, 0, 2],
   s: [undefined, 'a', 'bb'],
   f: [undefined, true, false],
-  l: [undefined, [], [1], [0, 2]],
+  l: [undefined, [], [0, 2]],
   o: [undefined, { y: true }, { x: 2, y: false }],
-  p: [undefined, {}, { a: 1 }, { a: 0, b: 1 }],
+  p: [undefined, { a: 1 }, { a: 0, b: 1 }],
 };
 const values = Object.entries(domains).reduce<Record<string, unknown>[]>(
   (made, [name, domain]) =>
@@ -171,7 +171,7 @@ function check({ old, added, schema }: Case): 'yes' | 'no' | 'unknown' {
   return found.answer;
 }
 
-const RUNS = 80;
+const RUNS = 60;
 
 describe('no answer is contradicted by any value', () => {
   it.each([

@@ -1,7 +1,7 @@
 /** A value that was accepted and that a new rule refuses: looked for among values around what the rules compare with. */
 import { applyDefaults, prune, validator } from '../instance/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
-import { Candidates, type Choose } from './candidates.ts';
+import { type Choose, candidates } from './candidates.ts';
 import { type CompiledRule, looksLikeResource } from './compiled.ts';
 import { literalsOf } from './literals.ts';
 
@@ -14,13 +14,13 @@ export function refusedBy(
   old: { readonly rules: readonly ValidationRule[]; readonly schema: CrdSchema },
   schema: CrdSchema,
 ): { readonly value: unknown } | undefined {
-  const candidates = new Candidates(literalsOf([rule, ...premises]));
+  const draw = candidates(old.schema, schema, literalsOf([rule, ...premises]));
   const resource = looksLikeResource(schema);
   const before = validator({ ...old.schema, 'x-kubernetes-validations': old.rules }, { resource });
   const after = validator(withoutRules(schema), { resource });
   const seen = new Set<string>();
   for (const choose of choices()) {
-    const drawn = candidates.draw(old.schema, choose);
+    const drawn = draw(choose);
     if (drawn === undefined) continue;
     const text = JSON.stringify(drawn);
     if (seen.has(text)) continue;
