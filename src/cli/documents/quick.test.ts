@@ -28,6 +28,12 @@ describe('reads what is usual', () => {
       value: { a: true, b: 420, c: null, d: 1.5, e: '2024-01-01' },
     },
     { reason: 'literal blocks', text: 'a: |\n  x\n\n   y\nb: |-\n  z\n# end\n', value: { a: 'x\n\n y\n', b: 'z' } },
+    {
+      reason: 'spaces of their own at the end of a literal block are text',
+      text: 'a: |-\n  x\n   \n\nb: |\n  y\n    \nc: 1\n',
+      value: { a: 'x\n ', b: 'y\n  \n', c: 1 },
+    },
+    { reason: 'a dash that a letter follows begins a key', text: 'a:\n  -Xmx: 1\n', value: { a: { '-Xmx': 1 } } },
     { reason: 'comments and blank lines', text: '# top\na: 1 # one\n\n# between\nb: x#y\n', value: { a: 1, b: 'x#y' } },
     {
       reason: 'JSON over several lines',
@@ -166,7 +172,7 @@ describe('never reads anything differently than the full parser', () => {
     const line = fc
       .tuple(
         fc.constantFrom('', '', ' ', '  ', '    '),
-        fc.constantFrom('', 'a:', 'b:', 'c-d/e.f: ', '"k": ', '- ', '- a: ', '- - ', '# ', '-'),
+        fc.constantFrom('', 'a:', 'b:', 'c-d/e.f: ', '"k": ', '- ', '- a: ', '- - ', '# ', '-', '-X: ', '   '),
         fc.constantFrom('', ' '),
         word,
       )

@@ -177,9 +177,8 @@ class Reader {
     if (margin < 0) throw unusual;
     this.#at = Math.min(start, this.#text.length);
     this.#toContent();
-    // Blank lines at the end fall away, unless they hold spaces of their own.
+    // Blank lines at the end fall away, unless they hold spaces of their own: those are text.
     while (lines.at(-1) === '') lines.pop();
-    if (/^ +$/.test(lines.at(-1) ?? '')) throw unusual;
     return `${lines.join('\n')}${header[1] === '-' ? '' : '\n'}`;
   }
 
@@ -243,7 +242,7 @@ class Reader {
     this.#at = pattern.lastIndex;
     const key = match[1] ?? match[2] ?? match[3] ?? '';
     // A word that means a number or a truth is a key of another name; the rest are not safe as names of fields.
-    if (key === '__proto__' || (match[1] !== undefined && (plainScalar(key) !== key || key.startsWith('-')))) {
+    if (key === '__proto__' || (match[1] !== undefined && (plainScalar(key) !== key || /^-(?![A-Za-z])/.test(key)))) {
       return undefined;
     }
     return key;
