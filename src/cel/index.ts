@@ -49,7 +49,7 @@ export type { Variables } from './run/frame.ts';
 export { escapeProperty } from './schema/escape.ts';
 export type { Schema } from './schema/schema.ts';
 export { type SchemaOptions, type SchemaTypes, typesFromSchema } from './schema/types.ts';
-export { valueBySchema } from './schema/values.ts';
+export { trustedBySchema, valueBySchema } from './schema/values.ts';
 export { show } from './show.ts';
 export { formatIssues, type Issue, type IssueCode, type Position, Source } from './source.ts';
 export { parseAnyDuration } from './time/any-duration.ts';

@@ -77,11 +77,21 @@ const FORMATS: Readonly<Record<string, { type: Type; min: number; max: number }>
   'date-time': { type: types.TIMESTAMP, min: 21, max: 32 },
 };
 
+export interface NamedNode {
+  readonly name: string;
+  readonly node: SchemaNode;
+  /** A reserved word: it may be written as it is, too. */
+  readonly reserved: boolean;
+}
+
+const MAX_REMEMBERED = 1000;
+
 export class SchemaNode {
   readonly schema: Schema;
   readonly #name: string;
   readonly #context: Context;
   readonly #fields = new Map<string, SchemaNode | undefined>();
+  readonly #named = new Map<string, NamedNode | null>();
   #element: SchemaNode | undefined;
   #type: Type | undefined;
   #typed = false;
@@ -173,6 +183,19 @@ export class SchemaNode {
     const property = written ? name : Object.keys(properties).find((each) => escapeProperty(each) === name);
     if (property === undefined) return undefined;
     return new SchemaNode(properties[property] as Schema, `${this.#name}.${name}`, false, this.#context);
+  }
+
+  /** A property by its own name: what it goes by in expressions, and what it is; undefined where expressions cannot name it. */
+  property(key: string): NamedNode | undefined {
+    let found = this.#named.get(key);
+    if (found === undefined) {
+      const name = escapeProperty(key);
+      const node = name === undefined ? undefined : this.field(name);
+      found = node === undefined ? null : { name: name as string, node, reserved: name !== key && isReserved(key) };
+      // Names come from data as well: only those of the schema are worth remembering.
+      if (found !== null || this.#named.size < MAX_REMEMBERED) this.#named.set(key, found);
+    }
+    return found ?? undefined;
   }
 
   /** What a list or map holds. */

@@ -10,7 +10,7 @@ import { setOwn } from '../map.ts';
 import { parseAnyDuration } from '../time/any-duration.ts';
 import { parseTimestamp } from '../time/text.ts';
 import { CelError, double, isInt, isMap, type JsonMap, type Result, type Value } from '../values.ts';
-import { escapeProperty, isReserved } from './escape.ts';
+import { escapeProperty } from './escape.ts';
 import type { SchemaNode, SchemaTypes } from './types.ts';
 
 /**
@@ -20,6 +20,9 @@ import type { SchemaNode, SchemaTypes } from './types.ts';
 export function valueBySchema(value: Value, types: SchemaTypes): Result {
   return markClean(convert(value, types.root));
 }
+
+/** As `valueBySchema`, for variables that are trusted: nobody will look whether it is data. */
+export const trustedBySchema = (value: Value, types: SchemaTypes): Result => convert(value, types.root);
 
 const invalid = (message: string): CelError => new CelError('invalid_argument', `invalid data, ${message}`);
 
@@ -52,16 +55,17 @@ function convertMap(value: JsonMap, node: SchemaNode): Value | CelError {
   const isObject = node.element === undefined;
   let faulty = false;
   for (const key of Object.keys(value)) {
-    const name = isObject ? escapeProperty(key) : key;
-    const inner = isObject ? (name === undefined ? undefined : node.field(name)) : node.element;
+    const property = isObject ? node.property(key) : undefined;
+    const inner = isObject ? property?.node : node.element;
     // A property that is null counts as one that is not there; an entry of a map does not.
     const absent = isObject && value[key] === null;
-    if (absent || name === undefined || inner === undefined) {
+    if (absent || inner === undefined) {
       // What the schema does not know keeps its name and form, where expressions may see it at all.
       if (node.hidesUnknown) setOwn(made, HIDDEN + key, value[key] as Value);
       else if (!absent) setOwn(made, key, value[key] as Value);
       continue;
     }
+    const name = property?.name ?? key;
     const converted = convert(value[key] as Value, inner);
     if (converted instanceof CelError) {
       if (!node.hidesUnknown) return converted;
@@ -69,7 +73,7 @@ function convertMap(value: JsonMap, node: SchemaNode): Value | CelError {
     }
     setOwn(made, name, converted as Value);
     // A reserved word may be written as it is as well; seen as one property, not two.
-    if (name !== key && isReserved(key)) Object.defineProperty(made, key, { value: converted });
+    if (property?.reserved === true) Object.defineProperty(made, key, { value: converted });
   }
   // Without a prototype it is read the careful way, which finds the errors in it.
   return faulty ? Object.setPrototypeOf(made, null) : made;

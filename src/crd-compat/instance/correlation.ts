@@ -10,7 +10,7 @@ export class Correlation {
   readonly value: unknown;
   readonly old: unknown;
   readonly #schema: CrdSchema;
-  readonly #children = new Map<string | number, Correlation>();
+  #children: Map<string | number, Correlation> | undefined;
   #oldByKey: OldElements | undefined;
   #unchanged: boolean | undefined;
 
@@ -22,7 +22,7 @@ export class Correlation {
 
   /** What is under a key in both; undefined where it is not in both, or unknown to the schema. */
   key(name: string): Correlation | undefined {
-    const known = this.#children.get(name);
+    const known = this.#children?.get(name);
     if (known !== undefined) return known;
     const { value, old } = this;
     if (!isObject(value) || !isObject(old) || !Object.hasOwn(value, name) || !Object.hasOwn(old, name))
@@ -34,7 +34,7 @@ export class Correlation {
   }
 
   index(position: number): Correlation | undefined {
-    const known = this.#children.get(position);
+    const known = this.#children?.get(position);
     if (known !== undefined) return known;
     const { value, old } = this;
     const { items } = this.#schema;
@@ -48,6 +48,7 @@ export class Correlation {
 
   #remember(step: string | number, value: unknown, old: unknown, schema: CrdSchema): Correlation {
     const made = new Correlation(value, old, schema);
+    this.#children ??= new Map();
     this.#children.set(step, made);
     return made;
   }

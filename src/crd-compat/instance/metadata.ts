@@ -10,6 +10,7 @@ import {
 import type { CrdSchema } from '../schema.ts';
 import { isInt64, isObject, type JsonObject } from './json.ts';
 import type { Run } from './run.ts';
+import { type Visit, visitor } from './visitor.ts';
 
 export interface Coerced {
   /** What is kept; the value itself where all of it is, or where it cannot be read at all. */
@@ -113,42 +114,14 @@ const FIELDS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['managedFields', list((value) => (isObject(value) ? value : MALFORMED))],
 ]);
 
-/** Resources inside a resource: their type and metadata are looked at wherever they are. */
-export function checkEmbedded(value: unknown, schema: CrdSchema, run: Run): void {
-  if (!hasEmbedded(schema)) return;
-  if (Array.isArray(value)) {
-    const { items } = schema;
-    if (items === undefined) return;
-    for (const [index, element] of value.entries()) step(index, element, items, run);
-  } else if (isObject(value)) {
-    if (schema['x-kubernetes-embedded-resource'] === true) checkResource(value, run);
-    const { properties = {}, additionalProperties } = schema;
-    for (const key of Object.keys(value)) {
-      if (Object.hasOwn(properties, key)) step(key, value[key], properties[key] as CrdSchema, run);
-      else if (typeof additionalProperties === 'object') step(key, value[key], additionalProperties, run);
-    }
-  }
-}
-
-function step(at: string | number, value: unknown, schema: CrdSchema, run: Run): void {
-  run.enter(at);
-  checkEmbedded(value, schema, run);
-  run.leave();
-}
-
-const KNOWN = new WeakMap<CrdSchema, boolean>();
-
-function hasEmbedded(schema: CrdSchema): boolean {
-  const known = KNOWN.get(schema);
-  if (known !== undefined) return known;
-  const { items, additionalProperties, properties = {} } = schema;
-  const inner = [items, additionalProperties, ...Object.values(properties)];
-  const found =
-    schema['x-kubernetes-embedded-resource'] === true ||
-    inner.some((each) => typeof each === 'object' && hasEmbedded(each));
-  KNOWN.set(schema, found);
-  return found;
-}
+/** Resources inside a resource: their type and metadata are looked at wherever they are. undefined where there are none. */
+export const embeddedCheck = (schema: CrdSchema): Visit | undefined =>
+  visitor(schema, (each) => {
+    if (each['x-kubernetes-embedded-resource'] !== true) return undefined;
+    return (value, run) => {
+      if (isObject(value)) checkResource(value, run);
+    };
+  });
 
 function checkResource(value: JsonObject, run: Run): void {
   for (const name of ['apiVersion', 'kind']) {

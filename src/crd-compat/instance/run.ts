@@ -25,6 +25,10 @@ export class Run {
     this.#path.pop();
   }
 
+  get path(): readonly Step[] {
+    return this.#path;
+  }
+
   get atRoot(): boolean {
     return this.#path.length === 0;
   }

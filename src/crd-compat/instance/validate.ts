@@ -6,9 +6,9 @@ import type { CrdSchema } from '../schema.ts';
 import { Correlation } from './correlation.ts';
 import type { Fault } from './fault.ts';
 import { isObject } from './json.ts';
-import { checkListTypes } from './list-types.ts';
-import { checkEmbedded, checkMetadata } from './metadata.ts';
-import { type Rules, rulesOf } from './rules.ts';
+import { listTypeCheck } from './list-types.ts';
+import { checkMetadata, embeddedCheck } from './metadata.ts';
+import { rulesOf } from './rules.ts';
 import { Run } from './run.ts';
 import { structureCheck } from './structure.ts';
 
@@ -35,20 +35,36 @@ const BLOCKS_RULES: ReadonlySet<string> = new Set([
 export function validator(schema: CrdSchema, options: ValidatorOptions = {}): Validator {
   const resource = options.resource !== false;
   const check = structureCheck(schema);
-  let rules: { readonly found: Rules | undefined } | undefined;
+  const others = lazy(() => ({
+    embedded: embeddedCheck(schema),
+    listTypes: listTypeCheck(schema),
+    rules: rulesOf(schema, resource),
+  }));
   return {
     validate(value, old) {
       const run = new Run();
-      const correlation = old === undefined ? undefined : new Correlation(value, old, schema);
       if (resource && isObject(value) && Object.hasOwn(value, 'metadata'))
         checkMetadata(value.metadata, run, 'subdomain');
-      check(value, run, correlation);
-      checkEmbedded(value, schema, run);
-      checkListTypes(schema, value, old, run);
-      rules ??= { found: rulesOf(schema, resource) };
-      const blocked = run.faults.some(({ keyword }) => BLOCKS_RULES.has(keyword));
-      if (!blocked) rules.found?.check(value, old, run, correlation);
+      const before = run.faults.length;
+      const correlation = lazy(() => (old === undefined ? undefined : new Correlation(value, old, schema)));
+      check(value, run, undefined);
+      // Most updates have nothing to excuse: only where there is a fault is it asked what was there before.
+      if (old !== undefined && run.forget(before)) check(value, run, correlation());
+      const { embedded, listTypes, rules } = others();
+      embedded?.(value, run);
+      listTypes?.(value, old, run);
+      if (rules !== undefined && !run.faults.some(({ keyword }) => BLOCKS_RULES.has(keyword))) {
+        rules.check(value, old, run, correlation);
+      }
       return run.faults;
     },
+  };
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
   };
 }

@@ -1,0 +1,153 @@
+/** CEL rules of one place of a schema: compiled when a value first meets them, and run at the cost that the API server counts. */
+import {
+  type Budget,
+  CelError,
+  type Compiled,
+  compile,
+  type Environment,
+  environment,
+  NonValue,
+  Optional,
+  type Result,
+  type SchemaTypes,
+  trust,
+  trustedBySchema,
+  types,
+  typesFromSchema,
+  type Value,
+  type Variables,
+} from '../../cel/index.ts';
+import type { CrdSchema, ValidationRule } from '../schema.ts';
+import type { Run } from './run.ts';
+
+/** For all the rules of one object together. */
+export const OBJECT_COST_LIMIT = 10_000_000;
+
+export interface RuleSession {
+  readonly run: Run;
+  readonly budget: Budget;
+  /** The budget is used up: no further rule is run. */
+  over: boolean;
+  /** Whether an update has left alone what the rule is about. */
+  isExcused(): boolean;
+}
+
+interface CompiledRule {
+  readonly rule: ValidationRule;
+  readonly program: Compiled | undefined;
+  /** Why there is no program. */
+  readonly broken: string;
+  readonly usesOldSelf: boolean;
+  readonly optionalOldSelf: boolean;
+  readonly message: Compiled | undefined;
+}
+
+export class CompiledRules {
+  readonly #types: SchemaTypes;
+  readonly #rules: readonly CompiledRule[];
+  readonly #usesOldSelf: boolean;
+  readonly #optionalOldSelf: boolean;
+
+  constructor(rules: readonly ValidationRule[], schema: CrdSchema, resource: boolean) {
+    this.#types = typesFromSchema(spineOf(schema), { name: 'self', resource, unknownFields: 'hidden' });
+    this.#rules = rules.filter(({ rule }) => rule.trim() !== '').map((rule) => compileRule(rule, this.#types));
+    this.#usesOldSelf = this.#rules.some(({ usesOldSelf }) => usesOldSelf);
+    this.#optionalOldSelf = this.#rules.some(({ optionalOldSelf }) => optionalOldSelf);
+  }
+
+  check(value: unknown, old: unknown, session: RuleSession): void {
+    const self = trustedBySchema(value as Value, this.#types);
+    const before = this.#usesOldSelf ? this.#before(value, self, old) : undefined;
+    const variables = trust(before === undefined ? { self } : { self, oldSelf: before });
+    const held = before instanceof NonValue ? before : new Optional(before);
+    const optional = this.#optionalOldSelf ? trust({ self, oldSelf: held }) : variables;
+    for (const rule of this.#rules) {
+      // A rule about a change says nothing where there was nothing.
+      if (rule.usesOldSelf && before === undefined && !rule.optionalOldSelf) continue;
+      checkRule(rule, rule.optionalOldSelf ? optional : variables, session);
+      if (session.over) return;
+    }
+  }
+
+  #before(value: unknown, self: Result, old: unknown): Result | undefined {
+    if (old === undefined || old === null) return undefined;
+    return old === value ? self : trustedBySchema(old as Value, this.#types);
+  }
+}
+
+const KEYWORD = 'x-kubernetes-validations';
+
+function checkRule(compiled: CompiledRule, variables: Variables, session: RuleSession): void {
+  const { rule, program } = compiled;
+  const { run } = session;
+  if (program === undefined) {
+    run.fault(KEYWORD, `the rule ${rule.rule} cannot be compiled: ${compiled.broken}`, rule.rule);
+    return;
+  }
+  const result = program.evaluate(variables, session.budget);
+  if (result === true) return;
+  if (result instanceof CelError) {
+    session.over = result.code === 'cost_exceeded';
+    run.fault(KEYWORD, `${result.message} evaluating rule: ${nameOf(rule)}`, rule.rule);
+    return;
+  }
+  // Rules that compare with what was before are about the change, so that no lack of change excuses them.
+  if (!compiled.usesOldSelf && session.isExcused()) return;
+  const message = messageOf(compiled, variables, session);
+  const steps = stepsOf(rule.fieldPath ?? '');
+  for (const step of steps) run.enter(step);
+  run.fault(KEYWORD, message, rule.rule);
+  for (const _ of steps) run.leave();
+}
+
+const nameOf = ({ rule, message = '' }: ValidationRule): string => (message === '' ? rule : message).trim();
+
+/** `.spec.name` and `.labels['a.b']` */
+const stepsOf = (fieldPath: string): readonly string[] =>
+  [...fieldPath.matchAll(/\.([^.[\]]+)|\['((?:[^'\\]|\\.)*)'\]/g)].map(([, name, quoted]) => name ?? quoted ?? '');
+
+const MAX_MESSAGE = 5 * 1024;
+
+function messageOf(compiled: CompiledRule, variables: Variables, session: RuleSession): string {
+  const { rule } = compiled;
+  const otherwise = (rule.message ?? '') === '' ? `failed rule: ${rule.rule.trim()}` : (rule.message ?? '').trim();
+  const result = compiled.message?.evaluate(variables, session.budget);
+  if (result instanceof CelError) session.over = result.code === 'cost_exceeded';
+  if (typeof result !== 'string') return otherwise;
+  const text = result.trim();
+  return text === '' || text.includes('\n') || Buffer.byteLength(text) > MAX_MESSAGE ? otherwise : text;
+}
+
+function compileRule(rule: ValidationRule, made: SchemaTypes): CompiledRule {
+  const optionalOldSelf = rule.optionalOldSelf === true;
+  const env = environment('kubernetes-1.36', {
+    variables: { self: made.type, oldSelf: optionalOldSelf ? types.optional(made.type) : made.type },
+    types: [made.provider],
+  });
+  const found = compile(rule.rule, env);
+  const broken = found.evaluate === undefined ? found.message : found.type.kind === 'bool' ? '' : 'it is no bool';
+  const program = found.evaluate === undefined || broken !== '' ? undefined : found;
+  const usesOldSelf = program?.program.variables.includes('oldSelf') === true;
+  return { rule, program, broken, usesOldSelf, optionalOldSelf, message: messageProgram(rule, env) };
+}
+
+function messageProgram({ messageExpression = '' }: ValidationRule, env: Environment): Compiled | undefined {
+  if (messageExpression === '') return undefined;
+  const found = compile(messageExpression, env);
+  return found.evaluate === undefined ? undefined : found;
+}
+
+/** The schema without its allOf, which say nothing about types. */
+function spineOf(schema: CrdSchema): CrdSchema {
+  const { allOf: _, items, properties, additionalProperties, ...rest } = schema;
+  const made: Record<string, unknown> = rest;
+  if (items !== undefined) made.items = spineOf(items);
+  if (additionalProperties !== undefined) {
+    made.additionalProperties =
+      typeof additionalProperties === 'object' ? spineOf(additionalProperties) : additionalProperties;
+  }
+  if (properties !== undefined) {
+    made.properties = Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, spineOf(each)]));
+  }
+  return made;
+}

@@ -1,0 +1,37 @@
+/** A walk through a value and its schema together, to the places that a question is about and no others. */
+import type { CrdSchema } from '../schema.ts';
+import { isObject } from './json.ts';
+import type { Run } from './run.ts';
+
+export type Visit = (value: unknown, run: Run) => void;
+
+/** undefined where there is no such place. `at` answers what to do where the schema says so, parents first. */
+export function visitor(schema: CrdSchema, at: (schema: CrdSchema) => Visit | undefined): Visit | undefined {
+  const here = at(schema);
+  const { items, additionalProperties, properties = {} } = schema;
+  const element = items === undefined ? undefined : visitor(items, at);
+  const entry = typeof additionalProperties === 'object' ? visitor(additionalProperties, at) : undefined;
+  const named = Object.entries(properties).flatMap(([name, property]) => {
+    const visit = visitor(property, at);
+    return visit === undefined ? [] : [{ name, visit }];
+  });
+  if (here === undefined && element === undefined && entry === undefined && named.length === 0) return undefined;
+  return (value, run) => {
+    here?.(value, run);
+    if (Array.isArray(value)) {
+      if (element === undefined) return;
+      for (let index = 0; index < value.length; index++) step(index, value[index], element, run);
+    } else if (isObject(value)) {
+      for (const { name, visit } of named) if (Object.hasOwn(value, name)) step(name, value[name], visit, run);
+      if (entry === undefined) return;
+      for (const key of Object.keys(value)) if (!Object.hasOwn(properties, key)) step(key, value[key], entry, run);
+    }
+  };
+}
+
+function step(at: string | number, value: unknown, visit: Visit, run: Run): void {
+  if (typeof value !== 'object' || value === null) return;
+  run.enter(at);
+  visit(value, run);
+  run.leave();
+}
