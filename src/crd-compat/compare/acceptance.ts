@@ -9,7 +9,7 @@ import { validator } from '../instance/index.ts';
 import { stringsOf } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { numberDemand } from './numbers.ts';
-import { objectValues } from './objects.ts';
+import { LARGEST, objectValues } from './objects.ts';
 
 export type Answer =
   | { readonly answer: 'yes' }
@@ -121,6 +121,7 @@ const textual = ({ 'x-kubernetes-int-or-string': mixed, ...schema }: CrdSchema) 
 /** Lists, objects, and what has no type: demands that the old schema makes as well, else values by search. */
 function structureDemand(before: CrdSchema, wanted: CrdSchema): Answer {
   if (implied(before, wanted)) return YES;
+  if (isTooLarge(wanted)) return { answer: 'no', values: [] };
   const { values, complete } = objectValues(before, wanted);
   const asked = validator({ ...inner(before), ...wanted }, { resource: false });
   const allowed = validator({ ...before, 'x-kubernetes-validations': [] }, { resource: false });
@@ -128,6 +129,10 @@ function structureDemand(before: CrdSchema, wanted: CrdSchema): Answer {
   if (failing.length === 0 && complete) return YES;
   return { answer: failing.length > 0 ? 'no' : 'unknown', values: failing.slice(0, TRIED) };
 }
+
+/** Values of such a size are refused, and none is made to show it. */
+const isTooLarge = ({ maxItems = 0, maxProperties = 0 }: CrdSchema): boolean =>
+  Math.max(maxItems, maxProperties) >= LARGEST;
 
 /** Only the type: the demand alone shall decide. */
 const inner = (before: CrdSchema): CrdSchema => typed(before);

@@ -1,7 +1,7 @@
 /** What a field reads as where an object leaves it out. */
 import { same } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
-import { BREAKING, type Notes, type Place, RISKY } from './draft.ts';
+import { BREAKING, type Notes, type Place, RISKY, SAFE } from './draft.ts';
 import { show } from './words.ts';
 
 export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): void {
@@ -12,6 +12,16 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
   if (typeof last !== 'string') return;
   const probe = { steps: place.steps.slice(0, -1), absent: last, expect: 'changed' as const };
   const left = `left out ${place.path}`;
+  if (old === undefined && place.required) {
+    notes.add(place, {
+      kind: 'default-added',
+      after: now,
+      ...SAFE,
+      message: `The default ${show(now)} was added to a field that every object has.`,
+      decidedBy: 'acceptance',
+    });
+    return;
+  }
   if (old === undefined) {
     // What had the field is not touched; what had not, reads as the default, which is most often what the controller took it for.
     notes.add(place, {

@@ -19,6 +19,8 @@ export interface Place {
    * does not spare the ones that stayed.
    */
   readonly unkeyed: boolean;
+  /** A field that the object around it has always had to have. */
+  readonly required: boolean;
   /** Below a status that is a subresource: left out of what a manifest says, written by controllers. */
   readonly status: boolean;
 }
@@ -26,10 +28,11 @@ export interface Place {
 /** What maps of any name are shown with. */
 export const MAP_KEY = 'key1';
 
-export const ROOT: Place = { path: '.', steps: [], unkeyed: false, status: false };
+export const ROOT: Place = { path: '.', steps: [], unkeyed: false, required: false, status: false };
 
-export const fieldOf = (place: Place, field: string): Place => ({
+export const fieldOf = (place: Place, field: string, required = false): Place => ({
   ...place,
+  required,
   path: `${place.path === '.' ? '' : place.path}.${field}`,
   steps: [...place.steps, field],
 });
@@ -38,6 +41,7 @@ export const itemsOf = (place: Place, keyed: boolean): Place => ({
   ...place,
   path: `${place.path}[]`,
   steps: [...place.steps, 0],
+  required: false,
   unkeyed: place.unkeyed || !keyed,
 });
 
@@ -45,6 +49,7 @@ export const valuesOf = (place: Place): Place => ({
   ...place,
   path: `${place.path}.*`,
   steps: [...place.steps, MAP_KEY],
+  required: false,
 });
 
 /** Where to look for an object that shows a change. */
@@ -54,6 +59,8 @@ export interface Probe {
   readonly values?: readonly unknown[];
   /** What a value there has to fail. Without it and without values, any object that has something there will do. */
   readonly failing?: CrdSchema;
+  /** What would show it is too large to be made. */
+  readonly large?: boolean;
   /** A rule that a value there has to fail. */
   readonly rule?: string;
   /** A field of the object there that is left out. */

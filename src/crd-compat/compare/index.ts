@@ -168,6 +168,14 @@ function compareSchemaPresence(added: boolean, notes: Notes): void {
     message: added
       ? 'The version has a schema now: what it does not name is pruned, what it does not accept is refused.'
       : 'The version has no schema any more: nothing is checked.',
-    ...(added ? { hits: 'objects with fields that the schema does not name' } : {}),
+    ...(added
+      ? {
+          hits: 'objects with fields that the schema does not name',
+          witness: {
+            outcome: 'pruned' as const,
+            because: 'an object with a field that the schema does not name is read without it',
+          },
+        }
+      : {}),
   });
 }

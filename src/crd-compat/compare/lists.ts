@@ -70,30 +70,33 @@ function compareListType(before: CrdSchema, after: CrdSchema, place: Place, note
     decidedBy: 'acceptance',
     probe: {
       steps: place.steps,
-      values: twins(before.items ?? {}, old === 'map' ? oldKeys : [], newKeys),
+      values: twins(before.items ?? {}, old, oldKeys, newKeys),
       expect: 'refused',
     },
     otherwise: { ...merged, decidedBy: 'acceptance' },
   });
 }
 
-/** Lists of two items that are told apart by the old keys and not by the new ones. */
-function twins(items: CrdSchema, oldKeys: readonly string[], newKeys: readonly string[]): unknown[] {
+/** Lists of two items that could stand beside each other before and cannot now. */
+function twins(items: CrdSchema, old: string, oldKeys: readonly string[], newKeys: readonly string[]): unknown[] {
   const item = sample(
     items,
     newKeys.map((key) => ({ path: [key], matching: {} })),
   );
   if (item === undefined) return [];
-  const told = oldKeys.filter((key) => !newKeys.includes(key));
-  if (oldKeys.length === 0) return [[item, item]];
-  return told.flatMap((key) => {
-    const [one, other] = distinct(items.properties?.[key] ?? {}, 2);
-    if (other === undefined) return [];
-    return [
-      [
-        { ...(item as object), [key]: one },
-        { ...(item as object), [key]: other },
-      ],
-    ];
-  });
+  if (old === 'atomic') return [[item, item]];
+  const names = old === 'set' ? Object.keys(items.properties ?? {}).sort() : oldKeys;
+  return names
+    .filter((name) => !newKeys.includes(name))
+    .flatMap((name) => {
+      const [one, other] = distinct(items.properties?.[name] ?? {}, 2);
+      return other === undefined
+        ? []
+        : [
+            [
+              { ...(item as object), [name]: one },
+              { ...(item as object), [name]: other },
+            ],
+          ];
+    });
 }

@@ -14,7 +14,7 @@ export interface Candidates {
 }
 
 /** Larger ones would be no help to whoever reads the report. */
-const MAX_SIZE = 1100;
+export const LARGEST = 1100;
 const MAX_VALUES = 512;
 
 export function objectValues(before: CrdSchema, wanted: CrdSchema): Candidates {
@@ -39,7 +39,7 @@ function sizesAround(
 
 const sizes = (before: CrdSchema, wanted: CrdSchema, names: Parameters<typeof sizesAround>[1]): number[] =>
   [...new Set([...sizesAround(wanted, names), ...sizesAround(before, names), 0, 1, 2])]
-    .filter((size) => size <= MAX_SIZE)
+    .filter((size) => size <= LARGEST)
     .sort((left, right) => left - right);
 
 function listValues(before: CrdSchema, wanted: CrdSchema): unknown[] {

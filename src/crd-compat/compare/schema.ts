@@ -65,7 +65,7 @@ function compareInside(before: CrdSchema, after: CrdSchema, place: Place, notes:
     compareSchemas(
       before.properties[name] as CrdSchema,
       after.properties?.[name] as CrdSchema,
-      fieldOf(place, name),
+      fieldOf(place, name, before.required?.includes(name)),
       notes,
       sides,
     );
@@ -224,11 +224,7 @@ function compareOpenness(before: CrdSchema, after: CrdSchema, place: Place, note
     decidedBy: 'acceptance',
     probe: added
       ? { steps: place.steps, failing: { required: ['apiVersion', 'kind'] }, expect: 'refused' }
-      : {
-          steps: place.steps,
-          values: [{ apiVersion: 'v1', kind: 'Example', metadata: { name: 'example' } }],
-          expect: 'pruned',
-        },
+      : { steps: [...place.steps, 'metadata'], values: [{ name: 'example' }], expect: 'pruned' },
     otherwise: { ...SAFE, decidedBy: 'acceptance' },
   });
 }

@@ -90,12 +90,19 @@ function tell(before: CrdSchema, wanted: CrdSchema, place: Place, notes: Notes, 
     notes.add(place, { ...rest, ...SAFE, decidedBy: 'acceptance' });
     return;
   }
+  const found = answer.values.length > 0;
+  const certain = answer.answer === 'no' && !found;
   notes.add(place, {
     ...text,
     ...refused(place, 'value'),
     decidedBy: 'acceptance',
-    probe: { steps: place.steps, values: answer.values, failing: wanted, expect: 'refused' },
-    otherwise: { storedObjects: 'risky', manifests: 'risky', decidedBy: 'syntax' },
+    probe: {
+      steps: place.steps,
+      ...(found ? { values: answer.values } : {}),
+      ...(certain ? { large: true } : { failing: wanted }),
+      expect: 'refused',
+    },
+    ...(certain ? {} : { otherwise: { storedObjects: 'risky', manifests: 'risky', decidedBy: 'syntax' } as const }),
   });
 }
 

@@ -1,6 +1,8 @@
 /** The versions of a definition: which there are, which are served and stored, and what each has beside its schema. */
 import { same } from '../canonical.ts';
-import type { Crd, CrdVersion } from '../crd.ts';
+import { type Crd, type CrdVersion, schemaOf } from '../crd.ts';
+import type { CrdSchema } from '../schema.ts';
+import { demand } from './acceptance.ts';
 import { BREAKING, Notes, RISKY, SAFE } from './draft.ts';
 import { show } from './words.ts';
 
@@ -153,11 +155,14 @@ function compareScale(before: Crd, old: CrdVersion, now: CrdVersion, notes: Note
   const path = `${pathOf(now.name)}.subresources.scale`;
   const request = `GET ${collection(before, now.name)}/NAME/scale`;
   if (one == null) {
+    const free = mayBeNegative(old, other?.specReplicasPath);
     notes.add(path, {
       kind: 'scale-subresource-added',
       after: other,
       ...SAFE,
+      ...(free ? { manifests: 'risky' as const, storedObjects: 'risky' as const } : {}),
       message: 'The object can be scaled now.',
+      ...(free ? { hits: 'objects whose number of replicas is below 0 or over 2147483647: they are refused' } : {}),
     });
   } else if (other == null) {
     notes.add(path, {
@@ -190,6 +195,14 @@ function compareScale(before: Crd, old: CrdVersion, now: CrdVersion, notes: Note
           }),
     });
   }
+}
+
+/** The API server refuses numbers of replicas that are below 0 or over 32 bits, whatever the schema says. */
+function mayBeNegative(version: CrdVersion, path: string | undefined): boolean {
+  const names = (path ?? '').split('.').filter((name) => name !== '');
+  const field = names.reduce<CrdSchema | undefined>((schema, name) => schema?.properties?.[name], schemaOf(version));
+  if (field === undefined) return false;
+  return demand(field, { minimum: 0, maximum: 2 ** 31 - 1 }).answer !== 'yes';
 }
 
 function compareSelectable(before: Crd, old: CrdVersion, now: CrdVersion, notes: Notes): void {

@@ -78,7 +78,7 @@ class Exhibition {
   }
 
   show(draft: Draft, probe: Probe): Witness | 'not shown' {
-    if (this.#left <= 0) return said(draft, probe);
+    if (this.#left <= 0 || probe.large === true) return said(draft, probe);
     this.#left--;
     for (const wish of wishes(probe)) {
       const object = this.#sample(wish);
