@@ -16,6 +16,7 @@ import {
   type PolicyModel,
   type PolicySet,
   policySet,
+  preparePolicy,
   readException,
   readPolicy,
 } from '../../policy/index.ts';
@@ -194,6 +195,8 @@ function compiled(object: UnknownObject): NonNullable<Entry['compiled']> {
   const read = readPolicy(object);
   if (read.model === undefined) return { issues: read.issues };
   const { policy, issues } = compilePolicy(read.model);
+  // Here, between requests: else the first request that meets a new set would have to wait for all of them.
+  if (policy !== undefined) preparePolicy(policy);
   return { model: read.model, issues: [...read.issues, ...issues], ...(policy === undefined ? {} : { policy }) };
 }
 

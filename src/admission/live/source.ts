@@ -302,7 +302,9 @@ class Source implements LivePolicySource {
     const began = performance.now();
     this.#watches.want(this.#registry.needs());
     const before = this.#set;
-    this.#set = this.#registry.build();
+    const set = this.#registry.build();
+    set.lanes.prepare();
+    this.#set = set;
     const took = performance.now() - began;
     this.#rest = Math.min(Math.max(shortestRest, 10 * took), longestRest);
     this.#appliedVersion = seen;

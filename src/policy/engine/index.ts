@@ -29,3 +29,4 @@ export {
   policySet,
   type ScopeEntry,
 } from './set.ts';
+export { preparePolicy } from './tally.ts';

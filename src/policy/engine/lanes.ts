@@ -32,7 +32,7 @@ export class MatchGroup {
     this.alsoMatch = alsoMatch;
   }
 
-  /** Its rules, each expression once. Made when it is first needed: many sets are replaced before. */
+  /** Its rules, each expression once. Made when it is first needed, unless somebody wants to be done with it before. */
   get tally(): Tally {
     this.#tally ??= tallyOf(this.policies, this.positions);
     return this.#tally;
@@ -153,6 +153,11 @@ export class Lanes {
       this.#lanes.set(key, lanes);
     }
     return lanes;
+  }
+
+  /** Makes now what the first request of each kind would have to wait for. */
+  prepare(): void {
+    for (const { groups } of this.#views) for (const group of groups) void group.tally;
   }
 
   #make(type: RequestType, operation: Operation | undefined): readonly Lane[] {

@@ -26,6 +26,11 @@ interface Chain {
 
 const CHAINS = new WeakMap<Unit, { readonly chain: Chain | undefined }>();
 
+/** Looks now for what `sharedTerms` would have to look for first. */
+export function prepareTerms(unit: Unit): void {
+  chainOf(unit);
+}
+
 function chainOf(unit: Unit): Chain | undefined {
   let known = CHAINS.get(unit);
   if (known === undefined) {

@@ -2,9 +2,9 @@
  * The rules of policies that match alike, each expression once, with everyone who says it. Where all is well, which is the usual case,
  * a thousand policies that say the same cost what one of them costs, and none of them is touched.
  */
-import { BATCH_COST_LIMIT, type Batch, batches, codeAllowed } from '../../cel/index.ts';
+import { BATCH_COST_LIMIT, type Batch, batches, codeAllowed, prepareForBatch } from '../../cel/index.ts';
 import { type CompiledPolicy, type CompiledRule, EXPRESSION_COST_LIMIT } from './compile.ts';
-import { type SplitRule, sharedTerms } from './shared-terms.ts';
+import { prepareTerms, type SplitRule, sharedTerms } from './shared-terms.ts';
 import type { Unit } from './unit.ts';
 
 export interface Tally {
@@ -72,11 +72,20 @@ export function tallyOf(policies: readonly CompiledPolicy[], positions: readonly
   };
 }
 
+/** Makes what a tally needs of each rule of a policy, so that the tallies of sets which have it are soon made. */
+export function preparePolicy(policy: CompiledPolicy): void {
+  if (!isSimple(policy)) return;
+  for (const { unit } of policy.rules) {
+    prepareTerms(unit);
+    if (mayBeBatched(unit)) prepareForBatch(unit.compiled.program);
+  }
+}
+
+const mayBeBatched = ({ needs }: Unit): boolean =>
+  needs.watch === undefined && needs.backend !== 'closures' && codeAllowed() && needs.costLimit >= BATCH_COST_LIMIT;
+
 function batchesOf(entries: readonly TallyEntry[]): readonly TallyBatch[] {
-  const fitting = entries.filter(({ unit: { needs }, split }) => {
-    const mayBeCode = needs.watch === undefined && needs.backend !== 'closures' && codeAllowed();
-    return split === undefined && mayBeCode && needs.costLimit >= BATCH_COST_LIMIT;
-  });
+  const fitting = entries.filter(({ unit, split }) => split === undefined && mayBeBatched(unit));
   const programs = fitting.map(({ unit }) => unit.compiled.program);
   const weights = fitting.map(({ owners }) => owners.length);
   return batches(programs, weights).map((batch) => {
