@@ -14,6 +14,7 @@ import {
   loadKubeconfig,
   type Resource,
 } from '../../src/runtime/index.ts';
+import { admissionReview } from '../../test/support/review.ts';
 import { type Contestant, register, startContestant, steadily } from './contestant.ts';
 import { deployment, matching, native, other } from './policies.ts';
 
@@ -214,23 +215,19 @@ function throughput(ways: readonly Way[], rates: ReadonlyMap<string, readonly nu
 
 /** The webhook alone. */
 async function steady(empty: Contestant, ours: Contestant, turns: number, seconds: number): Promise<Target[]> {
-  const body = JSON.stringify({
-    apiVersion: 'admission.k8s.io/v1',
-    kind: 'AdmissionReview',
-    request: {
-      uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
+  const body = JSON.stringify(
+    admissionReview({
       kind: { group: 'apps', version: 'v1', kind: 'Deployment' },
       resource: { group: 'apps', version: 'v1', resource: 'deployments' },
       name: 'bench',
       namespace: 'default',
       operation: 'CREATE',
-      userInfo: { username: 'ada', groups: ['system:authenticated'] },
       object: deployment,
       oldObject: null,
       dryRun: true,
       options: { apiVersion: 'meta.k8s.io/v1', kind: 'CreateOptions' },
-    },
-  });
+    }),
+  );
   const load = { perSecond: steadyRate, seconds: Math.max(seconds, 4), body };
   const p99s: { empty: number[]; ours: number[] } = { empty: [], ours: [] };
   for (const each of [empty, ours]) await steadily(each, { ...load, seconds: 2 });

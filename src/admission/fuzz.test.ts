@@ -1,6 +1,7 @@
 /** Reviews that nobody would send: each gets an answer with its uid or a 4xx, and nothing gets in that must not. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { reviewedDatabase as database, admissionReview as review } from '../../test/support/review.ts';
 import { compilePolicy, emptyWorld, policySet, readPolicy } from '../policy/index.ts';
 import { silentLogger } from '../runtime/index.ts';
 import { deadlineIn } from './deadline.ts';
@@ -49,29 +50,6 @@ async function answered(text: string, phase: Phase): Promise<{ status: number; b
     throw error;
   }
 }
-
-const database = (owner: string, enabled: boolean) => ({
-  apiVersion: 'platform.company.com/v1',
-  kind: 'Database',
-  metadata: { name: 'orders', namespace: 'team-backend', labels: { a: 'b' } },
-  spec: { owner: { kind: 'Team', name: owner }, backup: { enabled }, size: 'small' },
-});
-const review = (over: object) => ({
-  apiVersion: 'admission.k8s.io/v1',
-  kind: 'AdmissionReview',
-  request: {
-    uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
-    kind: { group: 'platform.company.com', version: 'v1', kind: 'Database' },
-    resource: { group: 'platform.company.com', version: 'v1', resource: 'databases' },
-    name: 'orders',
-    namespace: 'team-backend',
-    operation: 'UPDATE',
-    userInfo: { username: 'ada', groups: ['system:authenticated'] },
-    dryRun: false,
-    options: { apiVersion: 'meta.k8s.io/v1', kind: 'UpdateOptions' },
-    ...over,
-  },
-});
 
 interface Tree {
   spec?: { owner?: Part | null; backup?: { enabled?: unknown } | null; replicas?: unknown } | null;

@@ -4,6 +4,7 @@ import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { admissionReview, reviewedDatabase } from '../../test/support/review.ts';
 import { emptyWorld, policySet } from '../policy/index.ts';
 import { bodyLimitBytes } from './body.ts';
 import { durationOf, timeoutIn } from './deadline.ts';
@@ -59,31 +60,9 @@ function parsed(text: string): Answer['body'] {
   }
 }
 
-const owner = { kind: 'Team', name: 'backend-team' };
-const object = (name: string) => ({
-  apiVersion: 'platform.company.com/v1',
-  kind: 'Database',
-  metadata: { name: 'orders', namespace: 'team-backend', labels: { a: 'b' } },
-  spec: { owner: { ...owner, name }, backup: { enabled: true }, size: 'small' },
-});
-const review = (over: object = {}) => ({
-  apiVersion: 'admission.k8s.io/v1',
-  kind: 'AdmissionReview',
-  request: {
-    uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
-    kind: { group: 'platform.company.com', version: 'v1', kind: 'Database' },
-    resource: { group: 'platform.company.com', version: 'v1', resource: 'databases' },
-    name: 'orders',
-    namespace: 'team-backend',
-    operation: 'UPDATE',
-    userInfo: { username: 'admin', groups: ['system:authenticated'] },
-    object: object('other-team'),
-    oldObject: object('backend-team'),
-    dryRun: false,
-    options: { apiVersion: 'meta.k8s.io/v1', kind: 'UpdateOptions' },
-    ...over,
-  },
-});
+const object = (team: string) => reviewedDatabase(team);
+const review = (over: object = {}) =>
+  admissionReview({ object: object('other-team'), oldObject: object('backend-team'), ...over });
 
 describe('the webhook, alone', () => {
   it('denies with the reason, for people and for programs', async () => {

@@ -16,6 +16,7 @@ export * from './model.ts';
 export * from './mutation/index.ts';
 export * from './native/index.ts';
 export * from './request.ts';
+export type { PolicyState } from './state.ts';
 export * from './stored.ts';
 export * from './testing/index.ts';
 export * from './typecheck/index.ts';

@@ -7,6 +7,5 @@
 export { type BlastRadius, type BlastRadiusOptions, blastRadius } from './blast-radius.ts';
 export { denialEvents } from './denials.ts';
 export { type JudgePolicy, type PolicyJudgeOptions, policyJudge } from './judge-policy.ts';
-export type { PolicyState } from './registry.ts';
 export { type ReplicaReporting, type ReplicaReportOptions, startReplicaReport } from './replica.ts';
 export { type LivePolicySource, type PolicySourceOptions, type SourceChange, startPolicySource } from './source.ts';

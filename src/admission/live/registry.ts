@@ -15,6 +15,7 @@ import {
   type PolicyIssue,
   type PolicyModel,
   type PolicySet,
+  type PolicyState,
   policySet,
   preparePolicy,
   readException,
@@ -22,21 +23,6 @@ import {
 } from '../../policy/index.ts';
 import { formatKey, keyOf, type UnknownObject } from '../../runtime/index.ts';
 import type { NeedState } from './watches.ts';
-
-export interface PolicyState {
-  readonly name: string;
-  readonly uid: string;
-  readonly generation: number;
-  /** The oldest at which this generation was seen. */
-  readonly resourceVersion: string;
-  readonly model?: PolicyModel;
-  readonly policy?: CompiledPolicy;
-  readonly issues: readonly PolicyIssue[];
-  /** Whether requests are judged by this very generation. */
-  readonly inForce: boolean;
-  /** What it waits for before it comes into force. */
-  readonly waitsFor: readonly ObjectQuery[];
-}
 
 export interface RegistryOptions {
   readonly platformNamespace: string;

@@ -5,7 +5,15 @@
  * minute cost a small share of one core. Whoever asks gets one set and keeps it for the request.
  */
 import { application, policy, policyException, team } from '../../api/index.ts';
-import type { Json, ObjectQuery, PolicyModel, PolicySet, SchemaSource, World } from '../../policy/index.ts';
+import type {
+  Json,
+  ObjectQuery,
+  PolicyModel,
+  PolicySet,
+  PolicyState,
+  SchemaSource,
+  World,
+} from '../../policy/index.ts';
 import {
   type Client,
   isNotFound,
@@ -21,7 +29,7 @@ import { type Definitions, startDefinitions } from './definitions.ts';
 import { worldWithNeeds } from './needs.ts';
 import { plainMetadata, servedAs } from './objects.ts';
 import { ownerLookup, teamIndexes } from './owner-lookup.ts';
-import { PolicyRegistry, type PolicyState } from './registry.ts';
+import { PolicyRegistry } from './registry.ts';
 import { KindWatches } from './watches.ts';
 
 export interface PolicySourceOptions {

@@ -5,7 +5,14 @@
  * what it found. The leader alone does it. It must not know how requests are answered.
  */
 import { type Policy, policy, replicaSelector } from '../../api/index.ts';
-import { type Examination, examinePolicy, policySet, runPolicyTests, type TestReport } from '../../policy/index.ts';
+import {
+  type Examination,
+  examinePolicy,
+  type PolicyState,
+  policySet,
+  runPolicyTests,
+  type TestReport,
+} from '../../policy/index.ts';
 import {
   annotationsChanged,
   type Controller,
@@ -29,10 +36,10 @@ import { ReportWriter } from './reports.ts';
 import { type PolicyScan, Scanner, type ScannerOptions } from './scan.ts';
 import { isSameStatus, statusOf } from './status.ts';
 import { silentReplicas } from './sweep.ts';
-import type { PolicyStateView, PolicyView } from './view.ts';
+import type { PolicyView } from './view.ts';
 
 export { defaultScanPeriod, type PolicyScan } from './scan.ts';
-export type { PolicyStateView, PolicyView } from './view.ts';
+export type { PolicyView } from './view.ts';
 
 export interface PolicyReconcilersOptions {
   readonly view: PolicyView;
@@ -159,7 +166,7 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
 }
 
 /** What a policy alone must be registered for. */
-const scopeOf = ({ policy: compiled }: PolicyStateView) =>
+const scopeOf = ({ policy: compiled }: PolicyState) =>
   compiled === undefined ? [] : policySet({ policies: [compiled] }).scope;
 
 async function writeStatus(object: Policy, status: NonNullable<Policy['status']>, context: ReconcileContext) {
@@ -186,7 +193,7 @@ class Examined {
     this.#view = view;
   }
 
-  of(state: PolicyStateView): { examination: Examination | undefined; tests: TestReport | undefined } {
+  of(state: PolicyState): { examination: Examination | undefined; tests: TestReport | undefined } {
     const { model, name } = state;
     if (model === undefined || state.policy === undefined) return { examination: undefined, tests: undefined };
     const generation = `${state.uid}/${state.generation}`;

@@ -13,6 +13,7 @@ import {
   compilePolicy,
   kubernetesSchemas,
   type PolicySet,
+  type PolicyState,
   policySet,
   readPolicy,
 } from '../../policy/index.ts';
@@ -28,7 +29,7 @@ import {
 } from '../../runtime/index.ts';
 import { addPolicyReconcilers, type PolicyReconcilers } from './index.ts';
 import { clusterReports, reports } from './reports.ts';
-import type { PolicyStateView, PolicyView } from './view.ts';
+import type { PolicyView } from './view.ts';
 
 // They wait for what comes about, on a machine that may do much else.
 vi.setConfig({ testTimeout: 60_000 });
@@ -55,7 +56,7 @@ afterEach(async () => {
 async function startView(cluster: PolicyCluster) {
   const mapping = resourceMapping((await discover(cluster.client)).resources);
   const listeners = new Set<Parameters<PolicyView['subscribe']>[0]>();
-  let states = new Map<string, PolicyStateView>();
+  let states = new Map<string, PolicyState>();
   let set: PolicySet = policySet({ policies: [] });
   const world = () => ({
     now: Date.now(),

@@ -1,7 +1,7 @@
 /** Which replicas of the webhook there are, and by what revision of a policy each judges. */
 import { isAtLeast, type ReplicaReport, readReplicaLease } from '../../api/index.ts';
+import type { PolicyState } from '../../policy/index.ts';
 import type { Lease } from '../../runtime/index.ts';
-import type { PolicyStateView } from './view.ts';
 
 export interface Replica extends ReplicaReport {
   /** Not renewed for longer than it said it would be. */
@@ -35,7 +35,7 @@ export class Replicas {
 }
 
 /** Those that answer and do not judge by this generation. */
-export function behind(replicas: readonly Replica[], { name, resourceVersion }: PolicyStateView): string[] {
+export function behind(replicas: readonly Replica[], { name, resourceVersion }: PolicyState): string[] {
   return replicas
     .filter((replica) => !replica.silent && !hasTakenIn(replica, name, resourceVersion))
     .map(({ identity }) => identity);

@@ -1,15 +1,20 @@
 /** What the status of a Policy says, worked out from what is known of it: a value from values, written only where it differs. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../../api/index.ts';
-import { type Examination, issueWords, type PolicyIssue, type TestReport } from '../../policy/index.ts';
+import {
+  type Examination,
+  issueWords,
+  type PolicyIssue,
+  type PolicyState,
+  type TestReport,
+} from '../../policy/index.ts';
 import { type Condition, type DesiredCondition, mergeConditions } from '../../runtime/index.ts';
 import type { Replica } from './replicas.ts';
 import { behind, hasTakenIn } from './replicas.ts';
 import type { PolicyScan } from './scan.ts';
-import type { PolicyStateView } from './view.ts';
 
 export interface Known {
-  readonly state: PolicyStateView;
+  readonly state: PolicyState;
   /** Undefined where it does not compile. */
   readonly examination: Examination | undefined;
   readonly tests: TestReport | undefined;

@@ -1,33 +1,12 @@
 /** What the reconcilers of policies ask of the live policies: `startPolicySource` of src/admission offers it, and tests can. */
-import type {
-  CompiledPolicy,
-  ObjectQuery,
-  PolicyIssue,
-  PolicyModel,
-  PolicySet,
-  SchemaSource,
-  World,
-} from '../../policy/index.ts';
+import type { PolicyModel, PolicySet, PolicyState, SchemaSource, World } from '../../policy/index.ts';
 import type { ResourceMapping } from '../../runtime/index.ts';
-
-export interface PolicyStateView {
-  readonly name: string;
-  readonly uid: string;
-  readonly generation: number;
-  /** The oldest at which this generation was seen. */
-  readonly resourceVersion: string;
-  readonly model?: PolicyModel;
-  readonly policy?: CompiledPolicy;
-  readonly issues: readonly PolicyIssue[];
-  readonly inForce: boolean;
-  readonly waitsFor: readonly ObjectQuery[];
-}
 
 export interface PolicyView {
   current(): { readonly set: PolicySet; readonly world: World };
   /** A world in which also that can be found which these policies declare and nobody watches. */
   worldFor(models: readonly PolicyModel[], signal?: AbortSignal): Promise<World>;
-  state(name: string): PolicyStateView | undefined;
+  state(name: string): PolicyState | undefined;
   readonly mapping: ResourceMapping;
   /** Raised with every change of the cluster's kinds. */
   readonly schemaVersion: number;
