@@ -8,11 +8,12 @@ import type { UnknownObject } from '../runtime/index.ts';
 import type { Place, Problem, SourceDocument } from './documents/document.ts';
 import type { FieldPath } from './documents/field-path.ts';
 import { Origins } from './documents/origins.ts';
-import { readSources, type SourceText, templateFile } from './documents/sources.ts';
+import { type Renderers, readSources, type SourceText, templateFile } from './documents/sources.ts';
 import { documentsOf } from './documents/split.ts';
 import { InputError } from './failure.ts';
 
-export type { Place, Problem } from './documents/document.ts';
+export type { Place, Problem, SourceDocument } from './documents/document.ts';
+export type { SourceText } from './documents/sources.ts';
 
 export interface LocatedObject {
   readonly object: UnknownObject;
@@ -34,19 +35,28 @@ export interface Manifests {
   readonly problems: Problem[];
 }
 
+/** How to read, for who wants only some of what is there. */
+export interface ReadingOptions {
+  /** In place of kustomize and Helm. */
+  readonly renderers?: Partial<Renderers>;
+  /** Asked before a document is parsed: whether it is wanted at all, or why it cannot be. */
+  readonly accept?: (document: SourceDocument) => boolean | Problem;
+}
+
 /** Every object below the given paths, in a stable order, and all that is wrong there. A `List` is taken apart. */
 export async function readManifests(
   paths: readonly string[],
   standardInput: NodeJS.ReadableStream,
   progress: (text: SourceText) => void = () => {},
+  { renderers = {}, accept }: ReadingOptions = {},
 ): Promise<Manifests> {
-  const { texts, problems } = await readSources(paths, standardInput);
-  const objects: LocatedObject[] = [];
+  const { texts, problems } = await readSources(paths, standardInput, renderers);
+  const manifests: Manifests = { objects: [], problems };
   for (const source of texts) {
     progress(source);
-    parseSource(source, { objects, problems });
+    parseSource(source, manifests, accept);
   }
-  return { objects, problems };
+  return manifests;
 }
 
 /** The same for who cannot go on without: problems are thrown, all in one error. */
@@ -79,9 +89,12 @@ export function problemAt(located: LocatedObject, code: string, field: string, m
   return { code, file: located.file, ...located.place(field), message };
 }
 
-function parseSource(source: SourceText, into: Manifests): void {
+export function parseSource(source: SourceText, into: Manifests, accept: ReadingOptions['accept'] = () => true): void {
   const origins = source.renderedFrom?.tool === 'kustomize' ? new Origins(source.renderedFrom.directory) : undefined;
   for (const document of documentsOf(source.file, source.text)) {
+    const accepted = accept(document);
+    if (typeof accepted === 'object') into.problems.push(accepted);
+    if (accepted !== true) continue;
     const read = document.read();
     if ('problem' in read) into.problems.push(read.problem);
     else if (read.value !== undefined) takeObjects(read.value, { source, document, within: [], origins }, into);

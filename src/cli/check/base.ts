@@ -1,8 +1,8 @@
 /**
- * The same files as they were at a revision of git, for `--base`: laid out in a directory of their own by an index of their own, so
+ * The same files as they were at a revision of git, for `--base` and `git:REVISION:PATH`: laid out in a directory of their own by an index of their own, so
  * that neither the work tree nor the index of the user is touched.
  */
-import { execFileSync, type SpawnSyncReturns } from 'node:child_process';
+import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
@@ -11,15 +11,18 @@ import { InputError } from '../failure.ts';
 export interface BaseFiles {
   /** The given paths as they were, those that were there. */
   readonly paths: readonly string[];
+  /** Where the root of the repository is laid out. */
+  readonly tree: string;
   remove(): void;
 }
 
 /** What lies outside of the repository (and standard input) has no earlier state, and is left out. */
-export function checkOutBase(revision: string, paths: readonly string[]): BaseFiles {
+export function checkOutBase(revision: string, paths: readonly string[], word = '--base'): BaseFiles {
+  const git = gitFor(word);
   const place = ['-C', existing(resolve(paths.find((path) => path !== '-') ?? '.'))];
   const root = git(
     [...place, 'rev-parse', '--show-toplevel'],
-    'the files are in no git repository: check files of one, or leave --base out',
+    `the files are in no git repository: check files of one, or leave ${word} out`,
   ).trim();
   const commit = git(
     [...place, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`],
@@ -39,7 +42,7 @@ export function checkOutBase(revision: string, paths: readonly string[]): BaseFi
       environment,
     );
     const inside = paths.filter((path) => path !== '-').flatMap((path) => insideOf(root, path));
-    return { paths: inside.map((path) => join(tree, path)).filter((path) => existsSync(path)), remove };
+    return { paths: inside.map((path) => join(tree, path)).filter((path) => existsSync(path)), tree, remove };
   } catch (error) {
     remove();
     throw error;
@@ -66,19 +69,46 @@ function realPath(path: string): string {
   }
 }
 
-function git(words: readonly string[], otherwise: string, environment: NodeJS.ProcessEnv = process.env): string {
-  try {
-    return execFileSync('git', words, {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: environment,
-      maxBuffer: 2 ** 30,
-    });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      throw new InputError('no-git', '--base needs git, and it is not on the PATH: install it, or leave --base out.');
-    }
-    const said = String((error as SpawnSyncReturns<string>).stderr ?? '').trim();
-    throw new InputError('base', `--base: ${otherwise}${said === '' ? '' : ` (${said})`}.`);
+/** The first of these revisions that there is, as a commit; undefined where there is none. */
+export function firstRevision(revisions: readonly string[], directory: string): string | undefined {
+  for (const revision of revisions) {
+    const { status, stdout } = spawnSync(
+      'git',
+      ['-C', directory, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`],
+      { encoding: 'utf8' },
+    );
+    if (status === 0) return stdout.trim();
   }
+  return undefined;
 }
+
+/** Where two lines of history part; undefined where they have nothing in common. */
+export function mergeBase(one: string, other: string, directory: string): string | undefined {
+  const { status, stdout } = spawnSync('git', ['-C', directory, 'merge-base', one, other], { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : undefined;
+}
+
+type Git = (words: readonly string[], otherwise: string, environment?: NodeJS.ProcessEnv) => string;
+
+/** `word` is what the user has written that needs git. */
+const gitFor =
+  (word: string): Git =>
+  (words, otherwise, environment = process.env) => {
+    try {
+      return execFileSync('git', words, {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: environment,
+        maxBuffer: 2 ** 30,
+      });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+        throw new InputError(
+          'no-git',
+          `${word} needs git, and it is not on the PATH: install it, or leave ${word} out.`,
+        );
+      }
+      const said = String((error as SpawnSyncReturns<string>).stderr ?? '').trim();
+      throw new InputError('base', `${word}: ${otherwise}${said === '' ? '' : ` (${said})`}.`);
+    }
+  };

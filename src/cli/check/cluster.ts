@@ -5,18 +5,15 @@ import type { decideAsking, Json, PolicySet, UserInfo } from '../../policy/index
 import {
   ApiError,
   type Client,
-  ConnectionError,
-  connect,
   discover,
   isNotFound,
-  loadKubeconfig,
   type ResourceMapping,
   resourceMapping,
   type ServedResource,
   type UnknownObject,
 } from '../../runtime/index.ts';
+import { withClient } from '../client.ts';
 import type { LocatedObject } from '../documents.ts';
-import { InputError } from '../failure.ts';
 import { identityOf } from './result.ts';
 
 type Ask = Parameters<typeof decideAsking>[3];
@@ -36,42 +33,21 @@ export interface Cluster {
   read(set: PolicySet, objects: readonly LocatedObject[]): Promise<void>;
   list(resource: ServedResource): AsyncIterable<UnknownObject>;
   askFor(user: UserInfo): Ask;
-  close(): Promise<void>;
 }
 
 /** How many requests are on their way at once. */
 const AT_ONCE = 16;
 const PAGE = 500;
 
-/**
- * Does something with a cluster and lets go of it. One that does not answer is bad input: an exit code of 1 would say that something
- * is wrong with the manifests.
- */
+/** Does something with a cluster, once it has told what it serves. */
 export async function withCluster<Answer>(
   kubeconfig: string | undefined,
   task: (cluster: Cluster) => Promise<Answer>,
 ): Promise<Answer> {
-  let cluster: Cluster | undefined;
-  try {
-    cluster = await openCluster(kubeconfig);
-    return await task(cluster);
-  } catch (error) {
-    if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error;
-    throw new InputError('cluster', `the cluster cannot be asked: ${error.message}`);
-  } finally {
-    await cluster?.close();
-  }
-}
-
-async function openCluster(kubeconfig: string | undefined): Promise<Cluster> {
-  const client = connect(loadKubeconfig(kubeconfig === undefined ? {} : { file: kubeconfig }));
-  try {
+  return withClient(kubeconfig === undefined ? {} : { file: kubeconfig }, async (client) => {
     const { resources, failed } = await discover(client);
-    return new LiveCluster(client, resourceMapping(resources), failed);
-  } catch (error) {
-    await client.close();
-    throw error;
-  }
+    return task(new LiveCluster(client, resourceMapping(resources), failed));
+  });
 }
 
 class LiveCluster implements Cluster {
@@ -116,10 +92,6 @@ class LiveCluster implements Cluster {
 
   askFor(user: UserInfo): Ask {
     return askCluster(this.client, user, () => AbortSignal.timeout(30_000));
-  }
-
-  close(): Promise<void> {
-    return this.client.close();
   }
 
   async #readKind(key: string, group: string, version: string, kind: string): Promise<void> {

@@ -51,7 +51,7 @@ export function settingsOf(options: CheckOptions, clock: () => number = Date.now
   };
 }
 
-function oneOf<Word extends string>(flag: string, given: string, known: readonly Word[]): Word {
+export function oneOf<Word extends string>(flag: string, given: string, known: readonly Word[]): Word {
   const found = known.find((word) => word === given);
   if (found !== undefined) return found;
   throw new InputError('option', `${flag} "${given}" is not known: choose ${list(known)}.`);

@@ -25,7 +25,7 @@ export class Origins {
 
 function index(directory: string): Map<string, SourceDocument | undefined> {
   const found = new Map<string, SourceDocument | undefined>();
-  for (const file of filesOf(resolve(directory), new Set())) {
+  for (const file of filesOf(resolve(directory))) {
     for (const document of documentsOf(shownPath(file), readFileSync(file, 'utf8'))) {
       const read = document.read();
       const key = 'value' in read ? keyOf(read.value) : undefined;
@@ -37,7 +37,7 @@ function index(directory: string): Map<string, SourceDocument | undefined> {
 }
 
 /** What the kustomization names: files, and directories with a kustomization of their own. Patches are not named as resources. */
-function filesOf(directory: string, seen: Set<string>): string[] {
+export function filesOf(directory: string, seen: Set<string> = new Set()): string[] {
   if (seen.has(directory)) return [];
   seen.add(directory);
   return usedBy(directory).flatMap((path) => {

@@ -22,13 +22,27 @@ export interface Sources {
   readonly problems: Problem[];
 }
 
+/** What makes texts of a directory that is a tool's, and says in `problems` why it cannot. */
+export type Render = (directory: string, problems: Problem[]) => SourceText[];
+
+export interface Renderers {
+  readonly kustomize: Render;
+  readonly helm: Render;
+}
+
 /** A file that two of the paths lead to is read once. */
 interface Reading extends Sources {
   readonly seen: Set<string>;
+  readonly renderers: Renderers;
 }
 
-export async function readSources(paths: readonly string[], standardInput: NodeJS.ReadableStream): Promise<Sources> {
-  const sources: Reading = { texts: [], problems: [], seen: new Set() };
+export async function readSources(
+  paths: readonly string[],
+  standardInput: NodeJS.ReadableStream,
+  renderers: Partial<Renderers> = {},
+): Promise<Sources> {
+  const tools = { kustomize: build, helm: template, ...renderers };
+  const sources: Reading = { texts: [], problems: [], seen: new Set(), renderers: tools };
   for (const path of paths) {
     if (path === '-') sources.texts.push({ file: '<stdin>', text: await text(standardInput) });
     else readPath(path, sources);
@@ -57,9 +71,9 @@ function readPath(path: string, into: Reading): void {
     // What another kustomization builds upon is not applied by itself.
     const isPart = used.has(resolve(directory)) || isComponent(directory) || into.seen.has(resolve(directory));
     into.seen.add(resolve(directory));
-    if (!isPart) into.texts.push(...build(directory, into.problems));
+    if (!isPart) into.texts.push(...into.renderers.kustomize(directory, into.problems));
   }
-  for (const directory of found.charts) into.texts.push(...template(directory, into.problems));
+  for (const directory of found.charts) into.texts.push(...into.renderers.helm(directory, into.problems));
   if (into.problems.length === unreadable && Object.values(found).every((list) => list.length === 0)) {
     into.problems.push({
       code: 'nothing',
@@ -151,7 +165,7 @@ export function usedBy(directory: string): string[] {
 
 const isComponent = (directory: string): boolean => kustomizationOf(directory).kind === 'Component';
 
-function build(directory: string, problems: Problem[]): SourceText[] {
+export function build(directory: string, problems: Problem[]): SourceText[] {
   const file = kustomizationIn(directory) ?? directory;
   const tried = firstThatRuns([
     ['kustomize', 'build', directory],
@@ -170,7 +184,7 @@ function build(directory: string, problems: Problem[]): SourceText[] {
 
 function template(directory: string, problems: Problem[]): SourceText[] {
   const file = join(directory, 'Chart.yaml');
-  const tried = firstThatRuns([['helm', 'template', basename(resolve(directory)), directory]]);
+  const tried = helmTemplate(directory);
   if (tried === undefined) {
     problems.push({
       code: 'no-helm',
@@ -182,7 +196,13 @@ function template(directory: string, problems: Problem[]): SourceText[] {
   return rendered(tried, file, { tool: 'helm', directory }, problems);
 }
 
-interface Run {
+/** Of a chart, a directory or an archive; undefined where there is no helm. */
+export function helmTemplate(chart: string, flags: readonly string[] = []): Run | undefined {
+  const [, release = 'release'] = /^([a-z0-9](?:[-a-z0-9]{0,50}[a-z0-9])?)/.exec(basename(resolve(chart))) ?? [];
+  return firstThatRuns([['helm', 'template', release, chart, ...flags]]);
+}
+
+export interface Run {
   readonly words: readonly string[];
   readonly status: number | null;
   readonly stdout: string;
@@ -199,7 +219,7 @@ function firstThatRuns(commands: readonly (readonly [string, ...string[]])[]): R
   return undefined;
 }
 
-function rendered(
+export function rendered(
   run: Run,
   file: string,
   renderedFrom: NonNullable<SourceText['renderedFrom']>,

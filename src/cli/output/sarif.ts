@@ -11,20 +11,37 @@ export function asSarif(report: Report): string {
   const findings = report.results.filter(isFinding);
   const rules = [...new Map(findings.map((result) => [ruleId(result), result])).values()];
   const ids = rules.map(ruleId);
+  return sarifLog({
+    version: report.version,
+    rules: rules.map(ruleOf),
+    problems: report.problems,
+    notifications: unmatchedOf(report),
+    results: findings.map((result) => resultOf(result, ids.indexOf(ruleId(result)), report)),
+  });
+}
+
+/** The frame around rules and results. */
+export function sarifLog(run: {
+  readonly version: string;
+  readonly rules: readonly object[];
+  readonly problems: readonly Problem[];
+  readonly notifications: readonly object[];
+  readonly results: readonly object[];
+}): string {
   const log = {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',
     runs: [
       {
-        tool: { driver: { name: 'kidp', version: report.version, rules: rules.map(ruleOf) } },
+        tool: { driver: { name: 'kidp', version: run.version, rules: run.rules } },
         columnKind: 'utf16CodeUnits',
         invocations: [
           {
-            executionSuccessful: report.problems.length === 0,
-            toolExecutionNotifications: [...report.problems.map(problemOf), ...unmatchedOf(report)],
+            executionSuccessful: run.problems.length === 0,
+            toolExecutionNotifications: [...run.problems.map(problemOf), ...run.notifications],
           },
         ],
-        results: findings.map((result) => resultOf(result, ids.indexOf(ruleId(result)), report)),
+        results: run.results,
       },
     ],
   };
@@ -107,7 +124,7 @@ function unmatchedOf({ results }: Report) {
 }
 
 /** Relative to where the command runs, which is the root of the repository in a CI. */
-function uriOf(file: string): string {
+export function uriOf(file: string): string {
   const path = isAbsolute(file) ? relative('.', file) : file;
   if (path.startsWith('..')) return pathToFileURL(file).href;
   return path.split(sep).map(encodeURIComponent).join('/');

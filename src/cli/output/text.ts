@@ -13,11 +13,11 @@ export function asText(report: Report): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-type Paint = (colour: keyof typeof codes, text: string) => string;
+export type Paint = (colour: keyof typeof codes, text: string) => string;
 
-const codes = { red: 31, yellow: 33, grey: 90, bold: 1 } as const;
-const plain: Paint = (_colour, text) => text;
-const coloured: Paint = (colour, text) => `\u001b[${codes[colour]}m${text}\u001b[0m`;
+const codes = { red: 31, green: 32, yellow: 33, grey: 90, bold: 1 } as const;
+export const plain: Paint = (_colour, text) => text;
+export const coloured: Paint = (colour, text) => `\u001b[${codes[colour]}m${text}\u001b[0m`;
 
 function findingLine(result: CheckResult, paint: Paint): string {
   const { resource, policy, rule } = result;
@@ -63,7 +63,7 @@ export function summary({ results, objects, base }: Report): string[] {
 /** The one result of an object that no policy was about. */
 export const isUnmatched = ({ policy, result }: CheckResult): boolean => policy === '' && result === 'skip';
 
-const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 const named = (names: readonly string[]): string =>
   names.length <= MOST_NAMED

@@ -33,6 +33,9 @@ export async function serveAlone(
       '',
       '  # denied, with the reason: the database moves to another owner',
       '  npx kidp check -f examples/quickstart/new-owner.yaml --old examples/quickstart/team.yaml',
+      '',
+      '  # a CRD change that breaks what exists',
+      '  npx kidp crd diff examples/quickstart/crd/definition.yaml examples/quickstart/crd/narrower.yaml',
     ],
   };
 }

@@ -61,7 +61,7 @@ async function exists(client: Client, name: string): Promise<boolean> {
   }
 }
 
-async function untilEstablished(client: Client, name: string): Promise<void> {
+export async function untilEstablished(client: Client, name: string): Promise<void> {
   for (let waited = 0; ; waited += 100) {
     const definition = await client.get(customResourceDefinitions, { name });
     if (isEstablished(definition)) return;

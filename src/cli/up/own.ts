@@ -14,6 +14,7 @@ import { connect, loadKubeconfig } from '../../runtime/index.ts';
 import { gateOptions } from '../crd-gate-options.ts';
 import type { Running, UpOptions } from '../up.ts';
 import { installDefinitions } from './definitions.ts';
+import { addExample } from './example.ts';
 import { startPlatform } from './platform.ts';
 import { addNamespaces, addStarterPolicies } from './starter.ts';
 import type { Steps } from './steps.ts';
@@ -45,9 +46,10 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
   const client = connect(await loadKubeconfig({ file: plane.kubeconfig }));
   undo.add('closing the connections', () => client.close());
   await step(`${kinds.length} kinds of platform.company.com`, () => installDefinitions(client));
-  const policies = await step('starter policies', async () => {
+  const policies = await step('starter policies, and an example of a CRD', async () => {
     await addNamespaces(client, [DEFAULT_PLATFORM_NAMESPACE, ...DEFAULT_EXCEPTION_NAMESPACES]);
-    return addStarterPolicies(client);
+    const [count] = await Promise.all([addStarterPolicies(client), addExample(client)]);
+    return count;
   });
   const { admission } = await step('admission webhooks', () =>
     startPlatform(

@@ -18,12 +18,19 @@ export function commandsToTry(kubectl: string, cluster: 'own' | 'theirs' = 'own'
     '  # a production database without backups: denied by a policy, with the reason',
     `  ${kubectl} apply -f examples/quickstart/no-backup.yaml`,
     '',
-    '  # the first database under another owner: denied, because an owner never changes',
-    `  ${kubectl} apply -f examples/quickstart/new-owner.yaml`,
+    ...(cluster === 'own'
+      ? []
+      : [
+          '  # a definition of somebody else: let in',
+          `  ${kubectl} apply -f examples/quickstart/crd/definition.yaml`,
+          '',
+        ]),
+    '  # a CRD change that would break what exists: rejected, with what it breaks and what to do instead',
+    `  ${kubectl} apply -f examples/quickstart/crd/narrower.yaml`,
     '',
     '  # the policies, whether each is in force, and how many existing objects violate it',
     `  ${kubectl} get policies`,
     '',
-    'Not in this version yet: the rejection of breaking CRD changes, and the reconcilers of deployables (CHANGELOG.md).',
+    'Not in this version yet: the reconcilers of deployables (CHANGELOG.md).',
   ];
 }

@@ -1,0 +1,95 @@
+/**
+ * `kidp crd`: what a change of a CustomResourceDefinition does to objects and manifests, before anybody applies it. It asks the
+ * comparison that admission asks, so that the two cannot differ.
+ *
+ * Exit codes: 0 safe or risky, 1 breaking, 2 bad input.
+ */
+import { readFileSync } from 'node:fs';
+import { noProgress, type Progress, progressOn } from './check/progress.ts';
+import type { Streams } from './check.ts';
+import { baseOf } from './crd/base.ts';
+import { type Compared, classOf, compared, type Pair, pairs } from './crd/compare.ts';
+import { objectsFrom } from './crd/objects.ts';
+import { type CheckOptions, type CompareOptions, type Settings, settingsOf } from './crd/options.ts';
+import { type CrdReport, format, tellsProblems } from './crd/output/format.ts';
+import { readAt, readPaths, readSides, type Side, type SideOptions } from './crd/side.ts';
+import { describeProblem, inputErrorOf, type Problem } from './documents.ts';
+import { InputError } from './failure.ts';
+
+export { history } from './crd/history.ts';
+export { migrate } from './crd/migrate.ts';
+
+/** The exit code. Bad input is thrown, unless the format has a place for it. */
+export async function diff(old: string, now: string, options: CompareOptions, streams: Streams): Promise<number> {
+  const settings = settingsOf(options);
+  const sides = await readSides([old, now], { ...options, standardInput: streams.in });
+  return compare(sides, old, options, settings, streams);
+}
+
+/** The files of the work tree against a revision of git. */
+export async function check(paths: readonly string[], options: CheckOptions, streams: Streams): Promise<number> {
+  const settings = settingsOf(options);
+  const { revision, label } = baseOf(options.base, paths);
+  const reading: SideOptions = { ...options, standardInput: streams.in };
+  const before = await readAt(revision, paths, label, { ...reading, label, mayBeMissing: true });
+  const after = await readPaths(paths, paths.join(', '), reading);
+  // What was deleted since is no mistake of whoever names it.
+  const gone = (problem: Problem) => problem.code === 'no-such-file' && before.definitions.length > 0;
+  const now = { ...after, isText: false, problems: after.problems.filter((problem) => !gone(problem)) };
+  return compare([{ ...before, isText: false }, now], label, options, settings, streams);
+}
+
+async function compare(
+  [old, now]: readonly [Side, Side],
+  against: string,
+  options: CompareOptions,
+  settings: Settings,
+  streams: Streams,
+): Promise<number> {
+  const found = pairs(old, now, options.name);
+  const problems = [...old.problems, ...now.problems, ...found.problems];
+  const colour = streams.out.isTTY === true && process.env.NO_COLOR === undefined;
+  const report = { ...settings, problems, colour, version: version(), against };
+  if (problems.length > 0) return refuse({ ...report, compared: [] }, settings, streams);
+  if (found.pairs.length === 0) throw nothing(old, now, options.name);
+  for (const note of new Set([...old.notes, ...now.notes])) streams.err.write(`note: ${note}\n`);
+  const progress = settings.quiet ? noProgress : progressOn(streams.err);
+  const judged = await judgeAll(found.pairs, options, streams, progress);
+  streams.out.write(await format({ ...report, compared: judged }, settings.output));
+  const failing = judged.map(classOf).some((each) => each === 'breaking' || each === settings.failOn);
+  return failing ? 1 : 0;
+}
+
+async function judgeAll(
+  all: readonly Pair[],
+  options: CompareOptions,
+  streams: Streams,
+  progress: Progress,
+): Promise<Compared[]> {
+  const objects = await objectsFrom(options.objects ?? [], { ...options, standardInput: streams.in });
+  const judged: Compared[] = [];
+  for (const pair of all) {
+    progress.step(() => `compared ${judged.length} of ${all.length} definitions`);
+    judged.push(await compared(pair, objects));
+  }
+  progress.end();
+  return judged;
+}
+
+/** Where the format has a place for what is wrong, programs find it there; people find it on standard error. */
+async function refuse(report: CrdReport, { output }: Settings, streams: Streams): Promise<number> {
+  if (!tellsProblems(output)) throw inputErrorOf(report.problems);
+  streams.err.write(`${report.problems.map(describeProblem).join('\n')}\n`);
+  streams.out.write(await format({ ...report, colour: false }, output));
+  return 2;
+}
+
+function nothing(old: Side, now: Side, name: string | undefined): InputError {
+  const where = [...new Set([old.word, now.word])].join(', ');
+  const what = name === undefined ? 'no CustomResourceDefinition' : `no CustomResourceDefinition ${name}`;
+  return new InputError('nothing', `${where}: there is ${what} in there.`);
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+}

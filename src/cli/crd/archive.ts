@@ -1,0 +1,58 @@
+/** The text files of a packed Helm chart (`.tgz`), read in memory: nothing is unpacked to the disk, and no more than is bearable. */
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+
+export interface ArchivedFile {
+  /** As the archive has it: the first step is the name of the chart. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const MOST_BYTES = 256 * 2 ** 20;
+const BLOCK = 512;
+
+/** Throws where it is no archive, or one that unpacks to too much. */
+export function filesInArchive(archive: string | Buffer, wanted: (path: string) => boolean): ArchivedFile[] {
+  const packed = typeof archive === 'string' ? readFileSync(archive) : archive;
+  const bytes = gunzipSync(packed, { maxOutputLength: MOST_BYTES });
+  const files: ArchivedFile[] = [];
+  for (const { path, content } of entries(bytes)) {
+    if (wanted(path)) files.push({ path, text: content.toString('utf8') });
+  }
+  return files.sort((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+/** Archives within an archive, as subcharts are packed. */
+export function archivesInArchive(archive: string | Buffer): { path: string; content: Buffer }[] {
+  const packed = typeof archive === 'string' ? readFileSync(archive) : archive;
+  const bytes = gunzipSync(packed, { maxOutputLength: MOST_BYTES });
+  return [...entries(bytes)].filter(({ path }) => /(?:^|\/)charts\/[^/]+\.tgz$/.test(path));
+}
+
+/** tar: a header of one block before each file; a name that is too long for it comes as a file of its own before. */
+function* entries(bytes: Buffer): Generator<{ path: string; content: Buffer }> {
+  let longName: string | undefined;
+  for (let at = 0; at + BLOCK <= bytes.length; ) {
+    const header = bytes.subarray(at, at + BLOCK);
+    const name = textAt(header, 0, 100);
+    if (name === '' && header.every((byte) => byte === 0)) return;
+    const size = Number.parseInt(textAt(header, 124, 12), 8);
+    if (!Number.isInteger(size) || size < 0) throw new Error('it is no tar archive');
+    const content = bytes.subarray(at + BLOCK, at + BLOCK + size);
+    at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
+    const type = textAt(header, 156, 1);
+    if (type === 'L') longName = content.toString('utf8').replace(/\0.*$/s, '');
+    else if (type === 'x') longName = /(?:^|\n)\d+ path=([^\n]*)/.exec(content.toString('utf8'))?.[1] ?? longName;
+    else {
+      const prefix = textAt(header, 345, 155);
+      const path = longName ?? (prefix === '' ? name : `${prefix}/${name}`);
+      longName = undefined;
+      if (type === '' || type === '0') yield { path: path.replace(/^\.\//, ''), content };
+    }
+  }
+}
+
+function textAt(header: Buffer, start: number, length: number): string {
+  const end = header.indexOf(0, start);
+  return header.toString('utf8', start, end < 0 || end > start + length ? start + length : end).trim();
+}

@@ -1,0 +1,109 @@
+/**
+ * The definitions of a Helm chart: those in `crds/`, which Helm installs as they are, its subcharts' among them, and those that its
+ * templates make. Without helm only the first are known, and a note says so.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parse } from 'yaml';
+import { helmTemplate, rendered } from '../documents/sources.ts';
+import type { Problem, SourceText } from '../documents.ts';
+import { archivesInArchive, filesInArchive } from './archive.ts';
+
+export interface ChartOptions {
+  /** For helm: `--values FILE` and `--set KEY=VALUE`. */
+  readonly flags: readonly string[];
+  readonly problems: Problem[];
+  readonly notes: string[];
+}
+
+export const isArchive = (path: string): boolean => /\.(?:tgz|tar\.gz)$/.test(path);
+
+/** Of a directory with a Chart.yaml, or of a packed chart. */
+export function chartTexts(chart: string, { flags, problems, notes }: ChartOptions): SourceText[] {
+  let kept: KeptFile[];
+  try {
+    kept = isArchive(chart) ? keptInArchive(chart, chart) : keptIn(chart);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    problems.push({ code: 'chart', file: chart, message: `this chart cannot be read (${reason}): pack it anew.` });
+    return [];
+  }
+  const made = helmTemplate(chart, flags);
+  if (made === undefined) {
+    notes.push(
+      `${chart}: helm is not on the PATH: only the definitions in crds/ are compared, not those that templates make.`,
+    );
+    return kept.map(({ text }) => text);
+  }
+  const file = isArchive(chart) ? chart : join(chart, 'Chart.yaml');
+  const texts = rendered(made, file, { tool: 'helm', directory: chart }, problems);
+  if (texts.length === 0) return [];
+  return [...installed(kept, chart, flags).map(({ text }) => text), ...texts];
+}
+
+interface KeptFile {
+  /** As Helm names it after the chart's name: `crds/widgets.yaml`, `charts/other/crds/x.yaml`. */
+  readonly source: string;
+  readonly text: SourceText;
+}
+
+/** A subchart that is switched off installs nothing: helm knows which are. */
+function installed(kept: readonly KeptFile[], chart: string, flags: readonly string[]): readonly KeptFile[] {
+  if (!kept.some(({ source }) => source.startsWith('charts/'))) return kept;
+  const all = helmTemplate(chart, [...flags, '--include-crds']);
+  if (all?.status !== 0) return kept;
+  const named = new Set([...all.stdout.matchAll(/^# Source: [^/\n]+\/(.+)$/gm)].map(([, source]) => source));
+  return kept.filter(({ source }) => named.has(source));
+}
+
+const MANIFEST = /\.(?:ya?ml|json)$/;
+
+function keptIn(directory: string, prefix = ''): KeptFile[] {
+  const own = filesBelow(join(directory, 'crds')).map((path) => ({
+    source: `${prefix}crds/${path}`,
+    text: {
+      file: join(directory, 'crds', path),
+      text: readFileSync(join(directory, 'crds', path), 'utf8'),
+    },
+  }));
+  const subcharts = entriesOf(join(directory, 'charts')).flatMap((name) => {
+    const path = join(directory, 'charts', name);
+    if (isArchive(name)) return keptInArchive(path, path, `${prefix}charts/`);
+    const isChart = statSync(join(path, 'Chart.yaml'), { throwIfNoEntry: false })?.isFile() === true;
+    return isChart ? keptIn(path, `${prefix}charts/${chartName(path)}/`) : [];
+  });
+  return [...own, ...subcharts];
+}
+
+/** `above` is where the chart stands among the charts it is part of; the first step of an archive's paths is the name of its chart. */
+function keptInArchive(archive: string | Buffer, file: string, above?: string): KeptFile[] {
+  const sourceOf = (path: string) => (above === undefined ? path.split('/').slice(1).join('/') : `${above}${path}`);
+  const own = filesInArchive(archive, (path) => isKept(path)).map(({ path, text }) => ({
+    source: sourceOf(path),
+    text: { file: `${file}:${path}`, text },
+  }));
+  const packed = archivesInArchive(archive).flatMap(({ path, content }) =>
+    keptInArchive(content, `${file}:${path}`, sourceOf(path).replace(/[^/]+$/, '')),
+  );
+  return [...own, ...packed];
+}
+
+/** In `crds/` of the chart itself or of a chart in its `charts/`. */
+const isKept = (path: string): boolean => /^[^/]+\/(?:charts\/[^/]+\/)*crds\/.+$/.test(path) && MANIFEST.test(path);
+
+const filesBelow = (directory: string): string[] =>
+  entriesOf(directory)
+    .flatMap((name) => {
+      const isDirectory = statSync(join(directory, name)).isDirectory();
+      return isDirectory ? filesBelow(join(directory, name)).map((path) => `${name}/${path}`) : [name];
+    })
+    .filter((path) => MANIFEST.test(path));
+
+function entriesOf(directory: string): string[] {
+  return statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(directory).sort() : [];
+}
+
+function chartName(directory: string): string {
+  const { name } = (parse(readFileSync(join(directory, 'Chart.yaml'), 'utf8')) ?? {}) as { name?: unknown };
+  return typeof name === 'string' ? name : basename(directory);
+}

@@ -1,0 +1,77 @@
+/** What to do, one after the other, so that at no time an object or a manifest is without a version that takes it. */
+import { type Change, type Crd, storageVersion } from '../../crd-compat/index.ts';
+import type { Carry } from './migration.ts';
+
+export interface Plan {
+  readonly before: Crd;
+  readonly after: Crd;
+  /** The definition cannot stay where it is: its group, scope, plural or kind changes. */
+  readonly elsewhere: boolean;
+  readonly breaking: readonly Change[];
+  readonly carries: readonly Carry[];
+  readonly definition: Crd;
+  readonly versions: readonly { readonly from: string; readonly to: string }[];
+}
+
+export function stepsOf(plan: Plan): readonly string[] {
+  if (plan.breaking.length === 0) return ['Apply the new definition: nothing in it breaks anybody.'];
+  return plan.elsewhere ? moveAway(plan) : addVersion(plan);
+}
+
+function addVersion({ before, after, definition, carries, versions, breaking }: Plan): string[] {
+  const { name } = before.metadata;
+  const { plural } = before.spec.names;
+  const converts = definition.spec.conversion?.strategy === 'Webhook';
+  const stored = storageVersion(before)?.name;
+  const target = versions.find(({ from }) => from === stored)?.to ?? storageVersion(after)?.name ?? stored;
+  const moves = versions.map(({ from, to }) => `${from} to ${to}`).join(', ');
+  const retired = [...new Set([...versions.map(({ from }) => from), ...leaving(before, after)])];
+  return [
+    ...(converts && carries.length > 0
+      ? [
+          'Run a conversion webhook that does what is listed under "Conversion" and write its address and caBundle into spec.conversion.',
+        ]
+      : []),
+    versions.length === 0
+      ? 'Apply the definition below: nothing is taken away yet.'
+      : `Apply the definition below: it adds ${versions.map(({ to }) => to).join(', ')} beside what is there, and takes nothing away.`,
+    ...(moves === '' ? [] : [`Move manifests, controllers and other clients from ${moves}.`]),
+    ...(target === undefined || target === stored
+      ? []
+      : [
+          `Set storage: true on ${target} and storage: false on ${stored}, and apply it.`,
+          `Write every object once, so that it is stored as ${target}: \`kubectl get ${plural} --all-namespaces -o json | kubectl replace -f -\`.`,
+          `Take ${stored} off the list: \`kubectl patch customresourcedefinitions ${name} --subresource=status --type=merge -p '{"status":{"storedVersions":["${target}"]}}'\`.`,
+        ]),
+    ...retired.map(
+      (version) =>
+        `Once nobody asks for ${version} any more (\`apiserver_requested_deprecated_apis\` tells), set served: false on it, and remove it a release later.`,
+    ),
+    ...breaking.filter(({ path, kind }) => !path.startsWith('.') && !kind.startsWith('version-')).map(later),
+  ];
+}
+
+/** Versions that the new definition no longer has, or no longer serves. */
+const leaving = (before: Crd, after: Crd): string[] =>
+  before.spec.versions
+    .filter(({ name, served }) => served && after.spec.versions.find((now) => now.name === name)?.served !== true)
+    .map(({ name }) => name);
+
+const later = ({ path, message }: Change): string =>
+  `Leave ${path} as it was until nobody needs it (the definition below does, where a version can): ${message}`;
+
+function moveAway({ before, after }: Plan): string[] {
+  const sameName = before.metadata.name === after.metadata.name;
+  const old = before.spec.names.plural;
+  return [
+    ...(sameName
+      ? [
+          `Give the new definition another plural or group: ${before.metadata.name} is taken, and what changes cannot be changed in place.`,
+        ]
+      : []),
+    'Apply the new definition beside the old one.',
+    `Copy every object: \`kubectl get ${old} --all-namespaces -o yaml\`, write apiVersion, kind${before.spec.scope === after.spec.scope ? '' : ', metadata.namespace'} and what is listed under "Conversion" anew, leave out uid, resourceVersion and status, and apply it.`,
+    'Move manifests, controllers, roles and other clients to the new kind; let the controller write both for as long as both are used.',
+    `Delete the old definition when no object of it is left: \`kubectl get ${old} --all-namespaces\` answers "No resources found".`,
+  ];
+}

@@ -1,0 +1,44 @@
+/** What came of a comparison, in the words of whoever reads it: people, programs, GitHub, a pull request, code scanning. */
+import type { ChangeClass } from '../../../crd-compat/index.ts';
+import type { Problem } from '../../documents.ts';
+import type { Compared } from '../compare.ts';
+import { asGithub } from './github.ts';
+import { asJson, shown } from './json.ts';
+import { asMarkdown } from './markdown.ts';
+import { asSarif } from './sarif.ts';
+import { asText } from './text.ts';
+
+export const crdFormats = ['text', 'json', 'yaml', 'sarif', 'github', 'markdown'] as const;
+export type CrdFormat = (typeof crdFormats)[number];
+
+export interface CrdReport {
+  readonly compared: readonly Compared[];
+  /** Bad input: where there is some, nothing was compared. */
+  readonly problems: readonly Problem[];
+  readonly failOn: Exclude<ChangeClass, 'safe'>;
+  readonly quiet: boolean;
+  readonly colour: boolean;
+  readonly version: string;
+  /** What the old side is, for headings. */
+  readonly against: string;
+}
+
+/** Formats that have a place for bad input; in the others it is said on standard error. */
+export const tellsProblems = (format: CrdFormat): boolean => format === 'sarif' || format === 'github';
+
+export async function format(report: CrdReport, as: CrdFormat): Promise<string> {
+  switch (as) {
+    case 'text':
+      return asText(report);
+    case 'json':
+      return asJson(report);
+    case 'yaml':
+      return (await import('yaml')).stringify(shown(report), { aliasDuplicateObjects: false, lineWidth: 0 });
+    case 'sarif':
+      return asSarif(report);
+    case 'github':
+      return asGithub(report);
+    case 'markdown':
+      return asMarkdown(report);
+  }
+}

@@ -1,0 +1,37 @@
+/** For programs: `{verdict, changes}` of one definition, a list of them with their names where there are several. */
+import type { Change } from '../../../crd-compat/index.ts';
+import { type Compared, classOf } from '../compare.ts';
+import type { CrdReport } from './format.ts';
+
+export const asJson = (report: CrdReport): string => `${JSON.stringify(shown(report), null, 2)}\n`;
+
+export function shown({ compared }: CrdReport): unknown {
+  const [only] = compared;
+  if (compared.length === 1 && only !== undefined) return verdictOf(only);
+  return compared.map((each) => ({ name: each.name, ...verdictOf(each) }));
+}
+
+function verdictOf(compared: Compared) {
+  return {
+    verdict: classOf(compared),
+    changes: compared.verdict.changes.map(changeOf),
+    ...(compared.objects === undefined ? {} : { objects: compared.objects }),
+  };
+}
+
+/** Every field each time, so that programs need not ask which are there: null stands for nothing. */
+function changeOf({ before = null, after = null, witness, ...change }: Change) {
+  const { version, path, kind, storedObjects, manifests, advice } = change;
+  return {
+    version,
+    path,
+    kind,
+    class: change.class,
+    before,
+    after,
+    storedObjects,
+    manifests,
+    advice,
+    witness: witness ?? null,
+  };
+}

@@ -1,0 +1,88 @@
+/** For people: every change with the lines that were changed, who is hit, and what to do instead. */
+import { stringify } from 'yaml';
+import type { Change, ChangeClass, Witness } from '../../../crd-compat/index.ts';
+import { coloured, type Paint, plain } from '../../output/text.ts';
+import { type Compared, classOf } from '../compare.ts';
+import { type ChangedLine, changedLines } from '../places.ts';
+import type { CrdReport } from './format.ts';
+import { objectsInWords, ofClass, placeInWords, summary, tally, witnessInWords } from './words.ts';
+
+/** How many lines of an example are shown. */
+const MOST_LINES = 20;
+const MOST_CHARACTERS = 160;
+
+export function asText(report: CrdReport): string {
+  const paint = report.colour ? coloured : plain;
+  const told = report.compared.filter((each) => each.verdict.changes.length > 0 || each.objects !== undefined);
+  const lines = told.flatMap((each) => {
+    const shown = definitionLines(each, report, paint);
+    return shown.length === 0 ? [] : [...shown, ''];
+  });
+  if (!report.quiet) lines.push(summary(report.compared));
+  return lines.length === 0 ? '' : `${lines.join('\n').trimEnd()}\n`;
+}
+
+const colours = { breaking: 'red', risky: 'yellow', safe: 'green' } as const;
+
+function definitionLines(compared: Compared, { quiet, failOn }: CrdReport, paint: Paint): string[] {
+  const verdict = classOf(compared);
+  if (quiet && verdict !== 'breaking' && verdict !== failOn) return [];
+  const head = `${paint('bold', compared.name)}: ${painted(verdict, paint)} (${tally(compared.verdict.changes)})`;
+  const serious = (['breaking', 'risky'] as const).flatMap((each) => ofClass(compared, each));
+  return [
+    head,
+    // What an approval of exactly this change names.
+    ...(compared.verdict.verdict === 'breaking'
+      ? [paint('grey', `  digest of this change: ${compared.verdict.digest}`)]
+      : []),
+    ...objectLines(compared),
+    ...serious.flatMap((change) => changeLines(change, compared, paint)),
+    ...(quiet ? [] : safeLines(compared, paint)),
+  ];
+}
+
+const painted = (verdict: ChangeClass, paint: Paint): string => paint(colours[verdict], verdict);
+
+function objectLines({ objects }: Compared): string[] {
+  if (objects === undefined) return [];
+  const [head = '', ...named] = objectsInWords(objects);
+  return [`  ${head}`, ...named.map((line) => `    ${line}`)];
+}
+
+function changeLines(change: Change, { before, after }: Compared, paint: Paint): string[] {
+  const lines = changedLines(change, before, after);
+  const { storedObjects, manifests, hits, advice, witness, decidedBy } = change;
+  const effect = `stored objects: ${storedObjects}; manifests: ${manifests}${decidedBy === 'syntax' ? '; judged by how it is written, not by what it accepts' : ''}`;
+  return [
+    `  ${painted(change.class, paint)} ${paint('bold', placeInWords(change))}, ${change.kind}: ${change.message}`,
+    ...(lines.before === undefined ? [] : [paint('red', `    - ${lineInWords(lines.before)}`)]),
+    ...(lines.after === undefined ? [] : [paint('green', `    + ${lineInWords(lines.after)}`)]),
+    `    ${paint('grey', effect)}`,
+    ...(hits === '' ? [] : [`    hits: ${hits}`]),
+    ...(advice === '' ? [] : [`    instead: ${advice}`]),
+    ...(witness === undefined ? [] : witnessLines(witness)),
+  ];
+}
+
+const lineInWords = ({ file, line, column, text }: ChangedLine): string => `${file}:${line}:${column}: ${cut(text)}`;
+
+function witnessLines(witness: Witness): string[] {
+  const words = `    shown by: ${witnessInWords(witness)}`;
+  if (witness.object === undefined) return [words];
+  const lines = stringify(witness.object, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd().split('\n');
+  const rest = lines.length > MOST_LINES ? [`… ${lines.length - MOST_LINES} more lines`] : [];
+  return [words, ...[...lines.slice(0, MOST_LINES).map(cut), ...rest].map((line) => `      ${line}`)];
+}
+
+/** A line each; descriptions are only counted. */
+function safeLines(compared: Compared, paint: Paint): string[] {
+  const safe = ofClass(compared, 'safe');
+  const described = safe.filter(({ kind }) => kind === 'description-changed').length;
+  const lines = safe
+    .filter(({ kind }) => kind !== 'description-changed')
+    .map((change) => `  ${painted('safe', paint)} ${placeInWords(change)}, ${change.kind}: ${cut(change.message)}`);
+  if (described > 0) lines.push(`  ${painted('safe', paint)} descriptions of ${described} fields changed`);
+  return lines;
+}
+
+const cut = (text: string): string => (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text);

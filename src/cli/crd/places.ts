@@ -1,0 +1,175 @@
+/** Where in the files a change stands: the keyword that was changed on either side, or what is nearest to it. */
+import type { Change, Crd, CrdSchema } from '../../crd-compat/index.ts';
+import type { Definition } from './definitions.ts';
+
+export interface ChangedLine {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** What stands there. */
+  readonly text: string;
+}
+
+export interface ChangedLines {
+  /** Undefined where there is nothing on that side, or no text to show. */
+  readonly before?: ChangedLine;
+  readonly after?: ChangedLine;
+  /** Where a reviewer should look: on the new side where there is one. */
+  readonly at: { readonly file: string; readonly line?: number; readonly column?: number };
+}
+
+export function changedLines(
+  change: Change,
+  before: Definition | undefined,
+  after: Definition | undefined,
+): ChangedLines {
+  const old = before === undefined ? undefined : lineOf(before, change, change.before);
+  const now = after === undefined ? undefined : lineOf(after, change, change.after);
+  return {
+    ...(old === undefined ? {} : { before: old }),
+    ...(now === undefined ? {} : { after: now }),
+    at: nearestPlace(change, before, after, now),
+  };
+}
+
+function nearestPlace(
+  change: Change,
+  before: Definition | undefined,
+  after: Definition | undefined,
+  now: ChangedLine | undefined,
+): ChangedLines['at'] {
+  if (now !== undefined) return { file: now.file, line: now.line, column: now.column };
+  const definition = after ?? before;
+  if (definition === undefined) return { file: '' };
+  const { origin, crd } = definition;
+  return { file: origin.file, ...origin.place(written(fieldOf(change, crd).path)) };
+}
+
+function lineOf({ crd, origin }: Definition, change: Change, value: unknown): ChangedLine | undefined {
+  const { path, isThere } = fieldOf(change, crd);
+  if (!isThere) return undefined;
+  const keyword = keywordOf(change, valueAt(crd, path), value);
+  if (keyword === undefined) return undefined;
+  const place = origin.place(written([...path, ...keyword]));
+  if (place === undefined) return undefined;
+  const text = origin.lineAt(place.line);
+  return text === undefined ? undefined : { file: origin.file, ...place, text: text.trim() };
+}
+
+type Steps = readonly (string | number)[];
+
+/** The way through the definition to what a change is about, as far as it goes. */
+function fieldOf(change: Change, crd: Crd): { readonly path: Steps; readonly isThere: boolean } {
+  if (change.kind === 'crd-created' || change.kind === 'crd-deleted') return { path: [], isThere: true };
+  if (!change.path.startsWith('.')) return inDefinition(change.path, crd);
+  const index = crd.spec.versions.findIndex(({ name }) => name === change.version);
+  const schema = crd.spec.versions[index]?.schema?.openAPIV3Schema;
+  if (schema === undefined) return { path: ['spec', 'versions'], isThere: false };
+  const root: Steps = ['spec', 'versions', index, 'schema', 'openAPIV3Schema'];
+  const path = change.path === '.' ? '' : change.path;
+  // Whether a field is required is said by the object around it.
+  const isRequirement = change.kind.startsWith('required-');
+  const found = inSchema(schema, path, root);
+  if (!isRequirement) return found;
+  return { path: aroundField(found), isThere: true };
+}
+
+const aroundField = ({ path, isThere }: { path: Steps; isThere: boolean }): Steps =>
+  isThere ? path.slice(0, -2) : path;
+
+/** `spec.versions[v1].additionalPrinterColumns[Age]`: names in brackets stand for the item of that name. */
+function inDefinition(path: string, crd: Crd): { path: Steps; isThere: boolean } {
+  const steps: (string | number)[] = [];
+  let value: unknown = crd;
+  for (const [, field, item] of path.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g)) {
+    const step =
+      item === undefined ? (field ?? '') : Array.isArray(value) ? value.findIndex((each) => each?.name === item) : item;
+    const next = isMembers(value) && step !== -1 ? value[step] : undefined;
+    if (next === undefined) return { path: steps, isThere: false };
+    steps.push(step);
+    value = next;
+  }
+  return { path: steps, isThere: true };
+}
+
+/** `.spec.items[].labels.*`: a name may have dots in it, so the schema says where it ends. */
+function inSchema(schema: CrdSchema, rest: string, path: Steps): { path: Steps; isThere: boolean } {
+  if (rest === '') return { path, isThere: true };
+  if (rest.startsWith('[]') && schema.items !== undefined) {
+    return inSchema(schema.items, rest.slice(2), [...path, 'items']);
+  }
+  const { properties = {}, additionalProperties } = schema;
+  const name = Object.keys(properties)
+    .filter((each) => rest.startsWith(`.${each}`) && /^(?:[.[]|$)/.test(rest.slice(each.length + 1)))
+    .sort((one, other) => other.length - one.length)[0];
+  const field = name === undefined ? undefined : properties[name];
+  if (name !== undefined && field !== undefined) {
+    return inSchema(field, rest.slice(name.length + 1), [...path, 'properties', name]);
+  }
+  if (rest.startsWith('.*') && typeof additionalProperties === 'object') {
+    return inSchema(additionalProperties, rest.slice(2), [...path, 'additionalProperties']);
+  }
+  return { path, isThere: false };
+}
+
+/** Of a family of changes, the keywords of a schema that it may be written in. */
+const keywords: readonly (readonly [string, readonly string[]])[] = [
+  ['minimum-', ['minimum', 'exclusiveMinimum']],
+  ['maximum-', ['maximum', 'exclusiveMaximum']],
+  ['multiple-of-', ['multipleOf']],
+  ['min-length-', ['minLength']],
+  ['max-length-', ['maxLength']],
+  ['min-items-', ['minItems']],
+  ['max-items-', ['maxItems']],
+  ['unique-items-', ['uniqueItems']],
+  ['min-properties-', ['minProperties']],
+  ['max-properties-', ['maxProperties']],
+  ['pattern-', ['pattern']],
+  ['format-', ['format']],
+  ['enum-', ['enum']],
+  ['nullable-', ['nullable']],
+  ['default-', ['default']],
+  ['description-', ['description', 'title']],
+  ['required-', ['required']],
+  ['type-', ['type', 'x-kubernetes-int-or-string', 'x-kubernetes-preserve-unknown-fields']],
+  ['map-values-', ['additionalProperties']],
+  ['fields-became-map', ['additionalProperties', 'properties']],
+  ['map-became-fields', ['additionalProperties', 'properties']],
+  ['preserve-unknown-fields-', ['x-kubernetes-preserve-unknown-fields']],
+  ['embedded-resource-', ['x-kubernetes-embedded-resource']],
+  ['list-type-', ['x-kubernetes-list-type']],
+  ['list-map-keys-', ['x-kubernetes-list-map-keys']],
+  ['map-type-', ['x-kubernetes-map-type']],
+  ['all-of-', ['allOf']],
+  ['any-of-', ['anyOf']],
+  ['one-of-', ['oneOf']],
+  ['not-', ['not']],
+  ['rule-', ['x-kubernetes-validations']],
+  ['transition-rule-', ['x-kubernetes-validations']],
+];
+
+/** From the field to what was changed of it: none where the change is of the field itself, undefined where it is not on this side. */
+function keywordOf(change: Change, schema: unknown, value: unknown): Steps | undefined {
+  const names = keywords.find(([kind]) => change.kind.startsWith(kind))?.[1];
+  if (names === undefined || !isMembers(schema)) return [];
+  const name = names.find((each) => schema[each] !== undefined);
+  if (name === undefined) return undefined;
+  const written = schema[name];
+  if (!Array.isArray(written)) return [name];
+  const wanted = change.kind.startsWith('required-') ? change.path.split('.').at(-1) : value;
+  const index = written.findIndex((each) => JSON.stringify(each) === JSON.stringify(wanted));
+  if (index >= 0) return [name, index];
+  // One that was added is not in the old list, nor one that was removed in the new.
+  return value === undefined || change.kind.startsWith('required-') ? undefined : [name];
+}
+
+function valueAt(root: unknown, path: Steps): unknown {
+  return path.reduce<unknown>((value, step) => (isMembers(value) ? value[step] : undefined), root);
+}
+
+const isMembers = (value: unknown): value is Record<string | number, unknown> =>
+  typeof value === 'object' && value !== null;
+
+/** As `place` reads it. */
+const written = (path: Steps): string =>
+  path.map((step) => (typeof step === 'number' ? `[${step}]` : `[${JSON.stringify(step)}]`)).join('');

@@ -1,0 +1,66 @@
+/** Definitions as the cluster had them before: the CRDRevisions that the platform keeps. */
+import {
+  type CrdRevision,
+  crdRevision,
+  GROUP,
+  REVISION_LABEL,
+  revisionLabelOf,
+  unpackRevision,
+  VERSION,
+} from '../../api/index.ts';
+import { type Client, isNotFound, type Resource } from '../../runtime/index.ts';
+import { InputError } from '../failure.ts';
+import { type Definitions, liveDefinition } from './definitions.ts';
+
+const revisions: Resource = {
+  group: GROUP,
+  version: VERSION,
+  plural: crdRevision.plural,
+  kind: crdRevision.kind,
+  namespaced: false,
+};
+
+/** The oldest first. */
+export async function revisionsOf(client: Client, name: string): Promise<readonly CrdRevision[]> {
+  const found: CrdRevision[] = [];
+  let next: string | undefined;
+  try {
+    do {
+      const page = await client.list<CrdRevision>(revisions, {
+        labelSelector: `${REVISION_LABEL}=${revisionLabelOf(name)}`,
+        limit: 50,
+        ...(next === undefined ? {} : { continue: next }),
+      });
+      found.push(...page.items);
+      next = page.metadata.continue;
+    } while (next !== undefined && next !== '');
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new InputError(
+      'no-revisions',
+      'this cluster keeps no CRDRevisions: install the platform there (kubectl apply -k manifests/install).',
+    );
+  }
+  return found
+    .filter(({ spec }) => spec.crd.name === name)
+    .sort((one, other) => one.spec.sequence - other.spec.sequence);
+}
+
+/** `revision:NAME@NUMBER`; without a number the newest. */
+export async function definitionAt(client: Client, word: string): Promise<Definitions> {
+  const [, name, number] = /^revision:([^@]+?)(?:@([1-9][0-9]*))?$/.exec(word) ?? [];
+  if (name === undefined) {
+    throw new InputError(
+      'option',
+      `"${word}" cannot be read: write revision:NAME@NUMBER, as kidp crd history tells them.`,
+    );
+  }
+  const all = await revisionsOf(client, name);
+  const wanted = number === undefined ? all.at(-1) : all.find(({ spec }) => spec.sequence === Number(number));
+  if (wanted === undefined) {
+    const known = all.map(({ spec }) => spec.sequence).join(', ');
+    const words = known === '' ? 'none is kept of that name' : `kept are ${known}`;
+    throw new InputError('no-such-revision', `there is no ${word}: ${words}.`);
+  }
+  return liveDefinition(unpackRevision(wanted), `revision:${name}@${wanted.spec.sequence}`);
+}

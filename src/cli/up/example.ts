@@ -1,0 +1,54 @@
+/** A definition with objects, in a cluster of our own: so that a change of it can be tried that would break one of them. */
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { CustomResourceDefinition } from '../../api/index.ts';
+import { type Client, isAlreadyExists, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
+import { readObjects } from '../documents.ts';
+import { customResourceDefinitions, untilEstablished } from './definitions.ts';
+
+const fileOf = (name: string) =>
+  fileURLToPath(new URL(`../../../examples/quickstart/crd/${name}.yaml`, import.meta.url));
+
+/** `kubectl apply` looks for what it wrote before, and warns where there is nothing. */
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Adds what is not there: whoever has changed it meanwhile keeps it. */
+export async function addExample(client: Client): Promise<void> {
+  const [definition] = (await readObjects([fileOf('definition')], Readable.from([]))).map(({ object }) => object);
+  if (definition === undefined) return;
+  await addMissing(client, customResourceDefinitions, definition);
+  await untilEstablished(client, definition.metadata.name);
+  const { spec } = definition as unknown as CustomResourceDefinition;
+  const resource: Resource = {
+    group: spec.group,
+    version: spec.versions[0]?.name ?? 'v1',
+    plural: spec.names.plural,
+    kind: spec.names.kind,
+    namespaced: true,
+  };
+  await untilServed(client, resource);
+  for (const { object } of await readObjects([fileOf('objects')], Readable.from([])))
+    await addMissing(client, resource, object);
+}
+
+/** An API server says that it serves a kind a moment before it does. */
+async function untilServed(client: Client, resource: Resource): Promise<void> {
+  for (let left = 100; ; left -= 1) {
+    try {
+      await client.list(resource, { limit: 1 });
+      return;
+    } catch (error) {
+      if (!isNotFound(error) || left === 0) throw error;
+      await sleep(100);
+    }
+  }
+}
+
+async function addMissing(client: Client, resource: Resource, object: UnknownObject): Promise<void> {
+  const annotations = { [lastApplied]: `${JSON.stringify(object)}\n` };
+  const added = { ...object, metadata: { ...object.metadata, annotations } };
+  await client.create(resource, added, { fieldManager: 'kubectl-client-side-apply' }).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+  });
+}
