@@ -46,12 +46,19 @@ const unknown = (because: string): RuleAnswer => ({ answer: 'unknown', because }
 
 /** Why it follows, if it does. */
 function isShown(premises: readonly CompiledRule[], rule: CompiledRule, root: Place): string | undefined {
+  const isSame = (each: CompiledRule): boolean => nameOf(each, root) === nameOf(rule, root);
+  if (premises.some(isSame) && read(rule, root, trueOf) !== undefined) return 'the same rule was there before';
   const refused = read(rule, root, (reading, ast) => reading.isNotTrue(ast, new Map()));
   if (refused === undefined) return undefined;
   if (contradict([refused])) return 'every value that the old schema accepts meets it';
-  const given = premises.flatMap((each) => read(each, root, (reading, ast) => reading.isTrue(ast, new Map())) ?? []);
+  const given = premises.flatMap((each) => read(each, root, trueOf) ?? []);
   return contradict([...given, refused]) ? 'every value that meets the old rules meets it' : undefined;
 }
+
+const trueOf = (reading: Reading, ast: Expr): Formula => reading.isTrue(ast, new Map());
+
+const nameOf = ({ checked }: CompiledRule, root: Place): string =>
+  new Terms(checked, root, () => {}).keyOf(checked.ast, new Map());
 
 /** undefined where the schemas differ in what rules see at the places that the rule reads: then the one says nothing about the other. */
 function read(
@@ -60,11 +67,13 @@ function read(
   formulaOf: (reading: Reading, ast: Expr) => Formula,
 ): Formula | undefined {
   let areAlike = true;
+  let isRead = false;
   const see = (place: Place, deep: boolean): void => {
-    areAlike = areAlike && seenAlike(place, deep);
+    if (!isRead && areAlike) areAlike = seenAlike(place, deep);
   };
   const formula = formulaOf(new Reading(new Terms(rule.checked, root, see)), rule.checked.ast);
   readThrough(formula);
+  isRead = true;
   return areAlike ? formula : undefined;
 }
 
@@ -84,15 +93,14 @@ function amongTransitions(
   before: CrdSchema,
   after: CrdSchema,
 ): RuleAnswer {
-  const keyOf = (each: CompiledRule): string =>
-    new Terms(each.checked, { before, after }, () => {}).keyOf(each.checked.ast, new Map());
-  const key = keyOf(rule);
+  const root = { before, after };
+  const name = nameOf(rule, root);
   const same = premises.some(
     (each) =>
       each.isTransition &&
       (each.rule.optionalOldSelf === true) === (rule.rule.optionalOldSelf === true) &&
-      keyOf(each) === key,
+      nameOf(each, root) === name,
   );
-  if (same && seenAlike({ before, after }, true)) return { answer: 'yes', because: 'the same rule was there before' };
+  if (same && seenAlike(root, true)) return { answer: 'yes', because: 'the same rule was there before' };
   return unknown('rules about a change (oldSelf) are compared by how they are written only');
 }

@@ -35,7 +35,7 @@ export function presenceOf(parent: Place, field: string): Presence {
   if (place === undefined || parent.isOpen === true) return 'maybe';
   if (place.after?.default !== undefined && place.after.default !== null) return 'always';
   if (place.before === undefined) return parent.before !== undefined && isClosed(parent.before) ? 'never' : 'maybe';
-  const isRequired = (parent.before?.required ?? []).some((each) => escapeProperty(each) === field);
+  const isRequired = (parent.before?.required ?? []).some((each) => each === field || escapeProperty(each) === field);
   return isRequired && place.before.nullable !== true && place.before.default === undefined ? 'always' : 'maybe';
 }
 
@@ -46,10 +46,18 @@ const isClosed = (schema: CrdSchema): boolean =>
   schema['x-kubernetes-embedded-resource'] !== true &&
   (schema.additionalProperties === undefined || schema.additionalProperties === false);
 
+/** The properties of a schema by the names that rules use for them. */
+const named = new WeakMap<CrdSchema, ReadonlyMap<string, CrdSchema>>();
+
 function propertyOf(schema: CrdSchema | undefined, field: string): CrdSchema | undefined {
-  const properties = schema?.properties ?? {};
-  const name = Object.keys(properties).find((each) => each === field || escapeProperty(each) === field);
-  return name === undefined ? undefined : properties[name];
+  if (schema?.properties === undefined) return undefined;
+  const known = named.get(schema);
+  if (known !== undefined) return known.get(field);
+  const properties = Object.entries(schema.properties);
+  const escaped = properties.map(([name, each]) => [escapeProperty(name) ?? name, each] as const);
+  const made = new Map([...properties, ...escaped]);
+  named.set(schema, made);
+  return made.get(field);
 }
 
 function elementSchema(schema: CrdSchema | undefined): CrdSchema | undefined {

@@ -6,13 +6,17 @@ import type { Element, Fact, Formula, Range, Term } from './formula.ts';
 import { elementOf } from './place.ts';
 import { canBe, type TermFact } from './theory.ts';
 
-const MAX_STEPS = 4_000;
-const MAX_ELEMENTS = 16;
+const MAX_STEPS = 2_000;
+const MAX_ELEMENTS = 8;
+const MAX_DEPTH = 1;
 
 /** True only where there is no way for all of the formulas to be true. */
 export function contradict(formulas: readonly Formula[]): boolean {
   try {
-    return new Proof().closes(new Branch(), formulas);
+    return new Proof().closes(
+      new Branch(),
+      formulas.map((formula) => ({ formula, depth: 0 })),
+    );
   } catch (thrown) {
     if (thrown instanceof TooLong) return false;
     throw thrown;
@@ -23,67 +27,84 @@ class TooLong extends Error {}
 
 type Alternatives = Extract<Formula, { readonly kind: 'any' }>;
 
+/** A formula, and how many elements had to be made up, one from the other, to come to it. */
+interface Step {
+  readonly formula: Formula;
+  readonly depth: number;
+}
+
 class Proof {
   #steps = 0;
 
   /** Whether every way to make the formulas true, next to what the branch holds, ends in a contradiction. */
-  closes(branch: Branch, formulas: readonly Formula[]): boolean {
+  closes(branch: Branch, steps: readonly Step[]): boolean {
     if (++this.#steps > MAX_STEPS) throw new TooLong();
-    const pending = [...formulas];
-    for (let formula = pending.pop(); formula !== undefined; formula = pending.pop()) {
-      switch (formula.kind) {
-        case 'all':
-          pending.push(...formula.parts);
-          break;
-        case 'any':
-          if (formula.parts.length === 0) return true;
-          branch.alternatives.push(formula);
-          break;
-        case 'each':
-          pending.push(...branch.addEach(formula.range, formula.body));
-          break;
-        case 'some':
-          pending.push(...branch.addSome(formula.range, formula.body));
-          break;
-        default:
-          if (!branch.add(formula)) return true;
+    const pending = [...steps];
+    do {
+      for (let step = pending.pop(); step !== undefined; step = pending.pop()) {
+        const { formula, depth } = step;
+        switch (formula.kind) {
+          case 'all':
+            pending.push(...formula.parts.map((each) => ({ formula: each, depth })));
+            break;
+          case 'any':
+            if (formula.parts.length === 0) return true;
+            branch.alternatives.push({ formula, depth });
+            break;
+          case 'each':
+            pending.push(...branch.addEach({ ...formula, depth }));
+            break;
+          case 'some':
+            branch.wanted.push({ ...formula, depth });
+            break;
+          default:
+            if (!branch.add(formula)) return true;
+        }
       }
-    }
+      // An element is made up only when all there is to know without it is known.
+      pending.push(...branch.makeElement());
+    } while (pending.length > 0);
     return this.#splits(branch);
   }
 
   #splits(branch: Branch): boolean {
-    const open: Alternatives[] = [];
-    for (const { parts } of branch.alternatives) {
-      if (parts.some((part) => branch.knows(part))) continue;
-      const left = parts.filter((part) => !branch.refutes(part));
+    const open: { readonly formula: Alternatives; readonly depth: number }[] = [];
+    for (const { formula, depth } of branch.alternatives) {
+      if (formula.parts.some((part) => branch.knows(part))) continue;
+      const left = formula.parts.filter((part) => !branch.refutes(part));
       if (left.length === 0) return true;
-      open.push({ kind: 'any', parts: left });
+      open.push({ formula: { kind: 'any', parts: left }, depth });
     }
-    open.sort((left, right) => left.parts.length - right.parts.length);
+    open.sort((left, right) => left.formula.parts.length - right.formula.parts.length);
     const [first, ...others] = open;
     if (first === undefined) return !branch.isConsistent();
-    return first.parts.every((part) => this.closes(branch.with(others), [part]));
+    return first.formula.parts.every((part) =>
+      this.closes(branch.with(others), [{ formula: part, depth: first.depth }]),
+    );
   }
 }
 
 interface Loop {
   readonly range: Range;
   readonly body: (element: Element) => Formula;
+  readonly depth: number;
 }
 
 /** What is taken to be true along one way. */
 class Branch {
-  alternatives: Alternatives[] = [];
+  alternatives: { readonly formula: Alternatives; readonly depth: number }[] = [];
+  /** Elements that there are, and of which nothing is known yet. */
+  wanted: Loop[] = [];
   #truths = new Map<string, boolean>();
   #signs = new Map<string, Relation>();
   #facts = new Map<string, { readonly term: Term; readonly facts: readonly TermFact[] }>();
   #loops: Loop[] = [];
-  #elements: { readonly range: string; readonly element: Element }[] = [];
+  #elements: { readonly range: string; readonly element: Element; readonly depth: number }[] = [];
 
-  with(alternatives: readonly Alternatives[]): Branch {
+  with(alternatives: Branch['alternatives']): Branch {
     const copy = new Branch();
     copy.alternatives = [...alternatives];
+    copy.wanted = [...this.wanted];
     copy.#truths = new Map(this.#truths);
     copy.#signs = new Map(this.#signs);
     copy.#facts = new Map(this.#facts);
@@ -118,20 +139,28 @@ class Branch {
     }
   }
 
-  addEach(range: Range, body: Loop['body']): readonly Formula[] {
-    this.#loops.push({ range, body });
-    return this.#elements.filter((each) => each.range === range.key).map(({ element }) => body(element));
+  addEach(loop: Loop): readonly Step[] {
+    this.#loops.push(loop);
+    return this.#elements.filter((each) => each.range === loop.range.key).map((each) => instance(loop, each));
   }
 
-  addSome(range: Range, body: Loop['body']): readonly Formula[] {
-    if (this.#elements.length >= MAX_ELEMENTS) throw new TooLong();
+  /** One of the elements that are wanted. Leaving some out forgoes proofs, and keeps the search finite. */
+  makeElement(): readonly Step[] {
+    const at = this.wanted.findIndex(({ depth }) => depth <= MAX_DEPTH);
+    const [loop] = at < 0 || this.#elements.length >= MAX_ELEMENTS ? [] : this.wanted.splice(at, 1);
+    if (loop === undefined) return [];
+    const { range, body, depth } = loop;
     const key = `${range.key}[@${this.#elements.length}]`;
     const place = range.place === undefined || range.isMap ? undefined : elementOf(range.place);
-    const element = { key, place, ...(range.isMap ? { keyOf: range.key } : {}) };
-    this.#elements.push({ range: range.key, element });
-    const others = this.#loops.filter((each) => each.range.key === range.key);
+    const made = { range: range.key, element: { key, place, ...(range.isMap ? { keyOf: range.key } : {}) }, depth };
+    this.#elements.push(made);
     const notEmpty: Fact = { kind: 'order', term: range.size, order: '>=', value: 1 };
-    return [body(element), notEmpty, ...others.map((each) => each.body(element))];
+    const others = this.#loops.filter((each) => each.range.key === range.key);
+    return [
+      ...others.map((each) => instance(each, made)),
+      { formula: notEmpty, depth },
+      { formula: body(made.element), depth },
+    ];
   }
 
   /** Whether it is among what is known. */
@@ -160,6 +189,11 @@ class Branch {
     return true;
   }
 }
+
+const instance = (loop: Loop, { element, depth }: { readonly element: Element; readonly depth: number }): Step => ({
+  formula: loop.body(element),
+  depth: Math.max(loop.depth, depth) + 1,
+});
 
 type Relation = Extract<Fact, { readonly kind: 'relation' }>;
 

@@ -58,6 +58,20 @@ export class Reading {
   }
 
   #is(node: Expr, scope: Scope, answer: boolean): Formula {
+    return this.#named(node, scope, answer, true, this.#readIs(node, scope, answer));
+  }
+
+  #isNot(node: Expr, scope: Scope, answer: boolean): Formula {
+    return this.#named(node, scope, answer, false, this.#readIsNot(node, scope, answer));
+  }
+
+  /** Alternatives go by a name as well: what contradicts them as a whole need not go through each. */
+  #named(node: Expr, scope: Scope, answer: boolean, holds: boolean, formula: Formula): Formula {
+    if (formula.kind !== 'any' || !this.#isCompound(node)) return formula;
+    return all(formula, { kind: 'true', key: `${answer} is ${this.#terms.nameOf(node, scope)}`, holds });
+  }
+
+  #readIs(node: Expr, scope: Scope, answer: boolean): Formula {
     const [first, second, third] = (node.kind === 'call' ? node.args : []) as [Expr, Expr, Expr];
     const name = node.kind === 'call' ? node.function : undefined;
     const isAnd = name === '_&&_';
@@ -92,7 +106,7 @@ export class Reading {
     return all(this.#defined(node, scope), answer ? atom.yes : atom.no, one);
   }
 
-  #isNot(node: Expr, scope: Scope, answer: boolean): Formula {
+  #readIsNot(node: Expr, scope: Scope, answer: boolean): Formula {
     const [first, second, third] = (node.kind === 'call' ? node.args : []) as [Expr, Expr, Expr];
     const name = node.kind === 'call' ? node.function : undefined;
     const isAnd = name === '_&&_';

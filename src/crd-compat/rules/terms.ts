@@ -26,6 +26,8 @@ interface Constant {
 }
 
 export class Terms {
+  readonly #keys = { whole: new WeakMap<Scope, Map<Expr, string>>(), part: new WeakMap<Scope, Map<Expr, string>>() };
+  #silent: Terms | undefined;
   readonly #constants = new Map<Expr, { readonly constant: Constant | undefined }>();
   readonly #checked: Checked;
   readonly #root: Place;
@@ -82,8 +84,23 @@ export class Terms {
     return constant;
   }
 
+  /** A name for what is read part by part elsewhere. */
+  nameOf(node: Expr, scope: Scope): string {
+    this.#silent ??= new Terms(this.#checked, this.#root, () => {});
+    return this.#silent.keyOf(node, scope);
+  }
+
   /** `whole`: the value with all that is inside it is looked at. */
   keyOf(node: Expr, scope: Scope, whole = true): string {
+    const kept = whole ? this.#keys.whole : this.#keys.part;
+    const keys = kept.get(scope) ?? new Map<Expr, string>();
+    kept.set(scope, keys);
+    const key = keys.get(node) ?? this.#keyOf(node, scope, whole);
+    keys.set(node, key);
+    return key;
+  }
+
+  #keyOf(node: Expr, scope: Scope, whole: boolean): string {
     const place = this.placeOf(node, scope);
     if (place !== undefined) this.#seen(place, whole);
     const constant = node.kind === 'call' || node.kind === 'list' ? this.constantOf(node) : undefined;
