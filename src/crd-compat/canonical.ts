@@ -17,6 +17,32 @@ export function canonical(value: unknown): string {
   return `{${text}}`;
 }
 
+/** The value with the keys of every object in order; the value itself, and what is in it, where they are. */
+export function tidy<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map(tidy);
+    return items.every((item, index) => item === value[index]) ? value : (items as Value);
+  }
+  const members = value as Readonly<Record<string, unknown>>;
+  const copy: Record<string, unknown> = {};
+  let inOrder = true;
+  let last = '';
+  for (const key of Object.keys(members)) {
+    if (key < last) inOrder = false;
+    last = key;
+    const member = tidy(members[key]);
+    if (member !== members[key]) inOrder = false;
+    copy[key] = member;
+  }
+  if (inOrder) return value;
+  return Object.fromEntries(
+    Object.keys(copy)
+      .sort()
+      .map((key) => [key, copy[key]]),
+  ) as Value;
+}
+
 /** Without making texts, so that a comparison which mostly finds equal things is quick. */
 export function same(left: unknown, right: unknown): boolean {
   if (left === right) return true;

@@ -390,10 +390,6 @@ describe('a change of a definition', () => {
     const after = crdOf(schema);
     const text = JSON.stringify(compareCrds(before, after));
     expect(JSON.stringify(compareCrds(structuredClone(before), structuredClone(after)))).toBe(text);
-    const other = compareCrds(turned(before) as Crd, turned(after) as Crd);
-    expect(other.digest).toBe(compareCrds(before, after).digest);
-    expect(other.changes.map(({ path, kind }) => [path, kind])).toEqual(
-      compareCrds(before, after).changes.map(({ path, kind }) => [path, kind]),
-    );
+    expect(JSON.stringify(compareCrds(turned(before) as Crd, turned(after) as Crd))).toBe(text);
   });
 });

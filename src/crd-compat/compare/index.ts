@@ -1,5 +1,5 @@
 /** From two definitions to a verdict. */
-import { same } from '../canonical.ts';
+import { same, tidy } from '../canonical.ts';
 import type { Crd, CrdVersion } from '../crd.ts';
 import { schemaOf, storageVersion } from '../crd.ts';
 import { changeDigest } from '../digest.ts';
@@ -21,14 +21,16 @@ export interface CompareOptions {
 /** Without `before` the definition is created, without `after` it is deleted. */
 export function compareCrds(before: Crd | undefined, after: Crd | undefined, options: CompareOptions = {}): Verdict {
   const name = (after ?? before)?.metadata.name ?? '';
-  const changes =
-    before === undefined || after === undefined ? existence(before, after) : changesBetween(before, after, options);
+  // The order of keys says nothing, and shall not show: not in what is tried first, and not in what is printed.
+  const old = tidy(before);
+  const now = tidy(after);
+  const changes = old === undefined || now === undefined ? existence(old, now) : changesBetween(old, now, options);
   const shown = options.witnesses === false ? changes.map(({ witness: _, ...change }) => change) : changes;
   return {
     name,
     verdict: worst(changes.map((change) => change.class)),
     changes: shown,
-    digest: changeDigest(before, after),
+    digest: changeDigest(old, now),
   };
 }
 
