@@ -28,6 +28,8 @@ interface KindDefinition<
   description: string;
   spec: Spec;
   status: Status;
+  /** The status that it has before its reconciler has looked at it; left out, none. */
+  statusBefore?: Readonly<Record<string, unknown>>;
   /** Names end up in labels and in the names of what is deployed: 63 where that is so. */
   maxNameLength: 63 | 253;
   columns: readonly PrinterColumn[];
@@ -84,10 +86,13 @@ export function openApiOf(kind: Kind): OpenApiSchema {
       kind: text(`The kind of the object: \`${kind.kind}\`.`, { maxLength: 63 }).openapi,
       metadata: metadataOf(kind),
       spec: kind.spec.openapi,
-      status: kind.status.openapi,
+      status: statusOf(kind),
     },
   };
 }
+
+const statusOf = ({ status, statusBefore }: Kind): OpenApiSchema =>
+  statusBefore === undefined ? status.openapi : { ...status.openapi, default: statusBefore };
 
 /** The API server has its own schema of metadata, with its own description: only the name may be narrowed down here. */
 function metadataOf(kind: Kind): OpenApiSchema {

@@ -10,6 +10,7 @@ import {
   readyColumn,
   reasonColumn,
   statusFields,
+  unobserved,
 } from './common/index.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { boolean, list, listByKey, object, text } from './schema/index.ts';
@@ -59,6 +60,7 @@ export const policyException = defineKind({
     'A PolicyException exempts objects from rules of policies, for a reason, at the request of someone, and for a time. It is honoured only in the namespaces that the platform is configured with.',
   spec,
   status,
+  statusBefore: unobserved,
   maxNameLength: 253,
   columns: [
     {

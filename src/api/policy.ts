@@ -17,6 +17,7 @@ import {
   resourceTypes,
   shortName,
   statusFields,
+  unobserved,
 } from './common/index.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { policyTests } from './policy-tests.ts';
@@ -236,6 +237,7 @@ export const policy = defineKind({
     'A Policy states in CEL what must hold for resources of the cluster, what is changed in them, and how to tell that the policy itself is right.',
   spec,
   status,
+  statusBefore: unobserved,
   maxNameLength: 253,
   columns: [
     readyColumn,

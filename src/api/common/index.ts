@@ -14,4 +14,5 @@ export {
   monthlyCosts,
   ownedStatusFields,
   statusFields,
+  unobserved,
 } from './status.ts';

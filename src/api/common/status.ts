@@ -40,8 +40,17 @@ export const statusFields = {
     ['pending', 'deploying', 'ready', 'failed', 'unknown'],
   ).optional(),
   conditions: conditions.optional(),
-  observedGeneration: generation('The generation of the spec that this status speaks of.').optional(),
+  observedGeneration: integer('The generation of the spec that this status speaks of; -1 before anybody has looked.', {
+    minimum: -1,
+    maximum: Number.MAX_SAFE_INTEGER,
+  }).optional(),
 };
+
+/**
+ * The status of what nobody has looked at yet, for kinds that have a reconciler: who waits for an object (Flux with `wait: true`,
+ * `kubectl wait`) takes one without a status for one that is done.
+ */
+export const unobserved = { observedGeneration: -1 };
 
 const bindings = listByKey(
   'What the dependency selectors found and what is in use now.',
