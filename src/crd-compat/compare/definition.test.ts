@@ -166,7 +166,7 @@ const rows: readonly Row[] = [
     after: crdOf([version(wider, { storage: false }), v2({ storage: true })]),
     kinds: ['storage-version-moved'],
     stored: 'breaking',
-    manifests: 'safe',
+    manifests: 'breaking',
   },
   {
     reason: 'a warning',

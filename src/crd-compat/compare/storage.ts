@@ -27,7 +27,8 @@ export function compareStorage(after: Crd, from: CrdVersion, to: CrdVersion): No
     before: from.name,
     after: to.name,
     storedObjects,
-    manifests: 'safe',
+    // What a manifest says in the old version is written in the new one, and lost there just the same.
+    manifests: storedObjects,
     message: `Objects are stored as ${to.name} now, no longer as ${from.name}.`,
     ...(storedObjects === 'safe' ? {} : { hits }),
     ...(webhook || first?.probe === undefined
