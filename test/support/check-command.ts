@@ -1,4 +1,4 @@
-/** `kidp check` and `kidp impact` as the command line runs them, within the process of a test. */
+/** Commands as the command line runs them, `kidp check` and `kidp impact` first, within the process of a test. */
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Command } from 'commander';
@@ -13,10 +13,12 @@ export interface CommandRun {
   tty?: boolean;
 }
 
-export const runCheck = (flags: readonly string[], run: CommandRun = {}) => runCommand(declareCheck, flags, run);
-export const runImpact = (flags: readonly string[], run: CommandRun = {}) => runCommand(declareImpact, flags, run);
+export const runCheck = (flags: readonly string[], run: CommandRun = {}) =>
+  runCommand(declareCheck, inDirectory(flags, run.directory), run);
+export const runImpact = (flags: readonly string[], run: CommandRun = {}) =>
+  runCommand(declareImpact, inDirectory(flags, run.directory), run);
 
-async function runCommand(declare: typeof declareCheck, flags: readonly string[], run: CommandRun) {
+export async function runCommand(declare: typeof declareCheck, flags: readonly string[], run: CommandRun) {
   const written = { out: '', err: '' };
   const streams = {
     in: Readable.from([run.standardInput ?? '']),
@@ -27,7 +29,7 @@ async function runCommand(declare: typeof declareCheck, flags: readonly string[]
   const command = new Command('test').exitOverride().configureOutput({ writeErr: (text) => (written.err += text) });
   declare(command, (result) => (code = result), streams);
   try {
-    await command.parseAsync(inDirectory(flags, run.directory), { from: 'user' });
+    await command.parseAsync([...flags], { from: 'user' });
   } catch (error) {
     // As main.ts does.
     written.err += `kidp: ${describeFailure(error)}\n`;
@@ -35,7 +37,7 @@ async function runCommand(declare: typeof declareCheck, flags: readonly string[]
   }
   const without = (text: string) => (run.directory === undefined ? text : text.replaceAll(`${run.directory}/`, ''));
   // How far it is depends on how busy the machine is.
-  const err = written.err.replace(/^(?:reading|judged|asked about) .*\n/gm, '');
+  const err = written.err.replace(/^(?:reading|judged|asked about|compared) .*\n/gm, '');
   return { code, out: without(written.out), err: without(err) };
 }
 

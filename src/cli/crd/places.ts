@@ -23,8 +23,8 @@ export function changedLines(
   before: Definition | undefined,
   after: Definition | undefined,
 ): ChangedLines {
-  const old = before === undefined ? undefined : lineOf(before, change, change.before);
-  const now = after === undefined ? undefined : lineOf(after, change, change.after);
+  const old = before === undefined ? undefined : lineOf(before, change, change.before, change.after);
+  const now = after === undefined ? undefined : lineOf(after, renamed(change), change.after, change.before);
   return {
     ...(old === undefined ? {} : { before: old }),
     ...(now === undefined ? {} : { after: now }),
@@ -45,15 +45,21 @@ function nearestPlace(
   return { file: origin.file, ...origin.place(written(fieldOf(change, crd).path)) };
 }
 
-function lineOf({ crd, origin }: Definition, change: Change, value: unknown): ChangedLine | undefined {
+function lineOf({ crd, origin }: Definition, change: Change, value: unknown, other: unknown): ChangedLine | undefined {
   const { path, isThere } = fieldOf(change, crd);
   if (!isThere) return undefined;
-  const keyword = keywordOf(change, valueAt(crd, path), value);
+  const keyword = keywordOf(change, valueAt(crd, path), value, other);
   if (keyword === undefined) return undefined;
   const place = origin.place(written([...path, ...keyword]));
   if (place === undefined) return undefined;
   const text = origin.lineAt(place.line);
   return text === undefined ? undefined : { file: origin.file, ...place, text: text.trim() };
+}
+
+/** On the new side a field that was renamed goes by its new name. */
+function renamed(change: Change): Change {
+  if (change.kind !== 'field-renamed') return change;
+  return { ...change, path: `${change.path.slice(0, change.path.lastIndexOf('.'))}.${String(change.after)}` };
 }
 
 type Steps = readonly (string | number)[];
@@ -149,18 +155,26 @@ const keywords: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 /** From the field to what was changed of it: none where the change is of the field itself, undefined where it is not on this side. */
-function keywordOf(change: Change, schema: unknown, value: unknown): Steps | undefined {
+function keywordOf(change: Change, schema: unknown, value: unknown, other: unknown): Steps | undefined {
   const names = keywords.find(([kind]) => change.kind.startsWith(kind))?.[1];
   if (names === undefined || !isMembers(schema)) return [];
   const name = names.find((each) => schema[each] !== undefined);
   if (name === undefined) return undefined;
   const written = schema[name];
   if (!Array.isArray(written)) return [name];
-  const wanted = change.kind.startsWith('required-') ? change.path.split('.').at(-1) : value;
+  const isRequirement = change.kind.startsWith('required-');
+  const wanted = isRequirement ? change.path.split('.').at(-1) : (onlyIn(value, other) ?? value);
   const index = written.findIndex((each) => JSON.stringify(each) === JSON.stringify(wanted));
   if (index >= 0) return [name, index];
   // One that was added is not in the old list, nor one that was removed in the new.
-  return value === undefined || change.kind.startsWith('required-') ? undefined : [name];
+  return value === undefined || isRequirement || Array.isArray(other) ? undefined : [name];
+}
+
+/** Of two lists, the first that only this one has. */
+function onlyIn(list: unknown, other: unknown): unknown {
+  if (!Array.isArray(list) || !Array.isArray(other)) return undefined;
+  const known = new Set(other.map((each) => JSON.stringify(each)));
+  return list.find((each) => !known.has(JSON.stringify(each)));
 }
 
 function valueAt(root: unknown, path: Steps): unknown {

@@ -1,7 +1,7 @@
 /** For people: every change with the lines that were changed, who is hit, and what to do instead. */
 import { stringify } from 'yaml';
 import type { Change, ChangeClass, Witness } from '../../../crd-compat/index.ts';
-import { coloured, type Paint, plain } from '../../output/text.ts';
+import { coloured, count, type Paint, plain } from '../../output/text.ts';
 import { type Compared, classOf } from '../compare.ts';
 import { type ChangedLine, changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
@@ -81,7 +81,7 @@ function safeLines(compared: Compared, paint: Paint): string[] {
   const lines = safe
     .filter(({ kind }) => kind !== 'description-changed')
     .map((change) => `  ${painted('safe', paint)} ${placeInWords(change)}, ${change.kind}: ${cut(change.message)}`);
-  if (described > 0) lines.push(`  ${painted('safe', paint)} descriptions of ${described} fields changed`);
+  if (described > 0) lines.push(`  ${painted('safe', paint)} the description of ${count(described, 'field')} changed`);
   return lines;
 }
 

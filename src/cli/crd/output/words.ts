@@ -6,7 +6,11 @@ import { classOf } from '../compare.ts';
 
 /** `.spec.size (v1)`; the whole definition has no version. */
 export const placeInWords = ({ path, version }: Change): string =>
-  version === '' || path.startsWith('spec.versions[') ? path : `${path} (${version})`;
+  path === '.' && version === ''
+    ? 'the definition'
+    : version === '' || path.startsWith('spec.versions[')
+      ? path
+      : `${path} (${version})`;
 
 export const ofClass = (compared: Compared, wanted: ChangeClass): readonly Change[] =>
   compared.verdict.changes.filter((change) => change.class === wanted);
@@ -25,7 +29,7 @@ const outcomes: Readonly<Record<Witness['outcome'], string>> = {
   'update-refused': 'is stored, and any update of it is refused now',
   pruned: 'loses a field now',
   changed: 'means something else now',
-  'request-fails': 'worked before, and fails now',
+  'request-fails': 'fails',
 };
 
 /** `this object applied before, and is refused now: .spec.size: 11 is more than the maximum 10`. */
