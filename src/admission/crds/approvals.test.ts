@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import { applyJsonPatch } from '../../policy/index.ts';
+import { deadlineIn } from '../deadline.ts';
+import type { AdmissionRequest, Json } from '../review.ts';
+import { approvalsGate, approvalVerbGate, stampApproval } from './approvals.ts';
+
+const now = Date.parse('2026-01-31T12:00:00Z');
+const subject = { kind: 'CustomResourceDefinition', name: 'widgets.example.com', uid: 'u', digest: 'sha256:1' };
+const graces = { decision: 'Approve', by: 'grace', at: '2026-01-01T00:00:00Z' };
+const approvalWith = (spec: object): Json => ({
+  metadata: { name: 'one' },
+  spec: { subject, requester: 'ada', ...spec },
+});
+
+const requestOf = (user: string, object: Json, oldObject?: Json, kind = 'Approval'): AdmissionRequest =>
+  ({
+    uid: 'u',
+    name: 'one',
+    kind: { group: 'platform.company.com', version: 'v1', kind },
+    operation: oldObject === undefined ? 'CREATE' : 'UPDATE',
+    userInfo: { username: user },
+    object,
+    ...(oldObject === undefined ? {} : { oldObject }),
+  }) as AdmissionRequest;
+
+describe('the stamp', () => {
+  test.each([
+    {
+      reason: 'who asks is written down',
+      request: requestOf('ada', { spec: { subject } }),
+      spec: { subject, requester: 'ada' },
+    },
+    {
+      reason: 'who claims to be somebody else is not',
+      request: requestOf('ada', approvalWith({ requester: 'grace' })),
+      spec: { subject, requester: 'ada' },
+    },
+    {
+      reason: 'who decides, and when',
+      request: requestOf(
+        'linus',
+        approvalWith({ decisions: [graces, { decision: 'Reject', by: 'ada', at: '1999-01-01T00:00:00Z' }] }),
+        approvalWith({ decisions: [graces] }),
+      ),
+      spec: {
+        subject,
+        requester: 'ada',
+        decisions: [graces, { decision: 'Reject', by: 'linus', at: '2026-01-31T12:00:00Z' }],
+      },
+    },
+  ])('$reason', ({ request, spec }) => {
+    const stamped = stampApproval(request, now);
+    expect(stamped?.object.spec).toEqual(spec);
+    const patched = applyJsonPatch(request.object ?? {}, (stamped?.patches ?? []) as never);
+    expect(patched).toMatchObject({ document: { spec } });
+    // Asked again about what it has changed, it changes nothing.
+    expect(stampApproval({ ...request, object: stamped?.object ?? {} }, now + 5_000)).toBeUndefined();
+  });
+
+  test.each([
+    { reason: 'another kind', request: requestOf('ada', { spec: {} }, undefined, 'Policy') },
+    { reason: 'no spec: the API server says so itself', request: requestOf('ada', {}) },
+    {
+      reason: 'nothing new',
+      request: requestOf('x', approvalWith({ decisions: [graces] }), approvalWith({ decisions: [graces] })),
+    },
+  ])('leaves alone: $reason', ({ request }) => {
+    expect(stampApproval(request, now)).toBeUndefined();
+  });
+});
+
+describe('the gate', () => {
+  const linus = { decision: 'Approve', by: 'linus', at: '2026-01-31T12:00:00Z' };
+  const pending = approvalWith({ decisions: [] });
+
+  test.each([
+    { reason: 'somebody asks', request: requestOf('ada', approvalWith({})), codes: [] },
+    {
+      reason: 'somebody asks as another',
+      request: requestOf('ada', approvalWith({ requester: 'x' })),
+      codes: ['RequesterForged'],
+    },
+    { reason: 'nobody asks', request: requestOf('', approvalWith({ requester: '' })), codes: ['RequesterForged'] },
+    {
+      reason: 'it comes decided',
+      request: requestOf('ada', approvalWith({ decisions: [graces] })),
+      codes: ['DecidedTooEarly'],
+    },
+    {
+      reason: 'somebody decides',
+      request: requestOf('linus', approvalWith({ decisions: [linus] }), pending),
+      codes: [],
+    },
+    {
+      reason: 'a decision of another',
+      request: requestOf('ada', approvalWith({ decisions: [linus] }), pending),
+      codes: ['DecisionForged'],
+    },
+    {
+      reason: 'a decision that is none',
+      request: requestOf('ada', approvalWith({ decisions: ['yes'] }), pending),
+      codes: ['DecisionForged'],
+    },
+    {
+      reason: 'the requester decides',
+      request: requestOf('ada', approvalWith({ decisions: [{ ...linus, by: 'ada' }] }), pending),
+      codes: ['OwnRequest'],
+    },
+    {
+      reason: 'a second decision of the same person',
+      request: requestOf(
+        'grace',
+        approvalWith({ decisions: [graces, { ...graces, decision: 'Reject' }] }),
+        approvalWith({ decisions: [graces] }),
+      ),
+      codes: ['DecidedTwice'],
+    },
+    {
+      reason: 'two at once',
+      request: requestOf('linus', approvalWith({ decisions: [linus, linus] }), pending),
+      codes: ['DecidedTwice'],
+    },
+    {
+      reason: 'a decision is taken out',
+      request: requestOf('linus', approvalWith({ decisions: [] }), approvalWith({ decisions: [graces] })),
+      codes: ['DecisionChanged'],
+    },
+    {
+      reason: 'another subject, and more approvals',
+      request: requestOf(
+        'ada',
+        approvalWith({ subject: { ...subject, uid: 'v' }, requiredApprovals: 2, decisions: [] }),
+        pending,
+      ),
+      codes: ['ApprovalChanged', 'ApprovalChanged'],
+    },
+    {
+      reason: 'labels of it change',
+      request: requestOf('x', { ...pending, metadata: { labels: {} } }, pending),
+      codes: [],
+    },
+  ])('$reason: $codes', ({ request, codes }) => {
+    expect(approvalsGate.judge(request, {} as never).violations.map(({ code }) => code)).toEqual(codes);
+  });
+});
+
+describe('the verb', () => {
+  const linus = { decision: 'Approve', by: 'linus', at: '2026-01-31T12:00:00Z' };
+  const other = { ...subject, kind: 'OperatorDeployment', name: 'rollout' };
+
+  test.each([
+    {
+      reason: 'of a definition it is asked on that',
+      of: subject,
+      resource: 'customresourcedefinitions',
+      name: 'widgets.example.com',
+    },
+    { reason: 'of anything else on the Approval', of: other, resource: 'approvals', name: 'one' },
+  ])('$reason', async ({ of, resource, name }) => {
+    const asked: unknown[] = [];
+    const gate = approvalVerbGate(() => async (questions) => {
+      asked.push(...questions);
+      return [{ allowed: false }];
+    });
+    const before = approvalWith({ subject: of, decisions: [] });
+    const request = requestOf('linus', approvalWith({ subject: of, decisions: [linus] }), before);
+    expect(gate.concerns(request)).toBe(true);
+    expect(gate.concerns(requestOf('linus', before, before))).toBe(false);
+    const { violations } = await gate.judge(request, deadlineIn(1_000));
+    expect(asked).toMatchObject([{ verb: 'approve', resource, name, subject: 'requester' }]);
+    expect(violations).toMatchObject([{ code: 'MayNotDecide' }]);
+  });
+
+  test('is nobody’s where there is no cluster to ask', async () => {
+    const request = requestOf('linus', approvalWith({ decisions: [linus] }), approvalWith({ decisions: [] }));
+    const { violations } = await approvalVerbGate().judge(request, deadlineIn(1_000));
+    expect(violations[0]?.message).toContain('there is no cluster to ask');
+  });
+});
