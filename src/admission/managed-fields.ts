@@ -83,7 +83,7 @@ function putBack(review: unknown, lists: readonly Part[], text: string): boolean
     const list = lists[index];
     if (list === undefined) continue;
     found += 1;
-    TEXTS.set(metadata as object, text.slice(list.from, list.to));
+    Object.defineProperty(metadata, TEXT, { value: text.slice(list.from, list.to) });
     Object.defineProperty(metadata, 'managedFields', LATER);
   }
   return found === lists.length;
@@ -94,14 +94,15 @@ const fieldOf = (value: unknown, name: string): unknown =>
     ? (value as Record<string, unknown>)[name]
     : undefined;
 
-const TEXTS = new WeakMap<object, string>();
+/** With the object itself, where nobody looks: a WeakMap of what lives as long as a request costs more than it spares. */
+const TEXT = Symbol('managedFields');
 
 /** One for all, so that V8 sees objects of the same shape. */
-const LATER: PropertyDescriptor & ThisType<object> = {
+const LATER: PropertyDescriptor & ThisType<{ readonly [TEXT]: string }> = {
   enumerable: true,
   configurable: true,
   get() {
-    const value = decodeJson(TEXTS.get(this) ?? 'null');
+    const value = decodeJson(this[TEXT]);
     Object.defineProperty(this, 'managedFields', { value, enumerable: true, configurable: true, writable: true });
     return value;
   },
