@@ -53,8 +53,12 @@ function lineOf({ crd, origin }: Definition, change: Change, value: unknown, oth
   const place = origin.place(written([...path, ...keyword]));
   if (place === undefined) return undefined;
   const text = origin.lineAt(place.line);
-  return text === undefined ? undefined : { file: origin.file, ...place, text: text.trim() };
+  return text === undefined ? undefined : { file: origin.file, ...place, text: excerpt(text, place.column) };
 }
+
+/** JSON may be all on one line: then it begins where the change is. */
+const excerpt = (line: string, column: number): string =>
+  line.length > 160 ? `…${line.slice(column - 1)}` : line.trim();
 
 /** On the new side a field that was renamed goes by its new name. */
 function renamed(change: Change): Change {
