@@ -19,8 +19,8 @@ describe('reads what is usual', () => {
     },
     {
       reason: 'quotes keep words as they are',
-      text: `a: "yes"\nb: 'it''s'\nc: "\\n\\u00e9"\n`,
-      value: { a: 'yes', b: "it's", c: '\né' },
+      text: `a: "yes"\nb: 'it''s'\nc: "\\n\\u00e9"\nd: "a\\_b\\\\_"\n`,
+      value: { a: 'yes', b: "it's", c: '\né', d: 'a\u00a0b\\_' },
     },
     {
       reason: 'words mean what Kubernetes takes them for',

@@ -26,7 +26,7 @@ const MAX_DEPTH = 100;
 const UNREADABLE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff]/;
 /** A key: a word, or quoted without escapes; then a colon, and a space or the end of the line. */
 const KEY = /(?:([A-Za-z0-9_./-]+)|"([^"\\\n]*)"|'([^'\n]*)') *:(?=[ \n]|$)/y;
-const DOUBLE_QUOTED = /"(?:[^"\\\n]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"/y;
+const DOUBLE_QUOTED = /"(?:[^"\\\n]|\\["\\/bfnrt_]|\\u[0-9a-fA-F]{4})*"/y;
 const SINGLE_QUOTED = /'((?:[^'\n]|'')*)'/y;
 /** A word inside a flow collection: no indicator in it but a colon that something follows. */
 const FLOW_WORD = /(?:[A-Za-z0-9_./+~]|-(?=[A-Za-z0-9_./]))(?:[^,[\]{}:#"'&*!|>%@`?\n]|:(?=[^\s,[\]{}]))*/y;
@@ -142,7 +142,7 @@ class Reader {
   #quoted(): string {
     if (this.#text[this.#at] === '"') {
       const quoted = this.#taken(DOUBLE_QUOTED);
-      return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
+      return quoted.includes('\\') ? unescaped(quoted) : quoted.slice(1, -1);
     }
     return this.#taken(SINGLE_QUOTED).slice(1, -1).replaceAll("''", "'");
   }
@@ -327,6 +327,10 @@ class Reader {
     }
   }
 }
+
+/** The escapes of JSON, and the one of YAML that definitions have: a space that does not break. */
+const unescaped = (quoted: string): string =>
+  JSON.parse(quoted.replaceAll(/\\[^u]/g, (each) => (each === '\\_' ? '\\u00a0' : each))) as string;
 
 function known(value: unknown): unknown {
   if (value === notJson) throw unusual;
