@@ -39,7 +39,12 @@ describe('a control plane of its own', () => {
     const withoutBackup = await shell(commands[1] ?? '');
     expect(withoutBackup.code).not.toBe(0);
     expect(withoutBackup.stderr).toMatch(/policy production-backups, rule require-backup: Set spec\.backup\.enabled/);
-    const newOwner = await shell(commands[2] ?? '');
+    const narrower = await shell(commands[2] ?? '');
+    expect(narrower.code).not.toBe(0);
+    expect(narrower.stderr).toMatch(
+      /crd compatibility: buckets\.storage\.example\.com: 1 breaking change; 1 of 2 stored objects would break, first: default\/logs: \.spec\.gigabytes/,
+    );
+    const newOwner = await shell('apply -f examples/quickstart/new-owner.yaml');
     expect(newOwner.code).not.toBe(0);
     expect(newOwner.stderr).toMatch(/spec\.owner/);
     await until(async () => /production-backups +True/.test((await shell('get policies')).stdout));

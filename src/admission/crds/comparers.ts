@@ -4,7 +4,8 @@
  *
  * A thread is started when the first definition changes, and one is kept for a while for the next.
  */
-import { extname } from 'node:path';
+import { getCompileCacheDir } from 'node:module';
+import { dirname, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Compared, Page } from './comparison.ts';
@@ -34,12 +35,13 @@ export class ComparisonFailed extends Error {
   readonly code = 'crd-gate/comparison-failed';
 }
 
-const mostThreads = 3;
+const threadsByDefault = 3;
 const idleMilliseconds = 5 * 60_000;
 /** Ten times what the largest public definition takes. */
 const mostMegabytes = 512;
 
-export function startComparers(): Comparers {
+/** `mostThreads` at a time: who comes then waits. */
+export function startComparers(mostThreads: number = threadsByDefault): Comparers {
   const threads = new Set<Thread>();
   const idle: Thread[] = [];
   const waiting: (() => void)[] = [];
@@ -116,6 +118,10 @@ function turn(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
   });
 }
 
+/** Below what a process was given, Node keeps a directory for each version of itself. */
+const directoryOf = (compileCache: string | undefined): string | undefined =>
+  compileCache === undefined ? undefined : dirname(compileCache);
+
 interface Waiting {
   resolve(value: unknown): void;
   reject(error: Error): void;
@@ -131,6 +137,7 @@ class Thread {
   constructor() {
     const extension = extname(fileURLToPath(import.meta.url));
     this.#worker = new Worker(new URL(`./comparing-thread${extension}`, import.meta.url), {
+      workerData: { compileCache: directoryOf(getCompileCacheDir()) },
       resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
     });
     // Nobody's end shall wait for it.

@@ -1,7 +1,13 @@
 /** What runs in a thread of comparers.ts: one comparison at a time, asked and answered by messages. */
-import { parentPort } from 'node:worker_threads';
+import { enableCompileCache } from 'node:module';
+import { parentPort, workerData } from 'node:worker_threads';
 import type { Answer, Call } from './comparers.ts';
-import { type Comparison, startComparison } from './comparison.ts';
+import type { Comparison } from './comparison.ts';
+
+const { compileCache } = workerData as { readonly compileCache: string | undefined };
+// Most of what a thread does at first is reading its own source: as it was compiled, where the process keeps that.
+if (compileCache !== undefined) enableCompileCache(compileCache);
+const { startComparison } = await import('./comparison.ts');
 
 let comparison: Comparison = startComparison();
 

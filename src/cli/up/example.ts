@@ -13,8 +13,19 @@ const fileOf = (name: string) =>
 /** `kubectl apply` looks for what it wrote before, and warns where there is nothing. */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Adds what is not there: whoever has changed it meanwhile keeps it. */
-export async function addExample(client: Client): Promise<void> {
+/** Adds what is not there: whoever has changed it meanwhile keeps it. Tries again, so often, a second later. */
+export async function addExample(client: Client, retries = 0): Promise<void> {
+  for (let left = retries; ; left -= 1) {
+    try {
+      return await addOnce(client);
+    } catch (error) {
+      if (left <= 0) throw error;
+      await sleep(1_000);
+    }
+  }
+}
+
+async function addOnce(client: Client): Promise<void> {
   const [definition] = (await readObjects([fileOf('definition')], Readable.from([]))).map(({ object }) => object);
   if (definition === undefined) return;
   await addMissing(client, customResourceDefinitions, definition);
@@ -46,6 +57,10 @@ async function untilServed(client: Client, resource: Resource): Promise<void> {
 }
 
 async function addMissing(client: Client, resource: Resource, object: UnknownObject): Promise<void> {
+  const present = await client.get(resource, object.metadata).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+  if (present !== undefined) return;
   const annotations = { [lastApplied]: `${JSON.stringify(object)}\n` };
   const added = { ...object, metadata: { ...object.metadata, annotations } };
   await client.create(resource, added, { fieldManager: 'kubectl-client-side-apply' }).catch((error: unknown) => {
