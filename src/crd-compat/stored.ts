@@ -36,7 +36,7 @@ export function storedObjectsCheck(before: Crd, after: Crd): StoredObjectsCheck 
   return {
     add(object) {
       checked++;
-      const reasons = judge(object);
+      const reasons = judge(object, first.length < NAMED);
       if (reasons.length === 0) return;
       broken++;
       if (first.length < NAMED) first.push({ ...identity(object), reasons: reasons.slice(0, REASONS) });
@@ -50,11 +50,14 @@ function identity(object: Json): { namespace?: string; name: string } {
   return { ...(typeof namespace === 'string' ? { namespace } : {}), name: typeof name === 'string' ? name : '' };
 }
 
-function judgement(before: Crd, after: Crd): (object: Json) => readonly string[] {
+/** `named`: whether the reasons will be read, or only whether there are any. */
+type Judge = (object: Json, named: boolean) => readonly string[];
+
+function judgement(before: Crd, after: Crd): Judge {
   const whole = definitionReasons(before, after);
   if (whole.length > 0) return () => whole;
-  const byVersion = new Map<string, (object: Json) => readonly string[]>();
-  return (object) => {
+  const byVersion = new Map<string, Judge>();
+  return (object, named) => {
     const version =
       String(object.apiVersion ?? '')
         .split('/')
@@ -64,7 +67,7 @@ function judgement(before: Crd, after: Crd): (object: Json) => readonly string[]
       judge = versionJudgement(before, after, version);
       byVersion.set(version, judge);
     }
-    return judge(object);
+    return judge(object, named);
   };
 }
 
@@ -84,7 +87,7 @@ function reading(version: CrdVersion | undefined, crd: Crd): Reader | undefined 
   return schema === undefined ? undefined : new Reader(schema, crd.spec.preserveUnknownFields !== true);
 }
 
-function versionJudgement(before: Crd, after: Crd, name: string): (object: Json) => readonly string[] {
+function versionJudgement(before: Crd, after: Crd, name: string): Judge {
   const find = (crd: Crd): CrdVersion | undefined => crd.spec.versions.find((version) => version.name === name);
   const now = find(after);
   if (now === undefined) {
@@ -97,10 +100,10 @@ function versionJudgement(before: Crd, after: Crd, name: string): (object: Json)
   const moved =
     storage?.name !== name && storageVersion(before)?.name !== storage?.name && conversionStrategy(after) === 'None';
   const through = [reading(now, after), ...(moved ? [reading(storage, after)] : [])].filter((one) => one !== undefined);
-  return (object) => through.flatMap((one) => reasonsOf(object, old, one));
+  return (object, named) => through.flatMap((one) => reasonsOf(object, old, one, named));
 }
 
-function reasonsOf(object: Json, old: Reader | undefined, now: Reader): readonly string[] {
+function reasonsOf(object: Json, old: Reader | undefined, now: Reader, named: boolean): readonly string[] {
   const read = now.read(object);
   const reasons = read.pruned.map((path) => `${path} is no longer in the schema and is pruned`);
   const gone = new Set(read.pruned);
@@ -108,11 +111,13 @@ function reasonsOf(object: Json, old: Reader | undefined, now: Reader): readonly
     if (!gone.has(path))
       reasons.push(`${path} reads as ${JSON.stringify(after) ?? 'absent'} instead of ${JSON.stringify(before)}`);
   }
+  if (!named && reasons.length > 0) return reasons;
   const faults = now.faults(read.value);
   if (faults.length === 0) return reasons;
   const known = new Set((old?.faults(object) ?? []).map(faultKey));
   const fresh = faults.filter((fault) => !known.has(faultKey(fault)));
   if (fresh.length === 0) return reasons;
+  if (!named) return fresh.map(({ path, message }) => `${path}: ${message}`);
   const stays = new Set(now.faults(touched(read.value), read.value).map(faultKey));
   for (const fault of fresh) {
     const spared = stays.has(faultKey(fault))
