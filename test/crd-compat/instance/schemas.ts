@@ -177,9 +177,12 @@ const withRules = (schema: CrdSchema, rules: readonly string[]): fc.Arbitrary<Cr
     minLength: 1,
     maxLength: 2,
   });
-  return optional(list, 2).map((found) =>
-    found === undefined ? schema : { ...schema, 'x-kubernetes-validations': found as readonly ValidationRule[] },
-  );
+  return fc.tuple(optional(list, 2), fc.integer({ min: 0, max: 5 })).map(([found, place]) => {
+    if (found === undefined) return schema;
+    const placed = { 'x-kubernetes-validations': found as readonly ValidationRule[] };
+    // Rules may stand inside allOf; there they are run only if there are others outside.
+    return place === 0 ? { ...schema, allOf: [...(schema.allOf ?? []), placed] } : { ...schema, ...placed };
+  });
 };
 
 const INTEGER_RULES = ['self > 1', 'self != 5', 'self % 2 == 0', 'self == oldSelf', 'self >= oldSelf', '10 / self > 2'];
@@ -286,12 +289,16 @@ const objects = (property: fc.Arbitrary<CrdSchema>): fc.Arbitrary<CrdSchema> =>
       seed: fc.nat(1000),
       oneOf: optional(fc.uniqueArray(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 3 }), 5),
       not: optional(fc.constantFrom(...NAMES), 6),
+      anyOf: optional(alternatives, 6),
     })
-    .chain(({ presets, seed, oneOf, not, ...schema }) => {
+    .chain(({ presets, seed, oneOf, not, anyOf, ...schema }) => {
       const names = Object.keys(schema.properties);
       const junctor = {
         ...(oneOf === undefined ? {} : { oneOf: oneOf.map((name) => ({ required: [name] })) }),
         ...(not === undefined ? {} : { not: { required: [not] } }),
+        ...(anyOf === undefined
+          ? {}
+          : { anyOf: anyOf.map((each) => ({ properties: { [names[0] as string]: each } })) }),
       };
       const properties = presets
         ? Object.fromEntries(names.map((name) => [name, preset(schema.properties[name] as CrdSchema, seed)]))

@@ -6,8 +6,8 @@ import { Run } from '../run.ts';
 import { structureCheck } from '../structure.ts';
 import type { Choices } from './choices.ts';
 import { type Alternative, alternativesOf, namesToAvoid } from './flatten.ts';
-import type { Mentioned } from './literals.ts';
-import { scalarsFor } from './scalars.ts';
+import { type Mentioned, mentions } from './literals.ts';
+import { scalarsFor, textsByRules } from './scalars.ts';
 import { WishNode } from './wish.ts';
 
 /** There is no value: a leaf that nothing fits. */
@@ -58,18 +58,25 @@ export class Builder {
   #nullOr(schema: CrdSchema, wish: WishNode, make: () => unknown): unknown {
     const mayBeNull = schema.nullable === true && wish.below.size === 0 && schema.enum === undefined;
     if (mayBeNull && this.#choices.pick(this.#path, 'null', 5) === 4) return null;
-    if (schema.enum !== undefined && wish.below.size === 0) {
+    if (schema.enum !== undefined && schema.enum.length > 0 && wish.below.size === 0) {
       const at = this.#choices.pick(this.#path, 'value', schema.enum.length);
-      return structuredClone(schema.enum[at] ?? NONE_VALUE) ?? NONE;
+      return structuredClone(schema.enum[at]);
     }
     return make();
   }
 
   #scalar(way: Alternative, whole: CrdSchema, distinct: number): unknown {
-    const candidates = candidatesFor(way, whole, this.#mentioned);
+    const candidates = candidatesFor(way, whole, this.#mentioned, this.#isRuled(whole));
     if (candidates.length === 0) return NONE;
     const at = this.#choices.pick(this.#path, 'value', candidates.length) + distinct;
     return structuredClone(candidates[at % candidates.length]);
+  }
+
+  /** Whether rules are about what is here. */
+  #isRuled(schema: CrdSchema): boolean {
+    if (schema['x-kubernetes-validations'] !== undefined) return true;
+    const name = this.#path.findLast((step) => typeof step === 'string');
+    return name !== undefined && mentions(this.#mentioned, name);
   }
 
   #inside<T>(step: Step, make: () => T): T {
@@ -175,7 +182,7 @@ export class Builder {
     for (const key of keys) {
       const schema = items.properties?.[key];
       if (schema === undefined || wish?.below.get(key)?.fixed !== undefined) continue;
-      const candidates = alternativesOf(schema).flatMap((way) => candidatesFor(way, schema, this.#mentioned));
+      const candidates = alternativesOf(schema).flatMap((way) => candidatesFor(way, schema, this.#mentioned, false));
       if (candidates.length === 0) return NONE;
       if (turn > 0 || !Object.hasOwn(element, key)) setOwn(element, key, candidates[rest % candidates.length]);
       rest = Math.floor(rest / candidates.length);
@@ -185,7 +192,6 @@ export class Builder {
 }
 
 const DISTINCT_TURNS = 200;
-const NONE_VALUE = null;
 const ANYTHING: CrdSchema = { 'x-kubernetes-preserve-unknown-fields': true };
 
 /** What resources inside resources have, whether their schema says so or not. */
@@ -207,22 +213,30 @@ function setOwn(object: object, name: string, value: unknown): void {
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-const CANDIDATES = new WeakMap<Alternative, { readonly mentioned: Mentioned; readonly values: readonly unknown[] }>();
+interface Candidates {
+  readonly mentioned: Mentioned;
+  readonly ruled: boolean;
+  readonly values: readonly unknown[];
+}
+
+const CANDIDATES = new WeakMap<Alternative, Candidates>();
 
 /** Those that the schema takes, each once. */
-function candidatesFor(way: Alternative, schema: CrdSchema, mentioned: Mentioned): readonly unknown[] {
+function candidatesFor(way: Alternative, schema: CrdSchema, mentioned: Mentioned, ruled: boolean): readonly unknown[] {
   const known = CANDIDATES.get(way);
-  if (known?.mentioned === mentioned) return known.values;
+  if (known?.mentioned === mentioned && known.ruled === ruled) return known.values;
   const check = structureCheck(schema);
   const values = new Map<string, unknown>();
-  for (const each of scalarsFor(way, mentioned)) {
+  const isText = schema.type === 'string' || schema.type === undefined;
+  const more = ruled && isText && schema.enum === undefined ? textsByRules(way, mentioned) : [];
+  for (const each of [...scalarsFor(way, mentioned), ...more]) {
     const run = new Run();
     check(each, run, undefined);
     if (run.faults.length === 0) values.set(canonicalText(each), each);
   }
-  if (schema.type === undefined && schema['x-kubernetes-int-or-string'] !== true && values.size > 0)
-    values.set('{}', {});
-  const found = { mentioned, values: [...values.values()] };
+  const isOpen = schema.type === undefined && schema['x-kubernetes-int-or-string'] !== true;
+  if (isOpen && values.size > 0) values.set('{}', {});
+  const found = { mentioned, ruled, values: [...values.values()] };
   CANDIDATES.set(way, found);
   return found.values;
 }

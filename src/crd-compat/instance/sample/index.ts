@@ -40,11 +40,11 @@ export function samples(
   options: SampleOptions & { readonly seed: number; readonly count: number },
 ): readonly unknown[] {
   const search = new Search(schema, [], options);
+  const random = new Random(options.seed);
   const found = new Map<string, unknown>();
   const tries = options.tries ?? 30;
   for (let turn = 0; turn < options.count * 4 && found.size < options.count; turn++) {
-    const made = search.find(new Random(options.seed + turn), turn === 0 ? PLAIN : EVERYTHING, tries);
-    if (made === undefined && turn === 0 && found.size === 0) continue;
+    const made = search.find(random, turn === 0 ? PLAIN : EVERYTHING, tries);
     if (made !== undefined) found.set(canonicalText(made), made);
   }
   return [...found.values()];
@@ -52,20 +52,6 @@ export function samples(
 
 const PLAIN: Focus = () => false;
 const EVERYTHING: Focus = () => true;
-
-/** Many samples are made of one schema, whose checks and rules are compiled when they are first needed. */
-function validatorOf(schema: CrdSchema, resource: boolean): Validator {
-  const known = resource ? RESOURCES : VALUES;
-  let found = known.get(schema);
-  if (found === undefined) {
-    found = validator(schema, { resource });
-    known.set(schema, found);
-  }
-  return found;
-}
-
-const RESOURCES = new WeakMap<CrdSchema, Validator>();
-const VALUES = new WeakMap<CrdSchema, Validator>();
 
 interface Attempt {
   readonly value: unknown;
@@ -87,8 +73,9 @@ class Search {
     this.#wishes = wishes;
     this.#wish = WishNode.of(wishes);
     this.#options = options;
-    this.#mentioned = mentionedBy(schema);
-    this.#validator = validatorOf(schema, options.resource !== undefined);
+    const prepared = prepare(schema, options.resource !== undefined);
+    this.#mentioned = prepared.mentioned;
+    this.#validator = prepared.validator;
     this.#wished = new Map(
       wishes.flatMap((wish) => ('matching' in wish ? [[wish, validator(wish.matching, { resource: false })]] : [])),
     );
@@ -142,6 +129,21 @@ class Search {
       return path.some((step) => typeof step === 'number' || mentions(names, step));
     };
   }
+}
+
+interface Prepared {
+  readonly mentioned: Mentioned;
+  readonly validator: Validator;
+}
+
+/** One schema is asked for many samples. */
+const PREPARED = { value: new WeakMap<CrdSchema, Prepared>(), resource: new WeakMap<CrdSchema, Prepared>() };
+
+function prepare(schema: CrdSchema, resource: boolean): Prepared {
+  const known = PREPARED[resource ? 'resource' : 'value'];
+  const found = known.get(schema) ?? { mentioned: mentionedBy(schema), validator: validator(schema, { resource }) };
+  known.set(schema, found);
+  return found;
 }
 
 const parentOf = (path: string): string => path.replace(/(?:\.[^.[\]]+|\[[^\]]*\])$/, '');

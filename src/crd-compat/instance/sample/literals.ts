@@ -1,6 +1,5 @@
 /** What the CEL rules of a schema mention: the names they read, and the values they compare with. */
 import { type Expr, environment, escapeProperty, parse, walk } from '../../../cel/index.ts';
-import { stringsOf } from '../../pattern/index.ts';
 import type { CrdSchema } from '../../schema.ts';
 
 export interface Mentioned {
@@ -8,6 +7,8 @@ export interface Mentioned {
   readonly names: ReadonlySet<string>;
   readonly texts: readonly string[];
   readonly numbers: readonly number[];
+  /** What texts must match, begin or end with, or hold, each as a pattern. */
+  readonly patterns: readonly string[];
 }
 
 export function mentionedIn(rule: string): Mentioned {
@@ -22,70 +23,72 @@ export function mentionedIn(rule: string): Mentioned {
 const KNOWN = new Map<string, Mentioned>();
 
 function read(rule: string): Mentioned {
-  const names = new Set<string>();
-  const texts = new Set<string>();
-  const numbers = new Set<number>();
+  const found = new Collector();
   const env = environment('kubernetes-1.36');
   const { ast } = parse(rule, { macros: env.macros, ...env.language });
-  if (ast === undefined) return { names, texts: [], numbers: [] };
+  if (ast === undefined) return found.all;
   walk(ast, (node, parent) => {
-    if (node.kind === 'select') names.add(node.field);
+    if (node.kind === 'select') found.names.add(node.field);
     if (node.kind !== 'literal') return undefined;
-    if (typeof node.value === 'string') for (const text of textsFor(node.value, parent)) texts.add(text);
-    if (typeof node.value === 'number') for (const step of [0, 1, -1]) numbers.add(node.value + step);
+    if (typeof node.value === 'number') for (const step of [0, 1, -1]) found.numbers.add(node.value + step);
+    if (typeof node.value !== 'string') return undefined;
+    const pattern = patternOf(node.value, parent);
+    if (pattern === undefined) found.texts.add(node.value);
+    else found.patterns.add(pattern);
     return undefined;
   });
-  return { names, texts: [...texts], numbers: [...numbers] };
+  return found.all;
 }
 
-/** A pattern is not itself a text to try, but what it matches is; of a part of a text, texts that have it. */
-function textsFor(text: string, parent: Expr | undefined): readonly string[] {
-  if (parent?.kind !== 'call') return [text];
+class Collector {
+  readonly names = new Set<string>();
+  readonly texts = new Set<string>();
+  readonly numbers = new Set<number>();
+  readonly patterns = new Set<string>();
+
+  add(mentioned: Mentioned): void {
+    for (const name of mentioned.names) this.names.add(name);
+    for (const text of mentioned.texts) this.texts.add(text);
+    for (const number of mentioned.numbers) this.numbers.add(number);
+    for (const pattern of mentioned.patterns) this.patterns.add(pattern);
+  }
+
+  get all(): Mentioned {
+    const { names, texts, numbers, patterns } = this;
+    return { names, texts: [...texts], numbers: [...numbers], patterns: [...patterns] };
+  }
+}
+
+function patternOf(text: string, parent: Expr | undefined): string | undefined {
+  if (parent?.kind !== 'call') return undefined;
+  const quoted = text.replace(/[\\.+*?()|[\]{}^$]/g, '\\$&');
   switch (parent.function) {
     case 'matches':
-      return stringsOf({ pattern: text }).examples(3);
+      return text;
     case 'startsWith':
-      return [text, `${text}a`];
+      return `^${quoted}`;
     case 'endsWith':
-      return [text, `a${text}`];
+      return `${quoted}$`;
     case 'contains':
     case 'split':
-      return [text, `a${text}b`];
+      return quoted;
     default:
-      return [text];
+      return undefined;
   }
 }
 
 /** All that the rules anywhere in a schema mention; looked for once in each, as many samples are made of one schema. */
 export function mentionedBy(schema: CrdSchema): Mentioned {
-  let found = SCHEMAS.get(schema);
-  if (found === undefined) {
-    found = mentionedAnywhere(schema);
-    SCHEMAS.set(schema, found);
-  }
-  return found;
-}
-
-const SCHEMAS = new WeakMap<CrdSchema, Mentioned>();
-
-function mentionedAnywhere(schema: CrdSchema): Mentioned {
-  const names = new Set<string>();
-  const texts = new Set<string>();
-  const numbers = new Set<number>();
+  const found = new Collector();
   const visit = (each: CrdSchema): void => {
-    for (const { rule } of each['x-kubernetes-validations'] ?? []) {
-      const mentioned = mentionedIn(rule);
-      for (const name of mentioned.names) names.add(name);
-      for (const text of mentioned.texts) texts.add(text);
-      for (const number of mentioned.numbers) numbers.add(number);
-    }
+    for (const { rule } of each['x-kubernetes-validations'] ?? []) found.add(mentionedIn(rule));
     const { items, additionalProperties, properties = {}, allOf = [] } = each;
     for (const inner of [items, additionalProperties, ...Object.values(properties), ...allOf]) {
       if (typeof inner === 'object') visit(inner);
     }
   };
   visit(schema);
-  return { names, texts: [...texts], numbers: [...numbers] };
+  return found.all;
 }
 
 export const mentions = ({ names }: Mentioned, property: string): boolean =>

@@ -64,6 +64,7 @@ function withInner(schema: CrdSchema): readonly CrdSchema[] {
 }
 
 const LONGEST = 5000;
+const LONG = `example${'a'.repeat(LONGEST)}`;
 
 function textsFor(way: Alternative, mentioned: Mentioned): readonly string[] {
   const { schema, not, texts } = way;
@@ -75,7 +76,7 @@ function textsFor(way: Alternative, mentioned: Mentioned): readonly string[] {
   const lengths = bounds.flatMap((each) => [each.minLength, each.maxLength].filter((length) => length !== undefined));
   for (const length of [minLength, ...lengths]) {
     for (const near of [length, length + 1, length - 1]) {
-      if (near >= 0 && near <= LONGEST) found.push('a'.repeat(near), `example${'a'.repeat(LONGEST)}`.slice(0, near));
+      if (near >= 0 && near <= LONGEST) found.push('a'.repeat(near), LONG.slice(0, near));
     }
   }
   const searched =
@@ -85,15 +86,19 @@ function textsFor(way: Alternative, mentioned: Mentioned): readonly string[] {
   return found;
 }
 
-const KNOWN = new WeakMap<Alternative, readonly string[]>();
+/** With what rules ask of texts, each by itself, two at a time, and all together. */
+export function textsByRules(way: Alternative, { patterns }: Mentioned): readonly string[] {
+  const asked = patterns.slice(0, MOST_PATTERNS);
+  const pairs = asked.flatMap((first, index) => asked.slice(index + 1).map((second) => [first, second]));
+  const groups = [...asked.map((each) => [each]), ...pairs, ...(asked.length > 2 ? [asked] : [])];
+  return groups.flatMap((group) => examples(way, group, 2));
+}
 
-function patternTexts(way: Alternative): readonly string[] {
-  let found = KNOWN.get(way);
-  if (found === undefined) {
-    const { default: _, ...schema } = way.schema;
-    const constraints = { ...schema, type: 'string', allOf: [...way.texts, ...way.not.map((not) => ({ not }))] };
-    found = stringsOf(constraints).examples(8);
-    KNOWN.set(way, found);
-  }
-  return found;
+const MOST_PATTERNS = 6;
+
+const patternTexts = (way: Alternative): readonly string[] => examples(way, [], 8);
+
+function examples({ schema, not, texts }: Alternative, patterns: readonly string[], count: number): readonly string[] {
+  const allOf = [...texts, ...not.map((each) => ({ not: each }))];
+  return stringsOf({ ...schema, type: 'string', patterns, allOf }).examples(count);
 }
