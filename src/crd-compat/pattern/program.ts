@@ -18,6 +18,8 @@ export interface Program {
   readonly start: number;
   /** All conditions that are asserted somewhere. */
   readonly conditions: number;
+  /** Whether the pattern matches somewhere in the text. */
+  readonly matches: (text: string) => boolean;
 }
 
 /** The bits that RE2 programs use. */
@@ -61,18 +63,21 @@ interface Re2Instruction {
 }
 
 function compile(pattern: string): Program | PatternError {
-  let program: { readonly inst: readonly Re2Instruction[]; readonly start: number };
+  let expression: RE2JS;
   try {
-    program = RE2JS.compile(pattern).re2().prog;
+    expression = RE2JS.compile(pattern);
   } catch (thrown) {
     return new PatternError(thrown instanceof Error ? thrown.message : String(thrown));
   }
+  const program: { readonly inst: readonly Re2Instruction[]; readonly start: number } = expression.re2().prog;
   const instructions = program.inst.map(translate);
   const unknown = instructions.indexOf(undefined);
   if (unknown >= 0) return new PatternError(`instruction ${program.inst[unknown]?.op} of RE2 is not known here`);
   const found = instructions as Instruction[];
   const conditions = found.reduce((all, each) => (each.kind === 'assert' ? all | each.conditions : all), 0);
-  return { instructions: found, start: program.start, conditions };
+  // A lone surrogate reaches the API server as the replacement character.
+  const matches = (text: string): boolean => expression.test(text.toWellFormed());
+  return { instructions: found, start: program.start, conditions, matches };
 }
 
 function translate(instruction: Re2Instruction): Instruction | undefined {

@@ -29,25 +29,6 @@ export function textsOf(wanted: Wanted, count: number): readonly string[] | unde
   }
 }
 
-/** Whether a text is matched, by the same automaton that the search walks; undefined where that is too large. */
-export function isMatched(program: Program, text: string): boolean | undefined {
-  try {
-    const machine = new Machine(program, new Budget(MAX_WORK));
-    const { starts, ofStretch } = machine.classes;
-    let state = machine.start;
-    for (const character of text) {
-      // A lone surrogate reaches the API server as the replacement character.
-      const found = ofStretch[stretchAt(starts, character.codePointAt(0) as number)] as number;
-      state = machine.step(state, found >= 0 ? found : (ofStretch[stretchAt(starts, 0xfffd)] as number));
-      if (state < 0) break;
-    }
-    return machine.accepts(state);
-  } catch (thrown) {
-    if (thrown instanceof TooLarge) return undefined;
-    throw thrown;
-  }
-}
-
 interface Place {
   /** The state of each machine. */
   readonly states: readonly number[];

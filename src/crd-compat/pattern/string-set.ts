@@ -8,7 +8,7 @@
 import type { Format } from './formats.ts';
 import { formatOf } from './formats.ts';
 import { PatternError, type Program, programOf } from './program.ts';
-import { isMatched, textsOf } from './search.ts';
+import { textsOf } from './search.ts';
 
 export type Answer<Witness> =
   | { readonly answer: 'yes' }
@@ -208,7 +208,7 @@ function meets(condition: Condition, text: string): boolean | undefined {
 function matchesAll(patterns: readonly string[], text: string): boolean | undefined {
   const answers = patterns.map((pattern) => {
     const program = programOf(pattern);
-    return program instanceof PatternError ? undefined : isMatched(program, text);
+    return program instanceof PatternError ? undefined : program.matches(text);
   });
   if (answers.includes(false)) return false;
   return answers.includes(undefined) ? undefined : true;
