@@ -1,4 +1,4 @@
-/** The action, the pre-commit hook and the examples of docs/ci.md, run as GitHub and pre-commit would. */
+/** The action, the pre-commit hooks and the examples of docs/ci.md and docs/crd-compat.md, run as GitHub and pre-commit would. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,9 +8,9 @@ import { parse } from 'yaml';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
-/** The block of docs/ci.md that is marked as this example. */
-const example = (name: string): string =>
-  new RegExp(`<!-- example: ${name} -->\\n\`\`\`\\w+\\n([\\s\\S]*?)\`\`\``).exec(read('docs/ci.md'))?.[1] ?? '';
+/** The block of a page that is marked as this example. */
+const example = (name: string, page = 'docs/ci.md'): string =>
+  new RegExp(`<!-- example: ${name} -->\\n\`\`\`\\w+\\n([\\s\\S]*?)\`\`\``).exec(read(page))?.[1] ?? '';
 
 const policy = `apiVersion: platform.company.com/v1
 kind: Policy
@@ -28,6 +28,21 @@ spec:
   - {name: main, image: ${registry}/a}
 `;
 
+const definition = (maximum: number) => `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, kind: Widget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema: {type: object, properties: {size: {type: integer, maximum: ${maximum}}}}
+`;
+
 let directory: string;
 const git = (...words: string[]) =>
   execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'commit.gpgsign=false', ...words], {
@@ -43,10 +58,12 @@ beforeAll(() => {
     }
   };
   write({ 'policies/images.yaml': policy, 'manifests/known.yaml': pod('known', 'docker.io') });
+  write({ 'config/crd/widgets.yaml': definition(20) });
   git('init', '-q');
   git('add', '.');
   git('commit', '-qm', 'base');
   write({ 'manifests/good.yaml': pod('good'), 'manifests/bad.yaml': pod('bad', 'docker.io') });
+  write({ 'config/crd/widgets.yaml': definition(10) });
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
@@ -116,6 +133,29 @@ test('the hook judges what is to be committed by the policies, which may be amon
   expect(refused.stdout).toMatch(
     /^manifests\/bad\.yaml:6:18: denied: Pod shop\/bad: images \(registry\): Use our registry/,
   );
+}, 120_000);
+
+test('the action compares definitions, alone or beside manifests', () => {
+  const workflow = parse(example('crd-workflow', 'docs/crd-compat.md'));
+  const { with: inputs } = workflow.jobs.definitions.steps.find(({ uses }: { uses: string }) => uses.includes('kidp'));
+  const alone = runAction({ ...inputs, base: 'HEAD' });
+  expect(alone.stdout).toMatch(
+    /^::error file=config\/crd\/widgets\.yaml,line=13,col=74,title=breaking%3A widgets\.example\.com \(maximum-lowered\)::/,
+  );
+  expect(alone).toMatchObject({ status: 1, outputs: 'exit-code=1\n' });
+  expect(JSON.parse(readFileSync(join(directory, inputs.sarif), 'utf8')).runs[0].results).toHaveLength(1);
+  const both = runAction({ paths: 'policies manifests/good.yaml', crds: 'config/crd', base: 'HEAD' });
+  expect(both).toMatchObject({ status: 1, stdout: expect.stringMatching(/1 definition compared/) });
+  expect(runAction({})).toMatchObject({ status: 2, stdout: expect.stringMatching(/give paths of manifests/) });
+}, 120_000);
+
+test('the hook compares definitions with the last commit', () => {
+  const [, hook] = parse(read('.pre-commit-hooks.yaml'));
+  const [use] = parse(example('crd-pre-commit', 'docs/crd-compat.md')).repos[0].hooks;
+  expect(use.id).toBe(hook.id);
+  const [program, ...words] = `${hook.entry}`.split(' ');
+  const run = spawnSync(join(root, program ?? ''), [...words, ...use.args], { cwd: directory, encoding: 'utf8' });
+  expect(run).toMatchObject({ status: 1, stdout: expect.stringMatching(/^widgets\.example\.com: breaking/) });
 }, 120_000);
 
 test('the example of kidp impact', () => {
