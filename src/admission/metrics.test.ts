@@ -33,7 +33,11 @@ it('counts for each policy how often it was asked, refused and failed', async ()
     'kidp_policy_denials_total{policy="policy-1"} 2',
     'kidp_policy_denials_total{policy="policy-2"} 0',
     'kidp_policy_errors_total{policy="policy-1"} 2',
-    'kidp_policy_evaluation_seconds_total{policy="policy-0"} 0.0002',
+    'kidp_policy_evaluation_duration_seconds_bucket{policy="policy-0",le="0.00001"} 0',
+    'kidp_policy_evaluation_duration_seconds_bucket{policy="policy-0",le="0.0001"} 2',
+    'kidp_policy_evaluation_duration_seconds_bucket{policy="policy-0",le="+Inf"} 2',
+    'kidp_policy_evaluation_duration_seconds_sum{policy="policy-0"} 0.0002',
+    'kidp_policy_evaluation_duration_seconds_count{policy="policy-0"} 2',
   ]) {
     expect(text).toContain(line);
   }

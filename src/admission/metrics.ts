@@ -26,6 +26,8 @@ interface PolicyCounts {
   denials: number;
   errors: number;
   seconds: number;
+  /** How many took as long as each of `policyBuckets` at most, and more than the one before; the last, longer than all. */
+  readonly durations: number[];
 }
 
 /** Requests of how many kinds are counted together before it is done one policy at a time. */
@@ -38,6 +40,9 @@ const mostPending = 256;
 const lagPrecisionMilliseconds = 100;
 
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** One policy takes microseconds; there may be a thousand of them, so a few buckets must do. */
+const policyBuckets = [0.000_01, 0.000_1, 0.001, 0.01, 0.1];
 
 export function admissionMetrics(registry: Registry = new Registry()): AdmissionMetrics {
   const registers = [registry];
@@ -105,7 +110,7 @@ export function admissionMetrics(registry: Registry = new Registry()): Admission
  */
 class Together {
   readonly #policies: Map<string, PolicyCounts>;
-  readonly #lists = new Map<readonly string[], { evaluations: number; microseconds: number }>();
+  readonly #lists = new Map<readonly string[], { evaluations: number; microseconds: number; durations: number[] }>();
 
   constructor(policies: Map<string, PolicyCounts>) {
     this.#policies = policies;
@@ -116,20 +121,26 @@ class Together {
     if (counts === undefined) {
       // Lists of sets that are gone would be held on to.
       if (this.#lists.size >= mostLists) this.settle();
-      counts = { evaluations: 0, microseconds: 0 };
+      counts = { evaluations: 0, microseconds: 0, durations: noDurations() };
       this.#lists.set(matched, counts);
     }
     counts.evaluations += 1;
     counts.microseconds += microseconds;
+    const seconds = microseconds / (matched.length * 1e6);
+    let bucket = 0;
+    while (bucket < policyBuckets.length && seconds > (policyBuckets[bucket] as number)) bucket += 1;
+    counts.durations[bucket] = (counts.durations[bucket] as number) + 1;
   }
 
   /** The engine evaluates what policies share once: each bears its part of the whole. */
   settle(): void {
-    for (const [matched, { evaluations, microseconds }] of this.#lists) {
+    for (const [matched, { evaluations, microseconds, durations }] of this.#lists) {
       for (const policy of matched) {
         const counts = countsOf(this.#policies, policy);
         counts.evaluations += evaluations;
         counts.seconds += microseconds / (matched.length * 1e6);
+        for (const [bucket, times] of durations.entries())
+          counts.durations[bucket] = (counts.durations[bucket] as number) + times;
       }
     }
     this.#lists.clear();
@@ -139,17 +150,18 @@ class Together {
 function countsOf(policies: Map<string, PolicyCounts>, policy: string): PolicyCounts {
   const known = policies.get(policy);
   if (known !== undefined) return known;
-  const counts = { evaluations: 0, denials: 0, errors: 0, seconds: 0 };
+  const counts = { evaluations: 0, denials: 0, errors: 0, seconds: 0, durations: noDurations() };
   policies.set(policy, counts);
   return counts;
 }
 
+const noDurations = (): number[] => Array.from({ length: policyBuckets.length + 1 }, () => 0);
+
 function policyCounters(policies: ReadonlyMap<string, PolicyCounts>, together: Together, registers: Registry[]): void {
-  const counters: [name: string, help: string, count: keyof PolicyCounts][] = [
+  const counters: [name: string, help: string, count: 'evaluations' | 'denials' | 'errors'][] = [
     ['kidp_policy_evaluations_total', 'Requests that a policy was asked about', 'evaluations'],
     ['kidp_policy_denials_total', 'Rules of a policy that refused a request', 'denials'],
     ['kidp_policy_errors_total', 'Expressions of a policy that failed', 'errors'],
-    ['kidp_policy_evaluation_seconds_total', 'How long a policy took, together', 'seconds'],
   ];
   for (const [name, help, count] of counters) {
     new Counter({
@@ -163,5 +175,47 @@ function policyCounters(policies: ReadonlyMap<string, PolicyCounts>, together: T
         for (const [policy, counts] of policies) this.inc({ policy }, counts[count]);
       },
     });
+  }
+  new PolicyDurations(policies, together, registers);
+}
+
+/** A histogram of what was counted elsewhere: to observe each policy of each request would be felt. */
+class PolicyDurations extends Histogram<'policy'> {
+  readonly #policies: ReadonlyMap<string, PolicyCounts>;
+  readonly #together: Together;
+
+  constructor(policies: ReadonlyMap<string, PolicyCounts>, together: Together, registers: Registry[]) {
+    super({
+      name: 'kidp_policy_evaluation_duration_seconds',
+      help: 'How long a policy took for one request; what policies share is borne in equal parts',
+      labelNames: ['policy'],
+      buckets: policyBuckets,
+      registers,
+    });
+    this.#policies = policies;
+    this.#together = together;
+  }
+
+  /** What the registry asks for text, in place of `get`. */
+  getForPromString() {
+    return this.get();
+  }
+
+  override async get() {
+    this.#together.settle();
+    const name = 'kidp_policy_evaluation_duration_seconds';
+    const values = [...this.#policies].flatMap(([policy, { durations, seconds }]) => {
+      let times = 0;
+      const buckets = durations.map((each, index) => {
+        times += each;
+        return { metricName: `${name}_bucket`, labels: { policy, le: policyBuckets[index] ?? '+Inf' }, value: times };
+      });
+      return [
+        ...buckets,
+        { metricName: `${name}_sum`, labels: { policy }, value: seconds },
+        { metricName: `${name}_count`, labels: { policy }, value: times },
+      ];
+    });
+    return { ...(await super.get()), values };
   }
 }
