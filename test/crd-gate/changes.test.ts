@@ -1,6 +1,7 @@
 /** Definitions that change, as users meet the gate: on a real API server, with objects in etcd. */
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isNotFound } from '../../src/runtime/index.ts';
+import { eventually, isNotFound } from '../../src/runtime/index.ts';
 import { definitions } from '../admission/support/platform.ts';
 import { sharedCluster } from '../support/cluster.ts';
 import {
@@ -10,6 +11,7 @@ import {
   digestIn,
   type GatePlane,
   objectOf,
+  patient,
   refusalOf,
   resourceOf,
   size,
@@ -20,7 +22,9 @@ import {
 
 let plane: GatePlane;
 beforeAll(async () => {
-  plane = await startGatePlane();
+  const resources = [{ group: 'apiextensions.k8s.io', resources: ['customresourcedefinitions'] }];
+  const rules = [{ level: 'Metadata', verbs: ['patch'], resources }, { level: 'None' }];
+  plane = await startGatePlane({ audit: { omitStages: ['RequestReceived'], rules } });
   await plane.gate();
 });
 afterAll(() => plane?.stop());
@@ -67,6 +71,25 @@ describe('a breaking change', () => {
     await define(plane.client, before);
     const said = await refusalOf(() => change(plane.client, widgets('unstored', size({ maximum: 10 }))));
     expect(said).toContain('there are no stored objects');
+  });
+});
+
+test('what was found is in the audit log of the API server', async () => {
+  const before = widgets('audited', size({}));
+  await define(plane.client, before);
+  const said = await refusalOf(() => change(plane.client, widgets('audited', size({ maximum: 10 }))));
+  const webhook = 'validate-crds.kidp.platform.company.com';
+  const annotations = await eventually(async () => {
+    const lines = (await readFile(plane.plane.auditLog ?? '', 'utf8')).trim().split('\n');
+    const entries = lines.map((line) => JSON.parse(line) as { annotations?: Record<string, string> });
+    const found = entries.find((entry) => entry.annotations?.[`${webhook}/crd-digest`] === digestIn(said));
+    return found?.annotations ?? false;
+  }, patient);
+  expect(annotations).toMatchObject({
+    [`${webhook}/crd-verdict`]: 'breaking',
+    [`${webhook}/crd-changes`]: expect.stringContaining('v1 .spec.size'),
+    [`${webhook}/crd-stored-objects`]: '0 of 0 would break',
+    [`${webhook}/crd-latency-milliseconds`]: expect.stringMatching(/^\d+$/),
   });
 });
 
@@ -202,6 +225,9 @@ describe('a deletion', () => {
       query: { labelSelector: 'many=yes' },
     });
     expect(many.status).toBe(403);
+    const forced = await plane.kubectl(['replace', '--force', '-f', '-'], widgets('full', size({ maximum: 1 })));
+    expect(forced.stderr).toContain('there are 2 objects of it');
+    expect((await plane.client.list(resourceOf(definition))).items).toHaveLength(2);
     expect((await plane.kubectl(['annotate', 'crd', name, 'platform.company.com/confirm-delete=yes'])).code).toBe(0);
     expect((await plane.kubectl(['delete', 'crd', name])).code).not.toBe(0);
     const confirm = `platform.company.com/confirm-delete=${stored.metadata.uid}`;
