@@ -84,7 +84,7 @@ const FORMATS: ReadonlyMap<string, Format> = new Map<string, Format>([
     'k8slongname',
     {
       matches: (text) => text.length <= 253 && LONG_NAME.test(text),
-      examples: ['example.com', 'a'],
+      examples: ['example', 'example.com', 'a'],
     },
   ],
 ]);

@@ -66,23 +66,28 @@ function withInner(schema: CrdSchema): readonly CrdSchema[] {
 const LONGEST = 5000;
 const LONG = `example${'a'.repeat(LONGEST)}`;
 
+/** What people would write comes first: an example of the format, a plain word, then whatever the patterns take. */
 function textsFor(way: Alternative, mentioned: Mentioned): readonly string[] {
   const { schema, not, texts } = way;
-  const { minLength = 0, maxLength, pattern } = schema;
-  const found: string[] = ['example', 'a', 'b', 'c', 'other', 'A', '1', 'example-2', '10%', ''];
-  for (const each of [schema, ...texts]) found.push(...(stringFormat(each.format)?.examples ?? []));
-  found.push(...mentioned.texts);
+  const { minLength = 0, maxLength = LONGEST, pattern } = schema;
   const bounds = [schema, ...not.flatMap(withInner)];
+  const found: string[] = [schema, ...texts].flatMap(({ format }) => stringFormat(format)?.examples ?? []);
+  found.push('example'.slice(0, maxLength));
+  if (
+    pattern !== undefined ||
+    texts.length > 0 ||
+    bounds.some(({ format }) => format !== undefined) ||
+    not.length > 0
+  ) {
+    found.push(...patternTexts(way));
+  }
+  found.push('a', 'b', 'c', 'other', 'A', '1', 'example-2', '10%', '', ...mentioned.texts);
   const lengths = bounds.flatMap((each) => [each.minLength, each.maxLength].filter((length) => length !== undefined));
   for (const length of [minLength, ...lengths]) {
     for (const near of [length, length + 1, length - 1]) {
       if (near >= 0 && near <= LONGEST) found.push('a'.repeat(near), LONG.slice(0, near));
     }
   }
-  const searched =
-    pattern !== undefined || texts.length > 0 || not.length > 0 || bounds.some((each) => each.format !== undefined);
-  if (searched) found.unshift(...patternTexts(way));
-  if (maxLength !== undefined && maxLength < 7) found.unshift('example'.slice(0, maxLength));
   return found;
 }
 
