@@ -179,6 +179,9 @@ function policyCounters(policies: ReadonlyMap<string, PolicyCounts>, together: T
   new PolicyDurations(policies, together, registers);
 }
 
+const durationName = 'kidp_policy_evaluation_duration_seconds';
+const durationHelp = 'How long a policy took for one request; what policies share is borne in equal parts';
+
 /** A histogram of what was counted elsewhere: to observe each policy of each request would be felt. */
 class PolicyDurations extends Histogram<'policy'> {
   readonly #policies: ReadonlyMap<string, PolicyCounts>;
@@ -186,8 +189,8 @@ class PolicyDurations extends Histogram<'policy'> {
 
   constructor(policies: ReadonlyMap<string, PolicyCounts>, together: Together, registers: Registry[]) {
     super({
-      name: 'kidp_policy_evaluation_duration_seconds',
-      help: 'How long a policy took for one request; what policies share is borne in equal parts',
+      name: durationName,
+      help: durationHelp,
       labelNames: ['policy'],
       buckets: policyBuckets,
       registers,
@@ -196,26 +199,25 @@ class PolicyDurations extends Histogram<'policy'> {
     this.#together = together;
   }
 
-  /** What the registry asks for text, in place of `get`. */
-  getForPromString() {
-    return this.get();
-  }
-
-  override async get() {
+  /** What the registry asks for, be it for text or as data. */
+  async getForPromString() {
     this.#together.settle();
-    const name = 'kidp_policy_evaluation_duration_seconds';
     const values = [...this.#policies].flatMap(([policy, { durations, seconds }]) => {
       let times = 0;
       const buckets = durations.map((each, index) => {
         times += each;
-        return { metricName: `${name}_bucket`, labels: { policy, le: policyBuckets[index] ?? '+Inf' }, value: times };
+        return {
+          metricName: `${durationName}_bucket`,
+          labels: { policy, le: policyBuckets[index] ?? '+Inf' },
+          value: times,
+        };
       });
       return [
         ...buckets,
-        { metricName: `${name}_sum`, labels: { policy }, value: seconds },
-        { metricName: `${name}_count`, labels: { policy }, value: times },
+        { metricName: `${durationName}_sum`, labels: { policy }, value: seconds },
+        { metricName: `${durationName}_count`, labels: { policy }, value: times },
       ];
     });
-    return { ...(await super.get()), values };
+    return { name: durationName, help: durationHelp, type: 'histogram', values, aggregator: 'sum' };
   }
 }
