@@ -22,6 +22,7 @@ import {
   type Term,
 } from './formula.ts';
 import { elementOf, fieldOf, presenceOf } from './place.ts';
+import { isCounted, type Tally, tallyOf } from './tally.ts';
 import { isSelf, type Scope, type Terms } from './terms.ts';
 
 /** Types whose values are always compared without an error. */
@@ -92,6 +93,18 @@ export class Reading {
         ...[true, false].map((left) => all(this.#is(first, scope, left), this.#is(second, scope, left === answer))),
       );
     }
+    const tally = this.#tallyOf(node);
+    if (tally !== undefined) {
+      const { conditions } = tally;
+      const counts = answer
+        ? tally.counts
+        : conditions
+            .map((_, at) => at)
+            .concat(conditions.length)
+            .filter((each) => !tally.counts.includes(each));
+      const counted = isCounted(conditions, counts, (each, holds) => this.#is(each, scope, holds));
+      return all(...conditions.map((each) => this.#defined(each, scope)), counted);
+    }
     const loop = quantifier(node);
     if (loop !== undefined) {
       const range = this.#range(loop.node, scope);
@@ -125,6 +138,10 @@ export class Reading {
     if (name === '_!=_') return this.#isNot({ ...(node as Call), function: '_==_' }, scope, !answer);
     if (this.#equatesBools(node)) {
       return any(this.#is(node, scope, !answer), this.#undefined(first, scope), this.#undefined(second, scope));
+    }
+    const tally = this.#tallyOf(node);
+    if (tally !== undefined) {
+      return any(this.#readIs(node, scope, !answer), ...tally.conditions.map((each) => this.#undefined(each, scope)));
     }
     const loop = quantifier(node);
     if (loop !== undefined) {
@@ -164,6 +181,11 @@ export class Reading {
     return { kind: 'some', range: this.#range(node, scope), body: (element) => body(bind(node, element, scope)) };
   }
 
+  #tallyOf(node: Expr): Tally | undefined {
+    const tally = tallyOf(node);
+    return tally?.conditions.every((each) => this.#terms.typeOf(each) === 'bool') === true ? tally : undefined;
+  }
+
   #equatesBools(node: Expr): boolean {
     return (
       node.kind === 'call' && node.function === '_==_' && node.args.every((each) => this.#terms.typeOf(each) === 'bool')
@@ -172,7 +194,7 @@ export class Reading {
 
   /** A bool of connectives and loops: it is read through, not taken as one. */
   #isCompound(node: Expr): boolean {
-    if (quantifier(node) !== undefined || this.#equatesBools(node)) return true;
+    if (quantifier(node) !== undefined || this.#equatesBools(node) || this.#tallyOf(node) !== undefined) return true;
     if (node.kind !== 'call') return false;
     if (node.function === '_?_:_' || node.function === '_!=_')
       return this.#terms.typeOf(node.args.at(-1) as Expr) === 'bool';
