@@ -7,7 +7,7 @@ import { Correlation } from './correlation.ts';
 import type { Fault } from './fault.ts';
 import { isObject } from './json.ts';
 import { listTypeCheck } from './list-types.ts';
-import { checkMetadata, embeddedCheck } from './metadata.ts';
+import { checkMetadata, embeddedCheck } from './resources.ts';
 import { rulesOf } from './rules.ts';
 import { Run } from './run.ts';
 import { structureCheck } from './structure.ts';
