@@ -33,6 +33,29 @@ const namespace = object('The namespace of the object.', {
   }).optional(),
 });
 
+const part = (description: string) => text(description, { maxLength: 253 }).optional();
+
+const authorizer = list(
+  'What `authorizer` answers: the first of these that is for a question. A question that none is for is answered with no. Left out, rules that ask are not judged.',
+  object('An answer, and the questions it is for: what is left out may be anything.', {
+    verb: part('The verb.'),
+    group: part('The group of the resource; empty for the core group.'),
+    resource: part('The plural of the resource.'),
+    subresource: part('The subresource.'),
+    namespace: part('The namespace.'),
+    name: part('The name of the object.'),
+    path: text('A path that is no resource, for example `/healthz`.', { maxLength: 1024 }).optional(),
+    serviceAccount: object('Whom `authorizer.serviceAccount` asks about. Left out, it is about the user who asks.', {
+      namespace: shortName('The namespace of the service account.'),
+      name: text('The name of the service account.', { minLength: 1, maxLength: 253 }),
+    }).optional(),
+    allowed: boolean('Whether it is allowed. Left out, it is, unless there is an error.').optional(),
+    reason: text('What `reason()` says.', { maxLength: 1024 }).optional(),
+    error: text('Why the question could not be answered.', { maxLength: 1024 }).optional(),
+  }),
+  { maxItems: 64 },
+);
+
 const expectation = object('What is to become of it. What is left out is not compared.', {
   allowed: boolean('Whether it is let in.').optional(),
   message: text('A part of the message of the denial.', { maxLength: 4096 }).optional(),
@@ -67,6 +90,7 @@ export const policyTests = listByKey(
         maxProperties: 16,
       },
     ).optional(),
+    authorizer: authorizer.optional(),
     expect: expectation,
   }),
   { maxItems: 256 },

@@ -43,14 +43,14 @@ spec:
 async function run(text: string, options: Partial<TestOptions> = {}) {
   const file = join(directory, 'policy.yaml');
   writeFileSync(file, text);
-  let out = '';
+  let [out, err] = ['', ''];
   const streams = {
     in: Readable.from([]),
     out: { write: (each: string) => (out += each) },
-    err: { write: () => undefined },
+    err: { write: (each: string) => (err += each) },
   };
   const code = await runTest({ paths: [file], output: 'text', ...options }, streams);
-  return { code, out: out.replaceAll(directory, '') };
+  return { code, out: out.replaceAll(directory, ''), err: err.replaceAll(directory, '') };
 }
 
 test('tests that pass', async () => {
@@ -205,4 +205,23 @@ test('the policies of the guide pass their tests', async () => {
   const { code, out } = await run(policies.join('---\n'), { coverage: true });
   expect(out).toContain('4 passed, 0 failed');
   expect(code).toBe(0);
+});
+
+describe('policies of Kubernetes itself carry no tests', () => {
+  const native = (kind: string) => `apiVersion: admissionregistration.k8s.io/v1
+kind: ${kind}
+metadata: {name: native}
+spec: {}
+`;
+  const words = /policy\.yaml:2:1: ValidatingAdmissionPolicy native is not tested: only a Policy .* carries tests/;
+
+  test('alone they are bad input', async () => {
+    const both = `${native('ValidatingAdmissionPolicy')}---\n${native('ValidatingAdmissionPolicyBinding')}`;
+    await expect(run(both)).rejects.toMatchObject({ code: 'input/no-tests', message: expect.stringMatching(words) });
+  });
+
+  test('beside others they are noted', async () => {
+    const { code, err } = await run(`${native('ValidatingAdmissionPolicy')}---\n${POLICY}`);
+    expect({ code, err }).toEqual({ code: 0, err: expect.stringMatching(words) });
+  });
 });

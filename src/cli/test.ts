@@ -9,6 +9,7 @@ import {
   combineSchemas,
   crdSchemas,
   examinePolicy,
+  isNative,
   kubernetesSchemas,
   type PolicyIssue,
   platformSchemas,
@@ -16,7 +17,14 @@ import {
   runPolicyTests,
   type SchemaSource,
 } from '../policy/index.ts';
-import { inputErrorOf, type LocatedObject, type Problem, readObjects } from './documents.ts';
+import {
+  describeProblem,
+  inputErrorOf,
+  type LocatedObject,
+  type Problem,
+  problemAt,
+  readObjects,
+} from './documents.ts';
 import { InputError } from './failure.ts';
 import { asJunit } from './test/junit.ts';
 import { errorsOf, failedTests, placed, reachesTooLittle, type TestedPolicy } from './test/tested.ts';
@@ -39,9 +47,9 @@ export interface TestStreams {
 export async function test(options: TestOptions, streams: TestStreams): Promise<number> {
   const objects = await readObjects(options.paths, streams.in);
   const policies = objects.filter(({ object }) => object.apiVersion === API_VERSION && object.kind === 'Policy');
-  if (policies.length === 0) {
-    throw new InputError('nothing', `${options.paths.join(', ')}: there is no Policy of ${API_VERSION} in there.`);
-  }
+  const untested = objects.filter(isNativePolicy);
+  if (policies.length === 0) throw nothingToTest(options.paths, untested);
+  for (const located of untested) streams.err.write(`note: ${describeProblem(noTests(located))}\n`);
   const schemas = combineSchemas(
     crdSchemas(objects.map(({ object }) => object)),
     platformSchemas(),
@@ -55,6 +63,20 @@ export async function test(options: TestOptions, streams: TestStreams): Promise<
   const fails = (policy: TestedPolicy): boolean =>
     failedTests(policy).length > 0 || errorsOf(policy).length > 0 || reachesTooLittle(policy, minCoverage);
   return tested.some(fails) ? 1 : 0;
+}
+
+/** A policy of Kubernetes' own: its kind has no place for tests. */
+const isNativePolicy = ({ object }: LocatedObject): boolean => isNative(object) && !object.kind.endsWith('Binding');
+
+function noTests(located: LocatedObject): Problem {
+  const { kind, metadata } = located.object;
+  const message = `${kind} ${metadata.name} is not tested: only a Policy of ${API_VERSION} carries tests. kidp convert --to policy makes one of it, kidp check judges manifests by it as it is.`;
+  return problemAt(located, 'no-tests', 'kind', message);
+}
+
+function nothingToTest(paths: readonly string[], untested: readonly LocatedObject[]): InputError {
+  if (untested.length > 0) return inputErrorOf(untested.map(noTests));
+  return new InputError('nothing', `${paths.join(', ')}: there is no Policy of ${API_VERSION} in there.`);
 }
 
 function testOne(located: LocatedObject, schemas: SchemaSource, problems: Problem[]): readonly TestedPolicy[] {

@@ -3,6 +3,7 @@
 import type { PolicyModel } from '../model.ts';
 import type { AdmissionRequest, Json, Operation, UserInfo } from '../request.ts';
 import type { ObjectQuery, World } from '../world.ts';
+import { type AuthorizerAnswer, answering } from './authorizer.ts';
 
 /** As `spec.tests[]` of a Policy has it. */
 export interface PolicyTest {
@@ -23,6 +24,7 @@ export interface PolicyTest {
   };
   readonly params?: readonly Json[];
   readonly context?: Readonly<Record<string, readonly Json[]>>;
+  readonly authorizer?: readonly AuthorizerAnswer[];
   readonly expect: Expectation;
 }
 
@@ -34,10 +36,7 @@ export interface Expectation {
   readonly object?: Json;
 }
 
-/**
- * Who asks is unknown where the test does not say, and nobody can be asked who may do what: rules that want to know are skipped, and
- * the report says so.
- */
+/** Who asks, and what they may do, is unknown where the test does not say: rules that want to know are skipped, and the report says so. */
 export function requestOf(test: PolicyTest): AdmissionRequest {
   const { object, oldObject, request = {}, user } = test;
   const about = object ?? oldObject ?? {};
@@ -55,7 +54,10 @@ export function requestOf(test: PolicyTest): AdmissionRequest {
     ...(request.dryRun === undefined ? {} : { dryRun: request.dryRun }),
     ...(request.options === undefined ? {} : { options: request.options }),
     ...(user === undefined ? {} : { userInfo: user }),
-    unknown: user === undefined ? ['userInfo', 'authorizer'] : ['authorizer'],
+    unknown: [
+      ...(user === undefined ? (['userInfo'] as const) : []),
+      ...(test.authorizer === undefined ? (['authorizer'] as const) : []),
+    ],
   };
 }
 
@@ -73,6 +75,7 @@ export function worldOf(test: PolicyTest, model: PolicyModel): World {
         ...(annotations === undefined ? {} : { annotations }),
       },
     }),
+    ...(test.authorizer === undefined ? {} : { authorize: answering(test.authorizer) }),
     find: (query) => {
       const { params } = model;
       if (params !== undefined && isFor(query, { ...params, namespace: undefined })) return test.params ?? [];

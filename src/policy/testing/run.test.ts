@@ -254,3 +254,52 @@ test('a test that there is no time for has not passed', () => {
   const { results } = runPolicyTests(model({ tests }), { deadline: 0 });
   expect(results).toMatchObject([{ passed: false, failures: [expect.stringContaining('no time left')] }]);
 });
+
+describe('what authorizer answers', () => {
+  const rule = (expression: string) => ({ rules: [{ name: 'asks', expression, message: 'You may not.' }] });
+  const secrets = "authorizer.group('').resource('secrets').namespace('shop').check('list')";
+  const may = rule(`${secrets}.allowed()`);
+  test.each([
+    { reason: 'what is named exactly', authorizer: [{ verb: 'list', group: '', resource: 'secrets' }], spec: may },
+    { reason: 'what is left out may be anything', authorizer: [{}], spec: may },
+    { reason: 'nothing else is allowed', authorizer: [], spec: may, allowed: false },
+    { reason: 'another namespace', authorizer: [{ namespace: 'bank' }], spec: may, allowed: false },
+    { reason: 'another verb', authorizer: [{ verb: 'get' }], spec: may, allowed: false },
+    { reason: 'a path is no resource', authorizer: [{ path: '/healthz' }], spec: may, allowed: false },
+    { reason: 'the first counts', authorizer: [{ verb: 'list', allowed: false }, {}], spec: may, allowed: false },
+    {
+      reason: 'a path',
+      authorizer: [{ path: '/healthz', verb: 'get' }],
+      spec: rule("authorizer.path('/healthz').check('get').allowed() && !authorizer.path('/x').check('get').allowed()"),
+    },
+    {
+      reason: 'a service account is another subject',
+      authorizer: [{ serviceAccount: { namespace: 'shop', name: 'robot' } }],
+      spec: rule(
+        `${secrets.replace('authorizer', "authorizer.serviceAccount('shop', 'robot')")}.allowed() && !${secrets}.allowed()`,
+      ),
+    },
+    {
+      reason: 'the request itself',
+      authorizer: [{ verb: 'approve', resource: 'databases', name: 'users' }],
+      spec: rule("authorizer.requestResource.check('approve').allowed()"),
+    },
+    { reason: 'a reason', authorizer: [{ reason: 'yes' }], spec: rule(`${secrets}.reason() == 'yes'`) },
+    {
+      reason: 'an error',
+      authorizer: [{ error: 'no answer' }],
+      spec: rule(`${secrets}.errored() && !${secrets}.allowed()`),
+    },
+  ])('$reason', ({ authorizer, spec, allowed = true }) => {
+    const { failures, notes } = tried({ ...without, authorizer, expect: { allowed } }, spec);
+    expect({ failures, notes }).toEqual({ failures: [], notes: [] });
+  });
+
+  test('where a test does not say, the rule is not judged, and that is noted', () => {
+    const { passed, notes } = tried({ ...without, expect: { allowed: true } }, may);
+    expect({ passed, notes }).toEqual({
+      passed: true,
+      notes: ['rule asks was not judged: it needs a request: what the user may do: give the test an authorizer'],
+    });
+  });
+});

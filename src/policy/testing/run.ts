@@ -135,6 +135,7 @@ function run(
   ];
   const notes = [
     ...(notMatched === undefined || failures.length > 0 ? [] : [notMatched]),
+    ...notAuthorized(decision.results),
     ...(Object.keys(test.expect).length === 0 ? ['nothing is expected of it'] : []),
   ];
   return { name: test.name, path, passed: failures.length === 0, failures, notes };
@@ -159,11 +160,18 @@ function note({ results }: PolicyDecision, seen: Map<string, { held: boolean; vi
 
 const textOf = ({ message, why }: RuleResult): string => (why === undefined ? message : `${message} (${why})`);
 
-/** A rule that the test gives too little to judge has not passed. Questions of `authorizer` no test can answer. */
+/** A rule that the test gives too little to judge has not passed. */
 function notJudged(results: readonly RuleResult[]): readonly string[] {
   return results
     .filter(({ result, skipped }) => result === 'skip' && skipped?.includes('who asks') === true)
     .map(({ rule, skipped }) => `rule ${rule} was not judged: it ${skipped}: give the test a user`);
+}
+
+/** Other rules of the policy may still be what the test is for. */
+function notAuthorized(results: readonly RuleResult[]): readonly string[] {
+  return results
+    .filter(({ result, skipped }) => result === 'skip' && skipped?.includes('what the user may do') === true)
+    .map(({ rule, skipped }) => `rule ${rule} was not judged: it ${skipped}: give the test an authorizer`);
 }
 
 /** A test that expects anything but to be let in means that the policy is about its object. */
