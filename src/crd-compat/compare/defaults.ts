@@ -1,7 +1,7 @@
 /** What a field reads as where an object leaves it out. */
 import { same } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
-import { BREAKING, type Notes, type Place, RISKY, SAFE } from './draft.ts';
+import { BREAKING, type Draft, type Notes, type Place, RISKY, SAFE } from './draft.ts';
 import { show } from './words.ts';
 
 export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): void {
@@ -9,9 +9,16 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
   const now = after.default;
   if (same(old, now)) return;
   const last = place.steps.at(-1);
-  if (typeof last !== 'string') return;
-  const probe = { steps: place.steps.slice(0, -1), absent: last, expect: 'changed' as const };
-  const left = `left out ${place.path}`;
+  if (last === undefined) return;
+  // Items of lists and values of maps are never left out; there a default stands in for null.
+  const isField = !/(\[\]|\.\*)$/.test(place.path);
+  const shown: Pick<Draft, 'probe' | 'otherwise'> = isField
+    ? { probe: { steps: place.steps.slice(0, -1), absent: String(last), expect: 'changed' } }
+    : {
+        probe: { steps: place.steps, values: [null], expect: 'changed' },
+        otherwise: { ...SAFE, decidedBy: 'acceptance' },
+      };
+  const left = isField ? `leave out ${place.path}` : `have null in ${place.path}`;
   if (old === undefined && place.required) {
     notes.add(place, {
       kind: 'default-added',
@@ -44,7 +51,7 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
       message: `The default ${show(old)} was removed: where the field is left out, nothing stands in for it.`,
       hits: `manifests that ${left}`,
       decidedBy: 'acceptance',
-      probe,
+      ...shown,
     });
     return;
   }
@@ -58,6 +65,6 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
     message: `The default changed from ${show(old)} to ${show(now)}: the same manifest means something else.`,
     hits: `manifests that ${left}`,
     decidedBy: 'acceptance',
-    probe,
+    ...shown,
   });
 }

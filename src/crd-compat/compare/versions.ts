@@ -8,6 +8,11 @@ import { show } from './words.ts';
 
 const collection = (crd: Crd, version: string): string => `/apis/${crd.spec.group}/${version}/${crd.spec.names.plural}`;
 
+const single = (crd: Crd, version: string): string => {
+  const { group, scope, names } = crd.spec;
+  return `/apis/${group}/${version}/${scope === 'Namespaced' ? 'namespaces/NAMESPACE/' : ''}${names.plural}/NAME`;
+};
+
 export function addedVersion(version: CrdVersion): Notes {
   const notes = new Notes(version.name);
   notes.add(pathOf(version.name), {
@@ -142,7 +147,7 @@ function compareStatus(before: Crd, old: CrdVersion, now: CrdVersion, notes: Not
     hits: 'controllers that write status',
     witness: {
       outcome: 'request-fails',
-      request: `PUT ${collection(before, now.name)}/NAME/status`,
+      request: `PUT ${single(before, now.name)}/status`,
       because: '404: there is no subresource status',
     },
   });
@@ -153,7 +158,7 @@ function compareScale(before: Crd, old: CrdVersion, now: CrdVersion, notes: Note
   const other = now.subresources?.scale;
   if (same(one, other)) return;
   const path = `${pathOf(now.name)}.subresources.scale`;
-  const request = `GET ${collection(before, now.name)}/NAME/scale`;
+  const request = `PUT ${single(before, now.name)}/scale`;
   if (one == null) {
     const free = mayBeNegative(old, other?.specReplicasPath);
     notes.add(path, {

@@ -3,7 +3,7 @@ import { sample, type Wish } from '../instance/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { type Change, type Json, type Witness, worse } from '../verdict.ts';
 import { adviceFor } from './advice.ts';
-import type { Draft, Probe, Step } from './draft.ts';
+import { type Draft, type Probe, RISKY, type Step } from './draft.ts';
 import { differences, Reader } from './reading.ts';
 import { show } from './words.ts';
 
@@ -21,10 +21,10 @@ export interface Pair {
 }
 
 /**
- * How many changes of one version are looked for in objects. Counted, not timed, so that the same input has the same output; a
+ * How many objects are looked for in one version, and how hard. Counted, not timed, so that the same input has the same output; a
  * definition with more breaking changes than these is not saved by the rest.
  */
-const SHOWN = 250;
+const SEARCHES = 600;
 const TRIES = 40;
 /** Larger objects are found, but not printed. */
 const MAX_OBJECT = 64 * 1024;
@@ -34,7 +34,8 @@ export function settle(drafts: readonly Draft[], pair?: Pair): Change[] {
   return inOrder(drafts).map((draft) => {
     if (draft.probe === undefined || exhibition === undefined) return changeOf(draft);
     const found = exhibition.show(draft, draft.probe);
-    if (found === 'not shown') return changeOf({ ...draft, ...draft.otherwise });
+    // Where no object can be made that shows it, nobody is known to be hit; nor that nobody is.
+    if (found === 'not shown') return changeOf({ ...draft, ...(draft.otherwise ?? { ...RISKY, decidedBy: 'syntax' }) });
     return changeOf({ ...draft, witness: found });
   });
 }
@@ -69,7 +70,7 @@ class Exhibition {
   readonly #pair: Pair;
   readonly #old: Reader;
   readonly #now: Reader;
-  #left = SHOWN;
+  #left = SEARCHES;
 
   constructor(pair: Pair) {
     this.#pair = pair;
@@ -79,7 +80,6 @@ class Exhibition {
 
   show(draft: Draft, probe: Probe): Witness | 'not shown' {
     if (this.#left <= 0 || probe.large === true) return said(draft, probe);
-    this.#left--;
     for (const wish of wishes(probe)) {
       const object = this.#sample(wish);
       const witness = object === undefined ? undefined : this.#judge(object, probe);
@@ -93,13 +93,11 @@ class Exhibition {
       const witness = found === undefined ? undefined : this.#judge(found, probe);
       if (witness !== undefined) return witness;
     }
-    if (draft.otherwise === undefined) return said(draft, probe);
-    // Where no object at all can be made that has something there, it is the search that failed, not the change that is harmless.
-    const plain = this.#sample({ path: probe.steps, matching: {} });
-    return plain === undefined ? said(draft, probe) : 'not shown';
+    return 'not shown';
   }
 
   #sample(wish: Wish, where?: (object: Json) => boolean): Json | undefined {
+    this.#left--;
     const { apiVersion, kind, namespaced } = this.#pair;
     const found = sample(this.#pair.before, wish, {
       resource: { apiVersion, kind, name: 'example' },
