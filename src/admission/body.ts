@@ -46,7 +46,11 @@ export function readBody(request: IncomingMessage, milliseconds: number, share: 
   return new Promise((resolve, reject) => {
     const announced = Number(request.headers['content-length'] ?? 0);
     if (announced > bodyLimitBytes) return reject(tooLarge());
-    if (!share.grow(announced)) return reject(noRoom(request));
+    if (!share.grow(announced)) {
+      // What it has sent is read and let go, so that the connection can be used again.
+      request.resume();
+      return reject(noRoom());
+    }
     const chunks: Buffer[] = [];
     let length = 0;
     let settled = false;
@@ -62,7 +66,10 @@ export function readBody(request: IncomingMessage, milliseconds: number, share: 
       length += chunk.length;
       chunks.push(chunk);
       if (length > bodyLimitBytes) settle(() => reject(tooLarge()));
-      else if (!share.grow(length)) settle(() => reject(noRoom(request)));
+      else if (!share.grow(length)) {
+        settle(() => reject(noRoom()));
+        request.resume();
+      }
     };
     const isLate = () =>
       settle(() => reject(new Refusal(408, 'The AdmissionReview did not arrive in time', { connection: 'close' })));
@@ -84,11 +91,9 @@ export function readBody(request: IncomingMessage, milliseconds: number, share: 
 const textOf = (chunks: readonly Buffer[]): string =>
   (chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)).toString('utf8');
 
-/** It comes again when others have been answered; what it has sent is read and let go, so that the connection can be used again. */
-function noRoom(request: IncomingMessage): Refusal {
-  request.resume();
-  return new Refusal(429, 'Too many bytes of reviews at once; come again in a second', { 'retry-after': '1' });
-}
+/** It comes again when others have been answered. */
+export const noRoom = (): Refusal =>
+  new Refusal(429, 'Too many bytes of reviews at once; come again in a second', { 'retry-after': '1' });
 
 /** What is left of the body is not read: the connection is closed with the answer. */
 const tooLarge = (): Refusal =>

@@ -5,9 +5,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../runtime/index.ts';
+import type { AnswerPost, Logger, PostAnswer } from '../runtime/index.ts';
 import { encodeReview } from './answer.ts';
-import { readBody, startBudget } from './body.ts';
+import { noRoom, readBody, startBudget } from './body.ts';
 import { deadlineIn, timeoutIn } from './deadline.ts';
 import type { Decision } from './gates.ts';
 import type { Deadline, Judge, Phase } from './judge.ts';
@@ -65,14 +65,27 @@ function askedAt(pathname: string): AskedFor | undefined {
   return { ...asked, elsewhere: below.split('/').slice(1) };
 }
 
-export function answerAdmission(options: AnswerOptions): (request: IncomingMessage, response: ServerResponse) => void {
+export interface Answers {
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
+  /** The same for a review that is there as a whole; undefined for what is none. */
+  readonly answerPost: AnswerPost;
+}
+
+export function answerAdmission(options: AnswerOptions): Answers {
   const reviews = startReviews(options);
-  return (request, response) => {
-    const [pathname = '', query = ''] = (request.url ?? '').split('?', 2);
-    const asked = askedAt(pathname);
-    const answered =
-      asked === undefined ? other(pathname, response, options) : reviews(request, response, asked, query);
-    answered.catch((error: unknown) => refuse(response, refusalOf(error, options.log)));
+  return {
+    answer(request, response) {
+      const [pathname = '', query = ''] = (request.url ?? '').split('?', 2);
+      const asked = askedAt(pathname);
+      const answered =
+        asked === undefined ? other(pathname, response, options) : reviews.read(request, response, asked, query);
+      answered.catch((error: unknown) => refuse(response, refusalOf(error, options.log)));
+    },
+    answerPost(target, body) {
+      const [pathname = '', query = ''] = target.split('?', 2);
+      const asked = askedAt(pathname);
+      return asked === undefined ? undefined : reviews.answer(body, asked, query);
+    },
   };
 }
 
@@ -90,52 +103,106 @@ async function other(pathname: string, response: ServerResponse, options: Answer
   throw new Refusal(404, `There is nothing at ${pathname.slice(0, 100)}; reviews go to /validate and /mutate`);
 }
 
-type Review = (request: IncomingMessage, response: ServerResponse, asked: AskedFor, query: string) => Promise<void>;
+interface Reviews {
+  /** Over Node's HTTP. */
+  read(request: IncomingMessage, response: ServerResponse, asked: AskedFor, query: string): Promise<void>;
+  /** Of one that has been read. At once where nothing has to be waited for. */
+  answer(text: string, asked: AskedFor, query: string): PostAnswer | Promise<PostAnswer>;
+}
 
-function startReviews(options: AnswerOptions): Review {
+function startReviews(options: AnswerOptions): Reviews {
   const { log, metrics, mostInFlight = mostInFlightByDefault } = options;
   const budget = startBudget(options.mostBytes ?? mostBytesByDefault);
   let inFlight = 0;
-  return async (request, response, asked, query) => {
+  const begin = ({ phase }: AskedFor) => {
     const started = performance.now();
     const share = budget.share();
-    let result: 'allowed' | 'denied' | 'refused' = 'refused';
     inFlight += 1;
     metrics?.inFlight(inFlight);
-    try {
-      checkRequest(request);
-      if (inFlight > mostInFlight) throw tooMany(request);
-      const deadline = deadlineIn(timeoutIn(query));
-      const text = await readBody(request, deadline.at - Date.now(), share);
-      const { allowed, body } = await answerReview(text, asked, deadline, options);
-      result = allowed ? 'allowed' : 'denied';
-      send(response, 200, 'application/json', body);
-    } catch (error) {
-      refuse(response, refusalOf(error, log));
-    } finally {
-      share.release();
-      inFlight -= 1;
-      metrics?.inFlight(inFlight);
-      metrics?.answered(asked.phase, result, (performance.now() - started) / 1000);
-    }
+    return {
+      share,
+      isOneTooMany: inFlight > mostInFlight,
+      end(result: 'allowed' | 'denied' | 'refused') {
+        share.release();
+        inFlight -= 1;
+        metrics?.inFlight(inFlight);
+        metrics?.answered(phase, result, (performance.now() - started) / 1000);
+      },
+    };
+  };
+  return {
+    async read(request, response, asked, query) {
+      const flight = begin(asked);
+      let result: 'allowed' | 'denied' | 'refused' = 'refused';
+      try {
+        checkRequest(request);
+        if (flight.isOneTooMany) {
+          request.resume();
+          throw tooMany();
+        }
+        const deadline = deadlineIn(timeoutIn(query));
+        const text = await readBody(request, deadline.at - Date.now(), flight.share);
+        const { allowed, body } = await answerReview(text, asked, deadline, options);
+        result = allowed ? 'allowed' : 'denied';
+        send(response, 200, 'application/json', body);
+      } catch (error) {
+        refuse(response, refusalOf(error, log));
+      } finally {
+        flight.end(result);
+      }
+    },
+    answer(text, asked, query) {
+      const flight = begin(asked);
+      const answered = ({ allowed, body }: Answered): PostAnswer => {
+        flight.end(allowed ? 'allowed' : 'denied');
+        return { status: 200, body };
+      };
+      const failed = (error: unknown): PostAnswer => {
+        flight.end('refused');
+        return refusalOf(error, log);
+      };
+      let answer: Answered | Promise<Answered>;
+      try {
+        if (flight.isOneTooMany) throw tooMany();
+        if (!flight.share.grow(text.length)) throw noRoom();
+        answer = answerReview(text, asked, deadlineIn(timeoutIn(query)), options);
+      } catch (error) {
+        return failed(error);
+      }
+      return answer instanceof Promise ? answer.then(answered, failed) : answered(answer);
+    },
   };
 }
 
-/** From the text of a review to the text of the answer. What cannot be judged is thrown as a `Refusal`, or as a bug. */
-export async function answerReview(
+interface Answered {
+  readonly allowed: boolean;
+  readonly body: string;
+}
+
+/**
+ * From the text of a review to the text of the answer, at once where nothing has to be waited for. What cannot be judged is thrown as
+ * a `Refusal`, or as a bug.
+ */
+export function answerReview(
   text: string,
   { phase, elsewhere }: AskedFor,
   deadline: Deadline,
   options: Pick<AnswerOptions, 'judge' | 'log' | 'synced' | 'observer'>,
-): Promise<{ readonly allowed: boolean; readonly body: string }> {
+): Answered | Promise<Answered> {
   const decoded = decodeReview(text);
   if ('unreadable' in decoded) throw new Refusal(decoded.unreadable.status, decoded.unreadable.message);
   const { request } = decoded;
-  if (options.synced?.() === false) await untilSynced(options.synced, deadline);
-  const judged = options.judge(request, phase, deadline, elsewhere);
-  const decision = judged instanceof Promise ? await beforeDeadline(judged, deadline) : judged;
-  if (!decision.allowed) tellDenied(request, decision, options);
-  return { allowed: decision.allowed, body: encodeReview(request.uid, decision) };
+  const judge = () => options.judge(request, phase, deadline, elsewhere);
+  const answer = (decision: Decision): Answered => {
+    if (!decision.allowed) tellDenied(request, decision, options);
+    return { allowed: decision.allowed, body: encodeReview(request.uid, decision) };
+  };
+  if (options.synced?.() === false) {
+    const judged = untilSynced(options.synced, deadline).then(judge);
+    return beforeDeadline(judged, deadline).then(answer);
+  }
+  const judged = judge();
+  return judged instanceof Promise ? beforeDeadline(judged, deadline).then(answer) : answer(judged);
 }
 
 function checkRequest({ method, headers }: IncomingMessage): void {
@@ -147,10 +214,8 @@ function checkRequest({ method, headers }: IncomingMessage): void {
 }
 
 /** The API server's client comes again after the time that is asked for. */
-function tooMany(request: IncomingMessage): Refusal {
-  request.resume();
-  return new Refusal(429, 'Too many reviews at once; come again in a second', { 'retry-after': '1' });
-}
+const tooMany = (): Refusal =>
+  new Refusal(429, 'Too many reviews at once; come again in a second', { 'retry-after': '1' });
 
 /** Before that, nothing would match, and to answer "allowed" would be wrong. */
 async function untilSynced(synced: () => boolean, { at }: Deadline): Promise<void> {

@@ -127,7 +127,7 @@ export async function startAdmission(options: AdmissionOptions = {}): Promise<Ad
     const synced = () => policies?.synced() !== false;
     const serving = await serveHttps({
       certificates: authority,
-      answer: await answersOf(options, log, { synced, ready: () => isReady(), comparers }),
+      ...(await answersOf(options, log, { synced, ready: () => isReady(), comparers })),
       host,
       port: options.port ?? 0,
       reusePort: options.reusePort ?? false,

@@ -19,5 +19,6 @@ export {
 } from './issue.ts';
 export type { CertificateLives } from './lives.ts';
 export { directoryStore, memoryStore } from './local-store.ts';
+export type { AnswerPost, PostAnswer } from './posts.ts';
 export { type ServeOptions, type Serving, serveHttps } from './serve.ts';
 export type { CertificateStore } from './store.ts';

@@ -5,12 +5,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { type AddressInfo, isIPv6, Server as NetServer } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { ConfigError } from '../errors.ts';
 import type { CertificateSource } from './bundle.ts';
+import { type AnswerPost, answerPosts, type Posts } from './posts.ts';
 
 export interface ServeOptions {
   certificates: CertificateSource;
   answer: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Asked first about what an API server sends, in the one form that it has. */
+  answerPost?: AnswerPost;
   host?: string;
   /** 0 or nothing: any free port. */
   port?: number;
@@ -44,6 +48,7 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
       answer(request, response);
     },
   );
+  const posts = options.answerPost && postsFirst(server, options.answerPost, () => draining);
   // A client that breaks off its handshake or speaks no TLS is its own problem.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   server.on('clientError', (_error, socket) => {
@@ -62,6 +67,7 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
     await listen(server, { host, port, reusePort });
   } catch (error) {
     unsubscribe();
+    posts?.stop();
     throw error;
   }
   const bound = (server.address() as AddressInfo).port;
@@ -77,11 +83,25 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
       if (!draining && reusePort && drainMilliseconds > 0) stopListening(server);
       draining = true;
       stopped ??= delay(drainMilliseconds)
-        .then(() => finish(server, closed, limitMilliseconds))
-        .finally(unsubscribe);
+        .then(() => finish(server, posts, closed, limitMilliseconds))
+        .finally(() => {
+          unsubscribe();
+          posts?.stop();
+        });
       return stopped;
     },
   };
+}
+
+/** Between TLS and Node's HTTP, which gets what is not for it. */
+function postsFirst(server: Server, answer: AnswerPost, draining: () => boolean): Posts {
+  const [listener] = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[];
+  if (listener === undefined) throw new Error('an HTTPS server takes no connections');
+  server.removeListener('secureConnection', listener);
+  const handOver = (socket: TLSSocket) => listener.call(server, socket);
+  const posts = answerPosts({ answer, handOver, draining, keepAliveMilliseconds });
+  server.on('secureConnection', (socket) => posts.take(socket));
+  return posts;
 }
 
 /** Somebody who listens everywhere is found here. */
@@ -113,10 +133,19 @@ function stopListening(server: Server): void {
   NetServer.prototype.close.call(server);
 }
 
-function finish(server: Server, closed: Promise<void>, limitMilliseconds: number): Promise<void> {
-  const cutOff = setTimeout(() => server.closeAllConnections(), limitMilliseconds);
+function finish(
+  server: Server,
+  posts: Posts | undefined,
+  closed: Promise<void>,
+  limitMilliseconds: number,
+): Promise<void> {
+  const cutOff = setTimeout(() => {
+    posts?.cutOff();
+    server.closeAllConnections();
+  }, limitMilliseconds);
   // Also ends idle connections; those with a request in flight end with their answer.
   server.close();
+  posts?.endIdle();
   return closed.finally(() => clearTimeout(cutOff));
 }
 

@@ -1,0 +1,275 @@
+/**
+ * HTTP/1.1 for what an API server sends to a webhook, and nothing else: a POST of JSON whose length it says, over a connection that
+ * is used again. To answer such a request takes Node's HTTP longer than most reviews take to judge.
+ *
+ * Nothing of HTTP is done by halves here: whatever differs in anything from that one form (another method, any header that is not
+ * known to be harmless, a body in chunks, a long body, one that does not come soon) is handed over to Node with every byte as it
+ * came, and the rest of its connection with it.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+
+export interface PostAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Of JSON. */
+  readonly body: string;
+}
+
+/** `target` is a path with its query. Undefined where Node's HTTP shall answer. */
+export type AnswerPost = (target: string, body: string) => PostAnswer | Promise<PostAnswer> | undefined;
+
+export interface PostOptions {
+  readonly answer: AnswerPost;
+  /** Takes a connection over, with what is still to be read put back in front. */
+  readonly handOver: (socket: TLSSocket) => void;
+  readonly draining: () => boolean;
+  readonly keepAliveMilliseconds: number;
+}
+
+export interface Posts {
+  take(socket: TLSSocket): void;
+  /** Ends connections that wait for nothing; the others end with their answer, because it is draining. */
+  endIdle(): void;
+  cutOff(): void;
+  stop(): void;
+}
+
+/** Longer ones are worth Node's care: it does not hold what nobody has room for. */
+const longestBody = 64 * 1024;
+const longestHead = 8 * 1024;
+/** Who takes longer to send a request is watched by Node from then on. */
+const patienceMilliseconds = 1_000;
+
+export function answerPosts(options: PostOptions): Posts {
+  const connections = new Set<Connection>();
+  const sweep = setInterval(() => {
+    const since = performance.now() - patienceMilliseconds;
+    for (const each of connections) each.giveUp(since);
+  }, patienceMilliseconds);
+  sweep.unref();
+  return {
+    take(socket) {
+      const connection = new Connection(socket, options, () => connections.delete(connection));
+      connections.add(connection);
+    },
+    endIdle() {
+      for (const each of connections) each.endIfIdle();
+    },
+    cutOff() {
+      for (const each of connections) each.cutOff();
+    },
+    stop() {
+      clearInterval(sweep);
+    },
+  };
+}
+
+interface Head {
+  readonly target: string;
+  /** Of the head with the empty line after it. */
+  readonly bytes: number;
+  readonly bodyBytes: number;
+}
+
+class Connection {
+  readonly #socket: TLSSocket;
+  readonly #options: PostOptions;
+  readonly #forget: () => void;
+  /** What has come and is not answered yet. */
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #since = 0;
+  #head: Head | undefined;
+  /** An API server sends the same again and again. */
+  #lastText = '';
+  #lastHead: Head | undefined;
+  #answering = false;
+  #paused = false;
+  #ended = false;
+
+  constructor(socket: TLSSocket, options: PostOptions, forget: () => void) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#forget = forget;
+    socket.on('data', this.#take);
+    socket.on('end', this.#end);
+    socket.on('error', this.#fail);
+    socket.on('close', forget);
+    socket.setTimeout(options.keepAliveMilliseconds, this.#fail);
+  }
+
+  endIfIdle(): void {
+    if (!this.#answering && this.#bytes === 0) this.#socket.end();
+  }
+
+  cutOff(): void {
+    this.#socket.destroy();
+  }
+
+  /** Where a request has been on its way since before `since`. */
+  giveUp(since: number): void {
+    if (!this.#answering && this.#bytes > 0 && this.#since < since) this.#handOver();
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    if (this.#bytes === 0) this.#since = performance.now();
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    // One at a time: a client that sends the next before the answer waits for it.
+    if (!this.#answering) this.#next();
+    else {
+      this.#paused = true;
+      this.#socket.pause();
+    }
+  };
+
+  readonly #end = (): void => {
+    this.#ended = true;
+    if (!this.#answering) this.#socket.end();
+  };
+
+  readonly #fail = (): void => {
+    this.#socket.destroy();
+  };
+
+  /** Answers the request that has come, if all of it has. */
+  #next(): void {
+    this.#head ??= this.#readHead();
+    if (this.#head === undefined || this.#bytes < this.#head.bytes + this.#head.bodyBytes) return;
+    const { target, bytes, bodyBytes } = this.#head;
+    const received = this.#joined();
+    const end = bytes + bodyBytes;
+    const answer = this.#answerTo(target, received.toString('utf8', bytes, end));
+    if (answer === undefined) {
+      this.#handOver();
+      return;
+    }
+    this.#head = undefined;
+    this.#bytes -= end;
+    this.#chunks = this.#bytes === 0 ? [] : [received.subarray(end)];
+    this.#answering = true;
+    if (answer instanceof Promise) answer.then((settled) => this.#send(settled)).catch(this.#fail);
+    else this.#send(answer);
+  }
+
+  /** Whatever goes wrong, it is this client's alone. */
+  #answerTo(target: string, body: string): ReturnType<AnswerPost> {
+    try {
+      return this.#options.answer(target, body);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Undefined where it is not there yet, or not for us and handed over. */
+  #readHead(): Head | undefined {
+    const received = this.#joined();
+    const end = received.indexOf('\r\n\r\n');
+    if (end < 0 && this.#bytes <= longestHead) return undefined;
+    const text = received.toString('latin1', 0, Math.max(end, 0));
+    if (text !== this.#lastText) {
+      this.#lastText = text;
+      this.#lastHead = readHead(text);
+    }
+    if (this.#lastHead === undefined) this.#handOver();
+    return this.#lastHead;
+  }
+
+  #joined(): Buffer {
+    const [first] = this.#chunks;
+    if (this.#chunks.length === 1 && first !== undefined) return first;
+    const joined = Buffer.concat(this.#chunks);
+    this.#chunks = [joined];
+    return joined;
+  }
+
+  #send({ status, headers = {}, body }: PostAnswer): void {
+    if (!this.#socket.writable) return;
+    const closing = this.#ended || this.#options.draining() || headers.connection === 'close';
+    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nContent-Type: application/json\r\n`;
+    head += `Content-Length: ${Buffer.byteLength(body)}\r\nDate: ${dateNow()}\r\n`;
+    for (const name of Object.keys(headers)) if (name !== 'connection') head += `${name}: ${headers[name]}\r\n`;
+    const text = `${head}${closing ? 'Connection: close\r\n' : ''}\r\n${body}`;
+    if (closing) {
+      this.#socket.end(text);
+      return;
+    }
+    this.#socket.write(text);
+    this.#answering = this.#bytes > 0;
+    this.#readOn();
+    // Not from here: many requests in one piece would nest as deep.
+    if (this.#answering) setImmediate(this.#goOn);
+  }
+
+  readonly #goOn = (): void => {
+    this.#answering = false;
+    if (!this.#socket.destroyed) this.#next();
+    this.#readOn();
+  };
+
+  #readOn(): void {
+    if (!this.#paused || this.#answering) return;
+    this.#paused = false;
+    this.#socket.resume();
+  }
+
+  #handOver(): void {
+    const socket = this.#socket;
+    socket.off('data', this.#take);
+    socket.off('end', this.#end);
+    socket.off('error', this.#fail);
+    socket.off('close', this.#forget);
+    socket.setTimeout(0, this.#fail);
+    this.#forget();
+    const received = this.#joined();
+    this.#chunks = [];
+    socket.pause();
+    socket.unshift(received);
+    this.#options.handOver(socket);
+    socket.resume();
+  }
+}
+
+/** Headers that say nothing which changes how a request is to be read or answered. */
+const harmless: ReadonlySet<string> = new Set([
+  'host',
+  'user-agent',
+  'accept',
+  'accept-encoding',
+  'traceparent',
+  'tracestate',
+  'baggage',
+]);
+
+/** Undefined for whatever is not exactly the form that is known. */
+export function readHead(text: string): Head | undefined {
+  const [first = '', ...lines] = text.split('\r\n');
+  const target = /^POST (\/[\x21-\x7e]*) HTTP\/1\.1$/.exec(first)?.[1];
+  if (target === undefined) return undefined;
+  const found = new Map<string, string>();
+  for (const line of lines) {
+    const [, written = '', value = ''] = /^([A-Za-z-]+):[ ]?([\x20-\x7e]*)$/.exec(line) ?? [];
+    const name = written.toLowerCase();
+    if (name === '' || found.has(name)) return undefined;
+    if (!harmless.has(name) && name !== 'content-type' && name !== 'content-length') return undefined;
+    found.set(name, value);
+  }
+  const length = found.get('content-length') ?? '';
+  const isPlain = found.get('content-type') === 'application/json' && found.has('host') && /^\d{1,6}$/.test(length);
+  if (!isPlain || Number(length) > longestBody) return undefined;
+  return { target, bytes: text.length + 4, bodyBytes: Number(length) };
+}
+
+let dateText = '';
+let dateUntil = 0;
+
+/** It changes once a second. */
+function dateNow(): string {
+  const now = Date.now();
+  if (now >= dateUntil) {
+    dateText = new Date(now).toUTCString();
+    dateUntil = now - (now % 1000) + 1000;
+  }
+  return dateText;
+}
