@@ -1,8 +1,5 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import { type Comparers, startComparers } from './comparers.ts';
-
-let comparers: Comparers;
-afterEach(() => comparers?.stop());
+import { afterAll, describe, expect, test } from 'vitest';
+import { startComparers } from './comparers.ts';
 
 const definition = (spec: object, over: object = {}): string =>
   JSON.stringify({
@@ -38,8 +35,10 @@ const page = (sizes: readonly number[], metadata: object = {}): string =>
   });
 
 describe('a comparer', () => {
+  const comparers = startComparers(1);
+  afterAll(() => comparers.stop());
+
   test('compares, and counts what breaks page by page', async () => {
-    comparers = startComparers();
     const comparer = await comparers.take(new AbortController().signal);
     const compared = await comparer.compare(definition(size({})), definition(size({ maximum: 10 })));
     expect(compared).toMatchObject({ verdict: { name: 'widgets.example.com', verdict: 'breaking' } });
@@ -57,7 +56,6 @@ describe('a comparer', () => {
   });
 
   test('begins anew for who takes it next', async () => {
-    comparers = startComparers();
     const { signal } = new AbortController();
     const first = await comparers.take(signal);
     await first.compare(definition(size({})), definition(size({ maximum: 10 })));
@@ -69,7 +67,6 @@ describe('a comparer', () => {
   });
 
   test('says which of two it cannot read, and what is wrong with it', async () => {
-    comparers = startComparers();
     const comparer = await comparers.take(new AbortController().signal);
     expect(await comparer.compare(undefined, '{}')).toMatchObject({ unreadable: 'after' });
     expect(await comparer.compare('{}', definition(size({})))).toMatchObject({ unreadable: 'before' });
@@ -80,7 +77,7 @@ describe('a comparer', () => {
 
 describe('more at once than there are threads', () => {
   test('wait for their turn, or give up when their time is over', async () => {
-    comparers = startComparers(1);
+    const comparers = startComparers(1);
     const { signal } = new AbortController();
     const taken = await comparers.take(signal);
     const short = new AbortController();
@@ -96,11 +93,12 @@ describe('more at once than there are threads', () => {
     expect(came).toBe(false);
     taken.release();
     (await second).release();
+    await comparers.stop();
   });
 });
 
 test('what takes too long is ended with its thread, and the next gets another', async () => {
-  comparers = startComparers();
+  const comparers = startComparers();
   const abort = new AbortController();
   const comparer = await comparers.take(abort.signal);
   await comparer.compare(definition(size({})), definition(size({ maximum: 10 })));
@@ -112,10 +110,11 @@ test('what takes too long is ended with its thread, and the next gets another', 
   const next = await comparers.take(new AbortController().signal);
   expect(await next.compare(undefined, definition(size({})))).toHaveProperty('verdict');
   next.release();
+  await comparers.stop();
 });
 
 test('nothing is taken once it is stopped, and what was asked ends', async () => {
-  comparers = startComparers();
+  const comparers = startComparers();
   const comparer = await comparers.take(new AbortController().signal);
   const sizes = Array.from({ length: 50_000 }, (_, index) => index);
   await comparer.compare(definition(size({})), definition(size({ maximum: 10 })));

@@ -35,10 +35,10 @@ export class ComparisonFailed extends Error {
   readonly code = 'crd-gate/comparison-failed';
 }
 
-const threadsByDefault = 3;
+const threadsByDefault = 2;
 const idleMilliseconds = 5 * 60_000;
-/** Ten times what the largest public definition takes. */
-const mostMegabytes = 512;
+/** Several times what the largest public definition takes; two threads and the rest fit into the limit of manifests/install. */
+const mostMegabytes = 192;
 
 /** `mostThreads` at a time: who comes then waits. */
 export function startComparers(mostThreads: number = threadsByDefault): Comparers {

@@ -9,7 +9,12 @@ export interface Earlier {
 }
 
 /** The newest revision of that name; undefined where there is none, or none that can be read. */
-export async function newestRevision(client: Client, name: string, signal: AbortSignal): Promise<Earlier | undefined> {
+export async function newestRevision(
+  client: Client | undefined,
+  name: string,
+  signal: AbortSignal,
+): Promise<Earlier | undefined> {
+  if (client === undefined) return undefined;
   let newest: CrdRevision | undefined;
   const labelSelector = `${REVISION_LABEL}=${revisionLabelOf(name)}`;
   await eachObject(client, crdRevision.resource, { labelSelector, signal }, (object) => {

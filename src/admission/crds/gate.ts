@@ -155,7 +155,10 @@ async function judgeCreation(question: Question, object: Json, comparer: Compare
     return { findings, verdict: 'unreadable' };
   }
   const safe: Judged = { findings: nothing, verdict: 'safe' };
-  const earlier = parts.client && (await newestRevision(parts.client, name, signal).catch(() => undefined));
+  const earlier = await newestRevision(parts.client, name, signal).catch((error: unknown) => {
+    parts.log?.warn('earlier revisions of a definition could not be read', { name, error });
+    return undefined;
+  });
   if (earlier === undefined) return safe;
   const again = await comparer.compare(earlier.text, text);
   if ('unreadable' in again || again.verdict.verdict !== 'breaking') return safe;

@@ -25,8 +25,8 @@ export interface StoredQuestion {
 }
 
 const none: StoredCount = { checked: 0, broken: 0, first: [] };
-/** The first page tells how large objects are: 50 of the largest that etcd takes are 75 MB. */
-const firstPage = 50;
+/** The first page tells how large objects are: ten of the largest that etcd takes are 15 MB. */
+const firstPage = 10;
 const largestPage = 500;
 const wantedBytes = 4 * 1024 * 1024;
 
