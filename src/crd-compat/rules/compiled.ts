@@ -13,6 +13,7 @@ import {
   valueBySchema,
 } from '../../cel/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
+import { without } from './without.ts';
 
 export interface CompiledRule {
   readonly rule: ValidationRule;
@@ -25,7 +26,12 @@ export interface CompiledRule {
 
 /** The rule, or why it is none. `resource` is for the root of a definition, whose metadata rules may read. */
 export function compileRule(rule: ValidationRule, schema: CrdSchema, resource: boolean): CompiledRule | string {
-  const made: SchemaTypes = typesFromSchema(schema, { name: 'self', resource, unknownFields: 'hidden' });
+  // What stands in allOf says nothing about types.
+  const made: SchemaTypes = typesFromSchema(without(schema, 'allOf'), {
+    name: 'self',
+    resource,
+    unknownFields: 'hidden',
+  });
   const oldSelf = rule.optionalOldSelf === true ? types.optional(made.type) : made.type;
   const env = environment('kubernetes-1.36', { variables: { self: made.type, oldSelf }, types: [made.provider] });
   const program = compile(rule.rule, env);

@@ -33,7 +33,9 @@ export function elementOf({ before, after }: Place): Place | undefined {
 export function presenceOf(parent: Place, field: string): Presence {
   const place = fieldOf(parent, field);
   if (place === undefined || parent.isOpen === true) return 'maybe';
-  if (place.after?.default !== undefined && place.after.default !== null) return 'always';
+  const hasDefault = place.after?.default !== undefined && place.after.default !== null;
+  // A null stays null where that is allowed, whatever the default.
+  if (hasDefault && place.before?.nullable !== true) return 'always';
   if (place.before === undefined) return parent.before !== undefined && isClosed(parent.before) ? 'never' : 'maybe';
   const isRequired = (parent.before?.required ?? []).some((each) => each === field || escapeProperty(each) === field);
   return isRequired && place.before.nullable !== true && place.before.default === undefined ? 'always' : 'maybe';

@@ -1,52 +1,22 @@
 /** From a rule to formulas: when it is true, when it is false, and when it cannot be evaluated. */
-import {
-  type Call,
-  CelError,
-  type Comprehension,
-  compare,
-  type Expr,
-  escapeProperty,
-  type Value,
-} from '../../cel/index.ts';
-import { StringSet } from '../pattern/index.ts';
-import {
-  ALWAYS,
-  all,
-  any,
-  type Element,
-  type Formula,
-  NEVER,
-  type Order,
-  type Range,
-  relation,
-  type Term,
-} from './formula.ts';
-import { elementOf, fieldOf, presenceOf } from './place.ts';
+import type { Call, Comprehension, Expr } from '../../cel/index.ts';
+import { Atoms } from './atoms.ts';
+import { ALWAYS, all, any, type Element, type Formula, NEVER, type Range, type Term } from './formula.ts';
+import { bind, counting, distinct, type Loop, quantifier } from './loops.ts';
+import { fieldOf, presenceOf } from './place.ts';
 import { isCounted, type Tally, tallyOf } from './tally.ts';
 import { isSelf, type Scope, type Terms } from './terms.ts';
 
-/** Types whose values are always compared without an error. */
-const ORDERED: ReadonlySet<string | undefined> = new Set(['int', 'uint', 'double', 'string', 'timestamp', 'duration']);
-const COMPARED: ReadonlySet<string | undefined> = new Set([...ORDERED, 'bool', 'bytes', 'list', 'map', 'null']);
-const SIZED: ReadonlySet<string | undefined> = new Set(['string', 'list', 'map', 'bytes']);
-const ORDERS: Readonly<Record<string, Order>> = { '_<_': '<', '_<=_': '<=', '_>_': '>', '_>=_': '>=' };
-const OPPOSITE: Readonly<Record<Order, Order>> = { '<': '>=', '<=': '>', '>': '<=', '>=': '<' };
-const SWAPPED: Readonly<Record<Order, Order>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
-const SIGNS: Readonly<Record<Order, readonly number[]>> = { '<': [-1], '<=': [-1, 0], '>': [1], '>=': [0, 1] };
 /** Operators that need all of their operands. */
 const ARITHMETIC: ReadonlySet<string> = new Set(['_+_', '_-_', '_*_', '_/_', '_%_', '-_', '_[_]']);
 
-/** What an expression takes to be true and to be false, once all it reads can be evaluated. */
-interface Atom {
-  readonly yes: Formula;
-  readonly no: Formula;
-}
-
 export class Reading {
   readonly #terms: Terms;
+  readonly #atoms: Atoms;
 
   constructor(terms: Terms) {
     this.#terms = terms;
+    this.#atoms = new Atoms(terms);
   }
 
   isTrue(node: Expr, scope: Scope): Formula {
@@ -96,12 +66,7 @@ export class Reading {
     const tally = this.#tallyOf(node);
     if (tally !== undefined) {
       const { conditions } = tally;
-      const counts = answer
-        ? tally.counts
-        : conditions
-            .map((_, at) => at)
-            .concat(conditions.length)
-            .filter((each) => !tally.counts.includes(each));
+      const counts = answer ? tally.counts : tally.otherCounts;
       const counted = isCounted(conditions, counts, (each, holds) => this.#is(each, scope, holds));
       return all(...conditions.map((each) => this.#defined(each, scope)), counted);
     }
@@ -112,7 +77,7 @@ export class Reading {
       const kind = loop.isAll === answer ? 'each' : 'some';
       return all(this.#defined(loop.node.range, scope), { kind, range, body });
     }
-    const atom = this.#atom(node, scope);
+    const atom = this.#atoms.atomOf(node, scope);
     const counted = answer ? counting(node) : undefined;
     const one =
       counted === undefined ? ALWAYS : this.#some(counted, scope, (inner) => this.#is(counted.body, inner, true));
@@ -232,7 +197,8 @@ export class Reading {
         return node.optional.length === 0 ? parts(node.elements) : itself();
       case 'call': {
         if (this.#isEntry(node)) return this.#entry(node, node.args[0] as Expr, node.args[1] as Expr, scope, holds);
-        if (this.#isTotal(node)) return parts(node.target === undefined ? node.args : [node.target, ...node.args]);
+        if (this.#atoms.isTotal(node))
+          return parts(node.target === undefined ? node.args : [node.target, ...node.args]);
         return holds && ARITHMETIC.has(node.function) ? all(itself(), parts(node.args)) : itself();
       }
       default:
@@ -265,7 +231,7 @@ export class Reading {
     const parts = index === undefined ? [map] : [map, index];
     const around = parts.map((each) => this.#definedness(each, scope, holds));
     const key = `has(${this.#terms.keyOf(node, scope, false)})`;
-    const isKey = index !== undefined && this.#isKeyOf(index, map, scope);
+    const isKey = index !== undefined && this.#atoms.isKeyOf(index, map, scope);
     const there: Formula = { kind: 'has', key, holds, presence: isKey ? 'always' : 'maybe' };
     const typed = this.#asItsType(node, scope, holds);
     if (holds) return all(...around, there, ...typed);
@@ -286,35 +252,6 @@ export class Reading {
     return isDoubtful ? [{ kind: 'defined', key: `type of ${this.#terms.keyOf(node, scope, false)}`, holds }] : [];
   }
 
-  /** Whether the call has a value whenever its operands have. */
-  #isTotal(node: Call): boolean {
-    const operands = node.target === undefined ? node.args : [node.target, ...node.args];
-    const types = operands.map((each) => this.#terms.typeOf(each));
-    switch (node.function) {
-      case '_==_':
-      case '_!=_':
-        return types.every((each) => COMPARED.has(each));
-      case '@in':
-        return types[1] === 'list' || types[1] === 'map' ? COMPARED.has(types[0]) : false;
-      case 'size':
-        return SIZED.has(types[0]);
-      case 'startsWith':
-      case 'endsWith':
-      case 'contains':
-        return types.every((each) => each === 'string');
-      case 'matches':
-        return types.every((each) => each === 'string') && this.#stringsOf(node) !== undefined;
-      default:
-        return node.function in ORDERS && types.every((each) => ORDERED.has(each));
-    }
-  }
-
-  /** In `m.all(k, m[k] > 0)` the key is in the map. */
-  #isKeyOf(index: Expr, range: Expr, scope: Scope): boolean {
-    const element = index.kind === 'identifier' ? scope.get(index.name) : undefined;
-    return element?.keyOf !== undefined && element.keyOf === this.#terms.keyOf(range, scope, false);
-  }
-
   #range(loop: Comprehension, scope: Scope): Range {
     const key = this.#terms.keyOf(loop.range, scope, false);
     const isMap = this.#terms.typeOf(loop.range) === 'map';
@@ -322,164 +259,4 @@ export class Reading {
     const ranged: Term = { key, type: 'other', place };
     return { key, isMap, place, size: { key: `size(${key})`, type: 'int', place: undefined, sizeOf: ranged } };
   }
-
-  #atom(node: Expr, scope: Scope): Atom {
-    const constant = this.#terms.constantOf(node)?.value;
-    if (typeof constant === 'boolean') return { yes: constant ? ALWAYS : NEVER, no: constant ? NEVER : ALWAYS };
-    const key = this.#terms.keyOf(node, scope);
-    const opaque: Atom = { yes: { kind: 'true', key, holds: true }, no: { kind: 'true', key, holds: false } };
-    if (node.kind === 'select' && node.test) return this.#presence(node, scope) ?? opaque;
-    if (node.kind !== 'call') return opaque;
-    return this.#comparison(node, scope) ?? this.#membership(node, scope) ?? this.#text(node, scope) ?? opaque;
-  }
-
-  #presence(node: Extract<Expr, { kind: 'select' }>, scope: Scope): Atom | undefined {
-    const isMap = this.#terms.typeOf(node.operand) === 'map';
-    const parent = this.#terms.placeOf(node.operand, scope);
-    if (parent === undefined && !isMap) return undefined;
-    const key = this.#terms.keyOf(node, scope, false);
-    // A key of its own is seen here too: whether a field is there depends on the defaults of both schemas.
-    this.#terms.keyOf({ ...node, test: false }, scope, false);
-    const presence = parent === undefined || isMap ? 'maybe' : presenceOf(parent, node.field);
-    return { yes: { kind: 'has', key, holds: true, presence }, no: { kind: 'has', key, holds: false, presence } };
-  }
-
-  #comparison(node: Call, scope: Scope): Atom | undefined {
-    const order = ORDERS[node.function];
-    const [left, right] = node.args as [Expr, Expr];
-    if (order === undefined && node.function !== '_==_') return undefined;
-    const types = [left, right].map((each) => this.#terms.typeOf(each));
-    if (!types.every((each) => ORDERED.has(each))) return undefined;
-    const [leftValue, rightValue] = [left, right].map((each) => this.#terms.constantOf(each));
-    if (leftValue !== undefined && rightValue !== undefined) return settled(leftValue.value, rightValue.value, order);
-    if (rightValue !== undefined) return this.#against(left, order, rightValue.value, scope);
-    if (leftValue !== undefined) return this.#against(right, order && SWAPPED[order], leftValue.value, scope);
-    const keys = [this.#terms.keyOf(left, scope), this.#terms.keyOf(right, scope)] as const;
-    if (types[0] !== types[1]) return undefined;
-    const signs = order === undefined ? [0] : SIGNS[order];
-    return {
-      yes: relation(...keys, signs),
-      no: relation(
-        ...keys,
-        [-1, 0, 1].filter((each) => !signs.includes(each)),
-      ),
-    };
-  }
-
-  #against(node: Expr, order: Order | undefined, value: Value, scope: Scope): Atom | undefined {
-    const term = this.#terms.term(node, scope);
-    if (order === undefined) return among(term, [value]);
-    return {
-      yes: { kind: 'order', term, order, value },
-      no: { kind: 'order', term, order: OPPOSITE[order], value },
-    };
-  }
-
-  #membership(node: Call, scope: Scope): Atom | undefined {
-    if (node.function !== '@in') return undefined;
-    const [left, right] = node.args as [Expr, Expr];
-    if (this.#terms.typeOf(right) === 'map') {
-      const key = this.#terms.keyOf(node, scope);
-      const presence = this.#isKeyOf(left, right, scope) ? 'always' : 'maybe';
-      return { yes: { kind: 'has', key, holds: true, presence }, no: { kind: 'has', key, holds: false, presence } };
-    }
-    const list = this.#terms.constantOf(right)?.value;
-    if (!Array.isArray(list) || !ORDERED.has(this.#terms.typeOf(left))) return undefined;
-    if (this.#terms.constantOf(left) !== undefined) return undefined;
-    return among(this.#terms.term(left, scope), list as readonly Value[]);
-  }
-
-  #text(node: Call, scope: Scope): Atom | undefined {
-    const set = this.#stringsOf(node);
-    const subject = node.target ?? node.args[0];
-    if (set === undefined || subject === undefined || this.#terms.typeOf(subject) !== 'string') return undefined;
-    const [term, key] = [this.#terms.term(subject, scope), this.#terms.keyOf(node, scope)];
-    return {
-      yes: { kind: 'strings', term, key, set, holds: true },
-      no: { kind: 'strings', term, key, set, holds: false },
-    };
-  }
-
-  /** The strings for which a question about a text is answered with yes. */
-  #stringsOf(node: Call): StringSet | undefined {
-    const argument = node.args.at(-1);
-    const value = argument === undefined ? undefined : this.#terms.constantOf(argument)?.value;
-    if (typeof value !== 'string') return undefined;
-    const quoted = value.replace(/[\\.+*?()|[\]{}^$]/g, '\\$&');
-    switch (node.function) {
-      case 'matches': {
-        const set = StringSet.pattern(value);
-        return set.has('') === undefined ? undefined : set;
-      }
-      case 'startsWith':
-        return StringSet.pattern(`\\A${quoted}`);
-      case 'endsWith':
-        return StringSet.pattern(`${quoted}\\z`);
-      case 'contains':
-        return StringSet.pattern(quoted);
-      default:
-        return undefined;
-    }
-  }
-}
-
-interface Loop {
-  readonly node: Comprehension;
-  readonly body: Expr;
-}
-
-interface Quantifier extends Loop {
-  readonly isAll: boolean;
-}
-
-/** `exists_one` with one variable: its body is the condition of a choice. */
-function counting(node: Expr): Loop | undefined {
-  if (node.kind !== 'comprehension' || node.variable2 !== undefined || node.step.kind !== 'call') return undefined;
-  const body = node.step.args[0];
-  const name = node.macro?.function;
-  if ((name !== 'exists_one' && name !== 'existsOne') || node.step.function !== '_?_:_' || body === undefined)
-    return undefined;
-  return { node, body };
-}
-
-/** Two elements of a list that is a map differ in one of its keys. */
-function distinct({ place }: Range, first: Element, second: Element): Formula {
-  const schema = place?.before;
-  const keys = schema?.['x-kubernetes-list-map-keys'] ?? [];
-  const element = place === undefined ? undefined : elementOf(place);
-  if (schema?.['x-kubernetes-list-type'] !== 'map' || keys.length === 0 || element === undefined) return ALWAYS;
-  const names = keys.map((each) => escapeProperty(each) ?? each);
-  if (names.some((name) => presenceOf(element, name) !== 'always')) return ALWAYS;
-  return any(...names.map((name) => relation(`${first.key}.${name}`, `${second.key}.${name}`, [-1, 1])));
-}
-
-/** `all` and `exists` with one variable. */
-function quantifier(node: Expr): Quantifier | undefined {
-  if (node.kind !== 'comprehension' || node.variable2 !== undefined || node.step.kind !== 'call') return undefined;
-  const name = node.macro?.function;
-  const body = node.step.args[1];
-  if ((name !== 'all' && name !== 'exists') || body === undefined) return undefined;
-  return { node, body, isAll: name === 'all' };
-}
-
-const bind = (loop: Comprehension, element: Element, scope: Scope): Scope => new Map(scope).set(loop.variable, element);
-
-function settled(left: Value, right: Value, order: Order | undefined): Atom | undefined {
-  const sign = compare(left, right);
-  if (sign instanceof CelError) return undefined;
-  const holds = (order === undefined ? [0] : SIGNS[order]).includes(Math.sign(sign));
-  return holds ? { yes: ALWAYS, no: NEVER } : { yes: NEVER, no: ALWAYS };
-}
-
-function among(term: Term, values: readonly Value[]): Atom {
-  if (term.type === 'string') {
-    const texts = values.filter((each) => typeof each === 'string');
-    const set = StringSet.enumeration(texts);
-    const key = `${term.key} in ${JSON.stringify([...texts].sort())}`;
-    return {
-      yes: { kind: 'strings', term, key, set, holds: true },
-      no: { kind: 'strings', term, key, set, holds: false },
-    };
-  }
-  return { yes: { kind: 'among', term, values, holds: true }, no: { kind: 'among', term, values, holds: false } };
 }

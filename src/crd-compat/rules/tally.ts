@@ -10,6 +10,8 @@ export interface Tally {
   readonly conditions: readonly Expr[];
   /** The counts for which the rule is true. */
   readonly counts: readonly number[];
+  /** Those for which it is false. */
+  readonly otherCounts: readonly number[];
 }
 
 const MAX_CLAUSES = 500;
@@ -24,7 +26,7 @@ const HOLDS: Readonly<Record<string, (left: number, right: number) => boolean>> 
 export function tallyOf(node: Expr): Tally | undefined {
   if (node.kind === 'comprehension') {
     const conditions = node.macro?.function === 'exists_one' ? listed(node) : undefined;
-    return conditions === undefined ? undefined : bounded({ conditions, counts: [1] });
+    return conditions === undefined ? undefined : bounded(conditions, (count) => count === 1);
   }
   const holds = node.kind === 'call' ? HOLDS[node.function] : undefined;
   if (holds === undefined) return undefined;
@@ -33,11 +35,7 @@ export function tallyOf(node: Expr): Tally | undefined {
   const limit = whole(left) ?? whole(right);
   const conditions = limit === undefined ? undefined : counted(isSwapped ? right : left);
   if (limit === undefined || conditions === undefined) return undefined;
-  const counts = Array.from({ length: conditions.length + 1 }, (_, count) => count);
-  return bounded({
-    conditions,
-    counts: counts.filter((each) => (isSwapped ? holds(limit, each) : holds(each, limit))),
-  });
+  return bounded(conditions, (count) => (isSwapped ? holds(limit, count) : holds(count, limit)));
 }
 
 /** That the number of conditions that hold is one of `counts`; `is` says of one that it holds, or does not. */
@@ -63,10 +61,10 @@ export function isCounted(
 }
 
 /** Left as it is where it would take too many alternatives to say it. */
-function bounded(tally: Tally): Tally | undefined {
-  const total = tally.conditions.length;
-  const most = Math.max(...Array.from({ length: total + 1 }, (_, size) => choose(total, size)));
-  return most > MAX_CLAUSES ? undefined : tally;
+function bounded(conditions: readonly Expr[], isTrue: (count: number) => boolean): Tally | undefined {
+  const all = Array.from({ length: conditions.length + 1 }, (_, count) => count);
+  if (all.some((size) => choose(conditions.length, size) > MAX_CLAUSES)) return undefined;
+  return { conditions, counts: all.filter(isTrue), otherCounts: all.filter((count) => !isTrue(count)) };
 }
 
 function counted(node: Expr): readonly Expr[] | undefined {

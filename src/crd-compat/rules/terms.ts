@@ -160,6 +160,8 @@ export class Terms {
     inner.set(node.variable, name('x'));
     if (node.variable2 !== undefined) inner.set(node.variable2, name('y'));
     inner.set(node.accumulator, name('r'));
+    // A variable that hides another leaves the scope as large as it was: without this, two depths could be taken for one.
+    inner.set(`fold ${scope.size}`, name('d'));
     const parts = [node.condition, node.step, node.result].map((each) => this.keyOf(each, inner));
     // What the body reads of an element is not followed: all of it counts.
     return `fold${node.variable2 === undefined ? 1 : 2}(${this.keyOf(node.range, scope)};${this.keyOf(node.initial, scope)};${parts.join(';')})`;

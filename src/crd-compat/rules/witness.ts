@@ -1,9 +1,10 @@
 /** A value that was accepted and that a new rule refuses: looked for among values around what the rules compare with. */
-import { applyDefaults, prune, validator } from '../instance/index.ts';
+import { applyDefaults, prune, type Validator, validator } from '../instance/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
 import { type Choose, candidates } from './candidates.ts';
 import { type CompiledRule, looksLikeResource } from './compiled.ts';
 import { literalsOf } from './literals.ts';
+import { without } from './without.ts';
 
 const MAX_IN_ORDER = 1_000;
 const MAX_AT_RANDOM = 1_500;
@@ -16,8 +17,8 @@ export function refusedBy(
 ): { readonly value: unknown } | undefined {
   const draw = candidates(old.schema, schema, literalsOf([rule, ...premises]));
   const resource = looksLikeResource(schema);
-  const before = validator({ ...old.schema, 'x-kubernetes-validations': old.rules }, { resource });
-  const after = validator(withoutRules(schema), { resource });
+  // Only values that the rule refuses are validated: there may be none, and a schema may be large.
+  let validators: { readonly before: Validator; readonly after: Validator } | undefined;
   const seen = new Set<string>();
   for (const choose of choices()) {
     const drawn = draw(choose);
@@ -28,31 +29,15 @@ export function refusedBy(
     const value = resource ? named(drawn) : drawn;
     const now = applyDefaults(prune(value, schema).value, schema);
     if (rule.holds(now)) continue;
-    if (before.validate(applyDefaults(value, old.schema)).length > 0) continue;
-    // What the schema itself refuses, the rule is not to blame for.
-    if (after.validate(now).length === 0) return { value };
+    validators ??= {
+      before: validator({ ...old.schema, 'x-kubernetes-validations': old.rules }, { resource }),
+      // What the new schema or another new rule refuses, this rule is not to blame for.
+      after: validator(without(schema, 'x-kubernetes-validations'), { resource }),
+    };
+    if (validators.before.validate(applyDefaults(value, old.schema)).length > 0) continue;
+    if (validators.after.validate(now).length === 0) return { value };
   }
   return undefined;
-}
-
-/** Other rules may be new as well: what they refuse does not speak for this one. */
-function withoutRules(schema: CrdSchema): CrdSchema {
-  const { 'x-kubernetes-validations': _, items, properties, additionalProperties, ...rest } = schema;
-  return {
-    ...rest,
-    ...(items === undefined ? {} : { items: withoutRules(items) }),
-    ...(additionalProperties === undefined
-      ? {}
-      : {
-          additionalProperties:
-            typeof additionalProperties === 'object' ? withoutRules(additionalProperties) : additionalProperties,
-        }),
-    ...(properties === undefined
-      ? {}
-      : {
-          properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, withoutRules(each)])),
-        }),
-  };
 }
 
 /** A whole resource has a type and a name. */
