@@ -95,6 +95,12 @@ describe('posts, in front of Node', () => {
     }
   });
 
+  it('may say that they want the connection to stay, as it does anyway', async () => {
+    const client = await Client.to(await serve());
+    client.send(post('{}', 'Connection: keep-alive\r\n'));
+    expect((await client.answer()).body).toBe('posts /validate?timeout=5s {}');
+  });
+
   it('may come in the smallest pieces', async () => {
     const client = await Client.to(await serve());
     for (const character of post('{"a":1}')) {

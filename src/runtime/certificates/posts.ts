@@ -252,13 +252,18 @@ export function readHead(text: string): Head | undefined {
     const [, written = '', value = ''] = /^([A-Za-z-]+):[ ]?([\x20-\x7e]*)$/.exec(line) ?? [];
     const name = written.toLowerCase();
     if (name === '' || found.has(name)) return undefined;
-    if (!harmless.has(name) && name !== 'content-type' && name !== 'content-length') return undefined;
+    if (!isKnown(name, value)) return undefined;
     found.set(name, value);
   }
   const length = found.get('content-length') ?? '';
   const isPlain = found.get('content-type') === 'application/json' && found.has('host') && /^\d{1,6}$/.test(length);
   if (!isPlain || Number(length) > longestBody) return undefined;
   return { target, bytes: text.length + 4, bodyBytes: Number(length) };
+}
+
+function isKnown(name: string, value: string): boolean {
+  if (name === 'connection') return value === 'keep-alive';
+  return harmless.has(name) || name === 'content-type' || name === 'content-length';
 }
 
 let dateText = '';
