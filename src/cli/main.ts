@@ -72,6 +72,11 @@ async function run(words: string[]): Promise<number> {
         .default('Fail'),
     )
     .option('--drain-seconds <number>', 'how long requests are still answered after SIGTERM', seconds, 5)
+    .addOption(
+      new Option('--report-api <group>', 'the kinds that the findings of the scan are written as')
+        .choices(['openreports.io', 'wgpolicyk8s.io'])
+        .default('openreports.io'),
+    )
     .addOption(new Option('--log-level <level>').choices(['debug', 'info', 'warn', 'error']).default('info'))
     .action(async (options) => {
       const { serve } = await import('./serve.ts');

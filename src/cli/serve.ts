@@ -4,6 +4,7 @@
  * gives up the Lease and ends. The webhook configurations stay: the other replicas serve on.
  */
 import { DEFAULT_PLATFORM_NAMESPACE } from '../policy/index.ts';
+import type { ReportApi } from '../reconcile/index.ts';
 import { type ClusterConfig, connect, type Logger, loadKubeconfig } from '../runtime/index.ts';
 import { type CrdGateFlags, gateOptions } from './crd-gate-options.ts';
 import { demandAccess } from './serve/access.ts';
@@ -23,6 +24,7 @@ export interface ServeOptions extends CrdGateFlags {
   reusePort?: boolean;
   failurePolicy: 'Fail' | 'Ignore';
   drainSeconds: number;
+  reportApi: ReportApi;
   logLevel: LogLevel;
 }
 
@@ -80,6 +82,7 @@ async function start({ options, namespace, target, config, log, undo }: Start): 
       certificateSecret: { namespace, name: certificateSecretName },
       leaderElection: { client: leaseClient, lease: { namespace, name: leaseName } },
       platformNamespace: namespace,
+      reportApi: options.reportApi,
       crds: gateOptions(options),
       revisions: { kept: options.crdHistory },
       log,

@@ -1,6 +1,9 @@
 /** What nobody, and no policy, keeps the platform from: its webhook configurations, its status, its Leases, its questions. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { policy } from '../../src/api/index.ts';
+import { customResourceDefinitions } from '../../src/cli/up/definitions.ts';
+import { reportKinds } from '../../src/reconcile/policies/report-kinds.ts';
+import type { Report } from '../../src/reconcile/policies/reports.ts';
 import { type Client, eventually, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
 import { type PolicyPlane, patient, policyObject, startPolicyPlane } from './platform.ts';
 
@@ -27,7 +30,7 @@ const isRefused = async () => (await apply(configMap('refused'))).stderr.include
 test('a Policy says that nobody has looked at it, until somebody has', async () => {
   await apply(policyObject('names', onConfigMaps("object.metadata.name != 'refused'")));
   expect(await live.status('names')).toEqual({ observedGeneration: -1 });
-  await live.start({ identity: 'only' });
+  await live.start({ identity: 'only', reportApi: 'wgpolicyk8s.io' });
   await live.untilReady('names');
   expect((await live.status('names'))?.observedGeneration).toBe(1);
   await eventually(isRefused, patient);
@@ -167,3 +170,64 @@ test('what an exception spared is counted again the moment it runs out', async (
   await eventually(async () => isOver() || (await live.status('no-legacy'))?.violations === 0, patient);
   await eventually(async () => (await live.status('no-legacy'))?.violations === 1, patient);
 });
+
+test('findings are written as PolicyReports where that is asked for', async () => {
+  const { reports, clusterReports } = reportKinds['wgpolicyk8s.io'];
+  for (const resource of [reports, clusterReports])
+    await client.create(customResourceDefinitions, olderReports(resource));
+  await eventually(() => client.list(reports), patient);
+  const { items } = await eventually(async () => {
+    const found = await client.list<Report>(reports, { namespace: 'default' });
+    return found.items.length > 0 ? found : false;
+  }, patient);
+  expect(items[0]).toMatchObject({
+    metadata: { name: 'kidp' },
+    scope: { kind: 'Namespace', name: 'default' },
+    results: expect.arrayContaining([
+      expect.objectContaining({ source: 'kidp', policy: 'no-legacy', rule: 'rule', result: 'fail' }),
+    ]),
+  });
+});
+
+/** With the fields of v1alpha2 and no others: what it does not declare, server-side apply refuses. */
+function olderReports({ group, version, plural, kind, namespaced }: Resource): UnknownObject {
+  const text = { type: 'string' };
+  const texts = { type: 'object', additionalProperties: text };
+  const count = { type: 'integer' };
+  const counts = { pass: count, fail: count, warn: count, error: count, skip: count };
+  const reference = {
+    type: 'object',
+    properties: { apiVersion: text, kind: text, namespace: text, name: text, uid: text },
+  };
+  const result = {
+    source: text,
+    policy: text,
+    rule: text,
+    category: text,
+    severity: { ...text, enum: ['critical', 'high', 'low', 'medium', 'info'] },
+    result: { ...text, enum: ['pass', 'fail', 'warn', 'error', 'skip'] },
+    scored: { type: 'boolean' },
+    timestamp: { type: 'object', properties: { seconds: count, nanos: count } },
+    resources: { type: 'array', items: reference },
+    message: text,
+    properties: texts,
+  };
+  const properties = {
+    scope: reference,
+    summary: { type: 'object', properties: counts },
+    results: { type: 'array', items: { type: 'object', required: ['policy'], properties: result } },
+  };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}`, annotations: { 'api-approved.kubernetes.io': 'unapproved' } },
+    spec: {
+      group,
+      scope: namespaced ? 'Namespaced' : 'Cluster',
+      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      versions: [
+        { name: version, served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', properties } } },
+      ],
+    },
+  };
+}

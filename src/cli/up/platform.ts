@@ -22,6 +22,7 @@ import {
   addPolicyReconcilers,
   defaultKeptRevisions,
   type PolicyReconcilers,
+  type ReportApi,
   type RevisionOptions,
 } from '../../reconcile/index.ts';
 import {
@@ -51,6 +52,8 @@ export interface PlatformOptions
   readonly revisions?: Partial<RevisionOptions>;
   readonly identity?: string;
   readonly scan?: { readonly periodMilliseconds?: number; readonly settleMilliseconds?: number };
+  /** What the findings of the scan are written as. */
+  readonly reportApi?: ReportApi | undefined;
   readonly log?: Logger;
 }
 
@@ -110,6 +113,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     platformNamespace,
     exceptionNamespaces: DEFAULT_EXCEPTION_NAMESPACES,
     configurationName,
+    reportApi: options.reportApi,
     ...(options.scan === undefined ? {} : { scan: options.scan }),
   });
   addCrdReconcilers(manager, { kept: defaultKeptRevisions, ...options.revisions });

@@ -32,12 +32,14 @@ import { type Configurations, uncovered } from './coverage.ts';
 import { addExceptionReconciler } from './exceptions.ts';
 import { nativePolicies } from './native.ts';
 import { Replicas } from './replicas.ts';
+import type { ReportApi } from './report-kinds.ts';
 import { ReportWriter } from './reports.ts';
 import { type PolicyScan, Scanner, type ScannerOptions } from './scan.ts';
 import { isSameStatus, statusOf } from './status.ts';
 import { silentReplicas } from './sweep.ts';
 import type { PolicyView } from './view.ts';
 
+export { type ReportApi, reportApis } from './report-kinds.ts';
 export { defaultScanPeriod, type PolicyScan } from './scan.ts';
 export type { PolicyView } from './view.ts';
 
@@ -52,6 +54,8 @@ export interface PolicyReconcilersOptions {
   readonly scan?: Pick<ScannerOptions, 'periodMilliseconds' | 'settleMilliseconds'>;
   /** Findings that a report lists at most. */
   readonly maxResults?: number;
+  /** What reports are written as. */
+  readonly reportApi?: ReportApi | undefined;
 }
 
 export interface PolicyReconcilers {
@@ -81,6 +85,7 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
     client: leaderClient,
     mapping: () => view.mapping,
     log,
+    api: options.reportApi,
     ...(maxResults === undefined ? {} : { maxResults }),
   });
   const scanner: Scanner = new Scanner({
@@ -119,7 +124,7 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
         tests,
         replicas: replicas.read(read.store<Lease>(leases, replicaSelection), clock.monotonic()),
         uncovered: state.policy === undefined ? undefined : uncovered(scopeOf(state), configurations, view.mapping),
-        reportsAvailable: reports.available,
+        reports: { ...reports.kinds, available: reports.available },
         scan: scanner.result(name),
       },
       object.status,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import { ApiError, discover, resourceMapping, silentLogger } from '../../runtime/index.ts';
 import type { Finding } from './ledger.ts';
+import { reportKinds } from './report-kinds.ts';
 import { clusterReports, type Report, type ReportContent, ReportWriter, reportOf, reports } from './reports.ts';
 
 const finding = (name: string, more: Partial<Finding> = {}): Finding => ({
@@ -44,6 +45,14 @@ describe('a report', () => {
     const report = reportOf('', content(), { maxResults: 2, now: 0 });
     expect(report).toMatchObject({ kind: 'ClusterReport', metadata: { name: 'kidp' } });
     expect(report.metadata).not.toHaveProperty('namespace');
+  });
+
+  test('is written as its predecessor where that is asked for, without the fields that it does not have', () => {
+    const kinds = reportKinds['wgpolicyk8s.io'];
+    const report = reportOf('n', content(finding('a')), { maxResults: 2, now: 0, kinds });
+    expect(report).toMatchObject({ apiVersion: 'wgpolicyk8s.io/v1alpha2', kind: 'PolicyReport', summary: { fail: 1 } });
+    expect(Object.keys(report).sort()).toEqual(['apiVersion', 'kind', 'metadata', 'results', 'scope', 'summary']);
+    expect(reportOf('', content(), { maxResults: 2, now: 0, kinds }).kind).toBe('ClusterPolicyReport');
   });
 
   test('says what only audits, and who was exempt', () => {

@@ -1,6 +1,6 @@
 /**
- * What the scan has found as `openreports.io/v1alpha1`: a Report for each namespace and a ClusterReport for what has none. Only what
- * has changed is written, and a finding keeps the time at which it was first seen.
+ * What the scan has found as `openreports.io/v1alpha1`: a Report for each namespace and a ClusterReport for what has none; or, where
+ * that is asked for, as their predecessors. Only what has changed is written, and a finding keeps the time at which it was first seen.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -11,25 +11,16 @@ import {
   isNotFound,
   type KubernetesObject,
   type Logger,
-  type Resource,
   type ResourceMapping,
 } from '../../runtime/index.ts';
 import { type Counts, type Finding, identityOf } from './ledger.ts';
+import { type ReportApi, type ReportKinds, reportKinds } from './report-kinds.ts';
 
 export const reportName = 'kidp';
-const group = 'openreports.io';
-const version = 'v1alpha1';
 const managedBy = { 'app.kubernetes.io/managed-by': 'kidp' };
 const fieldManager = 'kidp-reports';
 
-export const reports: Resource = { group, version, plural: 'reports', kind: 'Report', namespaced: true };
-export const clusterReports: Resource = {
-  group,
-  version,
-  plural: 'clusterreports',
-  kind: 'ClusterReport',
-  namespaced: false,
-};
+export const { reports, clusterReports } = reportKinds['openreports.io'];
 
 export interface ReportResult {
   readonly source: string;
@@ -46,9 +37,9 @@ export interface ReportResult {
 }
 
 export interface Report extends KubernetesObject {
-  source: string;
+  source?: string;
   scope?: { apiVersion: string; kind: string; name: string };
-  configuration: { limits: { maxResults: number; statusFilter: string[] } };
+  configuration?: { limits: { maxResults: number; statusFilter: string[] } };
   summary: Counts;
   results: ReportResult[];
 }
@@ -71,9 +62,15 @@ export interface ScannedReports {
 export function reportOf(
   namespace: string,
   { counts, findings }: ReportContent,
-  options: { readonly maxResults: number; readonly now: number; readonly before?: Report | undefined },
+  options: {
+    readonly maxResults: number;
+    readonly now: number;
+    readonly before?: Report | undefined;
+    readonly kinds?: ReportKinds;
+  },
 ): Report {
-  const resource = namespace === '' ? clusterReports : reports;
+  const { kinds = reportKinds['openreports.io'] } = options;
+  const resource = namespace === '' ? kinds.clusterReports : kinds.reports;
   const since = new Map((options.before?.results ?? []).map((result) => [keyOf(result), result.timestamp]));
   const now = { seconds: Math.floor(options.now / 1000), nanos: 0 };
   const results = findings.slice(0, options.maxResults).map((finding) => {
@@ -84,15 +81,16 @@ export function reportOf(
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,
     metadata: { name: reportName, ...(namespace === '' ? {} : { namespace }), labels: managedBy },
-    source: 'kidp',
     ...(namespace === '' ? {} : { scope: { apiVersion: 'v1', kind: 'Namespace', name: namespace } }),
-    configuration: {
-      limits: { maxResults: options.maxResults, statusFilter: ['fail', 'error', 'warn', 'skip'] },
-    },
+    ...(kinds.saysSource ? { source: 'kidp', configuration: configurationOf(options.maxResults) } : {}),
     summary: counts,
     results,
   };
 }
+
+const configurationOf = (maxResults: number) => ({
+  limits: { maxResults, statusFilter: ['fail', 'error', 'warn', 'skip'] },
+});
 
 function resultOf(finding: Finding, timestamp: ReportResult['timestamp']): ReportResult {
   const { policy, rule, category, severity, outcome, denies, message, field, exception, object } = finding;
@@ -140,6 +138,7 @@ export interface ReportWriterOptions {
   readonly log: Logger;
   readonly maxResults?: number;
   readonly now?: () => number;
+  readonly api?: ReportApi | undefined;
 }
 
 export class ReportWriter {
@@ -151,10 +150,15 @@ export class ReportWriter {
     this.#options = options;
   }
 
-  /** Whether the cluster has the kinds of openreports.io. */
+  get kinds(): ReportKinds {
+    return reportKinds[this.#options.api ?? 'openreports.io'];
+  }
+
+  /** Whether the cluster has them. */
   get available(): boolean {
     const mapping = this.#options.mapping();
-    return [reports, clusterReports].every(({ kind }) => mapping.byKind(group, kind, version) !== undefined);
+    const { group, version, reports: namespaced, clusterReports: global } = this.kinds;
+    return [namespaced, global].every(({ kind }) => mapping.byKind(group, kind, version) !== undefined);
   }
 
   /**
@@ -184,10 +188,11 @@ export class ReportWriter {
     signal: AbortSignal,
   ): Promise<boolean> {
     const { client, log, maxResults = 500, now = Date.now } = this.#options;
-    const resource = namespace === '' ? clusterReports : reports;
+    const { kinds } = this;
+    const resource = namespace === '' ? kinds.clusterReports : kinds.reports;
     const key = { name: reportName, ...(namespace === '' ? {} : { namespace }) };
     const made = (before?: Report) =>
-      wanted === undefined ? undefined : reportOf(namespace, wanted, { maxResults, now: now(), before });
+      wanted === undefined ? undefined : reportOf(namespace, wanted, { maxResults, now: now(), before, kinds });
     const digest = digestOf(made());
     if (digest === (written.get(namespace) ?? '')) return false;
     try {
@@ -216,7 +221,7 @@ export class ReportWriter {
     const labelSelector = Object.entries(managedBy)
       .map(([key, value]) => `${key}=${value}`)
       .join(',');
-    for (const resource of [reports, clusterReports]) {
+    for (const resource of [this.kinds.reports, this.kinds.clusterReports]) {
       await eachObject(
         this.#options.client,
         resource,

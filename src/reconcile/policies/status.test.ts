@@ -47,7 +47,7 @@ function known(expression: string, more: Partial<Known> = {}, tests: object[] = 
     tests: policy === undefined ? undefined : runPolicyTests(model),
     replicas: [replica],
     uncovered: undefined,
-    reportsAvailable: true,
+    reports: { group: 'openreports.io', version: 'v1alpha1', available: true },
     scan: undefined,
     ...more,
   };
@@ -117,7 +117,7 @@ describe('the other conditions', () => {
     { type: 'ReportsAvailable', of: known('true'), status: 'True', reason: 'Installed' },
     {
       type: 'ReportsAvailable',
-      of: known('true', { reportsAvailable: false }),
+      of: known('true', { reports: { group: 'openreports.io', version: 'v1alpha1', available: false } }),
       status: 'False',
       reason: 'OpenReportsNotInstalled',
     },

@@ -11,6 +11,7 @@ import {
 import { type Condition, type DesiredCondition, mergeConditions } from '../../runtime/index.ts';
 import type { Replica } from './replicas.ts';
 import { behind, hasTakenIn } from './replicas.ts';
+import type { ReportApi } from './report-kinds.ts';
 import type { PolicyScan } from './scan.ts';
 
 export interface Known {
@@ -21,7 +22,8 @@ export interface Known {
   readonly replicas: readonly Replica[];
   /** What the API server does not call us for. */
   readonly uncovered: string | undefined;
-  readonly reportsAvailable: boolean;
+  /** What reports are written as, and whether the cluster has it. */
+  readonly reports: { readonly group: ReportApi; readonly version: string; readonly available: boolean };
   readonly scan: PolicyScan | undefined;
 }
 
@@ -72,20 +74,22 @@ function phaseOf(known: Known): 'ready' | 'failed' | 'pending' {
 
 function conditionsOf(known: Known): DesiredCondition[] {
   const { observedGeneration } = { observedGeneration: known.state.generation };
-  return [
-    readyCondition(known),
-    typeCondition(known),
-    testsCondition(known),
-    known.reportsAvailable
-      ? { type: 'ReportsAvailable', status: 'True' as const, reason: 'Installed' }
-      : {
-          type: 'ReportsAvailable',
-          status: 'False' as const,
-          reason: 'OpenReportsNotInstalled',
-          message:
-            'The cluster does not serve openreports.io/v1alpha1: what the scan finds is counted here and listed nowhere. Install the CRDs of github.com/openreports/reports-api',
-        },
-  ].map((condition) => ({ ...condition, observedGeneration }));
+  return [readyCondition(known), typeCondition(known), testsCondition(known), reportsCondition(known)].map(
+    (condition) => ({ ...condition, observedGeneration }),
+  );
+}
+
+function reportsCondition({ reports: { group, version, available } }: Known): DesiredCondition {
+  const type = 'ReportsAvailable';
+  if (available) return { type, status: 'True', reason: 'Installed' };
+  const open = group === 'openreports.io';
+  const where = open ? ' of github.com/openreports/reports-api' : '';
+  return {
+    type,
+    status: 'False',
+    reason: open ? 'OpenReportsNotInstalled' : 'PolicyReportsNotInstalled',
+    message: `The cluster does not serve ${group}/${version}: what the scan finds is counted here and listed nowhere. Install the CRDs${where}`,
+  };
 }
 
 /** In the order in which it comes into force: it compiles, it has what it reads, we are called for it, and everywhere. */

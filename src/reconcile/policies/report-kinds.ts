@@ -1,0 +1,35 @@
+/**
+ * The kinds that reports can be written as: those of openreports.io, or of wgpolicyk8s.io, which they come from and which some
+ * dashboards still read. What the older ones have no field for is left out.
+ */
+import type { Resource } from '../../runtime/index.ts';
+
+export const reportApis = ['openreports.io', 'wgpolicyk8s.io'] as const;
+export type ReportApi = (typeof reportApis)[number];
+
+export interface ReportKinds {
+  readonly group: ReportApi;
+  readonly version: string;
+  readonly reports: Resource;
+  readonly clusterReports: Resource;
+  /** Whether a report says by whom it is and what it leaves out. */
+  readonly saysSource: boolean;
+}
+
+const open = { group: 'openreports.io', version: 'v1alpha1' } as const;
+const older = { group: 'wgpolicyk8s.io', version: 'v1alpha2' } as const;
+
+export const reportKinds: Readonly<Record<ReportApi, ReportKinds>> = {
+  'openreports.io': {
+    ...open,
+    reports: { ...open, plural: 'reports', kind: 'Report', namespaced: true },
+    clusterReports: { ...open, plural: 'clusterreports', kind: 'ClusterReport', namespaced: false },
+    saysSource: true,
+  },
+  'wgpolicyk8s.io': {
+    ...older,
+    reports: { ...older, plural: 'policyreports', kind: 'PolicyReport', namespaced: true },
+    clusterReports: { ...older, plural: 'clusterpolicyreports', kind: 'ClusterPolicyReport', namespaced: false },
+    saysSource: false,
+  },
+};
