@@ -148,3 +148,53 @@ test('the impact of a policy on what is in the cluster', async () => {
   });
   expect(impact.matched).toBeGreaterThanOrEqual(3);
 });
+
+test('what is null is read as the API server reads it', async () => {
+  const rules = [
+    '!has(object.spec.paused)',
+    '!has(object.spec.template.spec.containers[0].securityContext)',
+    '!has(object.spec.template.spec.containers[0].args)',
+    "object.metadata.labels['empty'] == ''",
+    '!has(object.metadata.annotations)',
+  ];
+  const manifest = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: nulls
+  namespace: ${namespace}
+  labels: {empty: }
+  annotations:
+spec:
+  paused:
+  selector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec:
+      containers:
+      - name: a
+        image: a
+        args:
+        securityContext:
+`;
+  const read = await cluster.kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], { input: manifest });
+  const { metadata, spec } = JSON.parse(read.stdout);
+  expect(metadata.labels).toEqual({ empty: '' });
+  expect(metadata).not.toHaveProperty('annotations');
+  expect(spec).not.toHaveProperty('paused');
+  expect(spec.template.spec.containers[0]).not.toHaveProperty('securityContext');
+  expect(spec.template.spec.containers[0]).not.toHaveProperty('args');
+  const policy = {
+    apiVersion: 'platform.company.com/v1',
+    kind: 'Policy',
+    metadata: { name: 'nulls' },
+    spec: {
+      selector: { resourceTypes: ['apps/v1/Deployment'] },
+      rules: rules.map((expression, index) => ({ name: `rule-${index}`, expression, message: 'It is there.' })),
+    },
+  };
+  writeFileSync(join(directory, 'nulls.yaml'), `${manifest}---\n${JSON.stringify(policy)}\n`);
+  const { code, out } = await runCheck(['-f', 'nulls.yaml', '-o', 'json'], { directory });
+  const found: CheckResult[] = JSON.parse(out);
+  expect(found.map(({ rule, result }) => `${rule} ${result}`)).toEqual(rules.map((_, index) => `rule-${index} pass`));
+  expect(code).toBe(0);
+});

@@ -47,6 +47,7 @@ describe('what is left out is filled in as the API server does', () => {
       filled: { ...full, parts: [{ weight: 1 }, { weight: 2 }], tags: { a: { on: true } } },
     },
     { reason: 'null counts as left out', spec: { size: null }, filled: full },
+    { reason: 'also without a default', spec: { parts: null, tags: { a: null } }, filled: { ...full, tags: {} } },
     { reason: 'unless it may be null', spec: { mode: null }, filled: { ...full, mode: null } },
     { reason: 'what has no place is left alone', spec: { other: [1] }, filled: { ...full, other: [1] } },
     { reason: 'nothing is made of what is no object', spec: 'x', filled: 'x' },
@@ -66,6 +67,34 @@ describe('what is left out is filled in as the API server does', () => {
     const schemas = schemasOf([definition]);
     const [one, other] = [withDefaults(thing({}), schemas), withDefaults(thing({}), schemas)];
     expect((one.spec as Json).backup).not.toBe((other.spec as Json).backup);
+  });
+});
+
+describe('null is left out as the API server does', () => {
+  const rows: { reason: string; object: Json; read: Json }[] = [
+    {
+      reason: 'fields of any kind, also in lists',
+      object: { spec: { securityContext: null, containers: [{ name: 'a', args: null, env: [] }] } },
+      read: { spec: { containers: [{ name: 'a', env: [] }] } },
+    },
+    {
+      reason: 'labels become empty',
+      object: { metadata: { labels: { a: null } } },
+      read: { metadata: { labels: { a: '' } } },
+    },
+    { reason: 'items of lists stay', object: { spec: { args: [null] } }, read: { spec: { args: [null] } } },
+  ];
+  test.each(rows)('$reason', ({ object, read }) => {
+    const type = { apiVersion: 'v1', kind: 'Pod' };
+    expect(withDefaults({ ...type, ...object }, new Map())).toEqual({ ...type, ...read });
+  });
+
+  test('metadata of a custom resource, too', () => {
+    const object = {
+      ...thing({ size: 1, mode: 'x', backup: { enabled: true } }),
+      metadata: { name: 'a', labels: null },
+    };
+    expect(withDefaults(object, schemasOf([definition])).metadata).toEqual({ name: 'a' });
   });
 });
 

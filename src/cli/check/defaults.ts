@@ -1,6 +1,7 @@
 /**
- * What the API server fills in from the schema of a custom resource before admission sees it: without it a rule about a field that is
- * left out would be answered otherwise here than there. Defaults of Kubernetes' own kinds are code of the API server's, and not known here.
+ * What the API server makes of an object before admission sees it: fields that are null are left out, and the schema of a custom
+ * resource fills in what is left out. Without it a rule about such a field would be answered otherwise here than there. Defaults of
+ * Kubernetes' own kinds are code of the API server's, and not known here.
  */
 import { GROUP, kindNamed, openApiOf, VERSION } from '../../api/index.ts';
 import type { Json } from '../../policy/index.ts';
@@ -29,10 +30,47 @@ export function schemasOf(objects: readonly Json[]): Schemas {
   return schemas;
 }
 
-/** The same object where there is nothing to fill in. */
+/** The same object where there is nothing to fill in or to leave out. */
 export function withDefaults<Object extends Json>(object: Object, schemas: Schemas): Object {
   const schema = schemaOf(String(object.apiVersion), String(object.kind), schemas);
-  return schema === undefined ? object : (filled(object, schema) as Object);
+  if (schema === undefined) return withoutNulls(object) as Object;
+  return withTypedMetadata(filled(object, schema) as Object);
+}
+
+/** Whatever the schema says of it, metadata is read by the API server's own types. */
+function withTypedMetadata<Object extends Json>(object: Object): Object {
+  const metadata = withoutNulls(object.metadata);
+  return metadata === object.metadata ? object : { ...object, metadata };
+}
+
+/** Maps from names to text: there a null is read as empty text, elsewhere as nothing. */
+const TEXTS: ReadonlySet<string> = new Set([
+  'labels',
+  'annotations',
+  'matchLabels',
+  'nodeSelector',
+  'data',
+  'stringData',
+]);
+
+/** As JSON is read into Kubernetes' own types. Custom resources whose schema nobody has told hardly ever may be null, so they are read alike. */
+function withoutNulls(value: unknown, ofTexts = false): unknown {
+  if (Array.isArray(value)) {
+    return changedOrSame(
+      value,
+      value.map((item) => withoutNulls(item)),
+    );
+  }
+  if (!isFields(value)) return value;
+  let made: Record<string, unknown> | undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const read = member === null ? (ofTexts ? '' : undefined) : withoutNulls(member, TEXTS.has(name));
+    if (read === member) continue;
+    made ??= { ...value };
+    if (read === undefined) delete made[name];
+    else made[name] = read;
+  }
+  return made ?? value;
 }
 
 /** Of a custom resource, the same each time; undefined where nobody has told it. */
@@ -69,9 +107,8 @@ function filledFields(fields: Json, { properties = {}, additionalProperties }: S
   const made: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
     const schema = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    // A null where the schema knows none counts as left out where there is a default to take its place.
-    if (value === null && typeof schema === 'object' && schema.nullable !== true && schema.default !== undefined)
-      continue;
+    // A null where the schema knows none counts as left out.
+    if (value === null && typeof schema === 'object' && schema.nullable !== true) continue;
     made[name] = typeof schema === 'object' ? filled(value, schema) : value;
   }
   for (const [name, schema] of Object.entries(properties)) {
