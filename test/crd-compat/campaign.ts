@@ -1,4 +1,5 @@
 /** Cases by the dozen on a real API server, and what was found. */
+import type { Json } from '../../src/crd-compat/index.ts';
 import type { Client } from '../../src/runtime/index.ts';
 import { type Case, type Finding, judge, prepare } from './judge.ts';
 import { attemptAll } from './together.ts';
@@ -27,10 +28,18 @@ export async function campaign(client: Client, cases: readonly Case[]): Promise<
   return { findings, tally };
 }
 
-/** What is needed to see it again. */
-export const report = (findings: Campaign['findings']): string =>
-  findings
+/** What is needed to see it again, of the first dozen. */
+export function report(findings: Campaign['findings']): string {
+  const shown = findings
+    .slice(0, 12)
     .map(({ sort, text, case: { name, before, after } }) =>
-      [`${sort}: ${name}`, text, `before ${JSON.stringify(before)}`, `after  ${JSON.stringify(after)}`].join('\n  '),
-    )
-    .join('\n');
+      [`${sort}: ${name}`, text.slice(0, 1500), `before ${versionsOf(before)}`, `after  ${versionsOf(after)}`].join(
+        '\n  ',
+      ),
+    );
+  const left = findings.length - shown.length;
+  return [...shown, ...(left > 0 ? [`and ${left} more`] : [])].join('\n');
+}
+
+const versionsOf = (definition: Json): string =>
+  JSON.stringify((definition as { spec?: { versions?: unknown } }).spec?.versions).slice(0, 3000);

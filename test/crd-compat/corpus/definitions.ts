@@ -281,7 +281,14 @@ const rows: readonly Row[] = [
       reason: 'kubectl scale and autoscalers get a 404',
       requests: [namespaced('v1', 'object-of-v1/scale')],
     },
-    back: fine('scale-subresource-added', 'one way more to scale it'),
+    back: {
+      kind: 'scale-subresource-added',
+      stored: ['risky', 'breaking'],
+      manifests: ['risky', 'breaking'],
+      reason:
+        'the API server now refuses objects whose replicas are negative or too many for 32 bits. Nobody means such a number, so risky can be argued',
+      objects: [object(), widget({ spec: { note: 'as it was', replicas: -1 } }, 'object-with-less-than-none')],
+    },
   },
   {
     name: 'path of scale changed',

@@ -278,7 +278,7 @@ export const fields: readonly SchemaRow[] = [
     before: { type: 'object', ...open },
     after: { type: 'object', additionalProperties: string },
     forth: {
-      kind: ['preserve-unknown-fields-removed', 'map-values-added'],
+      kind: ['preserve-unknown-fields-removed', 'map-values-added', 'type-changed'],
       stored: ['safe', 'risky', 'breaking'],
       manifests: 'breaking',
       reason: 'anything but a string is refused; what is stored ratchets while it stays',
