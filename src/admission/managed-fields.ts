@@ -9,12 +9,11 @@ import { randomUUID } from 'node:crypto';
 import { decodeJson } from '../cel/index.ts';
 
 const KEY = '"managedFields":[';
-/** Of the new object and of the old one. */
-const MOST = 2;
 /** Shorter ones are not worth the search for their end. */
 const SHORTEST = 200;
 
-const mark = randomUUID();
+/** For the new object and the old one. */
+const marks: readonly unknown[] = [randomUUID(), randomUUID()];
 
 /** Throws as `decodeJson` does. */
 export function decodeLeavingManagedFields(text: string): unknown {
@@ -23,7 +22,7 @@ export function decodeLeavingManagedFields(text: string): unknown {
   let shorter = '';
   let end = 0;
   for (const [index, list] of lists.entries()) {
-    shorter += `${text.slice(end, list.from)}"${mark}${index}"`;
+    shorter += `${text.slice(end, list.from)}"${marks[index]}"`;
     end = list.to;
   }
   let review: unknown;
@@ -44,7 +43,7 @@ interface Part {
 /** Where the lists of that name are, in whichever objects. */
 function listsIn(text: string): readonly Part[] {
   const found: Part[] = [];
-  for (let at = text.indexOf(KEY); at >= 0 && found.length < MOST; ) {
+  for (let at = text.indexOf(KEY); at >= 0 && found.length < marks.length; ) {
     const from = at + KEY.length - 1;
     // A key follows one of these; after anything else the quotation mark is the end of a text.
     const isKey = text[at - 1] === ',' || text[at - 1] === '{';
@@ -79,8 +78,7 @@ function putBack(review: unknown, lists: readonly Part[], text: string): boolean
   let found = 0;
   for (const name of ['object', 'oldObject']) {
     const metadata = fieldOf(fieldOf(request, name), 'metadata');
-    const index = lists.findIndex((_, each) => fieldOf(metadata, 'managedFields') === `${mark}${each}`);
-    const list = lists[index];
+    const list = lists[marks.indexOf(fieldOf(metadata, 'managedFields'))];
     if (list === undefined) continue;
     found += 1;
     Object.defineProperty(metadata, TEXT, { value: text.slice(list.from, list.to) });
