@@ -16,9 +16,6 @@ import { readAt, readPaths, readSides, type Side, type SideOptions } from './crd
 import { describeProblem, inputErrorOf, type Problem } from './documents.ts';
 import { InputError } from './failure.ts';
 
-export { history } from './crd/history.ts';
-export { migrate } from './crd/migrate.ts';
-
 /** The exit code. Bad input is thrown, unless the format has a place for it. */
 export async function diff(old: string, now: string, options: CompareOptions, streams: Streams): Promise<number> {
   const settings = settingsOf(options);

@@ -18,7 +18,6 @@ const EXIT_CODES = '\nExit codes: 0 safe or risky, 1 breaking (with --fail-on ri
 /** `done` gets the exit code. What it takes to answer is loaded only when it is asked. */
 export function declareCrd(command: Command, done: (code: number) => void, streams: Streams = terminal): void {
   command.description('compare CustomResourceDefinitions: what a change does to objects and manifests');
-  const load = () => import('../crd.ts');
 
   answering(located(command.command('diff')))
     .description('compare two versions of definitions')
@@ -27,7 +26,8 @@ export function declareCrd(command: Command, done: (code: number) => void, strea
     .option('--name <name>', 'only the definition of this name')
     .addHelpText('after', SIDES + EXIT_CODES)
     .action(async (old: string, now: string, options: CompareOptions) => {
-      done(await (await load()).diff(old, now, options, streams));
+      const { diff } = await import('../crd.ts');
+      done(await diff(old, now, options, streams));
     });
 
   answering(located(command.command('check')))
@@ -40,7 +40,8 @@ export function declareCrd(command: Command, done: (code: number) => void, strea
     .option('--name <name>', 'only the definition of this name')
     .addHelpText('after', EXIT_CODES)
     .action(async (paths: string[], options: CheckOptions) => {
-      done(await (await load()).check(paths.length === 0 ? ['.'] : paths, options, streams));
+      const { check } = await import('../crd.ts');
+      done(await check(paths.length === 0 ? ['.'] : paths, options, streams));
     });
 
   located(command.command('migrate'))
@@ -53,7 +54,8 @@ export function declareCrd(command: Command, done: (code: number) => void, strea
     .option('-o, --output <format>', 'markdown, yaml (the definition alone) or json', 'markdown')
     .addHelpText('after', `${SIDES}\nExit codes: 0 told, 2 bad input.`)
     .action(async (old: string, now: string, options: CompareOptions) => {
-      done(await (await load()).migrate(old, now, options, streams));
+      const { migrate } = await import('./migrate.ts');
+      done(await migrate(old, now, options, streams));
     });
 
   command
@@ -65,7 +67,8 @@ export function declareCrd(command: Command, done: (code: number) => void, strea
     .option('-o, --output <format>', 'text, json or yaml', 'text')
     .addHelpText('after', '\nExit codes: 0 told, 2 bad input.')
     .action(async (name: string, options: HistoryOptions) => {
-      done(await (await load()).history(name, options, streams));
+      const { history } = await import('./history.ts');
+      done(await history(name, options, streams));
     });
 }
 

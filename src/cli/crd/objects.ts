@@ -1,8 +1,6 @@
 /** Objects that exist, for `--objects`: from files, or from the cluster itself (`cluster:`). */
 import type { Json } from '../../crd-compat/index.ts';
-import { withClient } from '../client.ts';
 import { readObjects } from '../documents.ts';
-import { eachStoredObject } from './cluster.ts';
 import type { Objects } from './compare.ts';
 import type { Definition } from './definitions.ts';
 import { clusterOf, type SideOptions } from './side.ts';
@@ -16,7 +14,10 @@ export async function objectsFrom(words: readonly string[], options: SideOptions
   const objects = read.map(({ object }) => object as Json);
   return async (definition, each) => {
     for (const object of objects) if (isOf(object, definition)) each(object);
-    if (live) await withClient(clusterOf(options), (client) => eachStoredObject(client, definition.crd, each));
+    if (!live) return;
+    const { withClient } = await import('../client.ts');
+    const { eachStoredObject } = await import('./cluster.ts');
+    await withClient(clusterOf(options), (client) => eachStoredObject(client, definition.crd, each));
   };
 }
 

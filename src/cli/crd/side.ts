@@ -5,15 +5,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { checkOutBase } from '../check/base.ts';
-import { withClient } from '../client.ts';
 import { filesOf } from '../documents/origins.ts';
 import { build, shownPath } from '../documents/sources.ts';
 import { type LocatedObject, type Manifests, type Problem, parseSource, readManifests } from '../documents.ts';
 import { InputError } from '../failure.ts';
 import { chartTexts, isArchive } from './chart.ts';
-import { clusterDefinitions } from './cluster.ts';
 import { acceptDocument, type Definition, definitionsOf, isDefinition } from './definitions.ts';
-import { definitionAt } from './revisions.ts';
 
 export interface Side {
   /** As the user has named it. */
@@ -58,18 +55,24 @@ export async function readSides(words: readonly [string, string], options: SideO
 const isWholeCluster = (word: string): boolean => word === 'cluster:';
 
 async function readSide(word: string, options: SideOptions, others: readonly Definition[] = []): Promise<Side> {
-  if (word.startsWith('cluster:')) {
-    const name = word.slice('cluster:'.length);
-    const names = name === '' ? others.map((each) => each.name) : [name];
-    const found = await withClient(clusterOf(options), (client) => clusterDefinitions(client, names, name !== ''));
-    return { word, ...found, notes: [], isText: name !== '' };
-  }
+  if (/^(?:cluster|revision):/.test(word)) return readLive(word, options, others);
+  if (word.startsWith('git:')) return readRevision(word, options);
+  return readPaths([word], word, options);
+}
+
+/** What it takes to speak to a cluster is loaded only when one is asked. */
+async function readLive(word: string, options: SideOptions, others: readonly Definition[]): Promise<Side> {
+  const { withClient } = await import('../client.ts');
   if (word.startsWith('revision:')) {
+    const { definitionAt } = await import('./revisions.ts');
     const found = await withClient(clusterOf(options), (client) => definitionAt(client, word));
     return { word, ...found, notes: [], isText: true };
   }
-  if (word.startsWith('git:')) return readRevision(word, options);
-  return readPaths([word], word, options);
+  const { clusterDefinitions } = await import('./cluster.ts');
+  const name = word.slice('cluster:'.length);
+  const names = name === '' ? others.map((each) => each.name) : [name];
+  const found = await withClient(clusterOf(options), (client) => clusterDefinitions(client, names, name !== ''));
+  return { word, ...found, notes: [], isText: name !== '' };
 }
 
 export const clusterOf = ({ kubeconfig, context }: Pick<SideOptions, 'kubeconfig' | 'context'>) => ({
