@@ -78,25 +78,24 @@ describe('time that is up before all are read', () => {
     },
   });
 
+  const far = `only 10 of about ${objects} stored objects were looked at: time was up`;
+  // Starting the gate has started a thread, so that this is time for the comparison alone.
+  const deadlineMilliseconds = 4_000;
+
   test('denies a breaking change and a risky one, and says how far it got', async () => {
-    await plane.gate({ deadlineMilliseconds: 5_000 }, slow(plane.client));
-    const [breaks, mayBreak] = await Promise.all(
-      [narrower, risky].map((definition) => refusalOf(() => change(plane.client, definition, { dryRun: true }))),
-    );
-    const far = `only 10 of about ${objects} stored objects were looked at: time was up`;
-    expect(breaks).toContain(`1 breaking change; ${far}`);
-    expect(mayBreak).toContain(`the change is risky, and ${far}`);
+    await plane.gate({ deadlineMilliseconds }, slow(plane.client));
+    const tried = (definition: typeof before) => refusalOf(() => change(plane.client, definition, { dryRun: true }));
+    expect(await tried(narrower)).toContain(`1 breaking change; ${far}`);
+    expect(await tried(risky)).toContain(`the change is risky, and ${far}`);
   });
 
-  test('lets a risky change in with a warning, if so configured, and never a breaking one', async () => {
-    await plane.gate({ deadlineMilliseconds: 5_000, whenIncomplete: 'warn' }, slow(plane.client));
-    const [{ code, stderr }, breaks] = await Promise.all([
-      plane.kubectl(['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-'], risky),
-      refusalOf(() => change(plane.client, narrower, { dryRun: true })),
-    ]);
-    expect({ code, stderr }).toMatchObject({ code: 0 });
-    expect(stderr).toContain(`only 10 of about ${objects} stored objects were looked at: time was up`);
-    expect(breaks).toContain('1 breaking change');
+  test('lets a risky change in with a warning, if so configured', async () => {
+    await plane.gate({ deadlineMilliseconds, whenIncomplete: 'warn' }, slow(plane.client));
+    const { code, stderr } = await plane.kubectl(
+      ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-'],
+      risky,
+    );
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(far) });
   });
 
   test('of which not even the comparison is done denies too', async () => {

@@ -70,9 +70,10 @@ export function startComparers(mostThreads: number = threadsByDefault): Comparer
       const thread = rested === undefined || rested.ended ? new Thread() : rested;
       threads.add(thread);
       thread.wake();
-      const onAbort = () => void thread.end();
+      const onAbort = () => thread.interrupt();
       signal.addEventListener('abort', onAbort, { once: true });
       const ask = async (call: Call['call'], ...texts: (string | undefined)[]) => {
+        signal.throwIfAborted();
         try {
           return await thread.ask({ call, texts });
         } catch (error) {
@@ -174,6 +175,11 @@ class Thread {
 
   wake(): void {
     clearTimeout(this.#resting);
+  }
+
+  /** Ends it where it is at work; one that rests is still good for the next. */
+  interrupt(): void {
+    if (this.#asked !== undefined) void this.end();
   }
 
   async end(): Promise<void> {
