@@ -1,7 +1,7 @@
 /** What a field reads as where an object leaves it out. */
 import { same } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
-import { BREAKING, type Draft, type Notes, type Place, RISKY, SAFE } from './draft.ts';
+import { BREAKING, type Classes, type Draft, type Notes, type Place, RISKY, SAFE } from './draft.ts';
 import { show } from './words.ts';
 
 export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): void {
@@ -34,7 +34,7 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
     notes.add(place, {
       kind: 'default-added',
       after: now,
-      ...RISKY,
+      ...filledIn(place, RISKY),
       message: `The default ${show(now)} was added: objects without the field read as if it said so.`,
       hits: `objects and manifests that ${left}`,
       decidedBy: 'acceptance',
@@ -67,4 +67,15 @@ export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place
     decidedBy: 'acceptance',
     ...shown,
   });
+}
+
+/** A field that a default puts where none was can be one too many for the object around it. */
+export function filledIn(place: Place, otherwise: Classes): Classes & Pick<Draft, 'probe' | 'otherwise'> {
+  if (!place.minded) return otherwise;
+  const steps = place.steps.slice(0, -1);
+  return {
+    ...BREAKING,
+    probe: { steps, absent: String(place.steps.at(-1)), expect: 'refused' },
+    otherwise: { ...otherwise, decidedBy: 'acceptance' },
+  };
 }

@@ -19,6 +19,8 @@ export interface Place {
    * does not spare the ones that stayed.
    */
   readonly unkeyed: boolean;
+  /** Something around it may mind which fields there are: a number of them, a rule, one of several. */
+  readonly minded: boolean;
   /** A field that the object around it has always had to have. */
   readonly required: boolean;
   /** Below a status that is a subresource: left out of what a manifest says, written by controllers. */
@@ -28,7 +30,7 @@ export interface Place {
 /** What maps of any name are shown with. */
 export const MAP_KEY = 'key1';
 
-export const ROOT: Place = { path: '.', steps: [], unkeyed: false, required: false, status: false };
+export const ROOT: Place = { path: '.', steps: [], unkeyed: false, minded: false, required: false, status: false };
 
 export const fieldOf = (place: Place, field: string, required = false): Place => ({
   ...place,

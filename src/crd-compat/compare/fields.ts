@@ -1,5 +1,6 @@
 /** The fields of an object: added, removed, renamed, required; named ones against maps of any name. */
 import type { CrdSchema } from '../schema.ts';
+import { filledIn } from './defaults.ts';
 import { BREAKING, fieldOf, Notes, type Place, RISKY, refused, SAFE, valuesOf } from './draft.ts';
 import { renames } from './renames.ts';
 import type { Sides } from './schema.ts';
@@ -103,6 +104,14 @@ function removeField(field: CrdSchema, place: Place, kept: boolean, notes: Notes
     kind: 'field-removed',
     before: shapeInWords(field),
     ...(meant ? RISKY : SAFE),
+    // Its default stood in where it was left out, and goes with it.
+    ...(field.default === undefined
+      ? {}
+      : {
+          manifests: 'breaking' as const,
+          probe: { steps: place.steps.slice(0, -1), absent: String(place.steps.at(-1)), expect: 'changed' as const },
+          otherwise: { ...RISKY, decidedBy: 'acceptance' as const },
+        }),
     message: 'The field was removed, but unknown fields are kept here: its value stays and is no longer checked.',
     ...(meant ? { hits: `manifests that relied on the defaults or merge keys of ${place.path}` } : {}),
     decidedBy: 'acceptance',
@@ -127,7 +136,8 @@ function addField(field: CrdSchema, place: Place, free: CrdSchema | undefined, n
   if (free === undefined) {
     notes.add(place, {
       ...change,
-      ...SAFE,
+      ...(field.default === undefined ? SAFE : filledIn(place, SAFE)),
+      hits: `objects without ${place.path} that the default makes invalid`,
       message:
         field.default === undefined
           ? 'The field was added.'

@@ -18,16 +18,17 @@ export interface Sides {
   readonly resource: boolean;
 }
 
-export function compareSchemas(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes, sides: Sides): void {
+export function compareSchemas(before: CrdSchema, after: CrdSchema, at: Place, notes: Notes, sides: Sides): void {
   if (before === after) return;
+  const place = at.minded || minding.every((name) => after[name] === undefined) ? at : { ...at, minded: true };
   if (isSameBut(before, after)) {
     compareInside(before, after, place, notes);
     return;
   }
   compareDescription(before, after, place, notes);
-  if (!compareType(before, after, place, notes)) return;
   compareNullable(before, after, place, notes);
   compareDefault(before, after, place, notes);
+  if (!compareType(before, after, place, notes)) return;
   compareValues(before, after, place, notes);
   compareOpenness(before, after, place, notes, sides);
   compareFields(before, after, place, notes, sides, compareSchemas);
@@ -35,6 +36,8 @@ export function compareSchemas(before: CrdSchema, after: CrdSchema, place: Place
   compareJunctors(before, after, place, notes);
   compareRules(before, after, place, notes);
 }
+
+const minding = ['maxProperties', 'x-kubernetes-validations', 'oneOf', 'not', 'anyOf', 'allOf'] as const;
 
 const within: ReadonlySet<string> = new Set(['properties', 'items', 'additionalProperties']);
 

@@ -85,15 +85,11 @@ class Exhibition {
       const witness = object === undefined ? undefined : this.#judge(object, probe);
       if (witness !== undefined) return witness;
     }
-    if (probe.rule !== undefined) {
-      const found = this.#sample(
-        { path: probe.steps, matching: {} },
-        (object) => this.#judge(object, probe) !== undefined,
-      );
-      const witness = found === undefined ? undefined : this.#judge(found, probe);
-      if (witness !== undefined) return witness;
-    }
-    return 'not shown';
+    // Rules, and what is around a field that is left out, can be met or failed by what is elsewhere in the object.
+    if (probe.rule === undefined && probe.absent === undefined) return 'not shown';
+    const shows = (object: Json): boolean => this.#judge(object, probe) !== undefined;
+    const found = this.#sample(wishes({ ...probe, values: [] })[0] as Wish, shows);
+    return (found === undefined ? undefined : this.#judge(found, probe)) ?? 'not shown';
   }
 
   #sample(wish: Wish, where?: (object: Json) => boolean): Json | undefined {
