@@ -2,6 +2,7 @@
  * Whether a schema is structural, as the API server asks of apiextensions.k8s.io/v1. Only then is it known which fields are pruned and
  * what each value must be, so a comparison takes nothing else.
  */
+import { keywordIssues } from './keywords.ts';
 import type { CrdIssue } from './read.ts';
 
 const MAX_SCHEMA_LEVELS = 100;
@@ -50,6 +51,8 @@ function* node(schema: unknown, path: string, level: Level, depth: number): Gene
   if (depth > MAX_SCHEMA_LEVELS) return yield tooDeep(path);
   const refers = reference(schema, path);
   if (refers !== undefined) return yield refers;
+  const wrong = keywordIssues(schema, path);
+  if (wrong.length > 0) return yield* wrong;
   const open = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const mixed = schema['x-kubernetes-int-or-string'] === true;
   const type = schema.type;
@@ -199,6 +202,8 @@ function* value(
   if (depth > MAX_SCHEMA_LEVELS) return yield tooDeep(path);
   const refers = reference(schema, path);
   if (refers !== undefined) return yield refers;
+  const wrong = keywordIssues(schema, path);
+  if (wrong.length > 0) return yield* wrong;
   yield* outlawed(schema, path, mayHaveType ? forbiddenNested.filter((name) => name !== 'type') : forbiddenNested);
   if (isMembers(schema.properties)) {
     for (const name of Object.keys(schema.properties)) {

@@ -1,0 +1,71 @@
+/** Whether the keywords of a schema hold what they must: a comparison that finds text where a list should be would have nothing to say. */
+import type { CrdIssue } from './read.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+interface Wanted {
+  readonly words: string;
+  readonly holds: (value: unknown) => boolean;
+}
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): boolean => typeof value === 'string';
+const listOf = (holds: (value: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(holds);
+
+const text: Wanted = { words: 'text', holds: isText };
+const flag: Wanted = { words: 'true or false', holds: (value) => typeof value === 'boolean' };
+const number: Wanted = { words: 'a number', holds: (value) => typeof value === 'number' && Number.isFinite(value) };
+const count: Wanted = { words: 'a whole number', holds: Number.isSafeInteger };
+const texts: Wanted = { words: 'a list of texts', holds: listOf(isText) };
+const values: Wanted = { words: 'a list', holds: Array.isArray };
+const schemas: Wanted = { words: 'a list of schemas', holds: listOf(isMembers) };
+const schema: Wanted = { words: 'a schema', holds: isMembers };
+
+const keywords: Readonly<Record<string, Wanted>> = {
+  type: text,
+  format: text,
+  pattern: text,
+  title: text,
+  description: text,
+  nullable: flag,
+  exclusiveMinimum: flag,
+  exclusiveMaximum: flag,
+  uniqueItems: flag,
+  minimum: number,
+  maximum: number,
+  multipleOf: { words: 'a number above 0', holds: (value) => number.holds(value) && Number(value) > 0 },
+  minLength: count,
+  maxLength: count,
+  minItems: count,
+  maxItems: count,
+  minProperties: count,
+  maxProperties: count,
+  required: texts,
+  enum: values,
+  allOf: schemas,
+  anyOf: schemas,
+  oneOf: schemas,
+  not: schema,
+  properties: { words: 'fields by name', holds: isMembers },
+  'x-kubernetes-preserve-unknown-fields': flag,
+  'x-kubernetes-embedded-resource': flag,
+  'x-kubernetes-int-or-string': flag,
+  'x-kubernetes-list-type': text,
+  'x-kubernetes-map-type': text,
+  'x-kubernetes-list-map-keys': texts,
+  'x-kubernetes-validations': {
+    words: 'a list of rules, each with a text `rule`',
+    holds: listOf((rule) => isMembers(rule) && isText(rule.rule)),
+  },
+};
+
+export function keywordIssues(members: Members, path: string): readonly CrdIssue[] {
+  return Object.keys(members).flatMap((name): CrdIssue[] => {
+    const wanted = Object.hasOwn(keywords, name) ? keywords[name] : undefined;
+    if (wanted === undefined || members[name] === undefined || wanted.holds(members[name])) return [];
+    const place = `${path}.${name}`;
+    const message = `${name} must be ${wanted.words}.`;
+    return [{ code: 'wrong-type', path: place, message, next: `Correct ${name}, or leave it out.` }];
+  });
+}
