@@ -14,15 +14,16 @@ export interface Wanted {
   readonly maxLength: number;
 }
 
+/** Instructions that one question may cost. */
 const MAX_WORK = 1_000_000;
 const MAX_STATES = 20_000;
 /** What a place of the product costs, in instructions. */
 const PLACE_WORK = 20;
 
 /** Up to `count` texts, the shortest first; none where there is none; undefined where the automata are too large to say. */
-export function textsOf(wanted: Wanted, count: number): readonly string[] | undefined {
+export function textsOf(wanted: Wanted, count: number, work = MAX_WORK): readonly string[] | undefined {
   try {
-    return new Search(wanted).texts(count);
+    return new Search(wanted, new Budget(work)).texts(count);
   } catch (thrown) {
     if (thrown instanceof TooLarge) return undefined;
     throw thrown;
@@ -42,13 +43,14 @@ interface Place {
 class Search {
   readonly #wanted: Wanted;
   readonly #machines: readonly Machine[];
-  readonly #budget = new Budget(MAX_WORK);
+  readonly #budget: Budget;
   /** For each class of the product, the class in each machine, the readable ones first. */
   readonly #letters: readonly { readonly classes: readonly number[]; readonly characters: readonly string[] }[];
   readonly #places = new Map<string, Place>();
 
-  constructor(wanted: Wanted) {
+  constructor(wanted: Wanted, budget: Budget) {
     this.#wanted = wanted;
+    this.#budget = budget;
     this.#machines = [...wanted.matching, ...wanted.notMatching].map((each) => new Machine(each, this.#budget));
     this.#letters = lettersOf(this.#machines.map((each) => each.classes));
   }

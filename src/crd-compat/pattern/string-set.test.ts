@@ -110,6 +110,12 @@ const rows: readonly Row[] = [
     narrow: { pattern: 'ab' },
     answer: 'yes',
   },
+  {
+    reason: 'one of many alternatives',
+    wide: { oneOf: [1, 2, 3, 4, 5, 6, 7, 8].map((count) => ({ pattern: `^a{${count}}b`, maxLength: 20 + count })) },
+    narrow: { oneOf: [1, 2, 3, 4, 5, 6, 7].map((count) => ({ pattern: `^a{${count}}b`, maxLength: 20 })) },
+    answer: 'yes',
+  },
   { reason: 'no pattern, but the same', wide: { pattern: '(' }, narrow: { pattern: '(' }, answer: 'yes' },
 ];
 

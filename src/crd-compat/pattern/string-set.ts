@@ -5,39 +5,15 @@
  * Kept as a union of pieces; a piece is what some conditions and a range of lengths have in common. Every question has three
  * answers, because automata have bounds and some formats are known from two sides only.
  */
-import type { Format } from './formats.ts';
-import { formatOf } from './formats.ts';
-import { PatternError, type Program, programOf } from './program.ts';
-import { textsOf } from './search.ts';
+import { type Format, formatOf } from './formats.ts';
+import { type Condition, common, EVERYTHING, fewer, isIn, MAX_PIECES, outside, type Piece, texts } from './pieces.ts';
 
 export type Answer<Witness> =
   | { readonly answer: 'yes' }
   | { readonly answer: 'no'; readonly witness: Witness }
   | { readonly answer: 'unknown'; readonly because: string };
 
-/** What a string may be asked, by a pattern or a format; equal keys are equal conditions. */
-interface Condition {
-  readonly key: string;
-  /** Strings that match all of these meet the condition. */
-  readonly certain: readonly string[];
-  /** Strings that meet the condition match all of these. */
-  readonly possible: readonly string[];
-  /** What examples are taken from first. */
-  readonly usual?: string;
-}
-
-interface Piece {
-  /** The only strings there are; the conditions hold for all of them. */
-  readonly only?: ReadonlySet<string>;
-  readonly met: readonly Condition[];
-  readonly unmet: readonly Condition[];
-  readonly minLength: number;
-  readonly maxLength: number;
-}
-
-const EVERYTHING: Piece = { met: [], unmet: [], minLength: 0, maxLength: Number.POSITIVE_INFINITY };
-/** More pieces than people write; a difference of differences can make many. */
-const MAX_PIECES = 256;
+const TOO_MANY = 'too many alternatives have to be told apart';
 
 export class StringSet {
   static readonly all = new StringSet([EVERYTHING]);
@@ -81,7 +57,7 @@ export class StringSet {
   intersect(other: StringSet): StringSet {
     if (this.#pieces === undefined || other.#pieces === undefined) return new StringSet(undefined);
     const rights = other.#pieces;
-    return new StringSet(this.#pieces.flatMap((left) => rights.flatMap((right) => common(left, right))));
+    return new StringSet(fewer(this.#pieces.flatMap((left) => rights.flatMap((right) => common(left, right)))));
   }
 
   union(other: StringSet): StringSet {
@@ -141,143 +117,4 @@ export class StringSet {
     }
     return [...found];
   }
-}
-
-const TOO_MANY = 'too many alternatives have to be told apart';
-const TOO_LARGE = 'the automata of the patterns are too large to be compared';
-
-/** None where the two have nothing in common. */
-function common(left: Piece, right: Piece): readonly Piece[] {
-  const met = unique([...left.met, ...right.met]);
-  const unmet = unique([...left.unmet, ...right.unmet]);
-  if (met.some((each) => unmet.some((other) => other.key === each.key))) return [];
-  const minLength = Math.max(left.minLength, right.minLength);
-  const maxLength = Math.min(left.maxLength, right.maxLength);
-  if (minLength > maxLength) return [];
-  const piece = { met, unmet, minLength, maxLength };
-  if (left.only === undefined && right.only === undefined) return [piece];
-  const candidates = [...(left.only ?? right.only ?? [])];
-  const only = candidates.filter((each) => left.only?.has(each) !== false && right.only?.has(each) !== false);
-  const kept = only.filter((each) => isIn(piece, each) !== false);
-  return kept.length === 0 ? [] : [{ ...piece, only: new Set(kept) }];
-}
-
-const unique = (conditions: readonly Condition[]): readonly Condition[] => [
-  ...new Map(conditions.map((each) => [each.key, each])).values(),
-];
-
-/** All that is not in the piece, in pieces. */
-function outside(piece: Piece): readonly Piece[] {
-  const parts: Piece[] = [];
-  if (piece.only !== undefined) parts.push({ ...EVERYTHING, unmet: [oneOf(piece.only)] });
-  for (const condition of piece.met) parts.push({ ...EVERYTHING, unmet: [condition] });
-  for (const condition of piece.unmet) parts.push({ ...EVERYTHING, met: [condition] });
-  if (piece.minLength > 0) parts.push({ ...EVERYTHING, maxLength: piece.minLength - 1 });
-  if (piece.maxLength < Number.POSITIVE_INFINITY) parts.push({ ...EVERYTHING, minLength: piece.maxLength + 1 });
-  return parts;
-}
-
-function oneOf(values: ReadonlySet<string>): Condition {
-  const sorted = [...values].sort();
-  const pattern = `\\A(?:${sorted.map(quote).join('|')})\\z`;
-  return { key: `enum ${JSON.stringify(sorted)}`, certain: [pattern], possible: [pattern] };
-}
-
-const quote = (text: string): string => text.replace(/[\\.+*?()|[\]{}^$]/g, '\\$&');
-
-function isIn(piece: Piece, text: string): boolean | undefined {
-  const length = [...text].length;
-  if (length < piece.minLength || length > piece.maxLength) return false;
-  if (piece.only !== undefined && !piece.only.has(text)) return false;
-  const answers = [
-    ...piece.met.map((each) => meets(each, text)),
-    ...piece.unmet.map((each) => {
-      const met = meets(each, text);
-      return met === undefined ? undefined : !met;
-    }),
-  ];
-  if (answers.includes(false)) return false;
-  return answers.includes(undefined) ? undefined : true;
-}
-
-function meets(condition: Condition, text: string): boolean | undefined {
-  if (matchesAll(condition.certain, text) === true) return true;
-  return matchesAll(condition.possible, text) === false ? false : undefined;
-}
-
-function matchesAll(patterns: readonly string[], text: string): boolean | undefined {
-  const answers = patterns.map((pattern) => {
-    const program = programOf(pattern);
-    return program instanceof PatternError ? undefined : program.matches(text);
-  });
-  if (answers.includes(false)) return false;
-  return answers.includes(undefined) ? undefined : true;
-}
-
-interface Found {
-  readonly texts: readonly string[];
-  /** Why there may be others. */
-  readonly because?: string;
-}
-
-/** Strings that are in the piece for certain; with none and no `because`, there is none. */
-function texts(piece: Piece, count: number): Found {
-  if (piece.only !== undefined) return listed(piece, piece.only, count);
-  const programs = (patterns: readonly string[]): readonly (Program | PatternError)[] => patterns.map(programOf);
-  const certain = programs(piece.met.flatMap((each) => each.certain));
-  const possible = programs(piece.met.flatMap((each) => each.possible));
-  const certainlyNot = piece.unmet.map((each) => programs(each.possible));
-  const possiblyNot = piece.unmet.map((each) => programs(each.certain));
-  const usual = programs(piece.met.flatMap((each) => each.usual ?? []));
-  const best = usual.length === 0 ? [] : search(piece, [...certain, ...usual], certainlyNot, count).texts;
-  if (best.length >= count) return { texts: best };
-  const found = search(piece, certain, certainlyNot, count);
-  if (found.texts.length > 0) return { ...found, texts: [...new Set([...best, ...found.texts])].slice(0, count) };
-  const inexact = [...piece.met, ...piece.unmet].filter((each) => each.certain.join('\n') !== each.possible.join('\n'));
-  if (inexact.length === 0) return found;
-  const other = search(piece, possible, possiblyNot, 1);
-  if (other.texts.length === 0) return other;
-  const names = inexact.map((each) => each.key).join(', ');
-  return { texts: [], because: `it is not known exactly which strings are of ${names}` };
-}
-
-function listed(piece: Piece, only: ReadonlySet<string>, count: number): Found {
-  const answers = [...only].map((text) => ({ text, in: isIn(piece, text) }));
-  const sure = answers.filter((each) => each.in === true).map((each) => each.text);
-  if (sure.length > 0 || answers.every((each) => each.in === false)) return { texts: sure.slice(0, count) };
-  return { texts: [], because: `it is not known whether ${JSON.stringify(answers[0]?.text)} is accepted` };
-}
-
-/**
- * `without` holds, for each condition that must not be met, the patterns of which not all may match: each choice of the one that
- * does not match is a search of its own.
- */
-function search(
-  piece: Piece,
-  matching: readonly (Program | PatternError)[],
-  without: readonly (readonly (Program | PatternError)[])[],
-  count: number,
-): Found {
-  const wrong = [...matching, ...without.flat()].find((each) => each instanceof PatternError);
-  if (wrong instanceof PatternError) return { texts: [], because: wrong.message };
-  let because: string | undefined;
-  const found = new Set<string>();
-  for (const notMatching of combinations(without as readonly (readonly Program[])[])) {
-    const { minLength, maxLength } = piece;
-    const some = textsOf(
-      { matching: matching as readonly Program[], notMatching, minLength, maxLength },
-      count - found.size,
-    );
-    if (some === undefined) because = TOO_LARGE;
-    for (const text of some ?? []) found.add(text);
-    if (found.size >= count) break;
-  }
-  return { texts: [...found], ...(because === undefined ? {} : { because }) };
-}
-
-function combinations<Each>(lists: readonly (readonly Each[])[]): readonly (readonly Each[])[] {
-  return lists.reduce<readonly (readonly Each[])[]>(
-    (made, list) => made.flatMap((each) => list.map((one) => [...each, one])),
-    [[]],
-  );
 }
