@@ -20,12 +20,24 @@ export interface CompiledRule {
   readonly program: Compiled;
   readonly checked: Checked;
   readonly isTransition: boolean;
+  /** Whether its values are whole resources. */
+  readonly resource: boolean;
   /** Whether a value, as JSON, meets the rule; what fails to be evaluated does not. */
   holds(value: unknown): boolean;
 }
 
-/** The rule, or why it is none. `resource` is for the root of a definition, whose metadata rules may read. */
-export function compileRule(rule: ValidationRule, schema: CrdSchema, resource: boolean): CompiledRule | string {
+/**
+ * The rule, or why it is none. At the root of a definition rules may read metadata that the schema does not name: one that can only be
+ * compiled so stands there.
+ */
+export function compileRule(rule: ValidationRule, schema: CrdSchema): CompiledRule | string {
+  if (looksLikeResource(schema)) return compileAs(rule, schema, true);
+  const inside = compileAs(rule, schema, false);
+  const root = typeof inside === 'string' && schema.type === 'object' ? compileAs(rule, schema, true) : inside;
+  return typeof root === 'string' ? inside : root;
+}
+
+function compileAs(rule: ValidationRule, schema: CrdSchema, resource: boolean): CompiledRule | string {
   // What stands in allOf says nothing about types.
   const made: SchemaTypes = typesFromSchema(without(schema, 'allOf'), {
     name: 'self',
@@ -42,6 +54,7 @@ export function compileRule(rule: ValidationRule, schema: CrdSchema, resource: b
     rule,
     program,
     checked,
+    resource,
     isTransition: program.program.variables.includes('oldSelf'),
     holds: (value) => {
       const self: Result = valueBySchema(value as Value, made);
@@ -51,5 +64,5 @@ export function compileRule(rule: ValidationRule, schema: CrdSchema, resource: b
 }
 
 /** The root of a definition has these three; what is inside a definition hardly has. */
-export const looksLikeResource = ({ properties = {} }: CrdSchema): boolean =>
+const looksLikeResource = ({ properties = {} }: CrdSchema): boolean =>
   ['apiVersion', 'kind', 'metadata'].every((each) => Object.hasOwn(properties, each));

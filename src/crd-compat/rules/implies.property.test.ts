@@ -151,7 +151,8 @@ const related = (added: fc.Arbitrary<string>, schema: CrdSchema): fc.Arbitrary<C
 
 const valid = validator(before, { resource: false });
 const accepted = values.filter((value) => valid.validate(value).length === 0);
-const asSeenBy = (schema: CrdSchema, value: unknown): unknown => applyDefaults(prune(value, schema).value, schema);
+const asSeenBy = (schema: CrdSchema, value: unknown): unknown =>
+  applyDefaults(prune(value, schema, { resource: false }).value, schema);
 const pairs = new Map(
   [before, after].map((schema) => [schema, accepted.map((value) => ({ value, now: asSeenBy(schema, value) }))]),
 );
@@ -159,8 +160,8 @@ const pairs = new Map(
 function check({ old, added, schema }: Case): 'yes' | 'no' | 'unknown' {
   const rules = old.map((rule) => ({ rule }));
   const found = ruleImplies({ rules, schema: before }, { rule: added }, schema);
-  const compiled = compileRule({ rule: added }, schema, false);
-  const premises = rules.map((rule) => compileRule(rule, before, false));
+  const compiled = compileRule({ rule: added }, schema);
+  const premises = rules.map((rule) => compileRule(rule, before));
   if (typeof compiled === 'string') return found.answer;
   const wasAccepted = (value: unknown): boolean =>
     premises.every((each) => typeof each === 'string' || each.holds(value));

@@ -391,6 +391,12 @@ describe('the root of a definition', () => {
     expect(ruleImplies(old, { rule: 'self.metadata.name.size() < 9' }, root).answer).toBe('yes');
   });
 
+  it('has metadata even where its schema does not name it', () => {
+    const bare: CrdSchema = { type: 'object', properties: { spec: { type: 'object' } } };
+    const found = ruleImplies({ rules: [], schema: bare }, { rule: 'self.metadata.name.size() < 5' }, bare);
+    expect(found).toMatchObject({ answer: 'no', witness: { metadata: { name: 'example' } } });
+  });
+
   it('is shown as a whole', () => {
     const found = ruleImplies({ rules: [], schema: root }, { rule: '!has(self.spec)' }, root);
     expect(found).toMatchObject({ answer: 'no', witness: { metadata: { name: 'example' }, spec: {} } });

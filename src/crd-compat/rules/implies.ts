@@ -1,7 +1,7 @@
 /** Whether every object that was accepted meets a rule that is new. */
 import type { Expr } from '../../cel/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
-import { type CompiledRule, compileRule, looksLikeResource } from './compiled.ts';
+import { type CompiledRule, compileRule } from './compiled.ts';
 import type { Formula } from './formula.ts';
 import { elementOf, type Place, seenAlike } from './place.ts';
 import { contradict } from './proof.ts';
@@ -26,11 +26,9 @@ export interface OldRules {
  * the new one are attached; `schema` is the new schema of that place.
  */
 export function ruleImplies(old: OldRules, added: ValidationRule, schema: CrdSchema): RuleAnswer {
-  const rule = compileRule(added, schema, looksLikeResource(schema));
+  const rule = compileRule(added, schema);
   if (typeof rule === 'string') return unknown(`the rule does not compile: ${rule}`);
-  const premises = old.rules
-    .map((each) => compileRule(each, old.schema, looksLikeResource(old.schema)))
-    .filter((each) => typeof each === 'object');
+  const premises = old.rules.map((each) => compileRule(each, old.schema)).filter((each) => typeof each === 'object');
   if (rule.isTransition) return amongTransitions(rule, premises, old.schema, schema);
   const stated = premises.filter((each) => !each.isTransition);
   const shown = isShown(stated, rule, { before: old.schema, after: schema });

@@ -2,7 +2,7 @@
 import { applyDefaults, prune, type Validator, validator } from '../instance/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
 import { type Choose, candidates } from './candidates.ts';
-import { type CompiledRule, looksLikeResource } from './compiled.ts';
+import type { CompiledRule } from './compiled.ts';
 import { literalsOf } from './literals.ts';
 import { without } from './without.ts';
 
@@ -16,7 +16,7 @@ export function refusedBy(
   schema: CrdSchema,
 ): { readonly value: unknown } | undefined {
   const draw = candidates(old.schema, schema, literalsOf([rule, ...premises]));
-  const resource = looksLikeResource(schema);
+  const resource = [rule, ...premises].some((each) => each.resource);
   // Only values that the rule refuses are validated: there may be none, and a schema may be large.
   let validators: { readonly before: Validator; readonly after: Validator } | undefined;
   const seen = new Set<string>();
@@ -27,7 +27,7 @@ export function refusedBy(
     if (seen.has(text)) continue;
     seen.add(text);
     const value = resource ? named(drawn) : drawn;
-    const now = applyDefaults(prune(value, schema).value, schema);
+    const now = applyDefaults(prune(value, schema, { resource }).value, schema);
     if (rule.holds(now)) continue;
     validators ??= {
       before: validator({ ...old.schema, 'x-kubernetes-validations': old.rules }, { resource }),
