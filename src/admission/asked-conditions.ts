@@ -7,6 +7,14 @@ export interface MatchCondition {
   readonly expression: string;
 }
 
+const eventGroups: readonly string[] = ['', 'events.k8s.io'];
+
+/** Events of either group are converted to those of the other, and conditions see the group that they were sent in. */
+const inGroupsSent = (target: Target): Target[] =>
+  target.resource.split('/')[0] === 'events' && eventGroups.includes(target.group)
+    ? eventGroups.map((group) => ({ ...target, group }))
+    : [target];
+
 const noise: readonly { readonly group: string; readonly resource: string }[] = [
   { group: '', resource: 'events' },
   { group: 'events.k8s.io', resource: 'events' },
@@ -20,19 +28,17 @@ export const isNoise = ({ group, resource }: Pick<Target, 'group' | 'resource'>)
   noise.some((each) => each.group === group && (each.resource === '*' || each.resource === resource.split('/')[0]));
 
 /** A `*` leaves out what happens every second, and who may do what; unless a policy asks for just that. */
-export function withoutNoise(targets: readonly Target[]): MatchCondition[] {
+export function withoutNoise(targets: readonly Target[], exempt: readonly string[]): MatchCondition[] {
   if (!targets.some(({ sparing }) => sparing)) return [];
-  const meant = targets.filter(({ sparing }) => !sparing);
-  const left = noise.filter((each) => !meant.some((target) => mayMean(target, each)));
-  if (left.length === 0) return [];
-  return [
-    { name: 'no-noise', expression: `!(${left.map(({ group, resource }) => isOf(group, resource)).join(' || ')})` },
-  ];
+  const meant = targets.filter((target) => !target.sparing && noise.some((each) => mayMean(target, each)));
+  return [{ name: 'no-noise', expression: [notNoise(), ...termsOf(meant, exempt)].join(' || ') }];
 }
 
 const mayMean = (target: Target, { group, resource }: (typeof noise)[number]): boolean =>
   (target.group === '*' || target.group === group) &&
-  (resource === '*' || target.resource === resource || target.resource === '*');
+  (resource === '*' || target.resource.includes('*') || target.resource.split('/')[0] === resource);
+
+const notNoise = (): string => `!(${noise.map(({ group, resource }) => isOf(group, resource)).join(' || ')})`;
 
 /** The platform's own kinds have a webhook of their own (targets.ts); the other half of that, for rules that say `*`. */
 export function withoutPlatform(targets: readonly Target[]): MatchCondition[] {
@@ -42,13 +48,12 @@ export function withoutPlatform(targets: readonly Target[]): MatchCondition[] {
   return [{ name: 'not-the-platforms-own', expression: `!(${own})` }];
 }
 
-/** Where only some policies are about kube-system and our own namespace, only their types are sent from there. */
+/** Where only some policies are about kube-system and our own namespace, only what they are about is sent from there. */
 export function withoutSystem(targets: readonly Target[], exempt: readonly string[]): MatchCondition[] {
   const reaching = targets.filter(({ systemNamespaces }) => systemNamespaces);
   if (reaching.length === 0 || reaching.length === targets.length) return [];
-  const types = new Set(reaching.map(({ group, resource }) => isOf(group, resource.split('/')[0] ?? resource)));
-  if (types.has('true')) return [];
-  return [{ name: 'system-namespaces', expression: [outside(exempt), ...types].join(' || ') }];
+  const terms = termsOf(reaching, exempt);
+  return [{ name: 'system-namespaces', expression: [outside(exempt), ...terms].join(' || ') }];
 }
 
 /** Where a rule says `*`, what it stands for may be sent to the other webhook already, which judges by all policies. */
@@ -59,31 +64,35 @@ export function withoutAsked(
 ): MatchCondition[] {
   const both = asked.filter((each) => targets.some((target) => overlap(target, each)));
   if (both.length === 0) return [];
-  const kinds = new Map<string, { target: Target; names: Set<string> }>();
-  const alike = new Map<string, { target: Target; operations: Set<string> }>();
-  for (const target of both) {
+  return [{ name: 'not-asked-already', expression: `!(${termsOf(both, exempt).join(' || ')})` }];
+}
+
+/** What targets are about, the version aside, as few terms as say it: each holds for the requests of some of them. */
+function termsOf(targets: readonly Target[], exempt: readonly string[]): string[] {
+  const operations = new Map<string, { target: Target; operations: Set<string> }>();
+  for (const target of targets.flatMap(inGroupsSent)) {
     const key = [target.group, target.resource, target.systemNamespaces, target.sparing].join(' ');
-    const known = alike.get(key) ?? { target, operations: new Set() };
+    const known = operations.get(key) ?? { target, operations: new Set() };
     known.operations.add(target.operation);
-    alike.set(key, known);
+    operations.set(key, known);
   }
-  for (const { target, operations } of alike.values()) {
+  const names = new Map<string, Set<string>>();
+  for (const { target, operations: asked } of operations.values()) {
     const [name = '', below = ''] = target.resource.split('/');
     const expression = [
       ...(target.group === '*' ? [] : [`request.resource.group == '${target.group}'`]),
       ...subresourceOf(target.resource, below),
-      `request.operation in ${listed([...operations].sort())}`,
+      `request.operation in ${listed([...asked].sort())}`,
       ...(target.systemNamespaces ? [] : [outside(exempt)]),
-      ...(target.sparing ? [`!(${noise.map(({ group, resource }) => isOf(group, resource)).join(' || ')})`] : []),
+      ...(target.sparing ? [notNoise()] : []),
     ].join(' && ');
-    const known = kinds.get(expression) ?? { target, names: new Set() };
-    known.names.add(name);
-    kinds.set(expression, known);
+    names.set(expression, (names.get(expression) ?? new Set()).add(name));
   }
-  const each = [...kinds].map(([expression, { names }]) =>
-    names.has('*') ? `(${expression})` : `(request.resource.resource in ${listed([...names].sort())} && ${expression})`,
-  );
-  return [{ name: 'not-asked-already', expression: `!(${each.sort().join(' || ')})` }];
+  return [...names]
+    .map(([expression, of]) =>
+      of.has('*') ? `(${expression})` : `(request.resource.resource in ${listed([...of].sort())} && ${expression})`,
+    )
+    .sort();
 }
 
 function subresourceOf(resource: string, below: string): string[] {

@@ -104,7 +104,7 @@ function scopeOf(
 ): WebhookScope {
   return {
     rules: merged(targets),
-    matchConditions: [...withoutNoise(targets), ...conditions, ...withoutSystem(targets, exempt)],
+    matchConditions: [...withoutNoise(targets, exempt), ...conditions, ...withoutSystem(targets, exempt)],
     exemptNamespaces: targets.some(({ systemNamespaces }) => systemNamespaces) ? [] : exempt,
   };
 }

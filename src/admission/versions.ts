@@ -64,10 +64,11 @@ function splitFamilies(targets: readonly Target[], mapping: ResourceMapping): Fa
       if (named.length > 0) family.named.set(versionText(served), named);
     }
   }
-  const saysAny = ({ resource, served }: Family) =>
-    targets.some((each) => each.version === '*' && served.some((one) => narrowed(each, one, resource).length > 0));
+  // A rule takes what it says, also where a condition then leaves it out.
+  const taken = ({ resource, served }: Family) =>
+    served.filter((one) => targets.some((target) => isSaid(target, one, resource)));
   return [...families.values()].filter(
-    (family) => family.served.length > 1 && family.named.size > 0 && (family.named.size > 1 || saysAny(family)),
+    (family) => family.served.length > 1 && family.named.size > 0 && taken(family).length > 1,
   );
 }
 
@@ -86,13 +87,14 @@ const resourcesOf = ({ plural, subresources }: ServedResource): string[] => [
 
 /** What a target says of one resource in one version; none where it is not about it. */
 function narrowed(target: Target, { group, version }: ServedResource, resource: string): Target[] {
-  const isAbout =
-    (target.group === '*' || target.group === group) &&
-    (target.version === '*' || target.version === version) &&
-    standsFor(target.resource, resource) &&
-    !(target.sparing && isNoise({ group, resource }));
-  return isAbout ? [{ ...target, group, version, resource, sparing: false }] : [];
+  if (!isSaid(target, { group, version }, resource) || (target.sparing && isNoise({ group, resource }))) return [];
+  return [{ ...target, group, version, resource, sparing: false }];
 }
+
+const isSaid = (target: Target, served: Pick<ServedResource, 'group' | 'version'>, resource: string): boolean =>
+  (target.group === '*' || target.group === served.group) &&
+  (target.version === '*' || target.version === served.version) &&
+  standsFor(target.resource, resource);
 
 const versionText = ({ group, version }: ServedResource): string => (group === '' ? version : `${version}.${group}`);
 
