@@ -4,8 +4,8 @@ import type { Change, CrdIssue, Verdict } from '../../crd-compat/index.ts';
 import type { Client } from '../../runtime/index.ts';
 import { deadlineIn } from '../deadline.ts';
 import type { AdmissionRequest, Json } from '../review.ts';
-import { type Comparer, ComparisonFailed } from './comparers.ts';
-import type { Compared } from './comparison.ts';
+import { type Comparer, type Comparers, ComparisonFailed } from './comparers.ts';
+import { type Compared, startComparison } from './comparison.ts';
 import { type CrdGateOptions, crdGate } from './gate.ts';
 
 const definition = (maximum?: number, over: { metadata?: object; status?: object; served?: boolean } = {}): Json => ({
@@ -268,6 +268,44 @@ describe('what cannot be compared', () => {
     const found = await judged(requestOf('CREATE', definition()), { compared });
     expect(found.codes).toEqual(codes);
     expect(found.warnings).toHaveLength(warnings);
+  });
+});
+
+describe('what no API server would send', () => {
+  /** As it is, without a thread around it. */
+  const inline: Comparers = {
+    async take() {
+      const comparison = startComparison();
+      return {
+        compare: async (before, after) => comparison.compare(before, after),
+        add: async (list) => comparison.add(list),
+        release() {},
+      };
+    },
+    async stop() {},
+  };
+  const spec = definition().spec as Json;
+
+  test.each([
+    { reason: 'no spec', after: {} },
+    { reason: 'a spec that is a text', after: { spec: 'all' } },
+    { reason: 'a spec that is a list', after: { spec: [] } },
+    { reason: 'versions that are none', after: { spec: { ...spec, versions: null } } },
+    { reason: 'versions that are texts', after: { spec: { ...spec, versions: ['v1'] } } },
+    { reason: 'a schema that is a number', after: { spec: { ...spec, versions: [{ name: 'v1', schema: 7 }] } } },
+    { reason: 'names that are missing', after: { spec: { ...spec, names: undefined } } },
+    { reason: 'metadata that is a text', after: { ...definition(7), metadata: 'none' } },
+  ])('is denied as a change, and answered as anything else: $reason', async ({ after }) => {
+    const gate = crdGate({ comparers: inline });
+    const object = after as Json;
+    const changed = await gate.judge(update(object), deadlineIn(30_000));
+    expect(changed.violations).not.toEqual([]);
+    const undone = await gate.judge(update(definition(10), object), deadlineIn(30_000));
+    expect(undone.violations).not.toEqual([]);
+    const created = await gate.judge(requestOf('CREATE', object), deadlineIn(30_000));
+    expect([...created.violations, ...created.warnings]).not.toEqual([]);
+    const deleted = await gate.judge(requestOf('DELETE', undefined, object), deadlineIn(30_000));
+    expect(deleted.violations).not.toEqual([]);
   });
 });
 
