@@ -85,7 +85,7 @@ describe.each(rounds)('round %i', (round) => {
   test('what is updated is excused and compared with what was before as we say', async () => {
     const stage = new Stage(client);
     const all = cases(1000 + round).slice(0, SCHEMAS / 2);
-    const open: CrdSchema = { 'x-kubernetes-preserve-unknown-fields': true };
+    const open: CrdSchema = { 'x-kubernetes-preserve-unknown-fields': true, nullable: true };
     await stage.serve(Object.fromEntries(all.map(({ field }) => [field, open])));
     const pairs = all.flatMap(({ field, values }) =>
       values.slice(0, 8).map((old, index) => ({ field, old, values, index })),

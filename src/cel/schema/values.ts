@@ -4,12 +4,24 @@
  * admission policies see it as it is.
  */
 
+import { equal } from '../compare.ts';
 import { markClean } from '../host.ts';
 import { markList } from '../lists.ts';
 import { setOwn } from '../map.ts';
 import { parseAnyDuration } from '../time/any-duration.ts';
 import { parseTimestamp } from '../time/text.ts';
-import { CelError, double, isInt, isMap, type JsonMap, type Result, type Value } from '../values.ts';
+import {
+  CelError,
+  double,
+  doubleOf,
+  isInt,
+  isMap,
+  type JsonMap,
+  OpaqueValue,
+  type Result,
+  TypeValue,
+  type Value,
+} from '../values.ts';
 import { escapeProperty } from './escape.ts';
 import type { SchemaNode, SchemaTypes } from './types.ts';
 
@@ -40,13 +52,33 @@ function convert(value: Value, node: SchemaNode): Value | CelError {
     case 'string':
       return typeof value === 'string' ? convertText(value, schema.format) : invalid('expected a string');
     case 'number':
-      return isInt(value) ? double(Number(value)) : value;
+      if (isInt(value)) return double(Number(value));
+      return doubleOf(value) === undefined ? invalid('expected a number') : value;
     case 'integer':
       return isInt(value) ? value : invalid('expected an integer');
     case 'boolean':
       return typeof value === 'boolean' ? value : invalid('expected a boolean');
     default:
-      return value;
+      return node.hidesUnknown ? new HiddenValue(value) : value;
+  }
+}
+
+/** What has no type in the schema: no expression can read it, it can only be the same as another such value. */
+class HiddenValue extends OpaqueValue {
+  readonly type = new TypeValue('unknown');
+  readonly #value: Value;
+
+  constructor(value: Value) {
+    super();
+    this.#value = value;
+  }
+
+  equals(other: Value): boolean {
+    return other instanceof HiddenValue && equal(this.#value, other.#value);
+  }
+
+  toString(): string {
+    return 'a value without a type';
   }
 }
 
@@ -71,9 +103,10 @@ function convertMap(value: JsonMap, node: SchemaNode): Value | CelError {
       if (!node.hidesUnknown) return converted;
       faulty = true;
     }
-    setOwn(made, name, converted as Value);
-    // A reserved word may be written as it is as well; seen as one property, not two.
-    if (property?.reserved === true) Object.defineProperty(made, key, { value: converted });
+    // Rules compare objects by the names that properties have, and read them by those that can be written: one property, not two.
+    const [seen, alias] = node.hidesUnknown ? [key, name] : [name, property?.reserved === true ? key : name];
+    setOwn(made, seen, converted as Value);
+    if (alias !== seen) Object.defineProperty(made, alias, { value: converted });
   }
   // Without a prototype it is read the careful way, which finds the errors in it.
   return faulty ? Object.setPrototypeOf(made, null) : made;

@@ -59,7 +59,7 @@ export class CompiledRules {
     const self = trustedBySchema(value as Value, this.#types);
     const before = this.#usesOldSelf ? this.#before(value, self, old) : undefined;
     const variables = trust(before === undefined ? { self } : { self, oldSelf: before });
-    const held = before instanceof NonValue ? before : new Optional(before);
+    const held = before instanceof NonValue ? before : new Optional(asData(old, before));
     const optional = this.#optionalOldSelf ? trust({ self, oldSelf: held }) : variables;
     for (const rule of this.#rules) {
       // A rule about a change says nothing where there was nothing.
@@ -74,6 +74,10 @@ export class CompiledRules {
     return old === value ? self : trustedBySchema(old as Value, this.#types);
   }
 }
+
+/** Inside an optional the API server hands rules the object as it is written, not as the schema sees it; scalars keep their types. */
+const asData = (old: unknown, seen: Value | undefined): Value | undefined =>
+  typeof old === 'object' && seen !== undefined ? (old as Value) : seen;
 
 const KEYWORD = 'x-kubernetes-validations';
 

@@ -9,10 +9,10 @@ export interface Rules {
   check(value: unknown, old: unknown, run: Run, correlation: () => Correlation | undefined): void;
 }
 
-/** undefined where there are none. Rules that are only inside allOf are never run: the API server does not look for them there. */
+/** undefined where there are none. Inside allOf, anyOf, oneOf and not there can be none: such a schema is not structural. */
 export function rulesOf(schema: CrdSchema, resource: boolean): Rules | undefined {
   if (!hasRules(schema)) return undefined;
-  const root = new RuleNode(schema, schema, resource);
+  const root = new RuleNode(schema, resource);
   return {
     check(value, old, run, correlation) {
       root.check(value, old, new Session(run, correlation));
@@ -31,8 +31,6 @@ class Session implements RuleSession {
   readonly run: Run;
   readonly budget = { limit: OBJECT_COST_LIMIT, spent: 0 };
   over = false;
-  /** How deep in the value the rules of an allOf were entered: from there on nothing is followed to what was before. */
-  blindFrom = Number.POSITIVE_INFINITY;
   readonly #correlation: () => Correlation | undefined;
 
   constructor(run: Run, correlation: () => Correlation | undefined) {
@@ -45,14 +43,13 @@ class Session implements RuleSession {
     let current = this.#correlation();
     let around: Correlation | undefined;
     for (const [depth, step] of this.run.path.entries()) {
-      if (current === undefined || depth >= this.blindFrom) break;
+      if (current === undefined) break;
       // The type of the root is converted on both sides: that it is the same says nothing.
       if (depth === 0 && (step === 'apiVersion' || step === 'kind')) return false;
       around = current;
       current = typeof step === 'number' ? current.index(step) : current.key(step);
     }
-    const blind = this.run.path.length >= this.blindFrom;
-    return ((blind ? undefined : current) ?? around)?.unchanged === true;
+    return (current ?? around)?.unchanged === true;
   }
 }
 
@@ -64,33 +61,27 @@ class RuleNode {
   readonly #items: RuleNode | undefined;
   readonly #entries: RuleNode | undefined;
   readonly #properties = new Map<string, RuleNode>();
-  readonly #allOf: readonly RuleNode[];
   /** Whether any rule here or below may compare with the old value. */
   readonly #looksBack: boolean;
   #compiled: CompiledRules | undefined;
 
-  /** `validations` is the schema itself or one of its allOf; `schema` always the schema, which says what types there are. */
-  constructor(validations: CrdSchema, schema: CrdSchema, resource: boolean) {
-    this.#rules = validations['x-kubernetes-validations'] ?? [];
+  constructor(schema: CrdSchema, resource: boolean) {
+    this.#rules = schema['x-kubernetes-validations'] ?? [];
     this.#schema = schema;
     this.#resource = resource;
-    this.#items = nodeOf(validations.items, schema.items);
-    this.#entries = nodeOf(schemaOf(validations.additionalProperties), schemaOf(schema.additionalProperties));
-    for (const [name, property] of Object.entries(validations.properties ?? {})) {
-      const known = schema.properties !== undefined && Object.hasOwn(schema.properties, name);
-      const node = nodeOf(property, known ? schema.properties[name] : undefined);
+    this.#items = nodeOf(schema.items);
+    this.#entries = typeof schema.additionalProperties === 'object' ? nodeOf(schema.additionalProperties) : undefined;
+    for (const [name, property] of Object.entries(schema.properties ?? {})) {
+      const node = nodeOf(property);
       if (node !== undefined) this.#properties.set(name, node);
     }
-    this.#allOf = (validations.allOf ?? [])
-      .map((each) => new RuleNode(each, schema, resource))
-      .filter((node) => !node.isEmpty);
     this.#looksBack =
       this.#rules.some(({ rule }) => rule.includes('oldSelf')) || this.#below.some((node) => node.#looksBack);
   }
 
   get #below(): readonly RuleNode[] {
     const inner = [this.#items, this.#entries].filter((node) => node !== undefined);
-    return [...inner, ...this.#properties.values(), ...this.#allOf];
+    return [...inner, ...this.#properties.values()];
   }
 
   get isEmpty(): boolean {
@@ -104,16 +95,8 @@ class RuleNode {
       this.#compiled ??= new CompiledRules(this.#rules, this.#schema, this.#resource);
       this.#compiled.check(value, before, session);
     }
-    if (this.#allOf.length > 0) this.#checkAllOf(value, before, session);
     if (Array.isArray(value)) this.#checkList(value, before, session);
     else if (isObject(value)) this.#checkObject(value, before, session);
-  }
-
-  #checkAllOf(value: unknown, old: unknown, session: Session): void {
-    const { blindFrom } = session;
-    session.blindFrom = Math.min(blindFrom, session.run.path.length);
-    for (const node of this.#allOf) node.check(value, old, session);
-    session.blindFrom = blindFrom;
   }
 
   #checkList(value: readonly unknown[], old: unknown, session: Session): void {
@@ -143,11 +126,8 @@ function checkProperty(name: string, node: RuleNode, value: JsonObject, old: unk
   session.run.leave();
 }
 
-const schemaOf = (schema: boolean | CrdSchema | undefined): CrdSchema | undefined =>
-  typeof schema === 'object' ? schema : undefined;
-
-function nodeOf(validations: CrdSchema | undefined, schema: CrdSchema | undefined): RuleNode | undefined {
-  if (validations === undefined || schema === undefined) return undefined;
-  const node = new RuleNode(validations, schema, schema['x-kubernetes-embedded-resource'] === true);
+function nodeOf(schema: CrdSchema | undefined): RuleNode | undefined {
+  if (schema === undefined) return undefined;
+  const node = new RuleNode(schema, schema['x-kubernetes-embedded-resource'] === true);
   return node.isEmpty ? undefined : node;
 }

@@ -280,18 +280,6 @@ describe('rules', () => {
       faults: [fault],
     },
     {
-      reason: 'rules that are only in allOf are never run',
-      schema: { type: 'integer', allOf: [rule('self > 5')] },
-      value: 1,
-      faults: [],
-    },
-    {
-      reason: 'with another rule outside they are',
-      schema: { type: 'integer', allOf: [rule('self > 5')], ...rule('true') },
-      value: 1,
-      faults: [fault],
-    },
-    {
       reason: 'they wait until the shape is right',
       schema: anObject({ a: { type: 'integer' } }, { required: ['b'], ...rule('self.a > 5') }),
       value: { a: 1 },

@@ -177,13 +177,27 @@ const withRules = (schema: CrdSchema, rules: readonly string[]): fc.Arbitrary<Cr
     minLength: 1,
     maxLength: 2,
   });
-  return fc.tuple(optional(list, 2), fc.integer({ min: 0, max: 5 })).map(([found, place]) => {
-    if (found === undefined) return schema;
-    const placed = { 'x-kubernetes-validations': found as readonly ValidationRule[] };
-    // Rules may stand inside allOf; there they are run only if there are others outside.
-    return place === 0 ? { ...schema, allOf: [...(schema.allOf ?? []), placed] } : { ...schema, ...placed };
-  });
+  return optional(list, 2).map((found) =>
+    found === undefined ? schema : { ...schema, 'x-kubernetes-validations': found as readonly ValidationRule[] },
+  );
 };
+
+/** Elements of lists that are no maps have no counterpart in the old value: no rule may ask for it. */
+function withoutLookingBack(schema: CrdSchema): CrdSchema {
+  const { items, properties, additionalProperties, 'x-kubernetes-validations': rules, ...rest } = schema;
+  const kept = rules?.filter(({ rule }) => !rule.includes('oldSelf'));
+  return defined({
+    ...rest,
+    ...(kept === undefined || kept.length === 0 ? {} : { 'x-kubernetes-validations': kept }),
+    items: items === undefined ? undefined : withoutLookingBack(items),
+    additionalProperties:
+      typeof additionalProperties === 'object' ? withoutLookingBack(additionalProperties) : additionalProperties,
+    properties:
+      properties === undefined
+        ? undefined
+        : Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, withoutLookingBack(each)])),
+  }) as CrdSchema;
+}
 
 const INTEGER_RULES = ['self > 1', 'self != 5', 'self % 2 == 0', 'self == oldSelf', 'self >= oldSelf', '10 / self > 2'];
 const NUMBER_RULES = ['self > 1.0', 'self != 2.5', 'self <= oldSelf'];
@@ -248,7 +262,11 @@ const NAMES = ['a', 'b', 'c', 'd-e', 'namespace', 'size'];
 
 const lists = (items: fc.Arbitrary<CrdSchema>): fc.Arbitrary<CrdSchema> =>
   fc
-    .record({ items, minItems: optional(small), maxItems: fc.integer({ min: 1, max: 4 }) })
+    .record({
+      items: items.map(withoutLookingBack),
+      minItems: optional(small),
+      maxItems: fc.integer({ min: 1, max: 4 }),
+    })
     .chain((schema) =>
       withRules(defined({ type: 'array', ...schema }) as CrdSchema, [
         'self.size() < 3',
@@ -259,7 +277,7 @@ const lists = (items: fc.Arbitrary<CrdSchema>): fc.Arbitrary<CrdSchema> =>
 /** Elements of sets may not be null, and have no rules or defaults of their own that matter here. */
 const plainScalar = fc.oneof(integer, text, boolean);
 const sets = fc
-  .record({ items: plainScalar, maxItems: fc.integer({ min: 1, max: 4 }) })
+  .record({ items: plainScalar.map(withoutLookingBack), maxItems: fc.integer({ min: 1, max: 4 }) })
   .map((schema): CrdSchema => ({ type: 'array', ...schema, 'x-kubernetes-list-type': 'set' }));
 
 const keyedLists = (value: fc.Arbitrary<CrdSchema>): fc.Arbitrary<CrdSchema> =>

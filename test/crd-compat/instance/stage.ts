@@ -56,7 +56,7 @@ export class Stage {
       if (known.length === 0) throw new Error(`the definition is refused: ${message}`);
       for (const name of new Set(known)) {
         delete kept[name];
-        left.push(`${name}: ${message.slice(0, 2000)}`);
+        left.push(`${name}: ${message.slice(0, 300)}`);
       }
     }
     await this.#served();

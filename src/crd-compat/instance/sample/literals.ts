@@ -82,8 +82,8 @@ export function mentionedBy(schema: CrdSchema): Mentioned {
   const found = new Collector();
   const visit = (each: CrdSchema): void => {
     for (const { rule } of each['x-kubernetes-validations'] ?? []) found.add(mentionedIn(rule));
-    const { items, additionalProperties, properties = {}, allOf = [] } = each;
-    for (const inner of [items, additionalProperties, ...Object.values(properties), ...allOf]) {
+    const { items, additionalProperties, properties = {} } = each;
+    for (const inner of [items, additionalProperties, ...Object.values(properties)]) {
       if (typeof inner === 'object') visit(inner);
     }
   };
