@@ -104,14 +104,17 @@ function removeField(field: CrdSchema, place: Place, kept: boolean, notes: Notes
     kind: 'field-removed',
     before: shapeInWords(field),
     ...(meant ? RISKY : SAFE),
-    // Its default stood in where it was left out, and goes with it.
-    ...(field.default === undefined
-      ? {}
-      : {
+    // Its defaults stood in where it, or what is in it, was left out, and go with it.
+    ...(meant
+      ? {
           manifests: 'breaking' as const,
-          probe: { steps: place.steps.slice(0, -1), absent: String(place.steps.at(-1)), expect: 'changed' as const },
+          probe:
+            field.default === undefined
+              ? { steps: place.steps, expect: 'changed' as const }
+              : { steps: place.steps.slice(0, -1), absent: String(place.steps.at(-1)), expect: 'changed' as const },
           otherwise: { ...RISKY, decidedBy: 'acceptance' as const },
-        }),
+        }
+      : {}),
     message: 'The field was removed, but unknown fields are kept here: its value stays and is no longer checked.',
     ...(meant ? { hits: `manifests that relied on the defaults or merge keys of ${place.path}` } : {}),
     decidedBy: 'acceptance',

@@ -144,7 +144,8 @@ function compareType(before: CrdSchema, after: CrdSchema, place: Place, notes: N
     // Numbers that all were whole, or texts that never could be: nobody is refused.
     otherwise: { ...RISKY, decidedBy: 'acceptance' },
   });
-  return false;
+  // Numbers that happen to be whole go on to be compared.
+  return old === 'number' && now === 'integer';
 }
 
 const article = (name: string): string => `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}`;

@@ -112,12 +112,11 @@ class Exhibition {
     const old = this.#old.read(object);
     const now = this.#now.read(object);
     const shown = printed(object);
-    const fault = this.#now
-      .faults(now.value)
-      .find(
-        ({ path, rule }) =>
-          (probe.rule === undefined || rule === probe.rule) && isAbout(path, place, textOf(probe.steps)),
-      );
+    const faults = this.#now.faults(now.value);
+    const fault = faults.find(
+      ({ path, rule }) =>
+        (probe.rule === undefined || rule === probe.rule) && isAbout(path, place, textOf(probe.steps)),
+    );
     if (fault !== undefined) {
       const because = `${fault.path === '' ? 'the object' : fault.path}: ${fault.message}`;
       const { statusOf } = this.#pair;
@@ -133,6 +132,13 @@ class Exhibition {
       return { outcome: 'pruned', ...shown, path: pruned, because: `${pruned} is pruned: the schema does not name it` };
     const changed = differences(old.value, now.value).find(({ path }) => isAbout(path, place, place));
     if (changed === undefined) return undefined;
+    if (faults.length > 0) {
+      // Around the place it is refused for what has changed there; elsewhere for something else, and is not read back at all.
+      const around = faults.find(({ path }) => place.startsWith(path));
+      return (
+        around && { outcome: 'refused', ...shown, path: around.path, because: `${around.path}: ${around.message}` }
+      );
+    }
     const after = changed.after === undefined ? 'is not there' : `reads as ${show(changed.after)}`;
     return {
       outcome: 'changed',
