@@ -72,6 +72,7 @@ async function run(words: string[]): Promise<number> {
         .default('Fail'),
     )
     .option('--drain-seconds <number>', 'how long requests are still answered after SIGTERM', seconds, 5)
+    .option('--exception-namespace <name...>', 'where PolicyExceptions count (default: policy-exceptions)')
     .addOption(
       new Option('--report-api <group>', 'the kinds that the findings of the scan are written as')
         .choices(['openreports.io', 'wgpolicyk8s.io'])

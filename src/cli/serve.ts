@@ -24,6 +24,7 @@ export interface ServeOptions extends CrdGateFlags {
   reusePort?: boolean;
   failurePolicy: 'Fail' | 'Ignore';
   drainSeconds: number;
+  exceptionNamespace?: string[];
   reportApi: ReportApi;
   logLevel: LogLevel;
 }
@@ -82,6 +83,7 @@ async function start({ options, namespace, target, config, log, undo }: Start): 
       certificateSecret: { namespace, name: certificateSecretName },
       leaderElection: { client: leaseClient, lease: { namespace, name: leaseName } },
       platformNamespace: namespace,
+      exceptionNamespaces: options.exceptionNamespace,
       reportApi: options.reportApi,
       crds: gateOptions(options),
       revisions: { kept: options.crdHistory },

@@ -52,6 +52,8 @@ export interface PlatformOptions
   readonly revisions?: Partial<RevisionOptions>;
   readonly identity?: string;
   readonly scan?: { readonly periodMilliseconds?: number; readonly settleMilliseconds?: number };
+  /** Where PolicyExceptions count. */
+  readonly exceptionNamespaces?: readonly string[] | undefined;
   /** What the findings of the scan are written as. */
   readonly reportApi?: ReportApi | undefined;
   readonly log?: Logger;
@@ -68,11 +70,12 @@ export interface Platform {
 /** Each part is taken back in reverse: first whoever writes, then the webhook, and the policies last. */
 export async function startPlatform(options: PlatformOptions, undo: Undo): Promise<Platform> {
   const { client, platformNamespace, leaderElection, log = silentLogger } = options;
+  const exceptionNamespaces = options.exceptionNamespaces ?? DEFAULT_EXCEPTION_NAMESPACES;
   const identity = options.identity ?? `${hostname()}-${process.pid}`;
   const source = startPolicySource({
     client,
     platformNamespace,
-    exceptionNamespaces: DEFAULT_EXCEPTION_NAMESPACES,
+    exceptionNamespaces,
     log,
   });
   undo.add('closing the watches of policies', () => source.stop());
@@ -111,7 +114,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
   const reconcilers = addPolicyReconcilers(manager, {
     view: source,
     platformNamespace,
-    exceptionNamespaces: DEFAULT_EXCEPTION_NAMESPACES,
+    exceptionNamespaces,
     configurationName,
     reportApi: options.reportApi,
     ...(options.scan === undefined ? {} : { scan: options.scan }),
