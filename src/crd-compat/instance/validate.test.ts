@@ -280,6 +280,40 @@ describe('rules', () => {
       faults: [fault],
     },
     {
+      reason: 'what has no type is compared too',
+      schema: anObject({ a: { 'x-kubernetes-preserve-unknown-fields': true } }, rule('self == oldSelf')),
+      old: { a: { b: 1 } },
+      value: { a: { b: 1 } },
+      faults: [],
+    },
+    {
+      reason: 'but never equal to what comes out of an optional, which has no schema',
+      schema: anObject(
+        { a: { 'x-kubernetes-preserve-unknown-fields': true } },
+        rule('!oldSelf.hasValue() || oldSelf.value() == self', { optionalOldSelf: true }),
+      ),
+      old: { a: { b: 1 } },
+      value: { a: { b: 1 } },
+      faults: [fault],
+    },
+    {
+      reason: 'known fields are, by their own names',
+      schema: anObject(
+        { 'a-b': { type: 'integer' }, namespace: { type: 'string' } },
+        rule('!oldSelf.hasValue() || oldSelf.value() == self', { optionalOldSelf: true }),
+      ),
+      old: { 'a-b': 1, namespace: 'x' },
+      value: { 'a-b': 1, namespace: 'x' },
+      faults: [],
+    },
+    {
+      reason: 'a text where a number should be fails them',
+      schema: anObject({ a: { type: 'number', ...rule('self > 1.0') } }),
+      old: { a: 'text' },
+      value: { a: 'text' },
+      faults: [`.a ${fault}`],
+    },
+    {
       reason: 'they wait until the shape is right',
       schema: anObject({ a: { type: 'integer' } }, { required: ['b'], ...rule('self.a > 5') }),
       value: { a: 1 },
