@@ -44,7 +44,7 @@ function decide(before: CrdSchema, wanted: CrdSchema): Answer {
 }
 
 /** Whether a schema accepts a value, rules apart: those need whole objects. */
-export const accepts = (schema: CrdSchema, value: unknown): boolean =>
+const accepts = (schema: CrdSchema, value: unknown): boolean =>
   validator(schema, { resource: false }).validate(value).length === 0;
 
 const kindOf = (schema: CrdSchema): string =>
@@ -123,7 +123,7 @@ function structureDemand(before: CrdSchema, wanted: CrdSchema): Answer {
   if (implied(before, wanted)) return YES;
   if (isTooLarge(wanted)) return { answer: 'no', values: [] };
   const { values, complete } = objectValues(before, wanted);
-  const asked = validator({ ...inner(before), ...wanted }, { resource: false });
+  const asked = validator({ ...typed(before), ...wanted }, { resource: false });
   const allowed = validator({ ...before, 'x-kubernetes-validations': [] }, { resource: false });
   const failing = values.filter((value) => asked.validate(value).length > 0 && allowed.validate(value).length === 0);
   if (failing.length === 0 && complete) return YES;
@@ -133,9 +133,6 @@ function structureDemand(before: CrdSchema, wanted: CrdSchema): Answer {
 /** Values of such a size are refused, and none is made to show it. */
 const isTooLarge = ({ maxItems = 0, maxProperties = 0 }: CrdSchema): boolean =>
   Math.max(maxItems, maxProperties) >= LARGEST;
-
-/** Only the type: the demand alone shall decide. */
-const inner = (before: CrdSchema): CrdSchema => typed(before);
 
 /** Whether what a schema says implies a demand by itself, keyword by keyword. */
 function implied(before: CrdSchema, wanted: CrdSchema): boolean {
