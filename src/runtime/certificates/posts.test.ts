@@ -1,8 +1,9 @@
 import { connect, type TLSSocket } from 'node:tls';
+import fc from 'fast-check';
 import { afterEach, describe, expect, it, test } from 'vitest';
 import { issueAuthority, issueLeaf } from './issue.ts';
 import type { AnswerPost } from './posts.ts';
-import { type Serving, serveHttps } from './serve.ts';
+import { type ServeOptions, type Serving, serveHttps } from './serve.ts';
 
 const validity = { now: Date.now(), validMilliseconds: 3_600_000, backdateMilliseconds: 60_000 };
 const authority = issueAuthority(validity);
@@ -14,7 +15,7 @@ afterEach(async () => {
 });
 
 /** Says who has answered, and what it was asked. */
-async function serve(answerPost: AnswerPost = (target, body) => ({ status: 200, body: `posts ${target} ${body}` })) {
+async function serve(over: Partial<ServeOptions> = {}) {
   const serving = await serveHttps({
     certificates: {
       current: () => leaf,
@@ -26,7 +27,8 @@ async function serve(answerPost: AnswerPost = (target, body) => ({ status: 200, 
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => response.end(`node ${request.method} ${request.url} ${Buffer.concat(chunks)}`));
     },
-    answerPost,
+    answerPost: (target, body) => ({ status: 200, body: `posts ${target} ${body}` }),
+    ...over,
   });
   open.push({ stop: () => serving.stop({ limitMilliseconds: 200 }) });
   return serving;
@@ -113,7 +115,9 @@ describe('posts, in front of Node', () => {
   it('are answered in their order where they come all at once, whoever answers', async () => {
     const later: AnswerPost = async (_, body) => ({ status: 200, body: `posts ${body}` });
     const atOnce: AnswerPost = (_, body) => ({ status: 200, body: `posts ${body}` });
-    const client = await Client.to(await serve((target, body) => (body.length % 2 ? later : atOnce)(target, body)));
+    const client = await Client.to(
+      await serve({ answerPost: (target, body) => (body.length % 2 ? later : atOnce)(target, body) }),
+    );
     const bodies = Array.from({ length: 20 }, (_, index) => JSON.stringify('x'.repeat(index)));
     client.send(`${bodies.map((body) => post(body)).join('')}GET /last HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     for (const body of bodies) expect((await client.answer()).body).toBe(`posts ${body}`);
@@ -123,7 +127,7 @@ describe('posts, in front of Node', () => {
   it('wait on their connection while one is being answered', async () => {
     const first = Promise.withResolvers<{ status: number; body: string }>();
     const client = await Client.to(
-      await serve((_, body) => (body === '1' ? first.promise : { status: 200, body: `posts ${body}` })),
+      await serve({ answerPost: (_, body) => (body === '1' ? first.promise : { status: 200, body: `posts ${body}` }) }),
     );
     client.send(post('1'));
     for (let index = 2; index < 5; index += 1) {
@@ -136,7 +140,7 @@ describe('posts, in front of Node', () => {
 
   it('carry status and headers of their answer', async () => {
     const answer = { status: 429, headers: { 'retry-after': '1' }, body: '{}' };
-    const client = await Client.to(await serve(() => answer));
+    const client = await Client.to(await serve({ answerPost: () => answer }));
     client.send(post('{}'));
     const answered = await client.answer();
     expect(answered.head).toMatch(/^HTTP\/1\.1 429 Too Many Requests\r\n/);
@@ -152,7 +156,9 @@ describe('posts, in front of Node', () => {
     ],
     ['rejected', () => Promise.reject(new Error('a bug'))],
   ] satisfies [string, AnswerPost][])('end a connection whose answer is %s, and no other', async (_, answer) => {
-    const serving = await serve((target, body) => (body === '"bug"' ? answer() : { status: 200, body: target }));
+    const serving = await serve({
+      answerPost: (target, body) => (body === '"bug"' ? answer() : { status: 200, body: target }),
+    });
     const [client, other] = [await Client.to(serving), await Client.to(serving)];
     client.send(post('"bug"'));
     await client.closed;
@@ -223,7 +229,7 @@ describe('what is no such post is for Node, with every byte as it came', () => {
   });
 
   it('a path that nobody answers here', async () => {
-    const client = await Client.to(await serve(() => undefined));
+    const client = await Client.to(await serve({ answerPost: () => undefined }));
     client.send(post('{}'));
     expect((await client.answer()).body).toBe('node POST /validate?timeout=5s {}');
   });
@@ -236,4 +242,58 @@ describe('what is no such post is for Node, with every byte as it came', () => {
     client.send(text.slice(100));
     expect((await client.answer()).body).toBe('node POST /validate?timeout=5s {"slow":true}');
   });
+});
+
+describe('two that read the same', () => {
+  /** The status of the answer, and what was understood; nothing where it was refused or not all there. */
+  async function understood(serving: Serving, sent: string): Promise<string> {
+    const client = await Client.to(serving);
+    client.socket.write(Buffer.from(sent, 'latin1'));
+    // Who waits for more shall see that there is none.
+    const late = setTimeout(() => client.socket.end(), isWhole(sent) ? 5_000 : 0);
+    const { head, body } = await client.answer().catch(() => ({ head: '', body: '' }));
+    clearTimeout(late);
+    client.socket.destroy();
+    return /^HTTP\/1\.1 200 /.test(head) ? body : '';
+  }
+
+  const lengthOf = (sent: string): number => {
+    const end = sent.indexOf('\r\n\r\n') + 4;
+    return end + Number(/\r\ncontent-length: (\d+)\r\n/i.exec(sent.slice(0, end))?.[1] ?? 0);
+  };
+  const isWhole = (sent: string): boolean => sent.includes('\r\n\r\n') && sent.length >= lengthOf(sent);
+
+  const odd = fc.constantFrom(
+    ...'\r\n\t :;,0129abZ/?%"{}\u0000\u00e4',
+    '\r\n',
+    '\r\n\r\n',
+    'Content-Length: 1\r\n',
+    'Host: b\r\n',
+  );
+  const change = fc.record({ at: fc.nat(260), cut: fc.nat(2), put: fc.array(odd, { maxLength: 2 }) });
+
+  it('answer alike whatever is changed in a request, with Node behind and with Node alone', async () => {
+    const body = (target: string, text: string) => `${target} ${text}`;
+    const answer: ServeOptions['answer'] = (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const text = body(request.url ?? '', Buffer.concat(chunks).toString());
+        response.writeHead(200, { 'content-length': Buffer.byteLength(text) }).end(text);
+      });
+    };
+    const alone = await serve({ answer, answerPost: () => undefined });
+    const behind = await serve({ answer, answerPost: (target, text) => ({ status: 200, body: body(target, text) }) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 2 }), async (changes) => {
+        let sent = post('{"a":1}');
+        for (const { at, cut, put } of changes) sent = `${sent.slice(0, at)}${put.join('')}${sent.slice(at + cut)}`;
+        // What follows a request is another: where that is none, Node may refuse both, and must not be asked.
+        if (isWhole(sent)) sent = sent.slice(0, lengthOf(sent));
+        const [one, other] = await Promise.all([understood(alone, sent), understood(behind, sent)]);
+        expect(other).toBe(one);
+      }),
+      { numRuns: 80 },
+    );
+  }, 60_000);
 });
