@@ -47,7 +47,10 @@ export interface Applied {
 }
 
 export interface Configurations {
-  /** Brings the configurations in line. Only what differs is written; calls follow one another. */
+  /**
+   * Brings the configurations in line. Only what differs is written; calls follow one another. The first takes over what another run
+   * has left; after that, what another run has taken over is left to it.
+   */
   apply(scope: readonly ScopeEntry[]): Promise<Applied>;
   /** Calls back when somebody has changed or removed one, so that it can be put back. Returns what ends it. */
   watch(changed: () => void): () => Promise<void>;
@@ -57,6 +60,7 @@ export interface Configurations {
 
 export function webhookConfigurations(options: ConfigurationsOptions): Configurations {
   const mappingFor = options.mapping === undefined ? discoveredMapping(options.client) : givenMapping(options.mapping);
+  let taken = false;
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const next = turn.then(work);
@@ -64,16 +68,26 @@ export function webhookConfigurations(options: ConfigurationsOptions): Configura
     return next;
   };
   return {
-    apply: (scope) => inTurn(async () => applyAll(options, scope, await mappingFor(scope))),
-    watch: (changed) => watchConfigurations(options.client, changed),
+    apply: (scope) =>
+      inTurn(async () => {
+        const applied = await applyAll({ ...options, takesOver: !taken }, scope, await mappingFor(scope));
+        taken = true;
+        return applied;
+      }),
+    watch: (changed) => watchConfigurations(options, changed),
     remove: () =>
       inTurn(async () => {
+        taken = false;
         for (const phase of phases) await removeOne(options, phase);
       }),
   };
 }
 
-function watchConfigurations(client: Client, changed: () => void): () => Promise<void> {
+/** Only while they are this run's: what another has taken over is that one's to put back, and to remove. */
+function watchConfigurations({ client, installer }: ConfigurationsOptions, changed: () => void): () => Promise<void> {
+  const told = (configuration: WebhookConfiguration) => {
+    if (isInstalledBy(configuration, installer)) changed();
+  };
   const reflectors = phases.map(
     ({ resource }) =>
       new Reflector<WebhookConfiguration>({
@@ -81,7 +95,7 @@ function watchConfigurations(client: Client, changed: () => void): () => Promise
         resource,
         fieldSelector: `metadata.name=${configurationName}`,
         stripManagedFields: true,
-        handlers: { updated: changed, deleted: changed },
+        handlers: { updated: told, deleted: told },
       }),
   );
   for (const reflector of reflectors) reflector.start();
@@ -107,11 +121,11 @@ function discoveredMapping(client: Client): MappingFor {
   };
 }
 
-async function applyAll(
-  options: ConfigurationsOptions,
-  scope: readonly ScopeEntry[],
-  mapping: ResourceMapping,
-): Promise<Applied> {
+interface Applying extends ConfigurationsOptions {
+  readonly takesOver: boolean;
+}
+
+async function applyAll(options: Applying, scope: readonly ScopeEntry[], mapping: ResourceMapping): Promise<Applied> {
   const written: Phase[] = [];
   try {
     for (const phase of phases) {
@@ -131,7 +145,7 @@ async function applyAll(
 }
 
 async function applyOne(
-  options: ConfigurationsOptions,
+  options: Applying,
   phase: Phase,
   scope: readonly ScopeEntry[],
   mapping: ResourceMapping,
@@ -140,6 +154,7 @@ async function applyOne(
   for (;;) {
     const present = await readConfiguration(client, phase.resource);
     if (present !== undefined && !isOurs(present)) throw foreign(phase.resource);
+    if (present !== undefined && !options.takesOver && !isInstalledBy(present, options.installer)) return;
     const wanted = buildConfiguration(phase, { ...options, scope, mapping, bundle: laterBundle(present, options) });
     try {
       if (present === undefined) await client.create(phase.resource, wanted, { fieldManager });
