@@ -330,6 +330,19 @@ describe('a change of a definition', () => {
     }
   });
 
+  test('nobody meets the schema of a version that is neither served nor stored', () => {
+    const pair = (served: boolean, storage: boolean) => {
+      const definition = (spec: CrdSchema): Crd =>
+        crdOf([version(spec, { served, storage }), version(wider, { name: 'v2', storage: !storage })]);
+      return compareCrds(definition(wider), definition(specOf({ type: 'integer', maximum: 5 })));
+    };
+    const classes = (served: boolean, storage: boolean) =>
+      pair(served, storage).changes.map(({ kind, class: found }) => `${kind} ${found}`);
+    expect(classes(true, true)).toEqual(['field-removed breaking', 'maximum-added breaking']);
+    expect(classes(false, true)).toEqual(['field-removed breaking', 'maximum-added safe']);
+    expect(classes(false, false)).toEqual(['field-removed safe', 'maximum-added safe']);
+  });
+
   test('created and deleted', () => {
     expect(compareCrds(undefined, one())).toMatchObject({ verdict: 'safe', changes: [{ kind: 'crd-created' }] });
     expect(compareCrds(one(), undefined)).toMatchObject({ verdict: 'breaking', changes: [{ kind: 'crd-deleted' }] });

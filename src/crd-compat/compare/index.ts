@@ -5,7 +5,7 @@ import { schemaOf, storageVersion } from '../crd.ts';
 import { changeDigest } from '../digest.ts';
 import { type Change, type Verdict, worst } from '../verdict.ts';
 import { compareDefinitions } from './definition.ts';
-import { BREAKING, Notes, ROOT, SAFE } from './draft.ts';
+import { BREAKING, type Draft, Notes, ROOT, SAFE } from './draft.ts';
 import { compareSchemas } from './schema.ts';
 import { compareStorage } from './storage.ts';
 import { addedVersion, compareVersion, removedVersion } from './versions.ts';
@@ -94,20 +94,44 @@ function versionChanges(
     if (schemaOf(old) !== schemaOf(now)) compareSchemaPresence(schemaOf(now) !== undefined, notes);
     return settle(notes.drafts);
   }
-  return [...settle(notes.drafts), ...schemaChanges(pair, now, settled)];
+  return [...settle(notes.drafts), ...schemaChanges(pair, now, settled, reachOf(old, now, stored))];
+}
+
+/** Who meets the schema of a version: whoever makes requests in it, or only what is stored in it, or nobody. */
+type Reach = 'served' | 'stored' | 'nobody';
+
+function reachOf(old: CrdVersion, now: CrdVersion, stored: readonly string[]): Reach {
+  if (old.served && now.served) return 'served';
+  return stored.includes(now.name) ? 'stored' : 'nobody';
+}
+
+/** In a version that is not served nothing is validated; what is stored in it is still pruned and given defaults when it is read. */
+function within(draft: Draft, reach: Reach): Draft {
+  if (reach === 'served') return draft;
+  const reads = reach === 'stored' && draft.probe?.expect !== 'refused';
+  if (reads)
+    return {
+      ...draft,
+      manifests: 'safe',
+      ...(draft.otherwise && { otherwise: { ...draft.otherwise, manifests: 'safe' } }),
+    };
+  const { probe: _, otherwise: _otherwise, ...rest } = draft;
+  return { ...rest, ...SAFE };
 }
 
 /** What was found for the schemas of one version. */
 interface Settled {
+  readonly reach: Reach;
   readonly pair: Pair;
   readonly version: string;
   readonly changes: readonly Change[];
 }
 
 /** Versions often have one schema between them: what was found for the first is said of the others. */
-function schemaChanges(pair: Pair, version: CrdVersion, settled: Settled[]): Change[] {
+function schemaChanges(pair: Pair, version: CrdVersion, settled: Settled[], reach: Reach): Change[] {
   const twin = settled.find(
     (other) =>
+      other.reach === reach &&
       same(other.pair.before, pair.before) &&
       same(other.pair.after, pair.after) &&
       (other.pair.statusOf === undefined) === (pair.statusOf === undefined),
@@ -116,8 +140,11 @@ function schemaChanges(pair: Pair, version: CrdVersion, settled: Settled[]): Cha
   const notes = new Notes(version.name);
   const place = { ...ROOT, status: pair.statusOf !== undefined };
   compareSchemas(pair.before, pair.after, place, notes, { resource: true });
-  const changes = settle(notes.drafts, pair);
-  settled.push({ pair, version: version.name, changes });
+  const changes = settle(
+    notes.drafts.map((draft) => within(draft, reach)),
+    pair,
+  );
+  settled.push({ reach, pair, version: version.name, changes });
   return changes;
 }
 
