@@ -138,6 +138,33 @@ describe('posts, in front of Node', () => {
     for (let index = 1; index < 5; index += 1) expect((await client.answer()).body).toBe(`posts ${index}`);
   });
 
+  it('wait on a connection whose answers nobody takes, so that these do not pile up', async () => {
+    const [sent, size] = [300, 100_000];
+    let answered = 0;
+    const answerPost: AnswerPost = () => {
+      answered += 1;
+      return { status: 200, body: 'x'.repeat(size) };
+    };
+    const { socket } = await Client.to(await serve({ answerPost }));
+    let received = 0;
+    socket.removeAllListeners('data').pause();
+    socket.write(post('{}').repeat(sent));
+    let before = -1;
+    while (answered === 0 || answered > before) {
+      before = answered;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    expect(answered).toBeLessThan(sent);
+    const all = Promise.withResolvers<void>();
+    socket.on('data', (text: string) => {
+      received += text.length;
+      if (received > sent * size) all.resolve();
+    });
+    socket.resume();
+    await all.promise;
+    expect(answered).toBe(sent);
+  }, 60_000);
+
   it('carry status and headers of their answer', async () => {
     const answer = { status: 429, headers: { 'retry-after': '1' }, body: '{}' };
     const client = await Client.to(await serve({ answerPost: () => answer }));

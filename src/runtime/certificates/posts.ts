@@ -31,7 +31,6 @@ export interface Posts {
   take(socket: TLSSocket): void;
   /** Ends connections that wait for nothing; the others end with their answer, because it is draining. */
   endIdle(): void;
-  cutOff(): void;
   stop(): void;
 }
 
@@ -55,9 +54,6 @@ export function answerPosts(options: PostOptions): Posts {
     },
     endIdle() {
       for (const each of connections) each.endIfIdle();
-    },
-    cutOff() {
-      for (const each of connections) each.cutOff();
     },
     stop() {
       clearInterval(sweep);
@@ -101,10 +97,6 @@ class Connection {
 
   endIfIdle(): void {
     if (!this.#answering && this.#bytes === 0) this.#socket.end();
-  }
-
-  cutOff(): void {
-    this.#socket.destroy();
   }
 
   /** Where a request has been on its way since before `since`. */
@@ -195,12 +187,17 @@ class Connection {
       this.#socket.end(text);
       return;
     }
-    this.#socket.write(text);
+    // Whoever does not take their answers is not asked for more: those would pile up here.
+    if (this.#socket.write(text)) this.#answered();
+    else this.#socket.once('drain', this.#answered);
+  }
+
+  readonly #answered = (): void => {
     this.#answering = this.#bytes > 0;
     this.#readOn();
     // Not from here: many requests in one piece would nest as deep.
     if (this.#answering) setImmediate(this.#goOn);
-  }
+  };
 
   readonly #goOn = (): void => {
     this.#answering = false;

@@ -158,6 +158,18 @@ describe('serveHttps', () => {
     await expect(hanging).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
+  it('cuts off who connects and never says a word', async () => {
+    const serving = await serve(new Turning());
+    const socket = connect(serving.port, '127.0.0.1');
+    open.push({ stop: () => socket.destroy() });
+    socket.on('error', () => {});
+    const ended = new Promise((resolve) => socket.once('close', resolve));
+    await new Promise((resolve) => socket.once('connect', resolve));
+    // So that it has been taken before it ends.
+    await get(serving, new Turning().bundle().pem).catch(() => {});
+    await Promise.all([serving.stop({ limitMilliseconds: 100 }), ended]);
+  }, 60_000);
+
   it('says that a port is taken', async () => {
     const certificates = new Turning();
     const { port } = await serve(certificates);

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { type AddressInfo, isIPv6, Server as NetServer } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { ConfigError } from '../errors.ts';
 import type { CertificateSource } from './bundle.ts';
@@ -49,6 +50,7 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
     },
   );
   const posts = options.answerPost && postsFirst(server, options.answerPost, () => draining);
+  const connections = openConnections(server);
   // A client that breaks off its handshake or speaks no TLS is its own problem.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   server.on('clientError', (_error, socket) => {
@@ -83,7 +85,7 @@ export async function serveHttps(options: ServeOptions): Promise<Serving> {
       if (!draining && reusePort && drainMilliseconds > 0) stopListening(server);
       draining = true;
       stopped ??= delay(drainMilliseconds)
-        .then(() => finish(server, posts, closed, limitMilliseconds))
+        .then(() => finish({ server, posts, connections, closed }, limitMilliseconds))
         .finally(() => {
           unsubscribe();
           posts?.stop();
@@ -133,15 +135,26 @@ function stopListening(server: Server): void {
   NetServer.prototype.close.call(server);
 }
 
-function finish(
-  server: Server,
-  posts: Posts | undefined,
-  closed: Promise<void>,
-  limitMilliseconds: number,
-): Promise<void> {
+/** Those too that have not said a word: Node's HTTP does not know them before they have done their handshake. */
+function openConnections(server: Server): ReadonlySet<Duplex> {
+  const open = new Set<Duplex>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  return open;
+}
+
+interface Finishing {
+  readonly server: Server;
+  readonly posts: Posts | undefined;
+  readonly connections: ReadonlySet<Duplex>;
+  readonly closed: Promise<void>;
+}
+
+function finish({ server, posts, connections, closed }: Finishing, limitMilliseconds: number): Promise<void> {
   const cutOff = setTimeout(() => {
-    posts?.cutOff();
-    server.closeAllConnections();
+    for (const socket of connections) socket.destroy();
   }, limitMilliseconds);
   // Also ends idle connections; those with a request in flight end with their answer.
   server.close();
