@@ -80,10 +80,11 @@ export function readBody(request: IncomingMessage, milliseconds: number, share: 
     });
     request.on('data', take);
     request.on('end', () => settle(() => resolve(textOf(chunks))));
-    request.on('error', (error) => settle(() => reject(error)));
-    request.on('close', () =>
-      settle(() => reject(new Refusal(400, 'The AdmissionReview broke off', { connection: 'close' }))),
-    );
+    // Whoever goes away in the middle of a review is no fault of ours.
+    const brokeOff = () =>
+      settle(() => reject(new Refusal(400, 'The AdmissionReview broke off', { connection: 'close' })));
+    request.on('error', brokeOff);
+    request.on('close', brokeOff);
   });
 }
 

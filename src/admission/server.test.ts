@@ -3,9 +3,10 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { admissionReview, reviewedDatabase } from '../../test/support/review.ts';
 import { emptyWorld, policySet } from '../policy/index.ts';
+import { type Logger, silentLogger } from '../runtime/index.ts';
 import { bodyLimitBytes } from './body.ts';
 import { durationOf, timeoutIn } from './deadline.ts';
 import { type Admission, type AdmissionOptions, type LaterGate, type PolicySource, startAdmission } from './index.ts';
@@ -324,6 +325,24 @@ describe('a webhook in trouble', () => {
       for (const { status, retryAfter } of answers) if (status === 429) expect(retryAfter).toBe('1');
       expect(await post(url, ca, '/validate?timeout=2s', large)).toMatchObject({ status: 504 });
     }));
+
+  it('takes it for no bug of its own where somebody goes away in the middle of a review', async () => {
+    const error = vi.fn();
+    const log: Logger = { ...silentLogger, error, with: () => log };
+    await trouble({ log }, async (url, ca) => {
+      const headers = { 'content-type': 'application/json', 'content-length': 200_000 };
+      const sent = request(`${url}/validate`, { method: 'POST', headers, ca });
+      sent.on('error', () => {}).write(' '.repeat(100_000));
+      const untilInFlight = (count: number) =>
+        vi.waitFor(async () => {
+          expect((await post(url, ca, '/metrics')).text).toContain(`kidp_admission_requests_in_flight ${count}\n`);
+        }, 60_000);
+      await untilInFlight(1);
+      sent.destroy();
+      await untilInFlight(0);
+    });
+    expect(error).not.toHaveBeenCalled();
+  }, 120_000);
 
   it('is not ready and judges nothing before policies are known, and waits for them as long as it may', async () => {
     let known = false;
