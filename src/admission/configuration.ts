@@ -203,6 +203,10 @@ export const addressOf = (target: WebhookTarget, path: string) =>
 
 export const isOurs = ({ metadata }: WebhookConfiguration): boolean => metadata.labels?.[managedByLabel] === 'kidp';
 
+/** Whether another run says that it is its own. One that says nothing is what somebody has made of ours. */
+export const isAnothers = ({ metadata }: WebhookConfiguration, { id }: Installer): boolean =>
+  ![undefined, id].includes(metadata.annotations?.[installerAnnotation]);
+
 export const isInstalledBy = (configuration: WebhookConfiguration, { id }: Installer): boolean =>
   isOurs(configuration) && configuration.metadata.annotations?.[installerAnnotation] === id;
 

@@ -25,6 +25,7 @@ import {
   configurationName,
   fieldManager,
   heldBundle,
+  isAnothers,
   isInstalledBy,
   isOurs,
   type Phase,
@@ -83,10 +84,10 @@ export function webhookConfigurations(options: ConfigurationsOptions): Configura
   };
 }
 
-/** Only while they are this run's: what another has taken over is that one's to put back, and to remove. */
+/** Unless another run says that they are its own: what another has taken over is that one's to put back, and to remove. */
 function watchConfigurations({ client, installer }: ConfigurationsOptions, changed: () => void): () => Promise<void> {
   const told = (configuration: WebhookConfiguration) => {
-    if (isInstalledBy(configuration, installer)) changed();
+    if (!isAnothers(configuration, installer)) changed();
   };
   const reflectors = phases.map(
     ({ resource }) =>
@@ -153,8 +154,8 @@ async function applyOne(
   const { client } = options;
   for (;;) {
     const present = await readConfiguration(client, phase.resource);
-    if (present !== undefined && !isOurs(present)) throw foreign(phase.resource);
-    if (present !== undefined && !options.takesOver && !isInstalledBy(present, options.installer)) return;
+    if (present !== undefined && options.takesOver && !isOurs(present)) throw foreign(phase.resource);
+    if (present !== undefined && !options.takesOver && isAnothers(present, options.installer)) return;
     const wanted = buildConfiguration(phase, { ...options, scope, mapping, bundle: laterBundle(present, options) });
     try {
       if (present === undefined) await client.create(phase.resource, wanted, { fieldManager });
