@@ -64,7 +64,28 @@ export function withoutAsked(
 ): MatchCondition[] {
   const both = asked.filter((each) => targets.some((target) => overlap(target, each)));
   if (both.length === 0) return [];
-  return [{ name: 'not-asked-already', expression: `!(${termsOf(both, exempt).join(' || ')})` }];
+  return noneOf('not-asked-already', termsOf(both, exempt));
+}
+
+/** An API server takes up to 64 conditions, and none that is longer than 100,000 characters. */
+const longestExpression = 20_000;
+
+/** As many conditions as it takes: all of them must hold. */
+function noneOf(name: string, terms: readonly string[]): MatchCondition[] {
+  const parts: string[][] = [];
+  let length = Number.POSITIVE_INFINITY;
+  for (const term of terms) {
+    if (length + term.length > longestExpression) {
+      parts.push([]);
+      length = 0;
+    }
+    parts.at(-1)?.push(term);
+    length += term.length + ' || '.length;
+  }
+  return parts.map((part, index) => ({
+    name: index === 0 ? name : `${name}-${index + 1}`,
+    expression: `!(${part.join(' || ')})`,
+  }));
 }
 
 /** What targets are about, the version aside, as few terms as say it: each holds for the requests of some of them. */
@@ -88,11 +109,7 @@ function termsOf(targets: readonly Target[], exempt: readonly string[]): string[
     ].join(' && ');
     names.set(expression, (names.get(expression) ?? new Set()).add(name));
   }
-  return [...names]
-    .map(([expression, of]) =>
-      of.has('*') ? `(${expression})` : `(request.resource.resource in ${listed([...of].sort())} && ${expression})`,
-    )
-    .sort();
+  return termsNaming(names);
 }
 
 function subresourceOf(resource: string, below: string): string[] {
@@ -102,14 +119,22 @@ function subresourceOf(resource: string, below: string): string[] {
 
 /** Only what the API server has converted: what was sent in that version is judged where nothing is converted. */
 export function onlyConverted(targets: readonly Target[]): MatchCondition[] {
-  const each = new Set(
-    targets.map(({ group, version, resource }) => {
-      const [name = '', below = ''] = resource.split('/');
-      return `(request.resource.group == '${group}' && request.resource.version == '${version}' && request.resource.resource == '${name}' && ${isBelow(below)})`;
-    }),
-  );
-  return [{ name: 'only-converted', expression: `!(${[...each].sort().join(' || ')})` }];
+  const names = new Map<string, Set<string>>();
+  for (const { group, version, resource } of targets) {
+    const [name = '', below = ''] = resource.split('/');
+    const expression = `request.resource.group == '${group}' && request.resource.version == '${version}' && ${isBelow(below)}`;
+    names.set(expression, (names.get(expression) ?? new Set()).add(name));
+  }
+  return noneOf('only-converted', termsNaming(names));
 }
+
+/** By what else is asked of them: the names of resources. */
+const termsNaming = (names: ReadonlyMap<string, ReadonlySet<string>>): string[] =>
+  [...names]
+    .map(([expression, of]) =>
+      of.has('*') ? `(${expression})` : `(request.resource.resource in ${listed([...of].sort())} && ${expression})`,
+    )
+    .sort();
 
 function isOf(group: string, resource: string): string {
   const parts = [

@@ -180,3 +180,37 @@ it('every policy judges every request that it is about, once', () => {
     { numRuns: 300 },
   );
 });
+
+it('no condition is longer than an API server takes, however many groups there are', () => {
+  const groups = Array.from({ length: 400 }, (_, index) => `group-${index}.some.example.com`);
+  const many = groups.flatMap((group) => ['v1', 'v2'].map((version) => served(group, version, 'Thing', 'things')));
+  const scope = ['*', ...groups].map((group) => ({
+    group,
+    version: group === '*' ? '*' : 'v1',
+    kind: group === '*' ? '*' : 'Thing',
+    sparing: group === '*',
+    failurePolicy: group === '*' ? ('Ignore' as const) : ('Fail' as const),
+    operations: ['CREATE'] as const,
+    systemNamespaces: false,
+    phase: 'validate' as const,
+  }));
+  const { asked } = rulesFor({ scope, phase: 'validate', mapping: resourceMapping(many), platformNamespace });
+  for (const { matchConditions } of asked) {
+    expect(matchConditions.length).toBeLessThanOrEqual(64);
+    expect(new Set(matchConditions.map(({ name }) => name)).size).toBe(matchConditions.length);
+    expect(Math.max(0, ...matchConditions.map(({ expression }) => expression.length))).toBeLessThan(100_000);
+  }
+  const sent = (version: string): Sent => ({
+    type: served(groups[399] ?? '', version, 'Thing', 'things'),
+    subresource: '',
+    operation: 'CREATE',
+    namespace: '',
+  });
+  const isAskedAbout = (each: Asked, request: Sent) =>
+    each.matchConditions.every(({ expression }) => holds(expression, request));
+  const [closed, open, converted] = asked;
+  if (closed === undefined || open === undefined || converted === undefined) throw new Error('three webhooks');
+  expect([isAskedAbout(open, sent('v1')), isAskedAbout(open, sent('v2'))]).toEqual([false, false]);
+  expect([isAskedAbout(converted, sent('v1')), isAskedAbout(converted, sent('v2'))]).toEqual([false, true]);
+  expect(open.matchConditions.length).toBeGreaterThan(4);
+});
