@@ -17,31 +17,43 @@ export function canonical(value: unknown): string {
   return `{${text}}`;
 }
 
-/** The value with the keys of every object in order; the value itself, and what is in it, where they are. */
-export function tidy<Value>(value: Value): Value {
+/**
+ * The value with the keys of every object in order; the value itself, and what is in it, where they are. Whatever is equal to what is at
+ * the same place of `like`, itself tidy, is that very thing: two definitions then share all that did not change between them.
+ */
+export function tidy<Value>(value: Value, like?: unknown): Value {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
-    const items = value.map(tidy);
-    return items.every((item, index) => item === value[index]) ? value : (items as Value);
-  }
+  if (Array.isArray(value)) return tidyList(value, Array.isArray(like) ? like : undefined) as Value;
   const members = value as Readonly<Record<string, unknown>>;
-  const copy: Record<string, unknown> = {};
-  let inOrder = true;
+  const others = isObject(like) ? like : undefined;
+  const keys = Object.keys(members);
+  let [isTidy, isLike] = [true, others !== undefined];
   let last = '';
-  for (const key of Object.keys(members)) {
-    if (key < last) inOrder = false;
+  const made: unknown[] = [];
+  for (const key of keys) {
+    if (key < last) isTidy = false;
     last = key;
-    const member = tidy(members[key]);
-    if (member !== members[key]) inOrder = false;
-    copy[key] = member;
+    const member = members[key];
+    const other = others !== undefined && Object.hasOwn(others, key) ? others[key] : undefined;
+    const mine = typeof member === 'object' ? tidy(member, other) : member;
+    if (mine !== member) isTidy = false;
+    if (mine !== other) isLike = false;
+    made.push(mine);
   }
-  if (inOrder) return value;
-  return Object.fromEntries(
-    Object.keys(copy)
-      .sort()
-      .map((key) => [key, copy[key]]),
-  ) as Value;
+  if (isLike && Object.keys(others ?? {}).length === keys.length) return others as Value;
+  if (isTidy) return value;
+  const entries = keys.map((key, index) => [key, made[index]] as const);
+  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1))) as Value;
 }
+
+function tidyList(value: readonly unknown[], like: readonly unknown[] | undefined): readonly unknown[] {
+  const items = value.map((item, index) => tidy(item, like?.[index]));
+  if (like?.length === items.length && items.every((item, index) => item === like[index])) return like;
+  return items.every((item, index) => item === value[index]) ? value : items;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Without making texts, so that a comparison which mostly finds equal things is quick. */
 export function same(left: unknown, right: unknown): boolean {

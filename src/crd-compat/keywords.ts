@@ -22,50 +22,56 @@ const values: Wanted = { words: 'a list', holds: Array.isArray };
 const schemas: Wanted = { words: 'a list of schemas', holds: listOf(isMembers) };
 const schema: Wanted = { words: 'a schema', holds: isMembers };
 
-const keywords: Readonly<Record<string, Wanted>> = {
-  type: text,
-  format: text,
-  pattern: text,
-  title: text,
-  description: text,
-  nullable: flag,
-  exclusiveMinimum: flag,
-  exclusiveMaximum: flag,
-  uniqueItems: flag,
-  minimum: number,
-  maximum: number,
-  multipleOf: { words: 'a number above 0', holds: (value) => number.holds(value) && Number(value) > 0 },
-  minLength: count,
-  maxLength: count,
-  minItems: count,
-  maxItems: count,
-  minProperties: count,
-  maxProperties: count,
-  required: texts,
-  enum: values,
-  allOf: schemas,
-  anyOf: schemas,
-  oneOf: schemas,
-  not: schema,
-  properties: { words: 'fields by name', holds: isMembers },
-  'x-kubernetes-preserve-unknown-fields': flag,
-  'x-kubernetes-embedded-resource': flag,
-  'x-kubernetes-int-or-string': flag,
-  'x-kubernetes-list-type': text,
-  'x-kubernetes-map-type': text,
-  'x-kubernetes-list-map-keys': texts,
-  'x-kubernetes-validations': {
-    words: 'a list of rules, each with a text `rule`',
-    holds: listOf((rule) => isMembers(rule) && isText(rule.rule)),
-  },
-};
+const keywords: ReadonlyMap<string, Wanted> = new Map(
+  Object.entries({
+    type: text,
+    format: text,
+    pattern: text,
+    title: text,
+    description: text,
+    nullable: flag,
+    exclusiveMinimum: flag,
+    exclusiveMaximum: flag,
+    uniqueItems: flag,
+    minimum: number,
+    maximum: number,
+    multipleOf: { words: 'a number above 0', holds: (value) => number.holds(value) && Number(value) > 0 },
+    minLength: count,
+    maxLength: count,
+    minItems: count,
+    maxItems: count,
+    minProperties: count,
+    maxProperties: count,
+    required: texts,
+    enum: values,
+    allOf: schemas,
+    anyOf: schemas,
+    oneOf: schemas,
+    not: schema,
+    properties: { words: 'fields by name', holds: isMembers },
+    'x-kubernetes-preserve-unknown-fields': flag,
+    'x-kubernetes-embedded-resource': flag,
+    'x-kubernetes-int-or-string': flag,
+    'x-kubernetes-list-type': text,
+    'x-kubernetes-map-type': text,
+    'x-kubernetes-list-map-keys': texts,
+    'x-kubernetes-validations': {
+      words: 'a list of rules, each with a text `rule`',
+      holds: listOf((rule) => isMembers(rule) && isText(rule.rule)),
+    },
+  }),
+);
+
+const NONE: readonly CrdIssue[] = [];
 
 export function keywordIssues(members: Members, path: string): readonly CrdIssue[] {
-  return Object.keys(members).flatMap((name): CrdIssue[] => {
-    const wanted = Object.hasOwn(keywords, name) ? keywords[name] : undefined;
-    if (wanted === undefined || members[name] === undefined || wanted.holds(members[name])) return [];
+  let issues = NONE;
+  for (const name in members) {
+    const wanted = keywords.get(name);
+    if (wanted === undefined || members[name] === undefined || wanted.holds(members[name])) continue;
     const place = `${path}.${name}`;
     const message = `${name} must be ${wanted.words}.`;
-    return [{ code: 'wrong-type', path: place, message, next: `Correct ${name}, or leave it out.` }];
-  });
+    issues = [...issues, { code: 'wrong-type', path: place, message, next: `Correct ${name}, or leave it out.` }];
+  }
+  return issues;
 }

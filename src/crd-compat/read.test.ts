@@ -8,6 +8,12 @@ const spec = (value: unknown): unknown => withSchema({ type: 'object', propertie
 const at = 'spec.versions[0].schema.openAPIV3Schema';
 
 const rows: readonly { reason: string; value: unknown; code: CrdIssueCode; path: string }[] = [
+  {
+    reason: 'a field that JavaScript takes for something else',
+    value: spec(JSON.parse('{"type": "object", "properties": {"__proto__": {"type": "string"}}}')),
+    code: 'invalid',
+    path: `${at}.properties.spec.properties`,
+  },
   { reason: 'nothing', value: null, code: 'not-a-crd', path: '' },
   { reason: 'a list of documents', value: [], code: 'not-a-crd', path: '' },
   { reason: 'another kind', value: { apiVersion: 'v1', kind: 'Pod' }, code: 'not-a-crd', path: 'kind' },

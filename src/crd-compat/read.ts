@@ -40,15 +40,15 @@ const MAX_ISSUES = 50;
 export function readCrd(value: unknown): ReadCrd {
   const issues = identityIssues(value);
   if (issues.length > 0) return { issues };
-  const size = sizeIssue(value);
-  if (size !== undefined) return { issues: [size] };
+  const whole = isOrdinary(value) ? undefined : wholeIssue(value);
+  if (whole !== undefined) return { issues: [whole] };
   const document = value as Members;
   const found = [...definitionIssues(document)];
   if (found.length === 0) {
     for (const [index, version] of (document as unknown as Crd).spec.versions.entries()) {
       const schema = version.schema?.openAPIV3Schema;
       const path = `spec.versions[${index}].schema.openAPIV3Schema`;
-      if (schema !== undefined) found.push(...structuralIssues(schema, path));
+      if (schema !== undefined) found.push(...structuralIssues(schema, path, MAX_ISSUES));
       if (found.length >= MAX_ISSUES) break;
     }
   }
@@ -117,8 +117,22 @@ function identityIssues(value: unknown): CrdIssue[] {
   return [];
 }
 
+/** Whether there is nothing for `wholeIssue` to find, which is so nearly always and found out without making paths. */
+function isOrdinary(root: unknown): boolean {
+  let left = MAX_VALUES;
+  const within = (value: unknown, level: number): boolean => {
+    if (--left < 0) return false;
+    if (typeof value !== 'object' || value === null) return true;
+    if (level >= MAX_LEVELS) return false;
+    if (Array.isArray(value)) return value.every((member) => within(member, level + 1));
+    for (const key in value) if (key === '__proto__' || !within((value as Members)[key], level + 1)) return false;
+    return true;
+  };
+  return within(root, 0);
+}
+
 /** Counts every value once for each place it is at, so that a document of aliases is as large as what it stands for. */
-function sizeIssue(root: unknown): CrdIssue | undefined {
+function wholeIssue(root: unknown): CrdIssue | undefined {
   const waiting: { value: unknown; level: number; path: string }[] = [{ value: root, level: 0, path: '' }];
   let seen = 0;
   for (let item = waiting.pop(); item !== undefined; item = waiting.pop()) {
@@ -146,6 +160,7 @@ function sizeIssue(root: unknown): CrdIssue | undefined {
         waiting.push({ value: member, level: level + 1, path: `${path}[${index}]` });
     } else {
       for (const key in value) {
+        if (key === '__proto__') return unspeakable(path);
         const member = (value as Members)[key];
         // Paths of leaves are not wanted, and there are many.
         const leaf = typeof member !== 'object' || member === null;
@@ -155,6 +170,14 @@ function sizeIssue(root: unknown): CrdIssue | undefined {
   }
   return undefined;
 }
+
+/** JavaScript reads it as something else, so that a field of that name could hide others. No project is known to have one. */
+const unspeakable = (path: string): CrdIssue => ({
+  code: 'invalid',
+  path,
+  message: `${path === '' ? 'The definition' : path} has a key __proto__, which cannot be compared.`,
+  next: 'Call it something else.',
+});
 
 type Wanted = 'text' | 'object' | 'list' | 'boolean';
 

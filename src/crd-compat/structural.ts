@@ -12,8 +12,8 @@ type Members = Readonly<Record<string, unknown>>;
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const forbidden = ['$schema', 'id', 'definitions', 'dependencies', 'patternProperties', 'additionalItems'];
-const forbiddenNested = [
+const forbidden = new Set(['$schema', 'id', 'definitions', 'dependencies', 'patternProperties', 'additionalItems']);
+const forbiddenNested = new Set([
   'type',
   'default',
   'title',
@@ -27,51 +27,62 @@ const forbiddenNested = [
   'x-kubernetes-list-map-keys',
   'x-kubernetes-map-type',
   'x-kubernetes-validations',
-];
+]);
+const forbiddenNestedButType = new Set([...forbiddenNested].filter((name) => name !== 'type'));
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const junctors = ['allOf', 'anyOf', 'oneOf'] as const;
 
-export function* structuralIssues(root: unknown, path: string): Generator<CrdIssue> {
-  yield* node(root, path, 'root', 0);
+/** At most `most` of them: what is wrong in one place is often wrong in thousands. */
+export function structuralIssues(root: unknown, path: string, most: number): readonly CrdIssue[] {
+  const found = new Found(most);
+  node(root, path, 'root', 0, found);
+  return found.issues;
+}
+
+class Found {
+  readonly issues: CrdIssue[] = [];
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get isFull(): boolean {
+    return this.issues.length >= this.#most;
+  }
+
+  add(code: CrdIssue['code'], path: string, message: string, next: string): void {
+    this.put({ code, path, message, next });
+  }
+
+  put(...issues: readonly CrdIssue[]): void {
+    this.issues.push(...issues.slice(0, this.#most - this.issues.length));
+  }
 }
 
 type Level = 'root' | 'field' | 'item';
 
-const issue = (code: CrdIssue['code'], path: string, message: string, next: string): CrdIssue => ({
-  code,
-  path,
-  message,
-  next,
-});
-
-function* node(schema: unknown, path: string, level: Level, depth: number): Generator<CrdIssue> {
-  if (!isMembers(schema)) {
-    return yield issue('wrong-type', path, `The schema at ${path} is not an object.`, 'Write a schema there.');
-  }
-  if (depth > MAX_SCHEMA_LEVELS) return yield tooDeep(path);
-  const refers = reference(schema, path);
-  if (refers !== undefined) return yield refers;
-  const wrong = keywordIssues(schema, path);
-  if (wrong.length > 0) return yield* wrong;
+function node(schema: unknown, path: string, level: Level, depth: number, found: Found): void {
+  if (found.isFull || !isReadable(schema, path, depth, found)) return;
   const open = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const mixed = schema['x-kubernetes-int-or-string'] === true;
   const type = schema.type;
   if (level === 'root' && type !== 'object') {
-    yield issue(
+    found.add(
       'not-structural',
       `${path}.type`,
       'The type at the root of a schema must be object.',
       'Set type: object.',
     );
   } else if ((type === undefined || type === '') && !open && !mixed) {
-    yield issue(
+    found.add(
       'not-structural',
       `${path}.type`,
       `The schema at ${path} has no type.`,
       'Give its type, or x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields.',
     );
   } else if (type !== undefined && type !== '' && !types.includes(type as string)) {
-    yield issue(
+    found.add(
       'not-structural',
       `${path}.type`,
       `${JSON.stringify(type)} is no type of a schema.`,
@@ -79,50 +90,63 @@ function* node(schema: unknown, path: string, level: Level, depth: number): Gene
     );
   }
   if (mixed && type !== undefined && type !== '') {
-    yield issue(
+    found.add(
       'not-structural',
       `${path}.type`,
       'A field that is x-kubernetes-int-or-string must have no type.',
       'Leave the type out.',
     );
   }
-  yield* outlawed(schema, path, forbidden);
+  outlawed(schema, path, forbidden, found);
   if (schema.uniqueItems === true) {
-    yield issue(
+    found.add(
       'not-structural',
       `${path}.uniqueItems`,
       'uniqueItems: true is not allowed.',
       'Use x-kubernetes-list-type: set.',
     );
   }
-  yield* children(schema, path, level, depth);
+  children(schema, path, level, depth, found);
   for (const nested of nestedIn(schema, path))
-    yield* value(nested.schema, nested.path, schema, depth + 1, nested.mixed && mixed);
+    value(nested.schema, nested.path, schema, depth + 1, nested.mixed && mixed, found);
 }
 
-const tooDeep = (path: string): CrdIssue =>
-  issue(
-    'too-deep',
-    path.length > 200 ? `${path.slice(0, 200)}…` : path,
-    `The schema is nested more than ${MAX_SCHEMA_LEVELS} levels deep.`,
-    'Flatten it, or keep the deep part as x-kubernetes-preserve-unknown-fields.',
-  );
+/** Whether what is in it can be looked at. */
+function isReadable(schema: unknown, path: string, depth: number, found: Found): schema is Members {
+  if (!isMembers(schema)) {
+    found.add('wrong-type', path, `The schema at ${path} is not an object.`, 'Write a schema there.');
+    return false;
+  }
+  const wrong = depth > MAX_SCHEMA_LEVELS ? [tooDeep(path)] : (reference(schema, path) ?? keywordIssues(schema, path));
+  found.put(...wrong);
+  return wrong.length === 0;
+}
 
-function reference(schema: Members, path: string): CrdIssue | undefined {
+const tooDeep = (path: string): CrdIssue => ({
+  code: 'too-deep',
+  path: path.length > 200 ? `${path.slice(0, 200)}…` : path,
+  message: `The schema is nested more than ${MAX_SCHEMA_LEVELS} levels deep.`,
+  next: 'Flatten it, or keep the deep part as x-kubernetes-preserve-unknown-fields.',
+});
+
+function reference(schema: Members, path: string): readonly CrdIssue[] | undefined {
   if (schema.$ref === undefined) return undefined;
-  return issue(
-    'reference',
-    `${path}.$ref`,
-    `${path} refers to ${JSON.stringify(schema.$ref)}; a CustomResourceDefinition may not use $ref.`,
-    'Write out what it refers to; for a recursive type keep the field as x-kubernetes-preserve-unknown-fields.',
-  );
+  return [
+    {
+      code: 'reference',
+      path: `${path}.$ref`,
+      message: `${path} refers to ${JSON.stringify(schema.$ref)}; a CustomResourceDefinition may not use $ref.`,
+      next: 'Write out what it refers to; for a recursive type keep the field as x-kubernetes-preserve-unknown-fields.',
+    },
+  ];
 }
 
-function* outlawed(schema: Members, path: string, names: readonly string[]): Generator<CrdIssue> {
-  for (const name of names) {
-    const found = schema[name];
-    if (found === undefined || found === false || found === '') continue;
-    yield issue(
+function outlawed(schema: Members, path: string, names: ReadonlySet<string>, found: Found): void {
+  for (const name in schema) {
+    if (!names.has(name)) continue;
+    const said = schema[name];
+    if (said === undefined || said === false || said === '') continue;
+    found.add(
       'not-structural',
       `${path}.${name}`,
       `${name} is not allowed here in a structural schema.`,
@@ -131,44 +155,44 @@ function* outlawed(schema: Members, path: string, names: readonly string[]): Gen
   }
 }
 
-function* children(schema: Members, path: string, level: Level, depth: number): Generator<CrdIssue> {
+function children(schema: Members, path: string, level: Level, depth: number, found: Found): void {
   const { properties, additionalProperties, items } = schema;
   if (properties !== undefined && !isMembers(properties)) {
-    yield issue('wrong-type', `${path}.properties`, 'properties is not an object.', 'Write the fields by name.');
+    found.add('wrong-type', `${path}.properties`, 'properties is not an object.', 'Write the fields by name.');
   } else if (properties !== undefined) {
     for (const name of Object.keys(properties))
-      yield* node(properties[name], `${path}.properties.${name}`, 'field', depth + 1);
+      node(properties[name], `${path}.properties.${name}`, 'field', depth + 1, found);
   }
   if (additionalProperties !== undefined) {
     const where = `${path}.additionalProperties`;
     if (level === 'root')
-      yield issue(
+      found.add(
         'not-structural',
         where,
         'additionalProperties is not allowed at the root.',
         'Move the map into a field.',
       );
     if (additionalProperties === false) {
-      yield issue(
+      found.add(
         'not-structural',
         where,
         'additionalProperties: false is not allowed.',
         'Leave it out: fields that are not named are pruned.',
       );
     } else if (isMembers(properties) && Object.keys(properties).length > 0) {
-      yield issue(
+      found.add(
         'not-structural',
         where,
         'properties and additionalProperties exclude each other.',
         'Keep one of them.',
       );
-    } else if (additionalProperties !== true) yield* node(additionalProperties, where, 'field', depth + 1);
+    } else if (additionalProperties !== true) node(additionalProperties, where, 'field', depth + 1, found);
   }
   if (Array.isArray(items))
-    yield issue('not-structural', `${path}.items`, 'items must be one schema, not a list.', 'Write one schema.');
-  else if (items !== undefined) yield* node(items, `${path}.items`, 'item', depth + 1);
+    found.add('not-structural', `${path}.items`, 'items must be one schema, not a list.', 'Write one schema.');
+  else if (items !== undefined) node(items, `${path}.items`, 'item', depth + 1, found);
   else if (schema.type === 'array')
-    yield issue('not-structural', `${path}.items`, 'An array must say what its items are.', 'Give items.');
+    found.add('not-structural', `${path}.items`, 'An array must say what its items are.', 'Give items.');
 }
 
 function nestedIn(schema: Members, path: string): { schema: unknown; path: string; mixed: boolean }[] {
@@ -189,39 +213,33 @@ function nestedIn(schema: Members, path: string): { schema: unknown; path: strin
 }
 
 /** Inside allOf, anyOf, oneOf and not: only restrictions of values, of fields that are declared outside. */
-function* value(
+function value(
   schema: unknown,
   path: string,
   outside: Members,
   depth: number,
   mayHaveType: boolean,
-): Generator<CrdIssue> {
-  if (!isMembers(schema)) {
-    return yield issue('wrong-type', path, `The schema at ${path} is not an object.`, 'Write a schema there.');
-  }
-  if (depth > MAX_SCHEMA_LEVELS) return yield tooDeep(path);
-  const refers = reference(schema, path);
-  if (refers !== undefined) return yield refers;
-  const wrong = keywordIssues(schema, path);
-  if (wrong.length > 0) return yield* wrong;
-  yield* outlawed(schema, path, mayHaveType ? forbiddenNested.filter((name) => name !== 'type') : forbiddenNested);
+  found: Found,
+): void {
+  if (found.isFull || !isReadable(schema, path, depth, found)) return;
+  outlawed(schema, path, mayHaveType ? forbiddenNestedButType : forbiddenNested, found);
   if (isMembers(schema.properties)) {
     for (const name of Object.keys(schema.properties)) {
       const where = `${path}.properties.${name}`;
       const declared = isMembers(outside.properties) ? outside.properties[name] : undefined;
       if (!isMembers(declared)) {
-        yield issue(
+        found.add(
           'not-structural',
           where,
           `${name} is restricted here but not declared outside.`,
           `Declare ${name} with its type beside it.`,
         );
-      } else yield* value(schema.properties[name], where, declared, depth + 1, false);
+      } else value(schema.properties[name], where, declared, depth + 1, false, found);
     }
   }
   if (schema.items !== undefined && isMembers(outside.items))
-    yield* value(schema.items, `${path}.items`, outside.items, depth + 1, false);
+    value(schema.items, `${path}.items`, outside.items, depth + 1, false, found);
   for (const nested of nestedIn(schema, path)) {
-    yield* value(nested.schema, nested.path, outside, depth + 1, mayHaveType && nested.mixed);
+    value(nested.schema, nested.path, outside, depth + 1, mayHaveType && nested.mixed, found);
   }
 }

@@ -2,7 +2,7 @@
 import { same, tidy } from '../canonical.ts';
 import type { Crd, CrdVersion } from '../crd.ts';
 import { schemaOf, storageVersion } from '../crd.ts';
-import { changeDigest } from '../digest.ts';
+import { digestOfTidy } from '../digest.ts';
 import { type Change, type Verdict, worst } from '../verdict.ts';
 import { compareDefinitions } from './definition.ts';
 import { BREAKING, type Draft, Notes, ROOT, SAFE } from './draft.ts';
@@ -23,14 +23,14 @@ export function compareCrds(before: Crd | undefined, after: Crd | undefined, opt
   const name = (after ?? before)?.metadata.name ?? '';
   // The order of keys says nothing, and shall not show: not in what is tried first, and not in what is printed.
   const old = tidy(before);
-  const now = tidy(after);
+  const now = tidy(after, old);
   const changes = old === undefined || now === undefined ? existence(old, now) : changesBetween(old, now, options);
   const shown = options.witnesses === false ? changes.map(({ witness: _, ...change }) => change) : changes;
   return {
     name,
     verdict: worst(changes.map((change) => change.class)),
     changes: shown,
-    digest: changeDigest(old, now),
+    digest: digestOfTidy(old, now),
   };
 }
 
