@@ -37,7 +37,7 @@ function decide(before: CrdSchema, wanted: CrdSchema): Answer {
     case 'int-or-string':
       return withNull(before, wanted, both(numberDemand(before, wanted), stringDemand(before, wanted)));
     case 'boolean':
-      return enumerated({ ...before, enum: [true, false] }, wanted);
+      return withNull(before, wanted, enumerated({ ...before, enum: [true, false] }, wanted));
     default:
       return structureDemand(before, wanted);
   }

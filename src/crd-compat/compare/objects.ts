@@ -96,21 +96,67 @@ function fieldValues(before: CrdSchema, wanted: CrdSchema): Candidates {
   const values = before.additionalProperties;
   if (values !== undefined && values !== false)
     return { values: mapValues(before, wanted, values === true ? {} : values), complete: false };
-  const mentioned = mentions(wanted);
-  const names = [...mentioned.keys()].sort();
-  const choices = names.map((name) => fieldChoices(before.properties?.[name], mentioned.get(name) ?? []));
-  const always = (before.required ?? []).filter((name) => !mentioned.has(name));
-  const base: Record<string, unknown> = {};
-  for (const name of always) {
-    const value = sample(before.properties?.[name] ?? {});
-    if (value !== undefined) base[name] = value;
-  }
-  // A field that the old schema does not name and does not keep is never there.
+  // What the old schema says of other fields decides with which of them it accepts those that are asked for.
+  const conditions = junctorsOf(before);
+  const mentioned = mentions(wanted, conditions);
+  const names = [...mentioned.keys()];
   const open = before['x-kubernetes-preserve-unknown-fields'] === true;
-  const combined = combinations(names, choices, base, open);
-  const bySize = sizedObjects(before, wanted, base);
-  const plain = isAboutPresence(wanted);
-  return { values: [...combined.values, ...bySize], complete: plain && combined.complete && bySize.length === 0 };
+  // A field that the old schema does not name and does not keep is never there.
+  const schemas = names.map((name) => before.properties?.[name] ?? (open ? ANYTHING : undefined));
+  const choices = schemas.map((field, index) => fieldChoices(field, mentioned.get(names[index] ?? '') ?? []));
+  const others = new Fillers(before, names);
+  const combined = combinations(names, choices, others.required);
+  const bySize = sizedObjects(before, wanted, others.required);
+  const complete =
+    isAboutPresence(wanted) &&
+    isAboutPresence(conditions) &&
+    combined.complete &&
+    bySize.length === 0 &&
+    schemas.every((field, index) => field === undefined || (choices[index]?.length ?? 0) > 1) &&
+    others.complete &&
+    !(open && before.minProperties !== undefined);
+  return { values: [...combined.values.map((value) => others.fill(value)), ...bySize], complete };
+}
+
+const ANYTHING: CrdSchema = { 'x-kubernetes-preserve-unknown-fields': true };
+
+/** The fields that no demand speaks of: those that must be there, and those that make an object large enough. */
+class Fillers {
+  readonly required: Readonly<Record<string, unknown>>;
+  /** Whether a value was found for each that could matter. */
+  readonly complete: boolean;
+  readonly #optional: Readonly<Record<string, unknown>>;
+  readonly #fewest: number;
+
+  constructor(schema: CrdSchema, mentioned: readonly string[]) {
+    const { properties = {}, required = [], minProperties = 0 } = schema;
+    const always = required.filter((name) => !mentioned.includes(name));
+    const optional = Object.keys(properties)
+      .filter((name) => !mentioned.includes(name) && !always.includes(name))
+      .sort()
+      .slice(0, minProperties);
+    this.required = samplesOf(always, properties);
+    this.#optional = samplesOf(optional, properties);
+    this.#fewest = minProperties;
+    this.complete = [this.required, this.#optional].every(
+      (found, index) => Object.keys(found).length === (index === 0 ? always : optional).length,
+    );
+  }
+
+  fill(object: Readonly<Record<string, unknown>>): unknown {
+    const missing = this.#fewest - Object.keys(object).length;
+    return missing <= 0
+      ? object
+      : { ...object, ...Object.fromEntries(Object.entries(this.#optional).slice(0, missing)) };
+  }
+}
+
+function samplesOf(
+  names: readonly string[],
+  properties: Readonly<Record<string, CrdSchema>>,
+): Readonly<Record<string, unknown>> {
+  const found = names.map((name) => [name, sample(properties[name] ?? ANYTHING)] as const);
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined));
 }
 
 /** Objects with as many fields as are around the bounds. */
@@ -132,9 +178,20 @@ function sizedObjects(before: CrdSchema, wanted: CrdSchema, base: Readonly<Recor
 
 function mapValues(before: CrdSchema, wanted: CrdSchema, values: CrdSchema): unknown[] {
   const value = sample(values) ?? 'value';
-  return sizes(before, wanted, ['minProperties', 'maxProperties']).map((size) =>
+  const bySize = sizes(before, wanted, ['minProperties', 'maxProperties']).map((size) =>
     Object.fromEntries(Array.from({ length: size }, (_, index) => [`key${index + 1}`, value])),
   );
+  const names = [...mentions(wanted, junctorsOf(before)).keys()];
+  const byName = combinations(
+    names,
+    names.map(() => [ABSENT, value]),
+    {},
+  );
+  return [
+    ...bySize,
+    ...byName.values,
+    ...byName.values.flatMap((named) => bySize.map((sized) => ({ ...sized, ...named }))),
+  ];
 }
 
 const branchesOf = (schema: CrdSchema): readonly CrdSchema[] => [
@@ -144,8 +201,18 @@ const branchesOf = (schema: CrdSchema): readonly CrdSchema[] => [
   ...(schema.not === undefined ? [] : [schema.not]),
 ];
 
-/** The fields that a demand speaks of, with what it says of each. */
-function mentions(wanted: CrdSchema): Map<string, CrdSchema[]> {
+/** What a schema says beside the fields and the size it names. */
+function junctorsOf({ allOf, anyOf, oneOf, not }: CrdSchema): CrdSchema {
+  return {
+    ...(allOf === undefined ? {} : { allOf }),
+    ...(anyOf === undefined ? {} : { anyOf }),
+    ...(oneOf === undefined ? {} : { oneOf }),
+    ...(not === undefined ? {} : { not }),
+  };
+}
+
+/** The fields that demands speak of, with what they say of each. */
+function mentions(...demands: readonly CrdSchema[]): Map<string, CrdSchema[]> {
   const found = new Map<string, CrdSchema[]>();
   const visit = (schema: CrdSchema): void => {
     for (const name of schema.required ?? []) if (!found.has(name)) found.set(name, []);
@@ -153,8 +220,8 @@ function mentions(wanted: CrdSchema): Map<string, CrdSchema[]> {
       found.set(name, [...(found.get(name) ?? []), asked]);
     for (const branch of branchesOf(schema)) visit(branch);
   };
-  visit(wanted);
-  return found;
+  for (const each of demands) visit(each);
+  return new Map([...found].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** Whether a demand is only about which fields there are. */
@@ -187,13 +254,11 @@ function combinations(
   names: readonly string[],
   choices: readonly (readonly unknown[])[],
   base: Readonly<Record<string, unknown>>,
-  open: boolean,
-): Candidates {
+): { readonly values: readonly Readonly<Record<string, unknown>>[]; readonly complete: boolean } {
   let values: Readonly<Record<string, unknown>>[] = [base];
   let complete = true;
   for (const [index, name] of names.entries()) {
     const options = choices[index] ?? [];
-    if (open && options.length < 2) complete = false;
     const next = values.flatMap((value) =>
       options.map((option) => (option === ABSENT ? value : { ...value, [name]: option })),
     );
