@@ -35,7 +35,7 @@ export function compareFields(
 
   for (const name of Object.keys(old).sort()) {
     const one = old[name] as CrdSchema;
-    const other = now[name];
+    const other = Object.hasOwn(now, name) ? now[name] : undefined;
     if (other !== undefined) walk(one, other, fieldOf(place, name, before.required?.includes(name)), notes, inside);
   }
   compareMaps(before, after, oldMap, newMap, place, notes, walk);

@@ -139,7 +139,8 @@ function schemaChanges(pair: Pair, version: CrdVersion, settled: Settled[], reac
   if (twin !== undefined) return twin.changes.map((change) => inVersion(change, version.name, pair));
   const notes = new Notes(version.name);
   const place = { ...ROOT, status: pair.statusOf !== undefined };
-  compareSchemas(pair.before, pair.after, place, notes, { resource: true });
+  const { apiVersion, kind } = pair;
+  compareSchemas(pair.before, pair.after, place, notes, { resource: true, type: { apiVersion, kind } });
   const changes = settle(
     notes.drafts.map((draft) => within(draft, reach)),
     pair,

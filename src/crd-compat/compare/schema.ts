@@ -4,6 +4,7 @@ import type { CrdSchema } from '../schema.ts';
 import { compareDefault } from './defaults.ts';
 import { BREAKING, fieldOf, itemsOf, type Notes, type Place, RISKY, refused, SAFE, valuesOf } from './draft.ts';
 import { compareFields } from './fields.ts';
+import { type ResourceType, withIdentity } from './identity.ts';
 import { compareJunctors } from './junctors.ts';
 import { compareList } from './lists.ts';
 import { compareRules } from './rules.ts';
@@ -16,10 +17,14 @@ const UNNAMED = 'unnamed';
 export interface Sides {
   /** Whether objects here are whole resources, with apiVersion, kind and metadata whether the schema says so or not. */
   readonly resource: boolean;
+  /** Of which type they are. */
+  readonly type?: ResourceType;
 }
 
-export function compareSchemas(before: CrdSchema, after: CrdSchema, at: Place, notes: Notes, sides: Sides): void {
-  if (before === after) return;
+export function compareSchemas(one: CrdSchema, other: CrdSchema, at: Place, notes: Notes, sides: Sides): void {
+  if (one === other) return;
+  const type = sides.type ?? (isEmbedded(one) && isEmbedded(other) ? 'embedded' : undefined);
+  const [before, after] = type === undefined ? [one, other] : withIdentity(one, other, type);
   const place = at.minded || minding.every((name) => after[name] === undefined) ? at : { ...at, minded: true };
   if (isSameBut(before, after)) {
     compareInside(before, after, place, notes);
@@ -36,6 +41,8 @@ export function compareSchemas(before: CrdSchema, after: CrdSchema, at: Place, n
   compareJunctors(before, after, place, notes);
   compareRules(before, after, place, notes);
 }
+
+const isEmbedded = (schema: CrdSchema): boolean => schema['x-kubernetes-embedded-resource'] === true;
 
 const minding = ['maxProperties', 'x-kubernetes-validations', 'oneOf', 'not', 'anyOf', 'allOf'] as const;
 

@@ -1,0 +1,50 @@
+/**
+ * What is true of the type and the name of a resource, whatever its schema says or leaves out. A restriction of them that is new is one
+ * of what was there before, not of a field that is new; and kind and apiVersion were never free.
+ */
+import type { CrdSchema } from '../schema.ts';
+
+/** The type of the objects that a schema is for; `embedded` for resources of any type inside them. */
+export type ResourceType = { readonly apiVersion: string; readonly kind: string } | 'embedded';
+
+type Fields = Readonly<Record<string, CrdSchema>>;
+
+const names: Fields = {
+  name: { pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$', maxLength: 253 },
+  generateName: { pattern: '^[-.a-z0-9]*$' },
+};
+const embeddedNames: Fields = { name: { pattern: '^[^/%]*$' }, generateName: { pattern: '^[^/%]*$' } };
+
+/** Both schemas with that; as they are where neither says anything of it. */
+export function withIdentity(before: CrdSchema, after: CrdSchema, type: ResourceType): readonly [CrdSchema, CrdSchema] {
+  if (!speaksOfIdentity(before) && !speaksOfIdentity(after)) return [before, after];
+  return [identified(before, type), identified(after, type)];
+}
+
+const speaksOfIdentity = ({ properties: { apiVersion, kind, metadata } = {} }: CrdSchema): boolean =>
+  metadata?.properties !== undefined || [apiVersion, kind].some((field) => field !== undefined && isRestricted(field));
+
+const isRestricted = ({ type: _, description: _text, ...rest }: CrdSchema): boolean => Object.keys(rest).length > 0;
+
+function identified(schema: CrdSchema, type: ResourceType): CrdSchema {
+  const { metadata = { type: 'object' } } = schema.properties ?? {};
+  const properties = {
+    ...schema.properties,
+    metadata: { ...metadata, properties: narrowed(metadata.properties, type === 'embedded' ? embeddedNames : names) },
+  };
+  if (type === 'embedded') return { ...schema, properties };
+  const { apiVersion, kind } = type;
+  return {
+    ...schema,
+    properties: narrowed(properties, { apiVersion: { enum: [apiVersion] }, kind: { enum: [kind] } }),
+  };
+}
+
+function narrowed(fields: Fields | undefined, always: Fields): Fields {
+  const found: Record<string, CrdSchema> = { ...fields };
+  for (const [name, truth] of Object.entries(always)) {
+    const { allOf = [], ...rest } = found[name] ?? { type: 'string' };
+    found[name] = { ...rest, allOf: [...allOf, truth] };
+  }
+  return found;
+}
