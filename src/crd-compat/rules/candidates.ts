@@ -4,18 +4,24 @@
  */
 import { escapeProperty } from '../../cel/index.ts';
 import type { CrdSchema } from '../schema.ts';
+import type { Choose } from './choices.ts';
 import type { Literals, Reads } from './literals.ts';
 import { Scalars } from './scalars.ts';
-
-/** One of `count` alternatives, counted from 0. */
-export type Choose = (count: number) => number;
 
 /** Makes a value by the choices it is given; one that the schema refuses where all are refused that are tried. */
 export type Draw = (choose: Choose) => unknown;
 
 /** `after` is a schema that the values had better meet as well. */
 export function candidates(schema: CrdSchema, after: CrdSchema, literals: Literals): Draw {
-  return new Planner(literals).draw({ schema, hints: [after] }, literals.reads);
+  const plan = new Planner(literals).plan({ schema, hints: [after] }, literals.reads);
+  return (choose) => plan.make(choose);
+}
+
+/** How values of a place are made. */
+interface Plan {
+  make(choose: Choose): unknown;
+  /** One that is like another, but for one thing in it. */
+  vary(value: unknown, choose: Choose): unknown;
 }
 
 /** A place to fill, and what other schemas say of it: the new one, and alternatives of the schemas around it. */
@@ -36,29 +42,47 @@ class Planner {
   }
 
   /** Without `reads` no rule looks there, and the first value will do. */
-  draw(place: Place, reads: Reads | undefined): Draw {
-    const { schema, hints } = place;
-    if (schema['x-kubernetes-int-or-string'] === true || isScalar(schema.type)) {
-      const values = this.#scalars.of(schema, hints);
-      return (choose) => values[reads === undefined ? 0 : choose(values.length)];
-    }
-    if (schema.type === 'array') return this.#list(place, reads);
-    return typeof schema.additionalProperties === 'object' ? this.#map(place, reads) : this.#object(place, reads);
+  plan(place: Place, reads: Reads | undefined): Plan {
+    const { schema } = place;
+    if (schema['x-kubernetes-int-or-string'] === true || isScalar(schema.type)) return this.#scalar(place, reads);
+    if (schema.type === 'array') return anew(this.#list(place, reads));
+    return typeof schema.additionalProperties === 'object' ? anew(this.#map(place, reads)) : this.#object(place, reads);
   }
 
-  #object(place: Place, reads: Reads | undefined): Draw {
+  /** Looked for when one is needed first: there may be patterns to meet. */
+  #scalar({ schema, hints }: Place, reads: Reads | undefined): Plan {
+    if (reads === undefined) return anew(() => this.#scalars.first(schema));
+    return anew((choose) => {
+      const values = this.#scalars.of(schema, hints);
+      return values[choose(values.length)];
+    });
+  }
+
+  #object(place: Place, reads: Reads | undefined): Plan {
     const { schema } = place;
     const parts = Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
       const read = reads?.fields.get(name) ?? reads?.fields.get(escapeProperty(name) ?? name);
       const isRequired = schema.required?.includes(name) === true;
       if (!isRequired && read === undefined) return [];
       const hints = judgesOf(place).flatMap((each) => each.properties?.[name] ?? []);
-      return [{ name, isRequired, draw: this.draw({ schema: property, hints }, read) }];
+      return [{ name, isRequired, isRead: read !== undefined, plan: this.plan({ schema: property, hints }, read) }];
     });
-    return (choose) => {
-      const value: Record<string, unknown> = {};
-      for (const { name, isRequired, draw } of parts) if (isRequired || choose(2) === 1) value[name] = draw(choose);
-      return value;
+    const varied = parts.filter(({ isRead }) => isRead);
+    return {
+      make(choose) {
+        const value: Record<string, unknown> = {};
+        for (const { name, isRequired, plan } of parts)
+          if (isRequired || choose(2) === 1) value[name] = plan.make(choose);
+        return value;
+      },
+      vary(value, choose) {
+        const part = varied[choose(varied.length)];
+        if (part === undefined) return value;
+        const { [part.name]: was, ...rest } = value as Readonly<Record<string, unknown>>;
+        if (was === undefined) return { ...rest, [part.name]: part.plan.make(choose) };
+        if (!part.isRequired && choose(2) === 0) return rest;
+        return { ...rest, [part.name]: part.plan.vary(was, choose) };
+      },
     };
   }
 
@@ -66,23 +90,27 @@ class Planner {
     const { items, minItems = 0, maxItems } = place.schema;
     if (items === undefined) return () => [];
     const hints = judgesOf(place).flatMap((each) => each.items ?? []);
-    const draw = this.draw({ schema: items, hints }, inside(reads));
+    const plan = this.plan({ schema: items, hints }, inside(reads));
     const lengths = reads === undefined ? [minItems] : this.#counts(minItems, maxItems);
     return (choose) => {
       const length = lengths[choose(lengths.length)] ?? minItems;
-      // Rules about lists are often about elements that are alike.
-      if (length > 1 && reads !== undefined && choose(2) === 1) return this.#alike(place.schema, length, draw(choose));
-      return Array.from({ length }, () => draw(choose));
+      // Rules about lists are often about elements that are alike, or all but alike.
+      const likeness = length > 1 && reads !== undefined ? choose(3) : 0;
+      if (likeness === 0) return Array.from({ length }, () => plan.make(choose));
+      const first = plan.make(choose);
+      const last = likeness === 1 ? first : plan.vary(first, choose);
+      return this.#distinct(place.schema, [...Array.from({ length: length - 1 }, () => first), last]);
     };
   }
 
-  /** Elements that are equal, but for the keys of a list that is a map. */
-  #alike(schema: CrdSchema, length: number, first: unknown): readonly unknown[] {
+  /** With keys of their own, where the list is a map. */
+  #distinct(schema: CrdSchema, elements: readonly unknown[]): readonly unknown[] {
     const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+    if (keys.length === 0) return elements;
     const others = (key: string): readonly unknown[] => this.#scalars.of(schema.items?.properties?.[key] ?? {}, []);
-    return Array.from({ length }, (_, at) => {
-      if (at === 0 || typeof first !== 'object' || keys.length === 0) return first;
-      return { ...first, ...Object.fromEntries(keys.map((key) => [key, others(key)[at]])) };
+    return elements.map((each, at) => {
+      if (at === 0 || typeof each !== 'object') return each;
+      return { ...each, ...Object.fromEntries(keys.map((key) => [key, others(key)[at]])) };
     });
   }
 
@@ -91,15 +119,15 @@ class Planner {
     const { minProperties = 0, maxProperties } = place.schema;
     const hints = judgesOf(place).flatMap(({ additionalProperties: each }) => (typeof each === 'object' ? each : []));
     const fields = [...(reads?.fields.keys() ?? [])];
-    const named = new Map(fields.map((key) => [key, this.draw({ schema, hints }, reads?.fields.get(key))]));
-    const other = this.draw({ schema, hints }, inside(reads));
+    const named = new Map(fields.map((key) => [key, this.plan({ schema, hints }, reads?.fields.get(key))]));
+    const other = this.plan({ schema, hints }, inside(reads));
     const counts = reads === undefined ? [minProperties] : this.#counts(minProperties, maxProperties);
     return (choose) => {
       const count = counts[choose(counts.length)] ?? minProperties;
       const keys = [...fields, ...this.#literals.texts, ...Array.from({ length: count }, (_, at) => `key${at}`)];
       const from = reads === undefined || count === 0 ? 0 : choose(keys.length - count + 1);
       const chosen = keys.slice(from, from + count);
-      return Object.fromEntries(chosen.map((key) => [key, (named.get(key) ?? other)(choose)]));
+      return Object.fromEntries(chosen.map((key) => [key, (named.get(key) ?? other).make(choose)]));
     };
   }
 
@@ -110,6 +138,9 @@ class Planner {
     return [...new Set(wished.filter((each) => Number.isInteger(each) && each >= least && each <= upper))];
   }
 }
+
+/** What is varied by being made anew. */
+const anew = (make: Draw): Plan => ({ make, vary: (_, choose) => make(choose) });
 
 /** Elements of what a rule looks at may matter even where it names none of them. */
 const inside = (reads: Reads | undefined): Reads | undefined =>

@@ -46,7 +46,8 @@ function compileAs(rule: ValidationRule, schema: CrdSchema, resource: boolean): 
   });
   const oldSelf = rule.optionalOldSelf === true ? types.optional(made.type) : made.type;
   const env = environment('kubernetes-1.36', { variables: { self: made.type, oldSelf }, types: [made.provider] });
-  const program = compile(rule.rule, env);
+  // It runs some hundred times at most: generated code would not pay.
+  const program = compile(rule.rule, env, { backend: 'closures' });
   if (program.evaluate === undefined) return program.message;
   if (program.type.kind !== 'bool') return 'it is no bool';
   const { evaluate, checked } = program;

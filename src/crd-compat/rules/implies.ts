@@ -7,7 +7,7 @@ import { elementOf, type Place, seenAlike } from './place.ts';
 import { contradict } from './proof.ts';
 import { Reading } from './reading.ts';
 import { Terms } from './terms.ts';
-import { refusedBy } from './witness.ts';
+import { WitnessSearch } from './witness.ts';
 
 export interface RuleAnswer {
   readonly answer: 'yes' | 'no' | 'unknown';
@@ -31,25 +31,34 @@ export function ruleImplies(old: OldRules, added: ValidationRule, schema: CrdSch
   const premises = old.rules.map((each) => compileRule(each, old.schema)).filter((each) => typeof each === 'object');
   if (rule.isTransition) return amongTransitions(rule, premises, old.schema, schema);
   const stated = premises.filter((each) => !each.isTransition);
-  const shown = isShown(stated, rule, { before: old.schema, after: schema });
+  const root = { before: old.schema, after: schema };
+  if (isSame(stated, rule, root)) return { answer: 'yes', because: 'the same rule was there before' };
+  // A value that shows it is mostly among the first; only where it is not, it is worth while to ask whether there is one at all.
+  const search = new WitnessSearch(rule, stated, old, schema);
+  const witness = search.look(FIRST_TRIES);
+  const shown = witness === undefined ? whyImplied(stated, rule, root) : undefined;
   if (shown !== undefined) return { answer: 'yes', because: shown };
-  const witness = refusedBy(rule, stated, old, schema);
-  if (witness !== undefined) {
-    return { answer: 'no', because: 'a value that was accepted is refused', witness: witness.value };
-  }
-  return unknown('neither a proof nor a value that shows the opposite was found');
+  const found = witness ?? search.look();
+  if (found === undefined) return unknown('neither a proof nor a value that shows the opposite was found');
+  return { answer: 'no', because: 'a value that was accepted is refused', witness: found.value };
 }
+
+const FIRST_TRIES = 120;
 
 const unknown = (because: string): RuleAnswer => ({ answer: 'unknown', because });
 
-/** Why it follows, if it does. */
-function isShown(premises: readonly CompiledRule[], rule: CompiledRule, root: Place): string | undefined {
-  const isSame = (each: CompiledRule): boolean => nameOf(each, root) === nameOf(rule, root);
-  if (premises.some(isSame) && read(rule, root, trueOf) !== undefined) return 'the same rule was there before';
+function isSame(premises: readonly CompiledRule[], rule: CompiledRule, root: Place): boolean {
+  if (premises.length === 0) return false;
+  const name = nameOf(rule, root);
+  return premises.some((each) => nameOf(each, root) === name) && read(rule, root, trueOf) !== undefined;
+}
+
+function whyImplied(premises: readonly CompiledRule[], rule: CompiledRule, root: Place): string | undefined {
   const refused = read(rule, root, (reading, ast) => reading.isNotTrue(ast, new Map()));
   if (refused === undefined) return undefined;
   if (contradict([refused])) return 'every value that the old schema accepts meets it';
   const given = premises.flatMap((each) => read(each, root, trueOf) ?? []);
+  if (given.length === 0) return undefined;
   return contradict([...given, refused]) ? 'every value that meets the old rules meets it' : undefined;
 }
 

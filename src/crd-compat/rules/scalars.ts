@@ -9,12 +9,23 @@ const MAX_PATTERNS = 4;
 export class Scalars {
   readonly #literals: Literals;
   readonly #known = new Map<CrdSchema, readonly unknown[]>();
+  readonly #firsts = new Map<CrdSchema, unknown>();
   /** The numbers of the rules, and the next ones on both sides. */
   readonly around: readonly number[];
 
   constructor(literals: Literals) {
     this.#literals = literals;
     this.around = unique(literals.numbers.flatMap((each) => [each, each - 1, each + 1]));
+  }
+
+  /** One will do, where no rule looks. */
+  first(schema: CrdSchema): unknown {
+    const known = this.#firsts.get(schema);
+    if (known !== undefined) return known;
+    const isText = schema.type === 'string' && schema.enum === undefined;
+    const [value] = isText ? stringsOf(schema).examples(1) : this.#values(schema, []);
+    this.#firsts.set(schema, value);
+    return value;
   }
 
   /** `hints`: schemas that the values had better meet as well. */

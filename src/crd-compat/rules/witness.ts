@@ -1,43 +1,70 @@
 /** A value that was accepted and that a new rule refuses: looked for among values around what the rules compare with. */
 import { applyDefaults, prune, type Validator, validator } from '../instance/index.ts';
-import type { CrdSchema, ValidationRule } from '../schema.ts';
-import { type Choose, candidates } from './candidates.ts';
+import type { CrdSchema } from '../schema.ts';
+import { candidates, type Draw } from './candidates.ts';
+import { choices } from './choices.ts';
 import type { CompiledRule } from './compiled.ts';
+import type { OldRules } from './implies.ts';
 import { literalsOf } from './literals.ts';
 import { without } from './without.ts';
 
-const MAX_IN_ORDER = 1_000;
-const MAX_AT_RANDOM = 1_500;
+/** One search, which can be left and gone on with: a value is often found at once, and what is not may be proved not to exist. */
+export class WitnessSearch {
+  readonly #rule: CompiledRule;
+  readonly #premises: readonly CompiledRule[];
+  readonly #old: OldRules;
+  readonly #schema: CrdSchema;
+  readonly #resource: boolean;
+  readonly #draw: Draw;
+  readonly #choices = choices();
+  readonly #seen = new Set<string>();
+  #validators: { readonly before: Validator; readonly after: Validator } | undefined;
 
-export function refusedBy(
-  rule: CompiledRule,
-  premises: readonly CompiledRule[],
-  old: { readonly rules: readonly ValidationRule[]; readonly schema: CrdSchema },
-  schema: CrdSchema,
-): { readonly value: unknown } | undefined {
-  const draw = candidates(old.schema, schema, literalsOf([rule, ...premises]));
-  const resource = [rule, ...premises].some((each) => each.resource);
-  // Only values that the rule refuses are validated: there may be none, and a schema may be large.
-  let validators: { readonly before: Validator; readonly after: Validator } | undefined;
-  const seen = new Set<string>();
-  for (const choose of choices()) {
-    const drawn = draw(choose);
-    if (drawn === undefined) continue;
-    const text = JSON.stringify(drawn);
-    if (seen.has(text)) continue;
-    seen.add(text);
-    const value = resource ? named(drawn) : drawn;
-    const now = applyDefaults(prune(value, schema, { resource }).value, schema);
-    if (rule.holds(now)) continue;
-    validators ??= {
-      before: validator({ ...old.schema, 'x-kubernetes-validations': old.rules }, { resource }),
-      // What the new schema or another new rule refuses, this rule is not to blame for.
-      after: validator(without(schema, 'x-kubernetes-validations'), { resource }),
-    };
-    if (validators.before.validate(applyDefaults(value, old.schema)).length > 0) continue;
-    if (validators.after.validate(now).length === 0) return { value };
+  /** `premises`: those of the old rules that say something about one value. */
+  constructor(rule: CompiledRule, premises: readonly CompiledRule[], old: OldRules, schema: CrdSchema) {
+    this.#rule = rule;
+    this.#premises = premises;
+    this.#old = old;
+    this.#schema = schema;
+    this.#resource = [rule, ...premises].some((each) => each.resource);
+    this.#draw = candidates(old.schema, schema, literalsOf([rule, ...premises]));
   }
-  return undefined;
+
+  /** Among the next so many values; without a number, among all there are to try. */
+  look(tries = Number.POSITIVE_INFINITY): { readonly value: unknown } | undefined {
+    for (let turn = 0; turn < tries; turn++) {
+      const { value: choose } = this.#choices.next();
+      if (choose === undefined) return undefined;
+      const drawn = this.#draw(choose);
+      if (drawn === undefined) continue;
+      const text = JSON.stringify(drawn);
+      if (this.#seen.has(text)) continue;
+      this.#seen.add(text);
+      const value = this.#resource ? named(drawn) : drawn;
+      if (this.#shows(value)) return { value };
+    }
+    return undefined;
+  }
+
+  /** The rules are asked first: of a large schema, they read little. */
+  #shows(value: unknown): boolean {
+    const now = applyDefaults(prune(value, this.#schema, { resource: this.#resource }).value, this.#schema);
+    if (this.#rule.holds(now)) return false;
+    const before = applyDefaults(value, this.#old.schema);
+    if (!this.#premises.every((each) => each.holds(before))) return false;
+    this.#validators ??= this.#makeValidators();
+    return this.#validators.before.validate(before).length === 0 && this.#validators.after.validate(now).length === 0;
+  }
+
+  #makeValidators(): { readonly before: Validator; readonly after: Validator } {
+    const resource = this.#resource;
+    const others = this.#old.rules.filter((rule) => !this.#premises.some((each) => each.rule === rule));
+    return {
+      before: validator({ ...this.#old.schema, 'x-kubernetes-validations': others }, { resource }),
+      // What the new schema or another new rule refuses, this rule is not to blame for.
+      after: validator(without(this.#schema, 'x-kubernetes-validations'), { resource }),
+    };
+  }
 }
 
 /** A whole resource has a type and a name. */
@@ -45,30 +72,4 @@ function named(value: unknown): unknown {
   const { metadata, ...rest } = value as Readonly<Record<string, unknown>>;
   const known = typeof metadata === 'object' ? metadata : {};
   return { apiVersion: 'example.com/v1', kind: 'Example', metadata: { name: 'example', ...known }, ...rest };
-}
-
-/** All sequences of choices in order, as far as that goes; after that, where there are more, some at random, the same each time. */
-function* choices(): Generator<Choose> {
-  let path: { taken: number; count: number }[] = [];
-  for (let turn = 0; turn < MAX_IN_ORDER; turn++) {
-    let at = 0;
-    yield (count) => {
-      if (count <= 1) return 0;
-      const step = path[at] ?? { taken: 0, count };
-      path[at++] = step;
-      return step.taken;
-    };
-    path = path.slice(0, at);
-    while (path.length > 0 && (path.at(-1)?.taken ?? 0) + 1 >= (path.at(-1)?.count ?? 0)) path.pop();
-    const last = path.at(-1);
-    if (last === undefined) return;
-    last.taken++;
-  }
-  let state = 0x2545f491;
-  for (let turn = 0; turn < MAX_AT_RANDOM; turn++) {
-    yield (count) => {
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-      return Math.floor((state / 2 ** 32) * count);
-    };
-  }
 }
