@@ -34,6 +34,30 @@ const FLOW_KEY = /(?:([A-Za-z0-9_./-]+) *:(?=[ \n])|"([^"\\\n]*)"[ \n]*:|'([^'\n
 const REST_OF_LINE = / *(?:(?<= )#[^\n]*)?(?=\n|$)/y;
 const LITERAL = /\|(-?) *(?:(?<= )#[^\n]*)?(?=\n|$)/y;
 
+const [LINE, SPACE, HASH, DASH, COLON, QUESTION, BAR] = [...'\n #-:?|'].map((each) => each.charCodeAt(0)) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+];
+
+/** For each character of ASCII, whether it is one of these. */
+function oneOf(characters: string): Uint8Array {
+  const found = new Uint8Array(128);
+  for (const each of characters) found[each.charCodeAt(0)] = 1;
+  return found;
+}
+
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** What the words of `KEY` are made of, and the ones among them that cannot be anything but a name. */
+const IN_KEY = oneOf(`${LETTERS}0123456789_./-`);
+const OPENS_KEY = oneOf(LETTERS);
+/** What no plain word begins with. */
+const INDICATOR = oneOf(',[]{}#&*!|>\'"%@`');
+
 class Reader {
   readonly #text: string;
   /** Where reading goes on within the line. */
@@ -67,12 +91,15 @@ class Reader {
 
   #map(indent: number): Fields {
     const made: Fields = {};
+    let count = 0;
     while (this.#indent === indent && !this.#isItem()) {
-      const key = this.#key(KEY);
-      if (key === undefined || Object.hasOwn(made, key)) throw unusual;
+      const key = this.#plainKey() ?? this.#key(KEY);
+      if (key === undefined) throw unusual;
       made[key] = this.#value(indent, true);
+      count++;
     }
-    if (this.#indent >= indent) throw unusual;
+    // Fewer where a key came twice.
+    if (this.#indent >= indent || Object.keys(made).length !== count) throw unusual;
     return made;
   }
 
@@ -89,9 +116,8 @@ class Reader {
   /** After the dash. */
   #item(indent: number): unknown {
     const start = this.#at;
-    while (this.#text[this.#at] === ' ') this.#at++;
-    KEY.lastIndex = this.#at;
-    if (this.#isItem() || KEY.test(this.#text)) {
+    while (this.#text.charCodeAt(this.#at) === SPACE) this.#at++;
+    if (this.#isItem() || this.#isKey()) {
       this.#indent = indent + 1 + this.#at - start;
       return this.#block();
     }
@@ -101,15 +127,16 @@ class Reader {
 
   /** After the colon of a key or the dash of an item, in a collection that begins at `indent`. */
   #value(indent: number, ofKey: boolean): unknown {
-    if (this.#matches(REST_OF_LINE)) {
+    if (this.#text.charCodeAt(this.#at) === LINE || this.#matches(REST_OF_LINE)) {
       this.#toNextLine();
       if (this.#indent > indent) return this.#block();
       return ofKey && this.#indent === indent && this.#isItem() ? this.#list(indent) : null;
     }
-    while (this.#text[this.#at] === ' ') this.#at++;
-    if (this.#text[this.#at] === '|') return this.#literal(indent);
+    while (this.#text.charCodeAt(this.#at) === SPACE) this.#at++;
+    if (this.#text.charCodeAt(this.#at) === BAR) return this.#literal(indent);
     const value = this.#inline();
-    this.#endLine();
+    if (this.#text.charCodeAt(this.#at) === LINE) this.#toNextLine();
+    else this.#endLine();
     // What goes on in the next line is no single word.
     if (this.#indent > indent) throw unusual;
     return value;
@@ -128,15 +155,26 @@ class Reader {
     }
   }
 
+  /** To the end of the line, or to a comment. */
   #plain(): unknown {
-    // Within the line: where a document has no comment, each word would be looked for one to its end.
-    const line = this.#text.slice(this.#at, this.lineEnd);
-    const comment = line.indexOf(' #');
-    const end = this.#at + (comment < 0 ? line.length : comment);
-    const word = this.#text.slice(this.#at, end).trimEnd();
-    if (/^[-?:](?: |$)|^[,[\]{}#&*!|>'"%@`]|: |:$/.test(word)) throw unusual;
-    this.#at = end;
-    return known(plainScalar(word));
+    const text = this.#text;
+    const start = this.#at;
+    const first = text.charCodeAt(start);
+    if (INDICATOR[first] === 1) throw unusual;
+    let at = start;
+    let before = 0;
+    let code = first;
+    while (at < text.length && code !== LINE && !(code === HASH && before === SPACE)) {
+      at++;
+      before = code;
+      code = text.charCodeAt(at);
+      // A colon that nothing follows makes it a key, as a dash or a question mark at the beginning makes it something else.
+      const opens = before === COLON || (at === start + 1 && (before === DASH || before === QUESTION));
+      if (opens && (code === SPACE || code === LINE || at >= text.length)) throw unusual;
+    }
+    this.#at = at;
+    const word = text.slice(start, at);
+    return known(plainScalar(before === SPACE ? word.trimEnd() : word));
   }
 
   #quoted(): string {
@@ -159,7 +197,7 @@ class Reader {
     while (start <= this.#text.length) {
       const end = this.#endOf(start);
       let content = start;
-      while (this.#text[content] === ' ') content++;
+      while (this.#text.charCodeAt(content) === SPACE) content++;
       if (content >= end) {
         // Before the first line of text, a blank one that is longer is a mistake; after it, its spaces count.
         if (margin < 0 && content > start) throw unusual;
@@ -235,6 +273,26 @@ class Reader {
     return known(plainScalar(word.trimEnd()));
   }
 
+  /** A key as nearly all are: a word of its own, and the colon right after it. */
+  #plainKey(): string | undefined {
+    const text = this.#text;
+    const start = this.#at;
+    if (OPENS_KEY[text.charCodeAt(start)] !== 1) return undefined;
+    let end = start + 1;
+    while (IN_KEY[text.charCodeAt(end)] === 1) end++;
+    const next = text.charCodeAt(end + 1);
+    if (text.charCodeAt(end) !== COLON || (next !== SPACE && next !== LINE)) return undefined;
+    const key = text.slice(start, end);
+    if (plainScalar(key) !== key) return undefined;
+    this.#at = end + 1;
+    return key;
+  }
+
+  #isKey(): boolean {
+    KEY.lastIndex = this.#at;
+    return KEY.test(this.#text);
+  }
+
   #key(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at;
     const match = pattern.exec(this.#text);
@@ -281,9 +339,9 @@ class Reader {
   }
 
   #isItem(): boolean {
-    if (this.#text[this.#at] !== '-') return false;
-    const next = this.#text[this.#at + 1];
-    return next === ' ' || next === '\n' || next === undefined;
+    if (this.#text.charCodeAt(this.#at) !== DASH) return false;
+    const next = this.#text.charCodeAt(this.#at + 1);
+    return next === SPACE || next === LINE || this.#at + 1 >= this.#text.length;
   }
 
   get lineEnd(): number {
@@ -311,14 +369,14 @@ class Reader {
     let start = this.#at;
     for (;;) {
       let content = start;
-      while (this.#text[content] === ' ') content++;
+      while (this.#text.charCodeAt(content) === SPACE) content++;
       if (content >= this.#text.length) {
         this.#at = this.#text.length;
         this.#indent = -1;
         return;
       }
-      const first = this.#text[content];
-      if (first !== '\n' && first !== '#') {
+      const first = this.#text.charCodeAt(content);
+      if (first !== LINE && first !== HASH) {
         this.#at = content;
         this.#indent = content - start;
         return;

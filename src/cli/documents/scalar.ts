@@ -8,7 +8,8 @@ export const notJson: unique symbol = Symbol('no JSON number');
 
 /** The value of a scalar without quotes. Integers past 2^53 are exact, as in the values of our CEL. */
 export function plainScalar(text: string): unknown {
-  if (words.has(text)) return words.get(text);
+  // Long texts are not looked for: that would be to read them whole.
+  if (text.length <= LONGEST_WORD && words.has(text)) return words.get(text);
   const first = text.charCodeAt(0);
   // 0-9, and the signs and the dot that a number may begin with.
   if ((first >= 0x30 && first <= 0x39) || first === 0x2b || first === 0x2d || first === 0x2e) return numberOf(text);
@@ -20,6 +21,8 @@ const words = new Map<string, unknown>([
   ...['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'].map((word) => [word, true] as const),
   ...['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'].map((word) => [word, false] as const),
 ]);
+
+const LONGEST_WORD = Math.max(...[...words.keys()].map((word) => word.length));
 
 const DECIMAL = /^[-+]?(?:0|[1-9][0-9]*)$/;
 const BASED = /^([-+]?)(?:0x([0-9a-f]+)|0b([01]+)|0o?([0-7]+))$/i;
