@@ -362,6 +362,8 @@ describe('a change of a definition', () => {
     expect(verdict(undefined, undefined)).toBe('safe');
     expect(verdict(undefined, ['v1', 'v2'])).toBe('breaking');
     expect(verdict(['v1'], ['v1', 'v2'])).toBe('safe');
+    expect(verdict(undefined, []), 'it is not known which: any may be').toBe('breaking');
+    expect(verdict([], ['v1'])).toBe('breaking');
   });
 
   test('versions with one schema between them are told apart in what is said of them', () => {

@@ -12,7 +12,7 @@ import { addedVersion, compareVersion, removedVersion } from './versions.ts';
 import { type Pair, settle } from './witness.ts';
 
 export interface CompareOptions {
-  /** Versions that objects may be stored in; taken from the status of the old definition, else its storage version, when left out. */
+  /** Versions that objects may be stored in; taken from the status of the old definition, else its storage version, when left out; all of them when empty. */
   readonly storedVersions?: readonly string[];
   /** Whether changes carry witnesses; true unless said otherwise. The classes are the same either way. */
   readonly witnesses?: boolean;
@@ -56,7 +56,7 @@ function existence(before: Crd | undefined, after: Crd | undefined): Change[] {
 }
 
 function changesBetween(before: Crd, after: Crd, options: CompareOptions): Change[] {
-  const stored = options.storedVersions ?? before.status?.storedVersions ?? defaultStored(before);
+  const stored = storedVersionsOf(before, options);
   const found: Change[] = [...settle(compareDefinitions(before, after).drafts)];
   const settled: Settled[] = [];
   for (const name of versionNames(before, after)) {
@@ -68,10 +68,13 @@ function changesBetween(before: Crd, after: Crd, options: CompareOptions): Chang
   return found;
 }
 
-const defaultStored = (crd: Crd): readonly string[] => {
-  const version = storageVersion(crd);
+/** An empty list is not true of any definition that the API server has taken: objects may be stored in any of its versions. */
+function storedVersionsOf(before: Crd, options: CompareOptions): readonly string[] {
+  const said = options.storedVersions ?? before.status?.storedVersions;
+  if (said !== undefined) return said.length > 0 ? said : before.spec.versions.map(({ name }) => name);
+  const version = storageVersion(before);
   return version === undefined ? [] : [version.name];
-};
+}
 
 const versionNames = (before: Crd, after: Crd): string[] => [
   ...new Set([...after.spec.versions, ...before.spec.versions].map(({ name }) => name)),
