@@ -46,10 +46,11 @@ export function prepare(given: Case): Prepared {
       before: given.before,
       after: given.after,
       requests: asked.map(({ witness }) => readable(witness.request)).filter((each) => each !== undefined),
-      objects: objects.map((object, index) => ({
-        ...object,
-        metadata: { ...metadataOf(object), name: `object-${index}` },
-      })),
+      objects: objects.map((object, index) => {
+        // Each needs a name of its own, but for a witness that is about its name.
+        const isNamed = shown[index - given.objects.length]?.path.startsWith('.metadata') === true;
+        return isNamed ? object : { ...object, metadata: { ...metadataOf(object), name: `object-${index}` } };
+      }),
     },
   };
 }

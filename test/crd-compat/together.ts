@@ -9,7 +9,9 @@ import { attempt, type Change, type Difference, type Outcome, type Seen } from '
 /** The outcomes in the order of the changes. Those that the API server will not take together are tried alone. */
 export async function attemptAll(client: Client, changes: readonly Change[], atOnce = 16): Promise<Outcome[]> {
   const outcomes = new Map<Change, Outcome>();
-  const alone = changes.filter((change) => schemaOf(change.before) === undefined || !isOnlySchema(change));
+  const alone = changes.filter(
+    (change) => schemaOf(change.before) === undefined || !isOnlySchema(change) || isOfWhole(change),
+  );
   const shared = changes.filter((change) => !alone.includes(change));
   // Only definitions that are the same but for their schema can stand in for each other.
   const alike = Object.values(Object.groupBy(shared, ({ before }) => JSON.stringify(withSchema(before, {}))));
@@ -67,6 +69,10 @@ const isOnlySchema = ({ before, after, requests }: Change): boolean =>
   (requests ?? []).length === 0 &&
   schemaOf(after) !== undefined &&
   JSON.stringify(withSchema(before, {})) === JSON.stringify(withSchema(after, {}));
+
+/** What a schema says of names and types is so only at the root. */
+const isOfWhole = ({ before, after }: Change): boolean =>
+  [before, after].some((each) => ['kind', 'metadata'].some((name) => schemaOf(each)?.properties?.[name] !== undefined));
 
 function merged(batch: readonly Change[]): Change {
   const [{ before }] = batch as readonly [Change, ...Change[]];

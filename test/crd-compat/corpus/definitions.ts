@@ -367,8 +367,50 @@ export const definitionPairs: readonly Pair[] = rows.flatMap(({ name, before, af
 
 const untyped: CrdSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-/** The whole schema of a version, given up or brought in. */
+const shortlyNamed: CrdSchema = {
+  ...schema,
+  properties: {
+    ...schema.properties,
+    metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 20 } } },
+  },
+};
+const ofOneKind: CrdSchema = {
+  ...schema,
+  properties: { ...schema.properties, kind: { type: 'string', enum: ['Widget'] } },
+};
+
+/** The whole schema of a version, given up or brought in; and what is true of every resource, named in it. */
 export const wholeSchemaPairs: readonly Pair[] = [
+  {
+    name: 'names restricted',
+    before: definition(schema),
+    after: definition(shortlyNamed),
+    kind: 'max-length-added',
+    stored: 'safe',
+    manifests: 'breaking',
+    reason: 'a manifest with a longer name is refused; what exists under one ratchets',
+    objects: [widget({ spec: { note: 'as it was' } }, 'with-a-name-that-is-longer'), object()],
+  },
+  {
+    name: 'names restricted, taken back',
+    before: definition(shortlyNamed),
+    after: definition(schema),
+    kind: 'max-length-removed',
+    stored: 'safe',
+    manifests: 'safe',
+    reason: 'every name that was accepted still is',
+    objects: [object()],
+  },
+  {
+    name: 'kind written into the schema',
+    before: definition(schema),
+    after: definition(ofOneKind),
+    kind: 'enum-added',
+    stored: 'safe',
+    manifests: 'safe',
+    reason: 'every object of the kind says so already',
+    objects: [object()],
+  },
   {
     name: 'schema given up',
     before: definition(schema),

@@ -148,6 +148,26 @@ const combined: readonly SchemaRow[] = [
     reason: 'an object with both or neither is refused; an update of anything else in it meets it too',
   }),
   {
+    name: 'branch of oneOf taken away',
+    before: { ...sized, oneOf: [{ required: ['size'] }, { required: ['limit'] }] },
+    after: { ...sized, oneOf: [{ required: ['size'] }] },
+    forth: {
+      kind: 'one-of-changed',
+      stored: 'breaking',
+      manifests: 'breaking',
+      reason:
+        'an object that only had what the branch asked for is refused; an update of anything else in it meets it too',
+      values: [noted({ limit: 2 }), noted({ size: 1 })],
+    },
+    back: {
+      kind: 'one-of-changed',
+      stored: 'breaking',
+      manifests: 'breaking',
+      reason: 'an object with both matches both branches, which oneOf refuses',
+      values: [noted({ size: 1, limit: 2 }), noted({ size: 1 })],
+    },
+  },
+  {
     name: 'branch added to oneOf',
     before: { ...integer, oneOf: [{ minimum: 10 }, { maximum: 0 }] },
     after: { ...integer, oneOf: [{ minimum: 10 }, { maximum: 0 }, { minimum: 20 }] },
