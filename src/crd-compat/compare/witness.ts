@@ -109,15 +109,14 @@ class Exhibition {
   /** What is different for the object at the place of the change; undefined where nothing is. */
   #judge(object: Json, probe: Probe): Witness | undefined {
     const place = textOf(probe.absent === undefined ? probe.steps : [...probe.steps, probe.absent]);
-    const old = this.#old.read(object);
     const now = this.#now.read(object);
-    const shown = printed(object);
     const faults = this.#now.faults(now.value);
     const fault = faults.find(
       ({ path, rule }) =>
         (probe.rule === undefined || rule === probe.rule) && isAbout(path, place, textOf(probe.steps)),
     );
     if (fault !== undefined) {
+      const shown = printed(object);
       const because = `${fault.path === '' ? 'the object' : fault.path}: ${fault.message}`;
       const { statusOf } = this.#pair;
       if (statusOf !== undefined && probe.steps[0] === 'status') {
@@ -126,6 +125,8 @@ class Exhibition {
       return { outcome: 'refused', ...shown, path: fault.path, because };
     }
     if (probe.rule !== undefined) return undefined;
+    const shown = printed(object);
+    const old = this.#old.read(object);
     const known = new Set(old.pruned);
     const pruned = now.pruned.find((path) => !known.has(path) && isAbout(path, place, place));
     if (pruned !== undefined)

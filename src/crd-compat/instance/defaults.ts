@@ -1,6 +1,6 @@
 /** What the API server fills in, after it has dropped the nulls that may not be there and have no default. */
 import type { CrdSchema } from '../schema.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { copied, isObject, type JsonObject } from './json.ts';
 
 /** The value with its defaults; the value itself where there is nothing to fill in or to drop. */
 export function applyDefaults(value: unknown, schema: CrdSchema): unknown {
@@ -36,12 +36,6 @@ function fillIn(value: unknown, schema: CrdSchema | undefined): unknown {
 function defaultOf(schema: CrdSchema): unknown {
   const filled = hasDefault(schema) ? schema.default : null;
   return typeof filled === 'object' && filled !== null ? copied(filled) : filled;
-}
-
-/** Of JSON: a structured clone takes many times as long. */
-function copied(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(copied);
-  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copied(each)])) : value;
 }
 
 function withMissing(value: JsonObject, schema: CrdSchema): JsonObject {

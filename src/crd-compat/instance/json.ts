@@ -8,6 +8,12 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** A structured clone takes many times as long. */
+export function copied(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copied);
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copied(each)])) : value;
+}
+
 export const isNumber = (value: unknown): value is number | bigint =>
   typeof value === 'number' || typeof value === 'bigint';
 

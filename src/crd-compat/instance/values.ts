@@ -96,8 +96,23 @@ export function textCheck(schema: CrdSchema): Check | undefined {
   };
 }
 
+type Matcher = (text: string) => boolean;
+
+const MATCHERS = new Map<string, Matcher>();
+/** Definitions use few patterns, in many places and in each of their versions. */
+const MOST_MATCHERS = 200;
+
+function patternMatcher(pattern: string): Matcher {
+  const known = MATCHERS.get(pattern);
+  if (known !== undefined) return known;
+  const made = makeMatcher(pattern);
+  if (MATCHERS.size >= MOST_MATCHERS) MATCHERS.clear();
+  MATCHERS.set(pattern, made);
+  return made;
+}
+
 /** A pattern of Go, looked for anywhere in the text. One that Go cannot read matches nothing. */
-function patternMatcher(pattern: string): (text: string) => boolean {
+function makeMatcher(pattern: string): Matcher {
   let compiled: RE2JS | null | undefined;
   const known = new Map<string, boolean>();
   return (text) => {

@@ -37,6 +37,46 @@ interface State {
 /** The character before this place. */
 const Before = { none: 0, other: 1, newline: 2, word: 3 } as const;
 
+/** What the program can tell apart: the same for every walk. */
+interface Alphabet {
+  readonly classes: Classes;
+  /** For each class of characters, what `before` is after one of them. */
+  readonly beforeOf: readonly number[];
+  /** Which of the sets of the classes an instruction asks for. */
+  readonly setOf: ReadonlyMap<number, number>;
+}
+
+const ALPHABETS = new WeakMap<Program, Alphabet>();
+
+function alphabetOf(program: Program): Alphabet {
+  const known = ALPHABETS.get(program);
+  if (known !== undefined) return known;
+  const sets = [NEWLINE, WORD].map((set, index) => (looksBack(program, index) ? set : []));
+  const indexes = new Map<string, number>();
+  const setOf = new Map<number, number>();
+  for (const [at, instruction] of program.instructions.entries()) {
+    if (instruction.kind !== 'character') continue;
+    const key = instruction.set.join();
+    const index = indexes.get(key) ?? sets.push([...instruction.set]) - 1;
+    indexes.set(key, index);
+    setOf.set(at, index);
+  }
+  const classes = classesOf(sets);
+  const beforeOf = classes.members.map(([newline, word]) =>
+    newline === true ? Before.newline : word === true ? Before.word : Before.other,
+  );
+  const made = { classes, beforeOf, setOf };
+  ALPHABETS.set(program, made);
+  return made;
+}
+
+/** Whether newlines (0) or letters of words (1) have to be told from other characters. */
+function looksBack(program: Program, index: number): boolean {
+  const asked =
+    index === 0 ? Condition.beginLine | Condition.endLine : Condition.wordBoundary | Condition.noWordBoundary;
+  return (program.conditions & asked) !== 0;
+}
+
 export class Machine {
   readonly classes: Classes;
   readonly start: number;
@@ -44,34 +84,14 @@ export class Machine {
   readonly #budget: Budget;
   readonly #states: State[] = [];
   readonly #known = new Map<string, number>();
-  /** For each class of characters, what `before` is after one of them. */
-  readonly #beforeOf: readonly number[];
-  readonly #setIndex = new Map<number, number>();
+  readonly #alphabet: Alphabet;
 
   constructor(program: Program, budget: Budget) {
     this.#program = program;
     this.#budget = budget;
-    const sets = [NEWLINE, WORD].map((set, index) => (this.#looksBack(index) ? set : []));
-    const known = new Map<string, number>();
-    for (const [at, instruction] of program.instructions.entries()) {
-      if (instruction.kind !== 'character') continue;
-      const key = instruction.set.join();
-      const index = known.get(key) ?? sets.push([...instruction.set]) - 1;
-      known.set(key, index);
-      this.#setIndex.set(at, index);
-    }
-    this.classes = classesOf(sets);
-    this.#beforeOf = this.classes.members.map(([newline, word]) =>
-      newline === true ? Before.newline : word === true ? Before.word : Before.other,
-    );
+    this.#alphabet = alphabetOf(program);
+    this.classes = this.#alphabet.classes;
     this.start = this.#state(this.#settle([program.start]), Before.none);
-  }
-
-  /** Whether newlines (0) or letters of words (1) have to be told from other characters. */
-  #looksBack(index: number): boolean {
-    const asked =
-      index === 0 ? Condition.beginLine | Condition.endLine : Condition.wordBoundary | Condition.noWordBoundary;
-    return (this.#program.conditions & asked) !== 0;
   }
 
   /** The state after one more character of the class. */
@@ -94,14 +114,14 @@ export class Machine {
   }
 
   #step(state: State, class_: number): number {
-    const after = this.#beforeOf[class_] as number;
+    const after = this.#alphabet.beforeOf[class_] as number;
     const open = this.#open(state, conditions(state.before, after));
     if (open === undefined) return ALL;
     const reached: number[] = [];
     const isIn = this.classes.members[class_] as readonly boolean[];
     for (const at of open) {
       const instruction = this.#program.instructions[at] as Instruction;
-      if (instruction.kind === 'character' && isIn[this.#setIndex.get(at) as number] === true)
+      if (instruction.kind === 'character' && isIn[this.#alphabet.setOf.get(at) as number] === true)
         reached.push(instruction.to);
     }
     // A search may begin anew at every place.

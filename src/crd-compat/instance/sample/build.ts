@@ -1,7 +1,7 @@
 /** One sample by the choices that were made: what is required and wished for, and what was chosen to be there. */
 import type { CrdSchema } from '../../schema.ts';
 import type { Step } from '../fault.ts';
-import { canonicalText } from '../json.ts';
+import { canonicalText, copied } from '../json.ts';
 import { Run } from '../run.ts';
 import { structureCheck } from '../structure.ts';
 import type { Choices } from './choices.ts';
@@ -30,7 +30,7 @@ export class Builder {
 
   /** `distinct`: which of several that must differ. */
   build(schema: CrdSchema, wish: WishNode = NO_WISH, distinct = 0): unknown {
-    if (wish.fixed !== undefined) return structuredClone(wish.fixed.value);
+    if (wish.fixed !== undefined) return wish.fixed.value;
     if (this.#path.length > MAX_DEPTH) return NONE;
     const wished =
       wish.matching.length === 0 ? schema : { ...schema, allOf: [...(schema.allOf ?? []), ...wish.matching] };
@@ -60,7 +60,7 @@ export class Builder {
     if (mayBeNull && this.#choices.pick(this.#path, 'null', 5) === 4) return null;
     if (schema.enum !== undefined && schema.enum.length > 0 && wish.below.size === 0) {
       const at = this.#choices.pick(this.#path, 'value', schema.enum.length);
-      return structuredClone(schema.enum[at]);
+      return copied(schema.enum[at]);
     }
     return make();
   }
@@ -69,7 +69,7 @@ export class Builder {
     const candidates = candidatesFor(way, whole, this.#mentioned, this.#isRuled(whole));
     if (candidates.length === 0) return NONE;
     const at = this.#choices.pick(this.#path, 'value', candidates.length) + distinct;
-    return structuredClone(candidates[at % candidates.length]);
+    return copied(candidates[at % candidates.length]);
   }
 
   /** Whether rules are about what is here. */
@@ -176,8 +176,10 @@ export class Builder {
 
   /** Keys are always written, also those with defaults, and counted through like digits. */
   #keyed(items: CrdSchema, keys: readonly string[], wish: WishNode | undefined, turn: number): unknown {
-    const element = this.build(items, wish);
-    if (typeof element !== 'object' || element === null) return element;
+    const built = this.build(items, wish);
+    if (typeof built !== 'object' || built === null) return built;
+    // What was wished for is not ours to write to.
+    const element = { ...built };
     let rest = turn;
     for (const key of keys) {
       const schema = items.properties?.[key];

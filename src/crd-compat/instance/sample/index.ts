@@ -69,11 +69,11 @@ class Search {
   readonly #wished: ReadonlyMap<Wish, Validator>;
 
   constructor(schema: CrdSchema, wishes: readonly Wish[], options: SampleOptions) {
-    this.#schema = options.resource === undefined ? schema : asResource(schema, options.resource);
+    const prepared = prepare(schema, options.resource);
+    this.#schema = prepared.schema;
     this.#wishes = wishes;
     this.#wish = WishNode.of(wishes);
     this.#options = options;
-    const prepared = prepare(schema, options.resource !== undefined);
     this.#mentioned = prepared.mentioned;
     this.#validator = prepared.validator;
     this.#wished = new Map(
@@ -132,17 +132,25 @@ class Search {
 }
 
 interface Prepared {
+  /** With what every resource has, where resources are wanted. */
+  readonly schema: CrdSchema;
   readonly mentioned: Mentioned;
   readonly validator: Validator;
 }
 
 /** One schema is asked for many samples. */
-const PREPARED = { value: new WeakMap<CrdSchema, Prepared>(), resource: new WeakMap<CrdSchema, Prepared>() };
+const PREPARED = new WeakMap<CrdSchema, Map<string, Prepared>>();
 
-function prepare(schema: CrdSchema, resource: boolean): Prepared {
-  const known = PREPARED[resource ? 'resource' : 'value'];
-  const found = known.get(schema) ?? { mentioned: mentionedBy(schema), validator: validator(schema, { resource }) };
-  known.set(schema, found);
+function prepare(schema: CrdSchema, resource: SampleOptions['resource']): Prepared {
+  const known = PREPARED.get(schema) ?? new Map<string, Prepared>();
+  PREPARED.set(schema, known);
+  const name = resource === undefined ? '' : [resource.apiVersion, resource.kind, resource.name ?? ''].join(' ');
+  const found = known.get(name) ?? {
+    schema: resource === undefined ? schema : asResource(schema, resource),
+    mentioned: mentionedBy(schema),
+    validator: validator(schema, { resource: resource !== undefined }),
+  };
+  known.set(name, found);
   return found;
 }
 
