@@ -30,7 +30,12 @@ interface Definition {
     group: string;
     names: { kind: string };
     conversion?: { strategy?: string };
-    versions: { name: string; served: boolean; schema?: { openAPIV3Schema?: CrdSchema } }[];
+    versions: {
+      name: string;
+      served: boolean;
+      schema?: { openAPIV3Schema?: CrdSchema };
+      subresources?: { scale?: { specReplicasPath: string; statusReplicasPath: string } };
+    }[];
   };
 }
 
@@ -46,13 +51,32 @@ export function realCases(directory: string, objects = 3): Case[] {
     const { spec } = before as unknown as Definition;
     const found = spec.versions
       .filter((version) => version.served)
-      .flatMap(({ name, schema }) => {
+      .flatMap(({ name, schema, subresources }) => {
         const resource = { apiVersion: `${spec.group}/${name}`, kind: spec.names.kind, name: 'sample' };
-        return samples(schema?.openAPIV3Schema ?? {}, { seed: 1, count: objects, resource }) as Json[];
+        const { specReplicasPath = '', statusReplicasPath = '' } = subresources?.scale ?? {};
+        const taken = [specReplicasPath, statusReplicasPath].reduce(
+          (whole, path) => countingReplicas(whole, path.split('.').slice(1)),
+          schema?.openAPIV3Schema ?? {},
+        );
+        return samples(taken, { seed: 1, count: objects, resource }) as Json[];
       });
     return { name: folder, before: before as Json, after: after as Json, objects: found };
   });
 }
+
+/** What the API server asks of the replicas of a scale, whatever the schema says of the field. */
+function countingReplicas(schema: CrdSchema, [step, ...rest]: readonly string[]): CrdSchema {
+  if (step === undefined) {
+    if (schema.type !== 'integer') return schema;
+    const { minimum = 0, maximum = INT32 } = schema;
+    return { ...schema, minimum: Math.max(0, minimum), maximum: Math.min(INT32, maximum) };
+  }
+  const field = schema.properties?.[step];
+  if (field === undefined) return schema;
+  return { ...schema, properties: { ...schema.properties, [step]: countingReplicas(field, rest) } };
+}
+
+const INT32 = 2 ** 31 - 1;
 
 function unconverted(text: string): Json {
   const { metadata, spec, ...rest } = parse(text) as { metadata: { name: string }; spec: Json };
