@@ -14,7 +14,7 @@ export interface Candidates {
 }
 
 /** Larger ones would be no help to whoever reads the report. */
-export const LARGEST = 1100;
+export const LARGEST = 2_500;
 const MAX_VALUES = 512;
 
 export function objectValues(before: CrdSchema, wanted: CrdSchema): Candidates {

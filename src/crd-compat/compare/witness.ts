@@ -27,7 +27,7 @@ export interface Pair {
 const SEARCHES = 600;
 const TRIES = 40;
 /** Larger objects are found, but not printed. */
-const MAX_OBJECT = 64 * 1024;
+const MAX_OBJECT = 128 * 1024;
 
 export function settle(drafts: readonly Draft[], pair?: Pair): Change[] {
   const exhibition = pair === undefined ? undefined : new Exhibition(pair);

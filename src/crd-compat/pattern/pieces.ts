@@ -140,9 +140,24 @@ export interface Found {
   readonly because?: string;
 }
 
+const KNOWN = new Map<string, Found>();
+/** The fields of a definition ask the same of their strings, over and over. */
+const MOST_KNOWN = 500;
+
 /** Strings that are in the piece for certain; with none and no `because`, there is none. */
 export function texts(piece: Piece, count: number, work?: number): Found {
   if (piece.only !== undefined) return listed(piece, piece.only, count);
+  const keys = (conditions: readonly Condition[]): readonly string[] => conditions.map(({ key }) => key);
+  const question = JSON.stringify([keys(piece.met), keys(piece.unmet), piece.minLength, piece.maxLength, count, work]);
+  const known = KNOWN.get(question);
+  if (known !== undefined) return known;
+  const found = unlisted(piece, count, work);
+  if (KNOWN.size >= MOST_KNOWN) KNOWN.clear();
+  KNOWN.set(question, found);
+  return found;
+}
+
+function unlisted(piece: Piece, count: number, work: number | undefined): Found {
   const programs = (patterns: readonly string[]): readonly (Program | PatternError)[] => patterns.map(programOf);
   const certain = programs(piece.met.flatMap((each) => each.certain));
   const possible = programs(piece.met.flatMap((each) => each.possible));
