@@ -41,6 +41,20 @@ describe('storedObjectsCheck', () => {
     says: readonly RegExp[];
   }[] = [
     {
+      reason: 'a rule that lets nothing follow itself',
+      before: { type: 'integer' },
+      after: { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > oldSelf' }] },
+      value: 1,
+      says: [/^\.spec\.value: .*no update is accepted/],
+    },
+    {
+      reason: 'a rule that lets everything stay',
+      before: { type: 'integer' },
+      after: { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self >= oldSelf' }] },
+      value: 1,
+      says: [],
+    },
+    {
       reason: 'a field that is gone',
       before: { type: 'object', properties: { a: { type: 'string' } } },
       after: { type: 'object', properties: {} },

@@ -3,7 +3,7 @@
  * cluster of any size can be checked in bounded memory.
  */
 
-import { differences, Reader } from './compare/reading.ts';
+import { differences, Reader, touched } from './compare/reading.ts';
 import { type Crd, type CrdVersion, conversionStrategy, schemaOf, storageVersion } from './crd.ts';
 import type { Fault } from './instance/index.ts';
 import type { Json } from './verdict.ts';
@@ -112,9 +112,9 @@ function reasonsOf(object: Json, old: Reader | undefined, now: Reader, named: bo
       reasons.push(`${path} reads as ${JSON.stringify(after) ?? 'absent'} instead of ${JSON.stringify(before)}`);
   }
   if (!named && reasons.length > 0) return reasons;
-  const faults = now.faults(read.value);
+  const faults = [...now.faults(read.value), ...now.faultsOfUpdate(read.value)];
   if (faults.length === 0) return reasons;
-  const known = new Set((old?.faults(object) ?? []).map(faultKey));
+  const known = new Set([...(old?.faults(object) ?? []), ...(old?.faultsOfUpdate(object) ?? [])].map(faultKey));
   const fresh = faults.filter((fault) => !known.has(faultKey(fault)));
   if (fresh.length === 0) return reasons;
   if (!named) return fresh.map(({ path, message }) => `${path}: ${message}`);
@@ -129,11 +129,3 @@ function reasonsOf(object: Json, old: Reader | undefined, now: Reader, named: bo
 }
 
 const faultKey = ({ path, keyword }: Fault): string => `${path}\u0000${keyword}`;
-
-/** The smallest update there is: another annotation. */
-function touched(object: unknown): unknown {
-  const whole = object as Json;
-  const metadata = (whole.metadata ?? {}) as Json;
-  const annotations = (metadata.annotations ?? {}) as Json;
-  return { ...whole, metadata: { ...metadata, annotations: { ...annotations, 'platform.company.com/touched': '' } } };
-}

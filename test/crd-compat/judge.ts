@@ -117,7 +117,7 @@ function shows(witness: Witness, seen: Seen): boolean {
     case 'changed':
       return differences.length > 0;
     case 'request-fails':
-      return seen.refused !== undefined || seen.unread !== undefined;
+      return seen.refused !== undefined || seen.unread !== undefined || seen.refusedUpdates.length > 0;
   }
 }
 

@@ -731,6 +731,24 @@ const ofValue: readonly Row[] = [
     stored: 'risky',
     manifests: 'risky',
   },
+  {
+    reason: 'what may not follow itself cannot be updated at all',
+    before: whole,
+    after: { ...whole, ...rules('self > oldSelf') },
+    kinds: ['transition-rule-added'],
+    stored: 'breaking',
+    manifests: 'risky',
+    outcome: 'request-fails',
+  },
+  {
+    reason: 'a word in a comment makes no rule about a change of one about a value',
+    before: whole,
+    after: { ...whole, ...rules('self < 5 // whatever oldSelf was') },
+    kinds: ['rule-added'],
+    stored: 'safe',
+    manifests: 'breaking',
+    outcome: 'refused',
+  },
 ];
 
 function open(): CrdSchema {

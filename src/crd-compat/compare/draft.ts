@@ -65,6 +65,8 @@ export interface Probe {
   readonly large?: boolean;
   /** A rule that a value there has to fail. */
   readonly rule?: string;
+  /** Whether it shows when the object is updated and the value stays. */
+  readonly updated?: boolean;
   /** A field of the object there that is left out. */
   readonly absent?: string;
   /** What counts as shown: the object is refused, or something in it is pruned or reads back with another value. */

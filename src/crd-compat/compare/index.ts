@@ -161,7 +161,9 @@ function inVersion(change: Change, version: string, pair: Pair): Change {
     witness: {
       ...witness,
       ...(witness.object === undefined ? {} : { object: { ...witness.object, apiVersion: pair.apiVersion } }),
-      ...(witness.request === undefined ? {} : { request: `PUT ${pair.statusOf ?? ''}/status` }),
+      ...(witness.request === undefined
+        ? {}
+        : { request: `PUT ${pair.path}${witness.request.endsWith('/status') ? '/status' : ''}` }),
     },
   };
 }
@@ -173,6 +175,7 @@ function pairOf(before: Crd, after: Crd, old: CrdVersion, now: CrdVersion): Pair
   if (one === undefined || other === undefined) return undefined;
   const { group, names, scope } = before.spec;
   const namespaced = scope === 'Namespaced';
+  const path = `/apis/${group}/${now.name}/${namespaced ? 'namespaces/default/' : ''}${names.plural}/example`;
   return {
     before: one,
     after: other,
@@ -181,9 +184,8 @@ function pairOf(before: Crd, after: Crd, old: CrdVersion, now: CrdVersion): Pair
     apiVersion: `${group}/${old.name}`,
     kind: names.kind,
     namespaced,
-    ...(now.subresources?.status == null
-      ? {}
-      : { statusOf: `/apis/${group}/${now.name}/${namespaced ? 'namespaces/default/' : ''}${names.plural}/example` }),
+    path,
+    ...(now.subresources?.status == null ? {} : { statusOf: path }),
   };
 }
 

@@ -15,6 +15,7 @@ export class Reader {
   readonly #schema: CrdSchema;
   readonly #prunes: boolean;
   #checks: Validator | undefined;
+  #looksBack: boolean | undefined;
 
   constructor(schema: CrdSchema, prunes: boolean) {
     this.#schema = schema;
@@ -29,6 +30,12 @@ export class Reader {
   faults(read: unknown, old?: unknown): readonly Fault[] {
     this.#checks ??= validator(this.#schema);
     return this.#checks.validate(read, old);
+  }
+
+  /** What an update that changes next to nothing meets: rules with oldSelf do not spare what stays. */
+  faultsOfUpdate(read: unknown): readonly Fault[] {
+    this.#looksBack ??= JSON.stringify(this.#schema).includes('oldSelf');
+    return this.#looksBack ? this.faults(touched(read), read) : [];
   }
 }
 
@@ -53,3 +60,11 @@ export function differences(before: unknown, after: unknown, path = ''): Differe
 
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The smallest update there is: another annotation. */
+export function touched(object: unknown): unknown {
+  const whole = object as Json;
+  const metadata = (whole.metadata ?? {}) as Json;
+  const annotations = (metadata.annotations ?? {}) as Json;
+  return { ...whole, metadata: { ...metadata, annotations: { ...annotations, 'platform.company.com/touched': '' } } };
+}

@@ -1,6 +1,6 @@
 /** x-kubernetes-validations: which rules are new, and whether what was there before implies them. */
 import { remembered, same } from '../canonical.ts';
-import { ruleImplies } from '../rules/index.ts';
+import { isTransitionRule, ruleImplies } from '../rules/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
 import { type Draft, type Notes, type Place, RISKY, refused, SAFE } from './draft.ts';
 import { quote } from './words.ts';
@@ -21,7 +21,7 @@ export function compareRules(before: CrdSchema, after: CrdSchema, place: Place, 
   }
   for (const rule of gone) {
     notes.add(place, {
-      kind: `${family(rule)}-removed`,
+      kind: `${family(rule, before)}-removed`,
       before: rule,
       ...SAFE,
       message: `The rule ${quote(rule.rule)} was removed.`,
@@ -29,8 +29,8 @@ export function compareRules(before: CrdSchema, after: CrdSchema, place: Place, 
   }
   const sides = { before, after, old };
   for (const [one, other] of changed) {
-    const kind =
-      family(one) === family(other) ? (`${family(other)}-changed` as const) : (`${family(other)}-added` as const);
+    const [was, is] = [family(one, before), family(other, after)];
+    const kind = was === is ? (`${is}-changed` as const) : (`${is}-added` as const);
     notes.add(place, {
       kind,
       before: one,
@@ -41,7 +41,7 @@ export function compareRules(before: CrdSchema, after: CrdSchema, place: Place, 
   }
   for (const rule of added) {
     notes.add(place, {
-      kind: `${family(rule)}-added`,
+      kind: `${family(rule, after)}-added`,
       after: rule,
       ...judged(rule, sides, place),
       message: `The rule ${quote(rule.rule)} was added.`,
@@ -62,10 +62,8 @@ function judged(rule: ValidationRule, { before, after, old }: Sides, place: Plac
     ruleImplies({ rules: old, schema: before }, rule, after),
   );
   if (answer === 'yes') return { ...SAFE, decidedBy: 'acceptance' };
-  if (isTransition(rule) && rule.optionalOldSelf !== true) {
-    // Every object and every manifest stays valid; what changes is which of them may follow which.
-    return { ...RISKY, hits: `updates of ${place.path} that the rule does not allow`, decidedBy: 'syntax' };
-  }
+  if (isTransitionRule(rule, after) && rule.optionalOldSelf !== true)
+    return judgedChange(rule, { before, after, old }, place);
   return {
     ...refused(place, before.type === 'object' || before.type === 'array' ? 'object' : 'value'),
     hits: `objects with ${place.path} that do not meet ${quote(rule.rule)}`,
@@ -80,9 +78,33 @@ function judged(rule: ValidationRule, { before, after, old }: Sides, place: Plac
   };
 }
 
-const isTransition = ({ rule }: ValidationRule): boolean => /\boldSelf\b/.test(rule);
+/**
+ * A rule with oldSelf leaves every object and every manifest valid; what changes is which of them may follow which. But unchanged
+ * values are not spared by it: what may not follow itself cannot be updated any more.
+ */
+function judgedChange(rule: ValidationRule, { before, after, old }: Sides, place: Place): Judgement {
+  const itself = { rule: rule.rule.replace(/\boldSelf\b/g, 'self') };
+  const { answer, witness } = remembered(['rule', before, itself, after], () =>
+    ruleImplies({ rules: old, schema: before }, itself, after),
+  );
+  const risky = {
+    ...RISKY,
+    hits: `updates of ${place.path} that the rule does not allow`,
+    decidedBy: 'syntax',
+  } as const;
+  if (answer !== 'no') return risky;
+  return {
+    storedObjects: 'breaking',
+    manifests: 'risky',
+    hits: `objects with ${place.path} that may not follow itself by ${quote(rule.rule)}: no update of them is accepted`,
+    decidedBy: 'acceptance',
+    probe: { steps: place.steps, values: [witness], rule: rule.rule, updated: true, expect: 'refused' },
+    otherwise: { ...RISKY, decidedBy: 'syntax' },
+  };
+}
 
-const family = (rule: ValidationRule): 'rule' | 'transition-rule' => (isTransition(rule) ? 'transition-rule' : 'rule');
+const family = (rule: ValidationRule, schema: CrdSchema): 'rule' | 'transition-rule' =>
+  isTransitionRule(rule, schema) ? 'transition-rule' : 'rule';
 
 interface Paired {
   readonly reworded: readonly (readonly [ValidationRule, ValidationRule])[];

@@ -4,7 +4,7 @@ import type { CrdSchema } from '../schema.ts';
 import { type Change, type Json, type Witness, worse } from '../verdict.ts';
 import { adviceFor } from './advice.ts';
 import { type Draft, type Probe, RISKY, type Step } from './draft.ts';
-import { differences, Reader } from './reading.ts';
+import { differences, Reader, touched } from './reading.ts';
 import { show } from './words.ts';
 
 /** One version before and after the change, as whole objects are read by it. */
@@ -16,7 +16,9 @@ export interface Pair {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** The path of its objects, where status is a subresource. */
+  /** Of the object that shows something. */
+  readonly path: string;
+  /** The same, where status is a subresource. */
   readonly statusOf?: string;
 }
 
@@ -110,7 +112,8 @@ class Exhibition {
   #judge(object: Json, probe: Probe): Witness | undefined {
     const place = textOf(probe.absent === undefined ? probe.steps : [...probe.steps, probe.absent]);
     const now = this.#now.read(object);
-    const faults = this.#now.faults(now.value);
+    const faults =
+      probe.updated === true ? this.#now.faults(touched(now.value), now.value) : this.#now.faults(now.value);
     const fault = faults.find(
       ({ path, rule }) =>
         (probe.rule === undefined || rule === probe.rule) && isAbout(path, place, textOf(probe.steps)),
@@ -122,6 +125,8 @@ class Exhibition {
       if (statusOf !== undefined && probe.steps[0] === 'status') {
         return { outcome: 'request-fails', ...shown, request: `PUT ${statusOf}/status`, path: fault.path, because };
       }
+      if (probe.updated === true)
+        return { outcome: 'request-fails', ...shown, request: `PUT ${this.#pair.path}`, path: fault.path, because };
       return { outcome: 'refused', ...shown, path: fault.path, because };
     }
     if (probe.rule !== undefined) return undefined;

@@ -37,6 +37,15 @@ export function compileRule(rule: ValidationRule, schema: CrdSchema): CompiledRu
   return typeof root === 'string' ? inside : root;
 }
 
+const MENTIONED = /\boldSelf\b/;
+
+/** Whether a rule is about a change. The word alone is not: it may stand in a text or a comment, where the API server does not see it. */
+export function isTransitionRule(rule: ValidationRule, schema: CrdSchema): boolean {
+  if (!MENTIONED.test(rule.rule)) return false;
+  const compiled = compileRule(rule, schema);
+  return typeof compiled === 'string' || compiled.isTransition;
+}
+
 function compileAs(rule: ValidationRule, schema: CrdSchema, resource: boolean): CompiledRule | string {
   // What stands in allOf says nothing about types.
   const made: SchemaTypes = typesFromSchema(without(schema, 'allOf'), {
