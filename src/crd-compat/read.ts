@@ -3,7 +3,7 @@
  * document and what to do next. Time and memory are bounded whatever comes in.
  */
 import type { Crd } from './crd.ts';
-import { structuralIssues } from './structural.ts';
+import { MAX_ISSUES, structuralIssues } from './structural.ts';
 
 export type CrdIssueCode =
   | 'not-a-crd'
@@ -35,7 +35,6 @@ export interface ReadCrd {
 const MAX_LEVELS = 300;
 /** The API server takes no definition over 1.5 MB; the largest public one has some 60,000 values. */
 const MAX_VALUES = 500_000;
-const MAX_ISSUES = 50;
 
 export function readCrd(value: unknown): ReadCrd {
   const issues = identityIssues(value);
@@ -48,7 +47,7 @@ export function readCrd(value: unknown): ReadCrd {
     for (const [index, version] of (document as unknown as Crd).spec.versions.entries()) {
       const schema = version.schema?.openAPIV3Schema;
       const path = `spec.versions[${index}].schema.openAPIV3Schema`;
-      if (schema !== undefined) found.push(...structuralIssues(schema, path, MAX_ISSUES));
+      if (schema !== undefined) found.push(...structuralIssues(schema, path));
       if (found.length >= MAX_ISSUES) break;
     }
   }

@@ -32,57 +32,45 @@ const forbiddenNestedButType = new Set([...forbiddenNested].filter((name) => nam
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const junctors = ['allOf', 'anyOf', 'oneOf'] as const;
 
-/** At most `most` of them: what is wrong in one place is often wrong in thousands. */
-export function structuralIssues(root: unknown, path: string, most: number): readonly CrdIssue[] {
-  const found = new Found(most);
+/** What is wrong in one place is often wrong in thousands: no more than these are told. */
+export const MAX_ISSUES = 50;
+
+export function structuralIssues(root: unknown, path: string): readonly CrdIssue[] {
+  const found: CrdIssue[] = [];
   node(root, path, 'root', 0, found);
-  return found.issues;
-}
-
-class Found {
-  readonly issues: CrdIssue[] = [];
-  readonly #most: number;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  get isFull(): boolean {
-    return this.issues.length >= this.#most;
-  }
-
-  add(code: CrdIssue['code'], path: string, message: string, next: string): void {
-    this.put({ code, path, message, next });
-  }
-
-  put(...issues: readonly CrdIssue[]): void {
-    this.issues.push(...issues.slice(0, this.#most - this.issues.length));
-  }
+  return found.slice(0, MAX_ISSUES);
 }
 
 type Level = 'root' | 'field' | 'item';
 
-function node(schema: unknown, path: string, level: Level, depth: number, found: Found): void {
-  if (found.isFull || !isReadable(schema, path, depth, found)) return;
+function add(found: CrdIssue[], code: CrdIssue['code'], path: string, message: string, next: string): void {
+  found.push({ code, path, message, next });
+}
+
+function node(schema: unknown, path: string, level: Level, depth: number, found: CrdIssue[]): void {
+  if (found.length >= MAX_ISSUES || !isReadable(schema, path, depth, found)) return;
   const open = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const mixed = schema['x-kubernetes-int-or-string'] === true;
   const type = schema.type;
   if (level === 'root' && type !== 'object') {
-    found.add(
+    add(
+      found,
       'not-structural',
       `${path}.type`,
       'The type at the root of a schema must be object.',
       'Set type: object.',
     );
   } else if ((type === undefined || type === '') && !open && !mixed) {
-    found.add(
+    add(
+      found,
       'not-structural',
       `${path}.type`,
       `The schema at ${path} has no type.`,
       'Give its type, or x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields.',
     );
   } else if (type !== undefined && type !== '' && !types.includes(type as string)) {
-    found.add(
+    add(
+      found,
       'not-structural',
       `${path}.type`,
       `${JSON.stringify(type)} is no type of a schema.`,
@@ -90,7 +78,8 @@ function node(schema: unknown, path: string, level: Level, depth: number, found:
     );
   }
   if (mixed && type !== undefined && type !== '') {
-    found.add(
+    add(
+      found,
       'not-structural',
       `${path}.type`,
       'A field that is x-kubernetes-int-or-string must have no type.',
@@ -99,7 +88,8 @@ function node(schema: unknown, path: string, level: Level, depth: number, found:
   }
   outlawed(schema, path, forbidden, found);
   if (schema.uniqueItems === true) {
-    found.add(
+    add(
+      found,
       'not-structural',
       `${path}.uniqueItems`,
       'uniqueItems: true is not allowed.',
@@ -112,13 +102,13 @@ function node(schema: unknown, path: string, level: Level, depth: number, found:
 }
 
 /** Whether what is in it can be looked at. */
-function isReadable(schema: unknown, path: string, depth: number, found: Found): schema is Members {
+function isReadable(schema: unknown, path: string, depth: number, found: CrdIssue[]): schema is Members {
   if (!isMembers(schema)) {
-    found.add('wrong-type', path, `The schema at ${path} is not an object.`, 'Write a schema there.');
+    add(found, 'wrong-type', path, `The schema at ${path} is not an object.`, 'Write a schema there.');
     return false;
   }
   const wrong = depth > MAX_SCHEMA_LEVELS ? [tooDeep(path)] : (reference(schema, path) ?? keywordIssues(schema, path));
-  found.put(...wrong);
+  if (wrong.length > 0) found.push(...wrong);
   return wrong.length === 0;
 }
 
@@ -141,12 +131,13 @@ function reference(schema: Members, path: string): readonly CrdIssue[] | undefin
   ];
 }
 
-function outlawed(schema: Members, path: string, names: ReadonlySet<string>, found: Found): void {
+function outlawed(schema: Members, path: string, names: ReadonlySet<string>, found: CrdIssue[]): void {
   for (const name in schema) {
     if (!names.has(name)) continue;
     const said = schema[name];
     if (said === undefined || said === false || said === '') continue;
-    found.add(
+    add(
+      found,
       'not-structural',
       `${path}.${name}`,
       `${name} is not allowed here in a structural schema.`,
@@ -155,10 +146,10 @@ function outlawed(schema: Members, path: string, names: ReadonlySet<string>, fou
   }
 }
 
-function children(schema: Members, path: string, level: Level, depth: number, found: Found): void {
+function children(schema: Members, path: string, level: Level, depth: number, found: CrdIssue[]): void {
   const { properties, additionalProperties, items } = schema;
   if (properties !== undefined && !isMembers(properties)) {
-    found.add('wrong-type', `${path}.properties`, 'properties is not an object.', 'Write the fields by name.');
+    add(found, 'wrong-type', `${path}.properties`, 'properties is not an object.', 'Write the fields by name.');
   } else if (properties !== undefined) {
     for (const name of Object.keys(properties))
       node(properties[name], `${path}.properties.${name}`, 'field', depth + 1, found);
@@ -166,21 +157,24 @@ function children(schema: Members, path: string, level: Level, depth: number, fo
   if (additionalProperties !== undefined) {
     const where = `${path}.additionalProperties`;
     if (level === 'root')
-      found.add(
+      add(
+        found,
         'not-structural',
         where,
         'additionalProperties is not allowed at the root.',
         'Move the map into a field.',
       );
     if (additionalProperties === false) {
-      found.add(
+      add(
+        found,
         'not-structural',
         where,
         'additionalProperties: false is not allowed.',
         'Leave it out: fields that are not named are pruned.',
       );
     } else if (isMembers(properties) && Object.keys(properties).length > 0) {
-      found.add(
+      add(
+        found,
         'not-structural',
         where,
         'properties and additionalProperties exclude each other.',
@@ -189,10 +183,10 @@ function children(schema: Members, path: string, level: Level, depth: number, fo
     } else if (additionalProperties !== true) node(additionalProperties, where, 'field', depth + 1, found);
   }
   if (Array.isArray(items))
-    found.add('not-structural', `${path}.items`, 'items must be one schema, not a list.', 'Write one schema.');
+    add(found, 'not-structural', `${path}.items`, 'items must be one schema, not a list.', 'Write one schema.');
   else if (items !== undefined) node(items, `${path}.items`, 'item', depth + 1, found);
   else if (schema.type === 'array')
-    found.add('not-structural', `${path}.items`, 'An array must say what its items are.', 'Give items.');
+    add(found, 'not-structural', `${path}.items`, 'An array must say what its items are.', 'Give items.');
 }
 
 function nestedIn(schema: Members, path: string): { schema: unknown; path: string; mixed: boolean }[] {
@@ -219,16 +213,17 @@ function value(
   outside: Members,
   depth: number,
   mayHaveType: boolean,
-  found: Found,
+  found: CrdIssue[],
 ): void {
-  if (found.isFull || !isReadable(schema, path, depth, found)) return;
+  if (found.length >= MAX_ISSUES || !isReadable(schema, path, depth, found)) return;
   outlawed(schema, path, mayHaveType ? forbiddenNestedButType : forbiddenNested, found);
   if (isMembers(schema.properties)) {
     for (const name of Object.keys(schema.properties)) {
       const where = `${path}.properties.${name}`;
       const declared = isMembers(outside.properties) ? outside.properties[name] : undefined;
       if (!isMembers(declared)) {
-        found.add(
+        add(
+          found,
           'not-structural',
           where,
           `${name} is restricted here but not declared outside.`,
