@@ -26,24 +26,27 @@ export function tidy<Value>(value: Value, like?: unknown): Value {
   if (Array.isArray(value)) return tidyList(value, Array.isArray(like) ? like : undefined) as Value;
   const members = value as Readonly<Record<string, unknown>>;
   const others = isObject(like) ? like : undefined;
-  const keys = Object.keys(members);
-  let [isTidy, isLike] = [true, others !== undefined];
+  let inOrder = true;
+  let isLike = others !== undefined;
   let last = '';
-  const made: unknown[] = [];
-  for (const key of keys) {
-    if (key < last) isTidy = false;
+  let count = 0;
+  let changed: Map<string, unknown> | undefined;
+  for (const key in members) {
+    if (key < last) inOrder = false;
     last = key;
+    count++;
     const member = members[key];
     const other = others !== undefined && Object.hasOwn(others, key) ? others[key] : undefined;
     const mine = typeof member === 'object' ? tidy(member, other) : member;
-    if (mine !== member) isTidy = false;
     if (mine !== other) isLike = false;
-    made.push(mine);
+    if (mine === member) continue;
+    changed ??= new Map();
+    changed.set(key, mine);
   }
-  if (isLike && Object.keys(others ?? {}).length === keys.length) return others as Value;
-  if (isTidy) return value;
-  const entries = keys.map((key, index) => [key, made[index]] as const);
-  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1))) as Value;
+  if (isLike && Object.keys(others ?? {}).length === count) return others as Value;
+  if (inOrder && changed === undefined) return value;
+  const keys = Object.keys(members).sort();
+  return Object.fromEntries(keys.map((key) => [key, changed?.get(key) ?? members[key]])) as Value;
 }
 
 function tidyList(value: readonly unknown[], like: readonly unknown[] | undefined): readonly unknown[] {

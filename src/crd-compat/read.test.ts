@@ -132,4 +132,9 @@ describe('readCrd', () => {
     ring.properties = { ring };
     expect(readCrd(spec(ring)).issues).toMatchObject([{ code: 'too-deep' }]);
   });
+
+  test('of what is wrong 200,000 times the first fifty are told', () => {
+    const properties = Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`field${index}`, {}]));
+    expect(readCrd(spec({ type: 'object', properties })).issues).toHaveLength(50);
+  });
 });
