@@ -25,7 +25,7 @@ function withoutNulls(value: unknown, schema: CrdSchema | undefined): unknown {
 }
 
 function fillIn(value: unknown, schema: CrdSchema | undefined): unknown {
-  if (schema === undefined) return value;
+  if (schema === undefined || (Array.isArray(value) && !fillsItems(schema))) return value;
   const filled = isObject(value) ? withMissing(value, schema) : value;
   return mapped(filled, schema, (element, inner) => {
     const replaced = element === null && inner !== undefined && inner.nullable !== true ? defaultOf(inner) : element;
@@ -61,15 +61,32 @@ function defaultedIn(schema: CrdSchema): readonly string[] {
   return names;
 }
 
+const FILLED = new WeakMap<CrdSchema, boolean>();
+
+/** Whether there is a default anywhere in the items of a list: mostly there is none, and lists can be long. */
+function fillsItems({ items }: CrdSchema): boolean {
+  if (items === undefined) return false;
+  const known = FILLED.get(items) ?? hasDefaults(items);
+  FILLED.set(items, known);
+  return known;
+}
+
+function hasDefaults(schema: CrdSchema): boolean {
+  if (hasDefault(schema)) return true;
+  const { items, additionalProperties, properties = {} } = schema;
+  const inner = [items, additionalProperties, ...Object.values(properties)];
+  return inner.some((each) => typeof each === 'object' && hasDefaults(each));
+}
+
 type Change = (element: unknown, schema: CrdSchema | undefined, isKey: boolean) => unknown;
 
 /** The value with each element changed, an undefined one left out; itself where that changes nothing. */
 function mapped(value: unknown, schema: CrdSchema, change: Change): unknown {
   if (Array.isArray(value)) {
     let copy: unknown[] | undefined;
-    for (const [index, element] of value.entries()) {
-      const changed = change(element, schema.items, false);
-      if (changed === element) continue;
+    for (let index = 0; index < value.length; index++) {
+      const changed = change(value[index], schema.items, false);
+      if (changed === value[index]) continue;
       copy ??= [...value];
       copy[index] = changed;
     }

@@ -49,9 +49,9 @@ class Pruner {
   #list(list: readonly unknown[], items: CrdSchema | undefined, keepsUnknown: boolean): unknown {
     if (keepsUnknown && items === undefined) return list;
     let copy: unknown[] | undefined;
-    for (const [index, element] of list.entries()) {
-      const kept = this.#step(index, element, items, keepsUnknown);
-      if (kept === element) continue;
+    for (let index = 0; index < list.length; index++) {
+      const kept = this.#step(index, list[index], items, keepsUnknown);
+      if (kept === list[index]) continue;
       copy ??= [...list];
       copy[index] = kept;
     }
