@@ -1,15 +1,16 @@
 /** A comment for a pull request: what it comes to, a table of the changes, and below each what shows it and what to do instead. */
-import { stringify } from 'yaml';
 import { type Change, type ChangeClass, worst } from '../../../crd-compat/index.ts';
 import { type Compared, classOf } from '../compare.ts';
 import { changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
-import { objectsInWords, ofClass, short, summary, tally, witnessInWords } from './words.ts';
+import { exampleLines, objectsInWords, ofClass, short, summary, tally, witnessInWords } from './words.ts';
 
 const marks: Readonly<Record<ChangeClass, string>> = { breaking: '🔴', risky: '🟡', safe: '🟢' };
 
 /** GitHub takes comments of 65,536 characters. */
 const MOST_CHARACTERS = 60_000;
+/** Of an example, so that one does not take the place of all others. */
+const MOST_LINES = 40;
 
 export function asMarkdown({ compared, against }: CrdReport): string {
   const verdict = worst(compared.map(classOf));
@@ -69,7 +70,7 @@ function details(change: Change, { before, after }: Compared): string {
     ...(hits === '' ? [] : [`**Hits:** ${text(hits)}`, '']),
     ...(advice === '' ? [] : [`**Instead:** ${text(advice)}`, '']),
     ...(witness === undefined ? [] : [`**Shown by:** ${text(witnessInWords(witness))}`, '']),
-    ...(witness?.object === undefined ? [] : fenced('yaml', stringify(witness.object, { lineWidth: 0 }).trimEnd())),
+    ...(witness?.object === undefined ? [] : fenced('yaml', exampleLines(witness.object, MOST_LINES).join('\n'))),
     '</details>',
   ].join('\n');
 }

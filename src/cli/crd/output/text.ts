@@ -1,15 +1,22 @@
 /** For people: every change with the lines that were changed, who is hit, and what to do instead. */
-import { stringify } from 'yaml';
 import type { Change, ChangeClass, Witness } from '../../../crd-compat/index.ts';
 import { coloured, count, type Paint, plain } from '../../output/text.ts';
 import { type Compared, classOf } from '../compare.ts';
 import { type ChangedLine, changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
-import { objectsInWords, ofClass, placeInWords, summary, tally, witnessInWords } from './words.ts';
+import {
+  cutLine,
+  exampleLines,
+  objectsInWords,
+  ofClass,
+  placeInWords,
+  summary,
+  tally,
+  witnessInWords,
+} from './words.ts';
 
 /** How many lines of an example are shown. */
 const MOST_LINES = 20;
-const MOST_CHARACTERS = 160;
 
 export function asText(report: CrdReport): string {
   const paint = report.colour ? coloured : plain;
@@ -64,14 +71,13 @@ function changeLines(change: Change, { before, after }: Compared, paint: Paint):
   ];
 }
 
-const lineInWords = ({ file, line, column, text }: ChangedLine): string => `${file}:${line}:${column}: ${cut(text)}`;
+const lineInWords = ({ file, line, column, text }: ChangedLine): string =>
+  `${file}:${line}:${column}: ${cutLine(text)}`;
 
 function witnessLines(witness: Witness): string[] {
   const words = `    shown by: ${witnessInWords(witness)}`;
   if (witness.object === undefined) return [words];
-  const lines = stringify(witness.object, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd().split('\n');
-  const rest = lines.length > MOST_LINES ? [`… ${lines.length - MOST_LINES} more lines`] : [];
-  return [words, ...[...lines.slice(0, MOST_LINES).map(cut), ...rest].map((line) => `      ${line}`)];
+  return [words, ...exampleLines(witness.object, MOST_LINES).map((line) => `      ${line}`)];
 }
 
 /** A line each; descriptions are only counted. */
@@ -80,9 +86,7 @@ function safeLines(compared: Compared, paint: Paint): string[] {
   const described = safe.filter(({ kind }) => kind === 'description-changed').length;
   const lines = safe
     .filter(({ kind }) => kind !== 'description-changed')
-    .map((change) => `  ${painted('safe', paint)} ${placeInWords(change)}, ${change.kind}: ${cut(change.message)}`);
+    .map((change) => `  ${painted('safe', paint)} ${placeInWords(change)}, ${change.kind}: ${cutLine(change.message)}`);
   if (described > 0) lines.push(`  ${painted('safe', paint)} the description of ${count(described, 'field')} changed`);
   return lines;
 }
-
-const cut = (text: string): string => (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text);

@@ -1,5 +1,6 @@
 /** Words that several formats share. */
-import type { Change, ChangeClass, StoredObjects, Witness } from '../../../crd-compat/index.ts';
+import { stringify } from 'yaml';
+import type { Change, ChangeClass, Json, StoredObjects, Witness } from '../../../crd-compat/index.ts';
 import { count } from '../../output/text.ts';
 import type { Compared } from '../compare.ts';
 import { classOf } from '../compare.ts';
@@ -60,9 +61,19 @@ export function summary(compared: readonly Compared[]): string {
   return `${count(compared.length, 'definition')} compared, ${changed.length} changed: ${words}`;
 }
 
+/** An object that shows a change, as YAML, without what nobody reads: lists of thousands, and texts as long as a limit. */
+export function exampleLines(object: Json, most: number): string[] {
+  const lines = stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd().split('\n');
+  const shown = lines.slice(0, most).map((line) => cutLine(line));
+  return lines.length > most ? [...shown, `… ${lines.length - most} more lines`] : shown;
+}
+
 /** One line, cut where it would fill a screen. */
 export function short(value: unknown, most = 160): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
   const line = text.replace(/\s+/g, ' ');
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+  return cutLine(line, most);
 }
+
+export const cutLine = (line: string, most = 160): string =>
+  line.length > most ? `${line.slice(0, most - 1)}…` : line;
