@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     // Most of a test's time is spent waiting for servers; by default two cores would get one worker.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     setupFiles: ['test/support/seed.ts'],
     // Only to end what hangs: a loaded machine may take many times as long as a quiet one.
     testTimeout: 120_000,

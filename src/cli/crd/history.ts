@@ -105,11 +105,16 @@ function asText(name: string, entries: readonly Entry[]): string {
       .trimEnd(),
   );
   const removed = entries.at(-1)?.removedAt;
-  const newest = entries.at(-1)?.sequence ?? 1;
+  const [before, newest] = entries.slice(-2);
   return `${[
     ...lines,
     ...(removed === undefined ? [] : [`The definition was removed at ${removed}.`]),
-    '',
-    `kidp crd diff revision:${name}@${Math.max(1, newest - 1)} revision:${name}@${newest} shows the changes of one.`,
+    // Of one alone there is nothing to compare.
+    ...(before === undefined || newest === undefined
+      ? []
+      : [
+          '',
+          `kidp crd diff revision:${name}@${before.sequence} revision:${name}@${newest.sequence} shows the changes of one.`,
+        ]),
   ].join('\n')}\n`;
 }
