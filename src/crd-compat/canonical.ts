@@ -1,5 +1,6 @@
 /** One text for one value, whatever the order of its keys: what equality and digests of schemas are taken from. */
 import { createHash } from 'node:crypto';
+import { isObject } from './json.ts';
 
 export function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) {
@@ -54,9 +55,6 @@ function tidyList(value: readonly unknown[], like: readonly unknown[] | undefine
   if (like?.length === items.length && items.every((item, index) => item === like[index])) return like;
   return items.every((item, index) => item === value[index]) ? value : items;
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Without making texts, so that a comparison which mostly finds equal things is quick. */
 export function same(left: unknown, right: unknown): boolean {

@@ -1,4 +1,5 @@
 /** Whether the keywords of a schema hold what they must: a comparison that finds text where a list should be would have nothing to say. */
+import { isObject } from './json.ts';
 import type { CrdIssue } from './read.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -8,8 +9,6 @@ interface Wanted {
   readonly holds: (value: unknown) => boolean;
 }
 
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): boolean => typeof value === 'string';
 const listOf = (holds: (value: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(holds);
 
@@ -19,8 +18,8 @@ const number: Wanted = { words: 'a number', holds: (value) => typeof value === '
 const count: Wanted = { words: 'a whole number', holds: Number.isSafeInteger };
 const texts: Wanted = { words: 'a list of texts', holds: listOf(isText) };
 const values: Wanted = { words: 'a list', holds: Array.isArray };
-const schemas: Wanted = { words: 'a list of schemas', holds: listOf(isMembers) };
-const schema: Wanted = { words: 'a schema', holds: isMembers };
+const schemas: Wanted = { words: 'a list of schemas', holds: listOf(isObject) };
+const schema: Wanted = { words: 'a schema', holds: isObject };
 
 const keywords: ReadonlyMap<string, Wanted> = new Map(
   Object.entries({
@@ -48,7 +47,7 @@ const keywords: ReadonlyMap<string, Wanted> = new Map(
     anyOf: schemas,
     oneOf: schemas,
     not: schema,
-    properties: { words: 'fields by name', holds: isMembers },
+    properties: { words: 'fields by name', holds: isObject },
     'x-kubernetes-preserve-unknown-fields': flag,
     'x-kubernetes-embedded-resource': flag,
     'x-kubernetes-int-or-string': flag,
@@ -57,7 +56,7 @@ const keywords: ReadonlyMap<string, Wanted> = new Map(
     'x-kubernetes-list-map-keys': texts,
     'x-kubernetes-validations': {
       words: 'a list of rules, each with a text `rule`',
-      holds: listOf((rule) => isMembers(rule) && isText(rule.rule)),
+      holds: listOf((rule) => isObject(rule) && isText(rule.rule)),
     },
   }),
 );

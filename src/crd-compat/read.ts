@@ -2,7 +2,9 @@
  * From a parsed document to a `Crd`. What comes from outside is reported, never thrown: each issue has a stable code, its place in the
  * document and what to do next. Time and memory are bounded whatever comes in.
  */
+
 import type { Crd } from './crd.ts';
+import { isObject } from './json.ts';
 import { MAX_ISSUES, structuralIssues } from './structural.ts';
 
 export type CrdIssueCode =
@@ -56,8 +58,7 @@ export function readCrd(value: unknown): ReadCrd {
 
 type Members = Readonly<Record<string, unknown>>;
 
-const members = (value: unknown): Members | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
+const members = (value: unknown): Members | undefined => (isObject(value) ? value : undefined);
 
 const nameOf = (value: unknown): string => {
   if (value === null || value === undefined) return 'nothing';

@@ -2,15 +2,13 @@
  * Whether a schema is structural, as the API server asks of apiextensions.k8s.io/v1. Only then is it known which fields are pruned and
  * what each value must be, so a comparison takes nothing else.
  */
+import { isObject } from './json.ts';
 import { keywordIssues } from './keywords.ts';
 import type { CrdIssue } from './read.ts';
 
 const MAX_SCHEMA_LEVELS = 100;
 
 type Members = Readonly<Record<string, unknown>>;
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const forbidden = new Set(['$schema', 'id', 'definitions', 'dependencies', 'patternProperties', 'additionalItems']);
 const forbiddenNested = new Set([
@@ -103,7 +101,7 @@ function node(schema: unknown, path: string, level: Level, depth: number, found:
 
 /** Whether what is in it can be looked at. */
 function isReadable(schema: unknown, path: string, depth: number, found: CrdIssue[]): schema is Members {
-  if (!isMembers(schema)) {
+  if (!isObject(schema)) {
     add(found, 'wrong-type', path, `The schema at ${path} is not an object.`, 'Write a schema there.');
     return false;
   }
@@ -148,7 +146,7 @@ function outlawed(schema: Members, path: string, names: ReadonlySet<string>, fou
 
 function children(schema: Members, path: string, level: Level, depth: number, found: CrdIssue[]): void {
   const { properties, additionalProperties, items } = schema;
-  if (properties !== undefined && !isMembers(properties)) {
+  if (properties !== undefined && !isObject(properties)) {
     add(found, 'wrong-type', `${path}.properties`, 'properties is not an object.', 'Write the fields by name.');
   } else if (properties !== undefined) {
     for (const name of Object.keys(properties))
@@ -172,7 +170,7 @@ function children(schema: Members, path: string, level: Level, depth: number, fo
         'additionalProperties: false is not allowed.',
         'Leave it out: fields that are not named are pruned.',
       );
-    } else if (isMembers(properties) && Object.keys(properties).length > 0) {
+    } else if (isObject(properties) && Object.keys(properties).length > 0) {
       add(
         found,
         'not-structural',
@@ -217,11 +215,11 @@ function value(
 ): void {
   if (found.length >= MAX_ISSUES || !isReadable(schema, path, depth, found)) return;
   outlawed(schema, path, mayHaveType ? forbiddenNestedButType : forbiddenNested, found);
-  if (isMembers(schema.properties)) {
+  if (isObject(schema.properties)) {
     for (const name of Object.keys(schema.properties)) {
       const where = `${path}.properties.${name}`;
-      const declared = isMembers(outside.properties) ? outside.properties[name] : undefined;
-      if (!isMembers(declared)) {
+      const declared = isObject(outside.properties) ? outside.properties[name] : undefined;
+      if (!isObject(declared)) {
         add(
           found,
           'not-structural',
@@ -232,7 +230,7 @@ function value(
       } else value(schema.properties[name], where, declared, depth + 1, false, found);
     }
   }
-  if (schema.items !== undefined && isMembers(outside.items))
+  if (schema.items !== undefined && isObject(outside.items))
     value(schema.items, `${path}.items`, outside.items, depth + 1, false, found);
   for (const nested of nestedIn(schema, path)) {
     value(nested.schema, nested.path, outside, depth + 1, mayHaveType && nested.mixed, found);

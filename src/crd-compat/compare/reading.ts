@@ -1,6 +1,8 @@
 /** What the API server makes of an object by one version of a definition: pruned, with defaults, accepted or refused. */
+
 import { same } from '../canonical.ts';
 import { applyDefaults, type Fault, prune, type Validator, validator } from '../instance/index.ts';
+import { isObject } from '../json.ts';
 import type { CrdSchema } from '../schema.ts';
 import type { Json } from '../verdict.ts';
 
@@ -57,9 +59,6 @@ export function differences(before: unknown, after: unknown, path = ''): Differe
   }
   return [{ path, before, after }];
 }
-
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The smallest update there is: another annotation. */
 export function touched(object: unknown): unknown {

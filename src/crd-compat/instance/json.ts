@@ -2,11 +2,11 @@
  * JSON as Go's decoder gives it to the API server: whole numbers that fit are int64, the rest float64, and conversions between the two
  * behave as they do on the processors that API servers run on. The validator answers by these rules, odd as some of them are.
  */
+import { isObject } from '../json.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export { isObject };
 
 /** A structured clone takes many times as long. */
 export function copied(value: unknown): unknown {

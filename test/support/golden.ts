@@ -1,0 +1,29 @@
+/** Folders of input, and what a command says of them. `vitest -u` writes the expectations anew: read them. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+
+interface Run {
+  name: string;
+  flags: string[];
+  exit: number;
+}
+
+type Command = (
+  flags: readonly string[],
+  options: { directory: string },
+) => Promise<{ code: number; out: string; err: string }>;
+
+/** One test for every run of every folder: what is printed is in `expected/`, and the exit code beside the flags in `runs.yaml`. */
+export function testGolden(golden: string, command: Command): void {
+  describe.each(readdirSync(golden))('%s', (folder) => {
+    const directory = join(golden, folder);
+    const { reason, runs }: { reason: string; runs: Run[] } = parse(readFileSync(join(directory, 'runs.yaml'), 'utf8'));
+    test.each(runs)(`${reason}: $name`, async ({ name, flags, exit }) => {
+      const { code, out, err } = await command(flags, { directory: join(directory, 'input') });
+      await expect(`${out}${err}`).toMatchFileSnapshot(join(directory, 'expected', `${name}.txt`));
+      expect(code).toBe(exit);
+    });
+  });
+}
