@@ -1,0 +1,26 @@
+/** Where reports go once it is known who made them. Reconcilers implement it; the Kafka consumer and the status API call it. */
+import type { ChannelName } from './channel.ts';
+import type { BrokerEvent } from './messages.ts';
+
+/** Whose signature or token was checked. */
+export interface VerifiedBroker {
+  /** Of the Broker object. */
+  readonly name: string;
+  readonly channel: ChannelName;
+  readonly keyId?: string;
+}
+
+/** `duplicate` and `stale` change nothing and are no fault. */
+export type ReportOutcome =
+  | { readonly result: 'applied' | 'duplicate' | 'stale' }
+  | {
+      readonly result: 'refused';
+      /** `unknown-object`: no such object, or another one of that name. `wrong-broker`: it is not of a target of this broker. `unknown-deployment`: never dispatched. */
+      readonly code: 'unknown-object' | 'wrong-broker' | 'unknown-deployment' | 'invalid';
+      readonly message: string;
+    };
+
+export interface ReportSink {
+  /** Rejects only where trying again may help (no API server): the report must then be delivered again. */
+  take(event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
+}
