@@ -16,3 +16,6 @@ export const TEAM_LABEL = `${GROUP}/team`;
 
 /** Keeps a deployable object until its broker has confirmed that the thing is gone. */
 export const CLEANUP_FINALIZER = `${GROUP}/cleanup-resources`;
+
+/** Keeps a Team or an Application until nothing belongs to it any more: an owner goes last. */
+export const OWNED_RESOURCES_FINALIZER = `${GROUP}/owned-resources`;

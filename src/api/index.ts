@@ -17,6 +17,7 @@ export {
   GROUP,
   MANAGED_BY,
   MANAGED_BY_LABEL,
+  OWNED_RESOURCES_FINALIZER,
   TEAM_LABEL,
   VERSION,
 } from './constants.ts';

@@ -59,15 +59,31 @@ export function labelSelector(description: string) {
   );
 }
 
+/** A label selector that also says how many it is to find. */
+function dependencySelector(description: string) {
+  return object(
+    description,
+    {
+      matchLabels: matchLabels.optional(),
+      matchExpressions: matchExpressions.optional(),
+      expect: choice(
+        'How many there must be. `Some`: at least one, and all are used. `One`: exactly one; nothing is chosen among several. `Any`: none is fine too. Left out, `Some`.',
+        ['One', 'Some', 'Any'],
+      ).optional(),
+    },
+    { atomic: true },
+  );
+}
+
 /** What an object uses at run time, found by labels: loose, many to many, evolving. */
 export const dependencies = object(
   'What this uses at run time, found by labels among the resources of the same team and those that are shared with it. The connection secrets of what is found are handed to it.',
   {
-    databaseSelector: labelSelector('The Databases to use.').optional(),
-    cacheSelector: labelSelector('The Caches to use.').optional(),
-    topicSelector: labelSelector('The Topics to use.').optional(),
-    serviceSelector: labelSelector('The Services to use.').optional(),
-    secretSelector: labelSelector('The Secrets of the platform to use.').optional(),
+    databaseSelector: dependencySelector('The Databases to use.').optional(),
+    cacheSelector: dependencySelector('The Caches to use.').optional(),
+    topicSelector: dependencySelector('The Topics to use.').optional(),
+    serviceSelector: dependencySelector('The Services to use.').optional(),
+    secretSelector: dependencySelector('The Secrets of the platform to use.').optional(),
   },
 );
 

@@ -77,6 +77,7 @@ export const monthlyCosts = listByKey(
       maxLength: 32,
       pattern: '^-?[0-9]+(\\.[0-9]+)?$',
     }),
+    asOf: instant('Up to when it was counted. An earlier report changes nothing.').optional(),
   }),
   { maxItems: 48 },
 );
