@@ -66,7 +66,7 @@ function holds(directory: string, program: string, recipe: Recipe): boolean {
 }
 
 /** Beside this file in the work tree; in the package the recipes stay in src while this file is in dist. */
-function recipeFolder(asset: string): string {
+export function recipeFolder(asset: string): string {
   const beside = fileURLToPath(new URL(`./recipes/${asset}`, import.meta.url));
   return existsSync(beside)
     ? beside

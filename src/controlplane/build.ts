@@ -1,13 +1,11 @@
-/** Builds one recipe into its folder of the cache: once, whoever asks at the same time, and never half. */
+/** Builds one Go recipe into its folder of the cache. */
 import { existsSync } from 'node:fs';
-import { copyFile, glob, mkdir, readdir, readFile, rename, rm, statfs, symlink } from 'node:fs/promises';
+import { copyFile, glob, mkdir, readFile, statfs, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { buildFlags, cacheKey, type Environment } from './cache.ts';
-import { ControlPlaneError } from './errors.ts';
-import { diskFull, go, noPermission, requireGo } from './go.ts';
-import { acquireLock } from './lock.ts';
+import { diskFull, go, requireGo } from './go.ts';
+import { makeOnce, type Report } from './once.ts';
 import { countLines, isDownload, isPackage, type Progress } from './progress.ts';
-import { reaper } from './reaper.ts';
 import type { Recipe } from './recipes.ts';
 
 export interface BuildOptions {
@@ -20,85 +18,33 @@ export interface BuildOptions {
 }
 
 /** Resolves to the folder with the programs. */
-export async function build(recipe: Recipe, options: BuildOptions): Promise<string> {
-  const target = join(options.cache, cacheKey(recipe, options.sources));
-  if (existsSync(target)) return target;
-  const report = reporter(recipe, options.onProgress);
-  try {
-    await mkdir(options.cache, { recursive: true });
-    const lock = await acquireLock(`${target}.lock`, ({ pid }) => report('wait', 0, 1, { processId: pid }));
-    try {
-      // Whoever held the lock may have built it meanwhile.
-      if (!existsSync(target)) await buildAlone(recipe, target, options, report);
-    } finally {
-      lock.release();
-    }
-  } catch (error) {
-    throw explainFileFailure(error, options.cache);
-  } finally {
-    report.end();
-  }
-  report('done', 1, 1);
-  return target;
-}
-
-interface Report {
-  (step: Progress['step'], done: number, total: number, more?: { processId: number }): void;
-  end(): void;
-}
-
-/** Says the last thing again every second: a long link step must not look like a standstill. */
-function reporter(recipe: Recipe, onProgress: (progress: Progress) => void): Report {
-  const started = Date.now();
-  let say = (): void => undefined;
-  const timer = setInterval(() => say(), 1_000);
-  const report: Report = (step, done, total, more) => {
-    const { asset, version } = recipe;
-    say = () => onProgress({ asset, version, step, done, total, seconds: (Date.now() - started) / 1000, ...more });
-    say();
-  };
-  report.end = () => clearInterval(timer);
-  return report;
-}
-
-async function buildAlone(recipe: Recipe, target: string, options: BuildOptions, report: Report): Promise<void> {
-  await removeLeftovers(target);
-  const scratch = `${target}.building-${process.pid}`;
-  const temporary = join(scratch, 'go');
-  const finished = join(scratch, 'finished');
-  const { environment, sources: directory } = options;
-  await reaper().tell({ directory: scratch });
-  try {
-    await mkdir(temporary, { recursive: true });
-    await mkdir(finished);
-    await requireGo({ directory, environment });
-    if (await nothingCached(options)) await requireSpace(recipe, options, 1);
-    const packages = await listPackages(recipe, options, report);
-    await requireSpace(recipe, options, 1 - packages.compiled / packages.total);
-    report(packages.compiled === packages.total ? 'link' : 'compile', packages.compiled, packages.total);
-    const onPackage = countLines(isPackage, (count, line) => {
-      const done = Math.min(packages.compiled + count, packages.total);
-      report(line === packages.main ? 'link' : 'compile', done, packages.total);
-    });
-    const flags = ['build', ...buildFlags(recipe), '-v', '-o', join(finished, recipe.output), recipe.package];
-    await go(flags, { directory, environment, temporary, onError: onPackage });
-    for (const program of recipe.programs) {
-      if (program !== recipe.output) await symlink(recipe.output, join(finished, program));
-    }
-    await copyFiles(recipe, options, finished);
-    await rename(finished, target);
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-    await reaper().tell({ kept: scratch });
-  }
-}
-
-/** What a killed build left behind; whoever holds the lock is alone here. */
-async function removeLeftovers(target: string): Promise<void> {
-  for (const name of await readdir(dirname(target))) {
-    if (name.startsWith(`${basename(target)}.building-`))
-      await rm(join(dirname(target), name), { recursive: true, force: true });
-  }
+export function build(recipe: Recipe, options: BuildOptions): Promise<string> {
+  const { asset, version } = recipe;
+  const { cache, onProgress, sources: directory, environment } = options;
+  return makeOnce({
+    asset,
+    version,
+    cache,
+    onProgress,
+    key: cacheKey(recipe, directory),
+    async make({ finished, temporary }, report) {
+      await requireGo({ directory, environment });
+      if (await nothingCached(options)) await requireSpace(recipe, options, 1);
+      const packages = await listPackages(recipe, options, report);
+      await requireSpace(recipe, options, 1 - packages.compiled / packages.total);
+      report(packages.compiled === packages.total ? 'link' : 'compile', packages.compiled, packages.total);
+      const onPackage = countLines(isPackage, (count, line) => {
+        const done = Math.min(packages.compiled + count, packages.total);
+        report(line === packages.main ? 'link' : 'compile', done, packages.total);
+      });
+      const flags = ['build', ...buildFlags(recipe), '-v', '-o', join(finished, recipe.output), recipe.package];
+      await go(flags, { directory, environment, temporary, onError: onPackage });
+      for (const program of recipe.programs) {
+        if (program !== recipe.output) await symlink(recipe.output, join(finished, program));
+      }
+      await copyFiles(recipe, options, finished);
+    },
+  });
 }
 
 /**
@@ -159,15 +105,4 @@ async function freeGigabytes(directory: string): Promise<number> {
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
   const { bavail, bsize } = await statfs(existing);
   return (bavail * bsize) / 1e9;
-}
-
-export function explainFileFailure(error: unknown, cache: string): unknown {
-  if (error instanceof ControlPlaneError) return error;
-  const { code, path } = error as NodeJS.ErrnoException;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(`there is no space left in ${cache}`, error);
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    return noPermission(`this user may not write to ${path ?? cache}`, error);
-  }
-  if (code === 'ENOTDIR' || code === 'EEXIST') return noPermission(`${path ?? cache} is not a directory`, error);
-  return error;
 }

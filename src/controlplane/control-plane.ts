@@ -74,7 +74,11 @@ export interface ControlPlane {
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   // Before the directory: a long build needs none, and a second run may build beside it.
   await ensureAssets(programsOf(options), options.assets);
-  const directory = await openDirectory(options.directory, options.reset);
+  const directory = await openDirectory({
+    owner: 'control-plane',
+    kept: options.directory,
+    reset: options.reset,
+  });
   const started: ProcessHandle[] = [];
   let stopped: Promise<void> | undefined;
 

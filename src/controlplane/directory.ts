@@ -1,4 +1,4 @@
-/** The directory of a control plane: temporary and gone with the run, or kept and used by one run at a time. */
+/** The directory of a control plane or a Kafka: temporary and gone with the run, or kept and used by one run at a time. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,16 +18,22 @@ export interface ControlPlaneDirectory {
   release(): Promise<void>;
 }
 
-const lockName = 'control-plane.lock';
+export interface DirectoryOptions {
+  /** Whose it is; part of its name and of that of its lock. */
+  owner: 'control-plane' | 'kafka';
+  /** Without it, it is temporary. */
+  kept?: string | undefined;
+  /** Empties a kept directory, once it is certain that nobody uses it. */
+  reset?: boolean | undefined;
+}
 
-/** `reset` empties a kept directory, once it is certain that nobody uses it. */
-export function openDirectory(kept: string | undefined, reset = false): Promise<ControlPlaneDirectory> {
-  return kept === undefined ? temporaryDirectory() : keptDirectory(resolve(kept), reset);
+export function openDirectory({ owner, kept, reset = false }: DirectoryOptions): Promise<ControlPlaneDirectory> {
+  return kept === undefined ? temporaryDirectory(owner) : keptDirectory(owner, resolve(kept), reset);
 }
 
 /** The reaper knows the name before the directory is there, so that no kill comes between the two. */
-async function temporaryDirectory(): Promise<ControlPlaneDirectory> {
-  const path = join(tmpdir(), `kidp-control-plane-${randomBytes(6).toString('hex')}`);
+async function temporaryDirectory(owner: DirectoryOptions['owner']): Promise<ControlPlaneDirectory> {
+  const path = join(tmpdir(), `kidp-${owner}-${randomBytes(6).toString('hex')}`);
   await reaper().tell({ directory: path });
   await mkdir(join(path, 'run'), { recursive: true, mode: 0o700 });
   return {
@@ -41,24 +47,28 @@ async function temporaryDirectory(): Promise<ControlPlaneDirectory> {
   };
 }
 
-async function keptDirectory(path: string, reset: boolean): Promise<ControlPlaneDirectory> {
+async function keptDirectory(
+  owner: DirectoryOptions['owner'],
+  path: string,
+  reset: boolean,
+): Promise<ControlPlaneDirectory> {
+  const lockName = `${owner}.lock`;
   const run = join(path, 'run');
   await mkdir(run, { recursive: true, mode: 0o700 });
   const outcome = tryLock(join(path, lockName));
   if ('heldBy' in outcome) {
     throw new ControlPlaneError({
       code: 'state/in-use',
-      message: `the control plane in ${path} is run by process ${outcome.heldBy.pid}`,
+      message: `the ${owner === 'kafka' ? 'Kafka' : 'control plane'} in ${path} is run by process ${outcome.heldBy.pid}`,
       hint: 'Stop that one first, or use another directory.',
     });
   }
   await endLeftovers(run);
-  if (reset) await empty(path);
+  if (reset) await empty(path, ['run', lockName]);
   return { path, throwaway: false, run, release: async () => outcome.lock.release() };
 }
 
-async function empty(path: string): Promise<void> {
-  const kept = ['run', lockName];
+async function empty(path: string, kept: readonly string[]): Promise<void> {
   for (const name of await readdir(path)) {
     if (!kept.includes(name)) await rm(join(path, name), { recursive: true, force: true });
   }

@@ -3,6 +3,9 @@
 export type ControlPlaneErrorCode =
   | 'assets/no-go'
   | 'assets/go-too-old'
+  | 'assets/no-java'
+  | 'assets/java-too-old'
+  | 'assets/no-maven'
   | 'assets/no-network'
   | 'assets/disk-full'
   | 'assets/no-permission'

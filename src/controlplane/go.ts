@@ -1,9 +1,7 @@
 /** Runs the machine's Go, apart from its settings, and turns what goes wrong into one sentence with the next step. */
-import { spawn } from 'node:child_process';
 import type { Environment } from './cache.ts';
+import { runCommand } from './command.ts';
 import { ControlPlaneError } from './errors.ts';
-import { identityOf } from './identity.ts';
-import { reaper } from './reaper.ts';
 
 export const wantedGo = { major: 1, minor: 26 };
 
@@ -18,31 +16,16 @@ export interface GoRun {
   onError?: (text: string) => void;
 }
 
-/** Resolves to standard output. Should this process die, Go is ended with it. */
+/** Resolves to standard output. */
 export async function go(flags: readonly string[], run: GoRun): Promise<string> {
-  const watcher = reaper();
-  const child = spawn('go', flags, {
-    cwd: run.directory,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...goEnvironment(run), ...watcher.environment },
+  const { directory, onError } = run;
+  const { code, output, errors } = await runCommand('go', flags, {
+    directory,
+    environment: goEnvironment(run),
+    onError,
+  }).catch((cause: Error) => {
+    throw noGo(cause);
   });
-  let output = '';
-  let errors = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errors = (errors + text).slice(-20_000);
-    run.onError?.(text);
-  });
-  const identity = child.pid === undefined ? undefined : identityOf(child.pid);
-  if (identity !== undefined) await watcher.tell({ started: identity });
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on('error', (cause) => reject(noGo(cause)));
-    child.on('close', resolve);
-  });
-  if (identity !== undefined) await watcher.tell({ ended: identity.pid });
   if (code !== 0) throw explain(flags, errors);
   return output;
 }

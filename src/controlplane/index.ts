@@ -1,6 +1,6 @@
 /**
  * A real Kubernetes control plane on this machine: etcd, kube-apiserver, and where asked for controller-manager, scheduler
- * and KWOK's nodes, for `kidp up` and for tests.
+ * and KWOK's nodes, and a real Kafka, for `kidp up` and for tests.
  *
  * In: which parts are wanted, a directory to keep state in or none, users, policies for audit and encryption.
  * Out: a kubeconfig, and handles to stop, pause, kill and restart each process, to snapshot and to restore.
@@ -13,6 +13,8 @@ export { cacheDirectory } from './cache.ts';
 export { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 export { ControlPlaneError, type ControlPlaneErrorCode } from './errors.ts';
 export type { Etcd } from './etcd.ts';
+export { ensureKafka } from './kafka/assets.ts';
+export { type ClientCertificate, type Kafka, type KafkaOptions, startKafka } from './kafka/kafka.ts';
 export type { ProcessHandle } from './process.ts';
 export { formatProgress, type Progress, type ProgressOutput, renderProgress } from './progress.ts';
 export type { Program, Recipe } from './recipes.ts';

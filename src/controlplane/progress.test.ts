@@ -39,6 +39,10 @@ describe('formatProgress', () => {
       text: 'downloading kubernetes 1.36.3: 3 of about 120 modules, 4 s',
     },
     {
+      progress: { asset: 'kafka', version: '4.3.1', step: 'download', done: 3, total: 46, unit: 'jars', seconds: 4 },
+      text: 'downloading kafka 4.3.1: 3 of about 46 jars, 4 s',
+    },
+    {
       progress: { ...base, step: 'link', done: 1, total: 1, seconds: 60 },
       text: 'linking kubernetes 1.36.3, 1 min 0 s',
     },

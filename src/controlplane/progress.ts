@@ -1,4 +1,4 @@
-/** How far a build is: events out of what Go prints, and those events as text. */
+/** How far a build is: events out of what Go and Maven print, and those events as text. */
 
 export interface Progress {
   asset: string;
@@ -7,12 +7,14 @@ export interface Progress {
   step: 'wait' | 'download' | 'compile' | 'link' | 'done';
   done: number;
   total: number;
+  /** What a download counts; the default is modules. */
+  unit?: 'jars';
   seconds: number;
   /** Whom a `wait` is for. */
   processId?: number;
 }
 
-/** Counts the lines of `go` that say something was done. Text comes in pieces that need not end with a line. */
+/** Counts the lines of a tool that say something was done. Text comes in pieces that need not end with a line. */
 export function countLines(isCounted: (line: string) => boolean, onCount: (count: number, line: string) => void) {
   let rest = '';
   let count = 0;
@@ -35,7 +37,7 @@ export function formatProgress(progress: Progress): string {
     case 'wait':
       return `waiting for process ${progress.processId}, which is building ${what}, ${took}`;
     case 'download':
-      return `downloading ${what}: ${number(progress.done)} of about ${number(progress.total)} modules, ${took}`;
+      return `downloading ${what}: ${number(progress.done)} of about ${number(progress.total)} ${progress.unit ?? 'modules'}, ${took}`;
     case 'compile':
       return `building ${what}: ${number(progress.done)} of ${number(progress.total)} packages, ${took}`;
     case 'link':

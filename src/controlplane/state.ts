@@ -1,4 +1,4 @@
-/** What a control plane must remember to be the same one at its next start: authorities, keys and ports. */
+/** What a control plane (or a Kafka) must remember to be the same one at its next start: authorities, keys and ports. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,10 +30,10 @@ export function newState(): ControlPlaneState {
   };
 }
 
-export async function loadState(directory: string): Promise<ControlPlaneState | undefined> {
+export async function loadState<State = ControlPlaneState>(directory: string): Promise<State | undefined> {
   const file = join(directory, 'state.json');
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as ControlPlaneState;
+    return JSON.parse(await readFile(file, 'utf8')) as State;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new ControlPlaneError({
@@ -46,7 +46,7 @@ export async function loadState(directory: string): Promise<ControlPlaneState | 
 }
 
 /** Written aside and renamed: a crash leaves the old state or the new one. */
-export async function saveState(directory: string, state: ControlPlaneState): Promise<void> {
+export async function saveState(directory: string, state: object): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const file = join(directory, 'state.json');
   await writeFile(`${file}.new`, JSON.stringify(state, null, 2), { mode: 0o600 });

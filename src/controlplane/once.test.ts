@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { explainFileFailure } from './build.ts';
 import { ControlPlaneError } from './errors.ts';
+import { explainFileFailure } from './once.ts';
 
 const rows = [
   { reason: 'the disk is full', code: 'ENOSPC', becomes: 'assets/disk-full' },

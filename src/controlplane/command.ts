@@ -1,0 +1,51 @@
+/** Runs a tool of the machine to its end. Should this process die, the tool is ended with it. */
+import { spawn } from 'node:child_process';
+import { identityOf } from './identity.ts';
+import { reaper } from './reaper.ts';
+
+export interface CommandRun {
+  directory: string;
+  environment: Readonly<Record<string, string | undefined>>;
+  onOutput?: ((text: string) => void) | undefined;
+  onError?: ((text: string) => void) | undefined;
+}
+
+export interface CommandOutcome {
+  /** Null where a signal ended it. */
+  code: number | null;
+  output: string;
+  /** The end of what it wrote to standard error. */
+  errors: string;
+}
+
+/** Rejects only where it could not be started. */
+export async function runCommand(program: string, flags: readonly string[], run: CommandRun): Promise<CommandOutcome> {
+  const watcher = reaper();
+  const child = spawn(program, flags, {
+    cwd: run.directory,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...run.environment, ...watcher.environment },
+  });
+  // Awaited at the end; it may fail before that.
+  const closed = new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  });
+  closed.catch(() => undefined);
+  let output = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    run.onOutput?.(text);
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-20_000);
+    run.onError?.(text);
+  });
+  const identity = child.pid === undefined ? undefined : identityOf(child.pid);
+  if (identity !== undefined) await watcher.tell({ started: identity });
+  const code = await closed;
+  if (identity !== undefined) await watcher.tell({ ended: identity.pid });
+  return { code, output, errors };
+}

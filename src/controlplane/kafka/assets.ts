@@ -1,0 +1,125 @@
+/** The jars of Kafka, fetched by the machine's Maven into the cache, and a formatted, empty storage to copy for each new Kafka. */
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type AssetOptions, recipeFolder } from '../assets.ts';
+import { cacheDirectory, type Environment } from '../cache.ts';
+import { runCommand } from '../command.ts';
+import { ControlPlaneError } from '../errors.ts';
+import { makeOnce } from '../once.ts';
+import { countLines } from '../progress.ts';
+import { maven, requireJava } from './java.ts';
+import { serverProperties } from './properties.ts';
+
+export const kafkaVersion = '4.3.1';
+
+const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
+const sources = ['pom.xml', 'jars.sha256', 'log4j2.xml'] as const;
+
+export interface KafkaAssets {
+  /** The program. */
+  java: string;
+  /** What `-cp` takes. */
+  classPath: string;
+  logSettings: string;
+  /** The files of an empty storage. */
+  storage: string;
+}
+
+/** Fails in one sentence where Java or Maven is missing: `assets/no-java`, `assets/java-too-old`, `assets/no-maven`. */
+export async function ensureKafka(options: AssetOptions = {}): Promise<KafkaAssets> {
+  const environment = options.environment ?? process.env;
+  const recipe = recipeFolder('kafka');
+  const java = await requireJava(environment);
+  const folder = await makeOnce({
+    asset: 'kafka',
+    version: kafkaVersion,
+    cache: join(cacheDirectory(environment), 'assets'),
+    key: await cacheKey(recipe),
+    onProgress: options.onProgress ?? (() => undefined),
+    async make({ finished, temporary }, report) {
+      const wanted = readChecksums(await readFile(join(recipe, 'jars.sha256'), 'utf8'));
+      const progress = (done: number) => report('download', Math.min(done, wanted.size), wanted.size, { unit: 'jars' });
+      progress(0);
+      const onOutput = countLines((line) => /Downloaded from .*\.jar /.test(line), progress);
+      const jars = join(finished, 'jars');
+      const flags = ['--file', join(recipe, 'pom.xml'), copyDependencies];
+      // Its working directory is scratch space: beside a pom.xml it may write a folder `target`.
+      await maven([...flags, `-DoutputDirectory=${jars}`, '-DincludeScope=runtime'], {
+        directory: temporary,
+        environment,
+        onOutput,
+      });
+      await verify(jars, wanted);
+      await copyFile(join(recipe, 'log4j2.xml'), join(finished, 'log4j2.xml'));
+      await format({ java, jars, temporary, storage: join(finished, 'storage'), environment });
+    },
+  });
+  return {
+    java,
+    classPath: join(folder, 'jars', '*'),
+    logSettings: join(folder, 'log4j2.xml'),
+    storage: join(folder, 'storage'),
+  };
+}
+
+/** Jars are the same on every platform. */
+async function cacheKey(recipe: string): Promise<string> {
+  const hash = createHash('sha256').update(copyDependencies);
+  for (const name of sources) hash.update(`${name}\n`).update(await readFile(join(recipe, name)));
+  return `kafka-${kafkaVersion}-${hash.digest('hex').slice(0, 12)}`;
+}
+
+/** Lines as `sha256sum` writes them: digest, two spaces, name. */
+export function readChecksums(text: string): Map<string, string> {
+  const lines = text.split('\n').filter((line) => line !== '');
+  return new Map(lines.map((line) => [line.slice(66), line.slice(0, 64)]));
+}
+
+/** Exactly those jars, and exactly those bytes. */
+async function verify(folder: string, wanted: ReadonlyMap<string, string>): Promise<void> {
+  const found = new Map<string, string>();
+  for (const name of await readdir(folder)) {
+    const digest = createHash('sha256')
+      .update(await readFile(join(folder, name)))
+      .digest('hex');
+    found.set(name, digest);
+  }
+  const names = new Set([...wanted.keys(), ...found.keys()]);
+  const wrong = [...names].filter((name) => wanted.get(name) !== found.get(name)).sort();
+  if (wrong.length === 0) return;
+  throw new ControlPlaneError({
+    code: 'assets/build-failed',
+    message: `what Maven fetched is not what is pinned for Kafka ${kafkaVersion}: ${wrong.join(', ')}`,
+    hint: 'Remove those from Maven’s local repository (~/.m2/repository) and run the command again.',
+  });
+}
+
+interface FormatOptions {
+  java: string;
+  jars: string;
+  temporary: string;
+  storage: string;
+  environment: Environment;
+}
+
+/** Done once, since it takes as long as a start: of an empty storage only its identities differ from one to the next. */
+async function format({ java, jars, temporary, storage, environment }: FormatOptions): Promise<void> {
+  const properties = join(temporary, 'server.properties');
+  const made = join(temporary, 'storage');
+  await writeFile(properties, serverProperties({ storage: made, ports: { client: 1, controller: 2 } }));
+  const words = ['kafka.tools.StorageTool', 'format', '--cluster-id', 'AAAAAAAAAAAAAAAAAAAAAA', '--config', properties];
+  const { code, output, errors } = await runCommand(java, ['-Xmx256m', '-cp', join(jars, '*'), ...words], {
+    directory: temporary,
+    environment,
+  });
+  if (code !== 0) {
+    throw new ControlPlaneError({
+      code: 'assets/build-failed',
+      message: `the storage of Kafka could not be formatted: ${(output + errors).trim().split('\n').slice(-8).join('\n')}`,
+      hint: 'Run the command again.',
+    });
+  }
+  await mkdir(storage);
+  await copyFile(join(made, 'bootstrap.checkpoint'), join(storage, 'bootstrap.checkpoint'));
+}

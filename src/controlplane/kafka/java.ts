@@ -1,0 +1,95 @@
+/** The machine's Java and Maven: found, asked for their version, and what goes wrong with them as one sentence with the next step. */
+import { join } from 'node:path';
+import type { Environment } from '../cache.ts';
+import { type CommandOutcome, runCommand } from '../command.ts';
+import { ControlPlaneError } from '../errors.ts';
+import { diskFull, noPermission } from '../go.ts';
+
+export const wantedJava = 17;
+
+/** `JAVA_HOME` first, as Maven does. */
+export const javaProgram = ({ JAVA_HOME }: Environment): string =>
+  JAVA_HOME ? join(JAVA_HOME, 'bin', 'java') : 'java';
+
+/** Resolves to the program; fails where there is no Java, or one too old for Kafka. */
+export async function requireJava(environment: Environment): Promise<string> {
+  const program = javaProgram(environment);
+  const { code, output, errors } = await runCommand(program, ['-version'], { directory: '/', environment }).catch(
+    (cause: Error) => {
+      throw noJava(cause.message, cause);
+    },
+  );
+  if (code !== 0) throw noJava(errors.trim().split('\n')[0] ?? '');
+  const version = javaVersion(errors + output);
+  if (version !== undefined && version < wantedJava) {
+    throw new ControlPlaneError({
+      code: 'assets/java-too-old',
+      message: `Java ${version} is too old to run Kafka`,
+      hint: `Install Java ${wantedJava} or newer, or set JAVA_HOME to one.`,
+    });
+  }
+  return program;
+}
+
+/** `openjdk version "17.0.15" 2025-04-15`; before 9 it was `1.8.0`. */
+export function javaVersion(said: string): number | undefined {
+  const [, first, second] = /version "(\d+)(?:\.(\d+))?/.exec(said) ?? [];
+  if (first === undefined) return undefined;
+  return first === '1' ? Number(second) : Number(first);
+}
+
+export interface MavenRun {
+  directory: string;
+  environment: Environment;
+  onOutput?: (text: string) => void;
+}
+
+/** Maven’s own settings (mirrors, proxies, its local repository) hold. */
+export async function maven(flags: readonly string[], run: MavenRun): Promise<void> {
+  const outcome = await runCommand('mvn', ['--batch-mode', ...flags], run).catch((cause: Error) => {
+    throw new ControlPlaneError({
+      code: 'assets/no-maven',
+      message: `there is no Maven (mvn) on PATH to fetch Kafka with (${cause.message})`,
+      hint: 'Install Maven 3.6.3 or newer.',
+      cause,
+    });
+  });
+  if (outcome.code !== 0) throw explainMaven(outcome);
+}
+
+/** What Maven said, as an error that says what to do. It writes errors to standard output. */
+export function explainMaven({ output, errors }: Pick<CommandOutcome, 'output' | 'errors'>): ControlPlaneError {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Maven colours some lines whatever it is told.
+  const said = `${output}\n${errors}`.replace(/\u001b\[[\d;]*m/g, '');
+  const lines = said.split('\n').filter((line) => /ERROR|error|Exception/.test(line));
+  const about = (pattern: RegExp) => (lines.find((line) => pattern.test(line)) ?? '').replace(/^\[ERROR\] /, '').trim();
+  const full = /no space left on device|disk quota exceeded/i;
+  if (full.test(said)) return diskFull(`mvn found no space: ${about(full)}`);
+  const barred = /permission denied|read-only file system|AccessDenied/i;
+  if (barred.test(said)) return noPermission(`mvn may not write: ${about(barred)}`);
+  const noHome = /JAVA_HOME/;
+  if (noHome.test(said)) return noJava(about(noHome));
+  const offline =
+    /could not transfer|unknown host|connection (refused|reset|timed out)|connect timed out|read timed out|network is unreachable|offline mode|no route to host|status( code)?:? 5\d\d/i;
+  if (offline.test(said)) {
+    return new ControlPlaneError({
+      code: 'assets/no-network',
+      message: `the jars of Kafka could not be downloaded: ${about(offline)}`,
+      hint: 'Check the network and Maven’s settings.xml, then run the command again: what was downloaded is kept.',
+    });
+  }
+  return new ControlPlaneError({
+    code: 'assets/build-failed',
+    message: `mvn failed: ${lines.slice(0, 6).join('\n')}`,
+    hint: 'Run the command again.',
+  });
+}
+
+function noJava(why: string, cause?: unknown): ControlPlaneError {
+  return new ControlPlaneError({
+    code: 'assets/no-java',
+    message: `there is no Java to run Kafka with (${why})`,
+    hint: `Install Java ${wantedJava} or newer and Maven, or set JAVA_HOME.`,
+    cause,
+  });
+}

@@ -1,0 +1,97 @@
+/** Makes a folder of the cache: once, whoever asks at the same time, and never half. */
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { ControlPlaneError } from './errors.ts';
+import { diskFull, noPermission } from './go.ts';
+import { acquireLock } from './lock.ts';
+import type { Progress } from './progress.ts';
+import { reaper } from './reaper.ts';
+
+export interface OnceOptions {
+  asset: string;
+  version: string;
+  /** The folder of all assets. */
+  cache: string;
+  /** The name of the folder to make. */
+  key: string;
+  onProgress: (progress: Progress) => void;
+  make: (folders: { finished: string; temporary: string }, report: Report) => Promise<void>;
+}
+
+export interface Report {
+  (step: Progress['step'], done: number, total: number, more?: Pick<Progress, 'processId' | 'unit'>): void;
+  end(): void;
+}
+
+/** Resolves to the folder. `make` fills `finished`, which gets its name only when it is whole. */
+export async function makeOnce(options: OnceOptions): Promise<string> {
+  const target = join(options.cache, options.key);
+  if (existsSync(target)) return target;
+  const report = reporter(options);
+  try {
+    await mkdir(options.cache, { recursive: true });
+    const lock = await acquireLock(`${target}.lock`, ({ pid }) => report('wait', 0, 1, { processId: pid }));
+    try {
+      // Whoever held the lock may have made it meanwhile.
+      if (!existsSync(target)) await makeAlone(target, options, report);
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    throw explainFileFailure(error, options.cache);
+  } finally {
+    report.end();
+  }
+  report('done', 1, 1);
+  return target;
+}
+
+/** Says the last thing again every second: a long link step must not look like a standstill. */
+function reporter({ asset, version, onProgress }: OnceOptions): Report {
+  const started = Date.now();
+  let say = (): void => undefined;
+  const timer = setInterval(() => say(), 1_000);
+  const report: Report = (step, done, total, more) => {
+    say = () => onProgress({ asset, version, step, done, total, seconds: (Date.now() - started) / 1000, ...more });
+    say();
+  };
+  report.end = () => clearInterval(timer);
+  return report;
+}
+
+async function makeAlone(target: string, options: OnceOptions, report: Report): Promise<void> {
+  await removeLeftovers(target);
+  const scratch = `${target}.building-${process.pid}`;
+  const temporary = join(scratch, 'temporary');
+  const finished = join(scratch, 'finished');
+  await reaper().tell({ directory: scratch });
+  try {
+    await mkdir(temporary, { recursive: true });
+    await mkdir(finished);
+    await options.make({ finished, temporary }, report);
+    await rename(finished, target);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+    await reaper().tell({ kept: scratch });
+  }
+}
+
+/** What a killed build left behind; whoever holds the lock is alone here. */
+async function removeLeftovers(target: string): Promise<void> {
+  for (const name of await readdir(dirname(target))) {
+    if (name.startsWith(`${basename(target)}.building-`))
+      await rm(join(dirname(target), name), { recursive: true, force: true });
+  }
+}
+
+export function explainFileFailure(error: unknown, cache: string): unknown {
+  if (error instanceof ControlPlaneError) return error;
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(`there is no space left in ${cache}`, error);
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    return noPermission(`this user may not write to ${path ?? cache}`, error);
+  }
+  if (code === 'ENOTDIR' || code === 'EEXIST') return noPermission(`${path ?? cache} is not a directory`, error);
+  return error;
+}
