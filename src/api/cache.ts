@@ -1,5 +1,12 @@
 /** Cache: a Redis or Memcached instance. */
-import { connectionSecret, deployableColumns, deployableSpec, deployableStatusFields, size } from './common/index.ts';
+import {
+  connectionSecret,
+  deployableColumns,
+  deployableSpec,
+  deployableStatusFields,
+  size,
+  unobserved,
+} from './common/index.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { choice, immutable, object, text } from './schema/index.ts';
 
@@ -44,6 +51,7 @@ export const cache = defineKind({
   description: 'A Cache is a Redis, Valkey or Memcached instance with a size and an eviction policy.',
   spec,
   status,
+  statusBefore: unobserved,
   maxNameLength: 63,
   columns: [
     { name: 'Engine', type: 'string', jsonPath: '.spec.engine', description: 'The engine.' },

@@ -19,3 +19,12 @@ export const CLEANUP_FINALIZER = `${GROUP}/cleanup-resources`;
 
 /** Keeps a Team or an Application until nothing belongs to it any more: an owner goes last. */
 export const OWNED_RESOURCES_FINALIZER = `${GROUP}/owned-resources`;
+
+/** On a deployable object: another value than before asks for another deployment of the same spec. */
+export const RETRY_ANNOTATION = `${GROUP}/retry`;
+
+/** On a deployable object that is being deleted, with its uid: it goes without its broker having confirmed anything. */
+export const ABANDON_CLEANUP_ANNOTATION = `${GROUP}/abandon-cleanup`;
+
+/** On a DeploymentTarget: the Brokers, by name and comma, whose deployments there its Broker of today takes over. */
+export const TAKE_OVER_ANNOTATION = `${GROUP}/take-over`;

@@ -1,5 +1,12 @@
 /** Database: a managed database, whichever cloud it runs in. */
-import { connectionSecret, deployableColumns, deployableSpec, deployableStatusFields, size } from './common/index.ts';
+import {
+  connectionSecret,
+  deployableColumns,
+  deployableSpec,
+  deployableStatusFields,
+  size,
+  unobserved,
+} from './common/index.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { boolean, choice, immutable, integer, object, text } from './schema/index.ts';
 
@@ -55,6 +62,7 @@ export const database = defineKind({
     'A Database is a managed database instance with backups and a connection secret, whichever cloud it runs in.',
   spec,
   status,
+  statusBefore: unobserved,
   maxNameLength: 63,
   columns: [
     { name: 'Engine', type: 'string', jsonPath: '.spec.engine', description: 'The engine.' },

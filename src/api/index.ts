@@ -11,6 +11,7 @@ export { type Approval, type ApprovalOutcome, approval, approvalOutcome } from '
 export { type Broker, broker } from './broker.ts';
 export { type Cache, cache } from './cache.ts';
 export {
+  ABANDON_CLEANUP_ANNOTATION,
   API_VERSION,
   CATEGORY,
   CLEANUP_FINALIZER,
@@ -18,6 +19,8 @@ export {
   MANAGED_BY,
   MANAGED_BY_LABEL,
   OWNED_RESOURCES_FINALIZER,
+  RETRY_ANNOTATION,
+  TAKE_OVER_ANNOTATION,
   TEAM_LABEL,
   VERSION,
 } from './constants.ts';

@@ -1,5 +1,5 @@
 /** Secret: sensitive configuration that a broker makes or fetches. The values themselves are never in this object. */
-import { deployableColumns, deployableSpec, deployableStatusFields, objectName } from './common/index.ts';
+import { deployableColumns, deployableSpec, deployableStatusFields, objectName, unobserved } from './common/index.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { choice, integer, listByKey, object, text } from './schema/index.ts';
 
@@ -62,6 +62,7 @@ export const secret = defineKind({
     'A Secret of the platform says which sensitive configuration is needed and where it comes from. A broker makes or fetches the values and writes them into a Kubernetes Secret; they are never in this object.',
   spec,
   status,
+  statusBefore: unobserved,
   maxNameLength: 63,
   columns: [...deployableColumns],
   example: `

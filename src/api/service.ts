@@ -6,6 +6,7 @@ import {
   objectName,
   quantity,
   shortName,
+  unobserved,
 } from './common/index.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { boolean, choice, integer, integerOrText, list, listByKey, map, object, set, text } from './schema/index.ts';
@@ -141,6 +142,7 @@ export const service = defineKind({
     'A Service of the platform is one microservice: containers that run an image, with ports, scaling and a load balancer. It is not the Service of the Kubernetes core API.',
   spec,
   status,
+  statusBefore: unobserved,
   maxNameLength: 63,
   columns: [
     { name: 'Image', type: 'string', jsonPath: '.spec.image', description: 'The container image.', priority: 1 },

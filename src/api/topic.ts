@@ -1,5 +1,11 @@
 /** Topic: a Kafka topic, or a queue. */
-import { connectionSecret, deployableColumns, deployableSpec, deployableStatusFields } from './common/index.ts';
+import {
+  connectionSecret,
+  deployableColumns,
+  deployableSpec,
+  deployableStatusFields,
+  unobserved,
+} from './common/index.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { choice, immutable, integer, integerOrText, map, object, text } from './schema/index.ts';
 
@@ -71,6 +77,7 @@ export const topic = defineKind({
   description: 'A Topic is a Kafka topic with its partitions, replication and settings, or a queue.',
   spec,
   status,
+  statusBefore: unobserved,
   maxNameLength: 63,
   columns: [
     { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Topic or queue.', priority: 1 },

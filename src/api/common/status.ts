@@ -1,5 +1,5 @@
 /** What every kind reports about itself. */
-import { choice, instant, integer, listByKey, map, object, text } from '../schema/index.ts';
+import { boolean, choice, instant, integer, listByKey, map, object, text } from '../schema/index.ts';
 import { objectName, prose, shortName } from './patterns.ts';
 import { recordedOwner } from './references.ts';
 
@@ -100,6 +100,7 @@ const outbox = listByKey(
     createdAt: instant('When it was decided.'),
     attempts: integer('How often it was sent.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
     lastAttemptAt: instant('When it was last sent.').optional(),
+    nextAttemptAt: instant('When it is sent again.').optional(),
     channel: choice('How it was last sent.', ['Kafka', 'HTTP']).optional(),
     error: prose('What went wrong the last time.').optional(),
   }),
@@ -114,6 +115,30 @@ const lastReport = object('The newest report of the broker. An older one changes
     maximum: Number.MAX_SAFE_INTEGER,
   }).optional(),
   time: instant('When the broker made the report.'),
+  phase: choice('What it said.', [
+    'accepted',
+    'deploying',
+    'ready',
+    'failed',
+    'drifted',
+    'deleted',
+    'absent',
+  ]).optional(),
+  message: prose('What it said, for people.').optional(),
+  error: object('What went wrong, where it failed.', {
+    class: choice(
+      '`transient`: tried again by itself. `permanent`: only another spec will do. `quota`: somebody has to make room.',
+      ['transient', 'permanent', 'quota'],
+    ),
+    code: text('What went wrong, in the words of the broker for programs.', { maxLength: 256 }),
+    message: prose('What went wrong, for people.').optional(),
+  }).optional(),
+});
+
+const awaiting = object('An answer of the broker that is waited for.', {
+  since: instant('When the work was handed over, or when the broker was last heard of or asked.'),
+  queries: integer('How often the broker was asked how it fares.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
+  overdue: boolean('Whether it did not come in time.').optional(),
 });
 
 /** For kinds that a broker brings about. */
@@ -129,7 +154,18 @@ export const deployableStatusFields = {
       maximum: 2_147_483_647,
     },
   ).optional(),
+  requested: choice('What the deployment in force asks of the broker.', ['Deploy', 'Delete']).optional(),
   dispatchedGeneration: generation('The generation that was last handed to the broker.').optional(),
+  deployedGeneration: generation('The generation that was last reported ready.').optional(),
+  dispatchedBindings: text('Stands for the bindings that were handed over: another one makes a new deployment.', {
+    maxLength: 64,
+  }).optional(),
+  retried: text('The value of the annotation `platform.company.com/retry` that was last followed.', {
+    maxLength: 256,
+  }).optional(),
+  failures: integer('How often in a row it failed or drifted.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
+  nextAttemptAt: instant('When it is deployed again by itself.').optional(),
+  awaiting: awaiting.optional(),
   targetRef: object('The DeploymentTarget and Broker that it was handed to.', {
     name: objectName('The name of the DeploymentTarget.'),
     broker: objectName('The name of the Broker.').optional(),
