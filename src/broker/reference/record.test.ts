@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compareDeployments, formatDeploymentId, parseDeploymentId } from '../deployment-id.ts';
+import { type Action, REQUEST_TYPE, type RequestEvent } from '../messages.ts';
+import {
+  acknowledge,
+  askedAbout,
+  claim,
+  type DeploymentRecord,
+  isForgettable,
+  isUntold,
+  LEDGER_LENGTH,
+  observed,
+} from './record.ts';
+
+const uid = 'u-1';
+const moment = (now = 1_000) => ({ now, instance: 'one' });
+
+function requested(generation: number, attempt = 0, action: Action = 'Deploy'): RequestEvent {
+  const deploymentId = formatDeploymentId({ uid, generation, attempt });
+  return {
+    specversion: '1.0',
+    id: `${deploymentId}/${action}`,
+    source: '/kidp',
+    type: REQUEST_TYPE,
+    subject: 'databases/team/users',
+    time: '2026-01-01T00:00:00Z',
+    datacontenttype: 'application/json',
+    data: {
+      action,
+      deploymentId,
+      broker: 'b',
+      resource: { apiVersion: 'platform.company.com/v1', kind: 'Database', namespace: 'team', name: 'users', uid },
+      target: { name: 't', provider: 'onprem' },
+      spec: { generation },
+      replyTo: {},
+    },
+  };
+}
+
+function claimed(record: DeploymentRecord | undefined, event: RequestEvent, now = 1_000): DeploymentRecord {
+  const made = claim(record, event, moment(now));
+  if (made.outcome !== 'accepted') throw new Error(`it is ${made.outcome}`);
+  return made.record;
+}
+
+describe('what is asked for', () => {
+  const second = claimed(claimed(undefined, requested(1)), requested(2));
+  const gone = claimed(second, requested(3, 0, 'Delete'));
+  test.each([
+    { record: undefined, event: requested(1), outcome: 'accepted', reason: 'never heard of' },
+    { record: second, event: requested(2), outcome: 'duplicate', reason: 'the same once more' },
+    { record: second, event: requested(1), outcome: 'stale', reason: 'an older generation' },
+    { record: second, event: requested(2, 1), outcome: 'accepted', reason: 'a repair' },
+    { record: claimed(second, requested(2, 1)), event: requested(2), outcome: 'stale', reason: 'what was repaired' },
+    { record: second, event: requested(2, 0, 'Delete'), outcome: 'accepted', reason: 'a deletion of the same name' },
+    { record: gone, event: requested(3, 0, 'Delete'), outcome: 'duplicate', reason: 'a deletion once more' },
+    { record: gone, event: requested(3), outcome: 'stale', reason: 'a deployment of what was deleted since' },
+    { record: gone, event: requested(2), outcome: 'stale', reason: 'replay after a deletion' },
+  ])('is $outcome: $reason', ({ record, event, outcome }) => {
+    expect(claim(record, event, moment()).outcome).toBe(outcome);
+  });
+});
+
+test('whatever is delivered, however often and in whichever order, is claimed once and never after something newer', () => {
+  const delivery = fc.record({
+    generation: fc.integer({ min: 1, max: 4 }),
+    attempt: fc.integer({ min: 0, max: 2 }),
+    action: fc.constantFrom<Action>('Deploy', 'Deploy', 'Delete'),
+    // An instance that read the record before the last write: its write must be refused, and it must look again.
+    late: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(delivery, { maxLength: 40 }), (deliveries) => {
+      let record: DeploymentRecord | undefined;
+      let before: DeploymentRecord | undefined;
+      for (const [index, { generation, attempt, action, late }] of deliveries.entries()) {
+        const event = requested(generation, attempt, action);
+        const seen = late ? before : record;
+        let made = claim(seen, event, moment(index));
+        if (seen !== record) made = claim(record, event, moment(index));
+        before = record;
+        if (made.outcome === 'accepted') record = made.record;
+      }
+      const ledger = record?.ledger ?? [];
+      for (const [index, entry] of ledger.entries()) {
+        const previous = ledger[index - 1];
+        if (previous === undefined) continue;
+        const [left, right] = [parseDeploymentId(previous.deploymentId), parseDeploymentId(entry.deploymentId)];
+        if (left === undefined || right === undefined) throw new Error('no deployment');
+        const order = compareDeployments(left, right);
+        expect(order < 0 || (order === 0 && previous.action === 'Deploy' && entry.action === 'Delete')).toBe(true);
+      }
+      const newest = deliveries.map(({ generation, attempt }) => generation * 10 + attempt).sort((a, b) => b - a)[0];
+      const id = record === undefined ? undefined : parseDeploymentId(record.deploymentId);
+      expect(id === undefined ? undefined : id.generation * 10 + id.attempt).toBe(newest);
+    }),
+  );
+});
+
+test('the sequence rises with every report, through claims, questions and clocks that are set back', () => {
+  const step = fc.record({
+    what: fc.constantFrom('claim', 'observe', 'ask', 'acknowledge'),
+    now: fc.integer({ min: 0, max: 10_000 }),
+    message: fc.constantFrom('a', 'b'),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      let record = claimed(undefined, requested(1));
+      let generation = 1;
+      for (const { what, now, message } of steps) {
+        const previous = record;
+        if (what === 'claim') record = claimed(record, requested(++generation), now);
+        else if (what === 'observe')
+          record = observed(record, { state: 'done', report: { phase: 'ready', message } }, moment(now));
+        else if (what === 'ask') record = askedAbout(record, requested(generation, 0, 'Query'), moment(now));
+        else record = acknowledge(record, record.sequence);
+        const told =
+          JSON.stringify([previous.report, previous.deploymentId]) !==
+          JSON.stringify([record.report, record.deploymentId]);
+        expect(record.sequence).toBeGreaterThanOrEqual(previous.sequence);
+        if (told || what === 'ask') expect(record.sequence).toBeGreaterThan(previous.sequence);
+        if (what === 'acknowledge') expect(isUntold(record)).toBe(false);
+      }
+    }),
+  );
+});
+
+test('seeing the same once more writes nothing', () => {
+  const record = observed(claimed(undefined, requested(1)), { state: 'done', report: { phase: 'ready' } }, moment());
+  expect(observed(record, { state: 'done', report: { phase: 'ready' } }, moment(2_000))).toBe(record);
+});
+
+test('the ledger is bounded', () => {
+  let record = claimed(undefined, requested(1));
+  for (let generation = 2; generation < 200; generation += 1) record = claimed(record, requested(generation));
+  expect(record.ledger).toHaveLength(LEDGER_LENGTH);
+  expect(record.ledger.at(-1)?.deploymentId).toBe('u-1/199/0');
+});
+
+test('a tombstone goes only when it is old and its end was taken', () => {
+  const gone = observed(
+    claimed(undefined, requested(1, 0, 'Delete')),
+    { state: 'deleted', report: { phase: 'deleted' } },
+    moment(),
+  );
+  expect(isForgettable(gone, 100_000, 10)).toBe(false);
+  const taken = acknowledge(gone, gone.sequence);
+  expect(isForgettable(taken, 100_000, 10)).toBe(true);
+  expect(isForgettable(taken, 1_005, 10)).toBe(false);
+  expect(isForgettable(acknowledge(claimed(undefined, requested(1)), 1_000), 100_000, 10)).toBe(false);
+});

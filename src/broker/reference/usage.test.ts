@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import type { DeploymentRequest } from '../messages.ts';
+import { amounts, pricePerHour, turn } from './usage.ts';
+
+const at = (text: string) => Date.parse(`${text}Z`);
+const dime = 100_000;
+
+test('a change of size changes only the hours after it', () => {
+  const small = turn(undefined, dime, at('2026-01-10T00:00:00'));
+  const large = turn(small, 4 * dime, at('2026-01-10T10:00:00'));
+  expect(amounts(large, at('2026-01-10T12:00:00'))).toEqual([
+    { month: '2026-01', amount: '1.8', asOf: '2026-01-10T12:00:00.000Z' },
+  ]);
+});
+
+test('a month that ends is told whole, and the next begins at nothing', () => {
+  const meter = turn(undefined, dime, at('2026-01-31T20:00:00'));
+  const told = amounts(meter, at('2026-02-01T01:30:00'));
+  expect(told.map(({ month, amount }) => [month, amount])).toEqual([
+    ['2026-01', '0.4'],
+    ['2026-02', '0.15'],
+  ]);
+  expect(amounts(turn(meter, 2 * dime, at('2026-02-01T01:30:00')), at('2026-02-01T01:30:00'))).toEqual(told);
+});
+
+test('a broker that was away for months tells each of them', () => {
+  const meter = turn(undefined, 1_000_000, at('2025-11-30T23:00:00'));
+  expect(amounts(meter, at('2026-02-01T00:00:00')).map(({ month, amount }) => [month, amount])).toEqual([
+    ['2025-11', '1'],
+    ['2025-12', '744'],
+    ['2026-01', '744'],
+    ['2026-02', '0'],
+  ]);
+});
+
+test('what is gone costs nothing any more', () => {
+  const meter = turn(turn(undefined, dime, at('2026-01-01T00:00:00')), 0, at('2026-01-01T05:00:00'));
+  expect(amounts(meter, at('2026-01-31T00:00:00'))[0]?.amount).toBe('0.5');
+});
+
+const prices = { currency: 'EUR', perHour: { Database: { small: 0.05, default: 0.1 }, Service: { default: 0.02 } } };
+test.each([
+  { kind: 'Database', spec: { size: 'small' }, micros: 50_000, reason: 'a size that is in the table' },
+  { kind: 'Database', spec: { size: '100Gi' }, micros: 100_000, reason: 'a size that is not' },
+  { kind: 'Service', spec: { replicas: 3 }, micros: 60_000, reason: 'every copy costs' },
+  { kind: 'Cache', spec: {}, micros: 0, reason: 'a kind without a price' },
+])('an hour of a $kind: $reason', ({ kind, spec, micros }) => {
+  expect(pricePerHour(prices, { resource: { kind }, spec } as unknown as DeploymentRequest)).toBe(micros);
+});
