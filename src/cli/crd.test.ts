@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
-import { runCrd } from '../../test/support/crd-command.ts';
+import { runCrd, widget } from '../../test/support/crd-command.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -24,27 +24,6 @@ function write(files: Record<string, string | Buffer>): void {
   }
 }
 
-/** A definition whose size may be at most this. */
-const widget = (maximum: number, plural = 'widgets') => `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: ${plural}.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: ${plural}, kind: Widget}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              size: {type: integer, maximum: ${maximum}}
-`;
 const run = (...words: string[]) => runCrd(words, { directory });
 const verdicts = async (...words: string[]) => {
   const { code, out, err } = await run(...words, '-o', 'json');
@@ -190,12 +169,14 @@ describe('where definitions come from', () => {
     expect(out).toMatch(/\+ <stdin>:19:37: size: \{type: integer, maximum: 1\}/);
   });
 
-  test('the same definition in two files is one, two that differ are a riddle', async () => {
+  test('the same definition in two files is one, two that differ are paired by path, and what that leaves open is a riddle', async () => {
     write({ 'old/a.yaml': widget(1), 'old/copy/a.yaml': widget(1), 'new/a.yaml': widget(2) });
     expect(await verdicts('diff', 'old', 'new')).toEqual({ code: 0, err: '', verdict: 'safe' });
-    write({ 'old/copy/a.yaml': widget(2) });
+    write({ 'old/copy/a.yaml': widget(3), 'new/copy/a.yaml': widget(2) });
+    expect(await verdicts('diff', 'old', 'new')).toEqual({ code: 1, err: '', verdict: ['safe', 'breaking'] });
+    write({ 'new/copy/b.yaml': widget(4) });
     expect((await run('diff', 'old', 'new')).err).toMatch(
-      /old\/copy\/a\.yaml:3:12: widgets\.example\.com is in .*old\/a\.yaml:1 already/,
+      /new\/copy\/b\.yaml:3:12: widgets\.example\.com is in .*new\/a\.yaml:1 already/,
     );
   });
 

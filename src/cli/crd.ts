@@ -7,12 +7,13 @@
 import { readFileSync } from 'node:fs';
 import { noProgress, type Progress, progressOn } from './check/progress.ts';
 import type { Streams } from './check.ts';
-import { baseOf } from './crd/base.ts';
-import { type Compared, classOf, compared, type Pair, pairs } from './crd/compare.ts';
+import { baseOf, wayOf, withoutIgnored, withoutKnown } from './crd/base.ts';
+import { type Compared, classOf, compared } from './crd/compare.ts';
 import { objectsFrom } from './crd/objects.ts';
 import { type CheckOptions, type CompareOptions, type Settings, settingsOf } from './crd/options.ts';
 import { type CrdReport, format, tellsProblems } from './crd/output/format.ts';
-import { readAt, readPaths, readSides, type Side, type SideOptions } from './crd/side.ts';
+import { type Pair, pairs, riddleProblem, riddleWarning } from './crd/pairs.ts';
+import { notesOf, readAt, readFiles, readSides, type Side, type SideOptions } from './crd/side.ts';
 import { describeProblem, inputErrorOf, type Problem } from './documents.ts';
 import { InputError } from './failure.ts';
 
@@ -29,27 +30,36 @@ export async function check(paths: readonly string[], options: CheckOptions, str
   const { revision, label } = baseOf(options.base, paths);
   const reading: SideOptions = { ...options, standardInput: streams.in };
   const before = await readAt(revision, paths, label, { ...reading, label, mayBeMissing: true });
-  const after = await readPaths(paths, paths.join(', '), reading);
+  const after = await readFiles(paths, paths.join(', '), { ...reading, prefixOf: wayOf });
   // What was deleted since is no mistake of whoever names it.
   const gone = (problem: Problem) => problem.code === 'no-such-file' && before.definitions.length > 0;
-  const now = { ...after, isText: false, problems: after.problems.filter((problem) => !gone(problem)) };
-  return compare([{ ...before, isText: false }, now], label, options, settings, streams);
+  const now = { ...after, problems: after.problems.filter((problem) => !gone(problem)) };
+  const [was, is] = withoutKnown(before, withoutIgnored(now, paths));
+  const sides = [
+    { ...was, isText: false },
+    { ...is, isText: false },
+  ] as const;
+  return compare(sides, label, options, settings, streams, true);
 }
 
+/** In a whole tree two definitions of one name may both be meant to be there: `isTree`. */
 async function compare(
   [old, now]: readonly [Side, Side],
   against: string,
   options: CompareOptions,
   settings: Settings,
   streams: Streams,
+  isTree = false,
 ): Promise<number> {
   const found = pairs(old, now, options.name);
-  const problems = [...old.problems, ...now.problems, ...found.problems];
+  const riddles = isTree ? [] : found.riddles.map(riddleProblem);
+  const problems = [...old.problems, ...now.problems, ...found.problems, ...riddles];
   const colour = streams.out.isTTY === true && process.env.NO_COLOR === undefined;
   const report = { ...settings, problems, colour, version: version(), against };
   if (problems.length > 0) return refuse({ ...report, compared: [] }, settings, streams);
   if (found.pairs.length === 0) throw nothing(old, now, options.name);
-  for (const note of new Set([...old.notes, ...now.notes])) streams.err.write(`note: ${note}\n`);
+  for (const note of notesOf(old, now)) streams.err.write(`note: ${note}\n`);
+  if (isTree) for (const riddle of found.riddles) streams.err.write(`warning: ${riddleWarning(riddle)}\n`);
   const progress = settings.quiet ? noProgress : progressOn(streams.err);
   const judged = await judgeAll(found.pairs, options, streams, progress);
   streams.out.write(await format({ ...report, compared: judged }, settings.output));

@@ -8,7 +8,7 @@ import type { UnknownObject } from '../runtime/index.ts';
 import type { Place, Problem, SourceDocument } from './documents/document.ts';
 import type { FieldPath } from './documents/field-path.ts';
 import { Origins } from './documents/origins.ts';
-import { type Renderers, readSources, type SourceText, templateFile } from './documents/sources.ts';
+import { readSources, type SourceText, templateFile } from './documents/sources.ts';
 import { documentsOf } from './documents/split.ts';
 import { InputError } from './failure.ts';
 
@@ -37,10 +37,10 @@ export interface Manifests {
 
 /** How to read, for who wants only some of what is there. */
 export interface ReadingOptions {
-  /** In place of kustomize and Helm. */
-  readonly renderers?: Partial<Renderers>;
   /** Asked before a document is parsed: whether it is wanted at all, or why it cannot be. */
   readonly accept?: (document: SourceDocument) => boolean | Problem;
+  /** Asked about a document that is no object: whether it may be left alone. */
+  readonly excuse?: (problem: Problem, document: SourceDocument) => boolean;
 }
 
 /** Every object below the given paths, in a stable order, and all that is wrong there. A `List` is taken apart. */
@@ -48,13 +48,12 @@ export async function readManifests(
   paths: readonly string[],
   standardInput: NodeJS.ReadableStream,
   progress: (text: SourceText) => void = () => {},
-  { renderers = {}, accept }: ReadingOptions = {},
 ): Promise<Manifests> {
-  const { texts, problems } = await readSources(paths, standardInput, renderers);
+  const { texts, problems } = await readSources(paths, standardInput);
   const manifests: Manifests = { objects: [], problems };
   for (const source of texts) {
     progress(source);
-    parseSource(source, manifests, accept);
+    parseSource(source, manifests);
   }
   return manifests;
 }
@@ -89,15 +88,22 @@ export function problemAt(located: LocatedObject, code: string, field: string, m
   return { code, file: located.file, ...located.place(field), message };
 }
 
-export function parseSource(source: SourceText, into: Manifests, accept: ReadingOptions['accept'] = () => true): void {
+export function parseSource(
+  source: SourceText,
+  into: Manifests,
+  { accept = () => true, excuse = () => false }: ReadingOptions = {},
+): void {
   const origins = source.renderedFrom?.tool === 'kustomize' ? new Origins(source.renderedFrom.directory) : undefined;
   for (const document of documentsOf(source.file, source.text)) {
+    const refuse = (problem: Problem) => {
+      if (!excuse(problem, document)) into.problems.push(problem);
+    };
     const accepted = accept(document);
-    if (typeof accepted === 'object') into.problems.push(accepted);
+    if (typeof accepted === 'object') refuse(accepted);
     if (accepted !== true) continue;
     const read = document.read();
-    if ('problem' in read) into.problems.push(read.problem);
-    else if (read.value !== undefined) takeObjects(read.value, { source, document, within: [], origins }, into);
+    if ('problem' in read) refuse(read.problem);
+    else if (read.value !== undefined) takeObjects(read.value, { source, document, within: [], origins, refuse }, into);
   }
 }
 
@@ -108,11 +114,12 @@ interface Origin {
   readonly within: FieldPath;
   /** Of what kustomize has built. */
   readonly origins: Origins | undefined;
+  readonly refuse: (problem: Problem) => void;
 }
 
 function takeObjects(value: unknown, origin: Origin, into: Manifests): void {
   const problem = (code: string, message: string) =>
-    into.problems.push({ code, file: origin.document.file, ...placeOf(origin), message });
+    origin.refuse({ code, file: origin.document.file, ...placeOf(origin), message });
   if (!isObject(value)) {
     problem('not-an-object', 'this is no Kubernetes object: it wants apiVersion, kind and metadata.name.');
     return;

@@ -1,4 +1,4 @@
-/** `kidp crd` as the command line runs it, within the process of a test. */
+/** `kidp crd` as the command line runs it, within the process of a test, and a definition to give it. */
 import { declareCrd } from '../../src/cli/crd/command.ts';
 import { type CommandRun, runCommand } from './check-command.ts';
 
@@ -17,3 +17,25 @@ export function runCrd([verb = '', ...words]: readonly string[], run: CommandRun
   });
   return runCommand(declareCrd, [verb, ...placed], run);
 }
+
+/** A definition whose size may be at most this. */
+export const widget = (maximum: number, plural = 'widgets') => `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ${plural}.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: ${plural}, kind: Widget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: integer, maximum: ${maximum}}
+`;

@@ -49,6 +49,23 @@ export function checkOutBase(revision: string, paths: readonly string[], word = 
   }
 }
 
+/** The path from the root of the repository it is in; undefined where it is in none. */
+export function wayInRepository(path: string): string | undefined {
+  const { status, stdout } = gitIn(existing(resolve(path)), ['rev-parse', '--show-toplevel']);
+  return status === 0 ? insideOf(stdout.trim(), path)[0] : undefined;
+}
+
+/** Those of the files, by their ways from the root of the repository, that git is told to ignore and does not keep. */
+export function ignoredFiles(directory: string, ways: readonly string[]): ReadonlySet<string> {
+  const top = gitIn(directory, ['rev-parse', '--show-toplevel']).stdout.trim();
+  if (top === '' || ways.length === 0) return new Set();
+  const { stdout } = gitIn(top, ['check-ignore', '-z', '--stdin'], ways.join('\0'));
+  return new Set(stdout.split('\0').filter((way) => way !== ''));
+}
+
+const gitIn = (directory: string, words: readonly string[], input = '') =>
+  spawnSync('git', ['-C', directory, ...words], { encoding: 'utf8', input, maxBuffer: 2 ** 28 });
+
 /** The path from the root of the repository; none where it is outside. What is gone by now may still have been there. */
 function insideOf(root: string, path: string): string[] {
   const way = relative(root, realPath(resolve(path)));
@@ -72,11 +89,8 @@ function realPath(path: string): string {
 /** The first of these revisions that there is, as a commit; undefined where there is none. */
 export function firstRevision(revisions: readonly string[], directory: string): string | undefined {
   for (const revision of revisions) {
-    const { status, stdout } = spawnSync(
-      'git',
-      ['-C', directory, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`],
-      { encoding: 'utf8' },
-    );
+    const words = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`];
+    const { status, stdout } = gitIn(directory, words);
     if (status === 0) return stdout.trim();
   }
   return undefined;
@@ -84,7 +98,7 @@ export function firstRevision(revisions: readonly string[], directory: string): 
 
 /** Where two lines of history part; undefined where they have nothing in common. */
 export function mergeBase(one: string, other: string, directory: string): string | undefined {
-  const { status, stdout } = spawnSync('git', ['-C', directory, 'merge-base', one, other], { encoding: 'utf8' });
+  const { status, stdout } = gitIn(directory, ['merge-base', one, other]);
   return status === 0 ? stdout.trim() : undefined;
 }
 

@@ -8,18 +8,23 @@ import { parse } from 'yaml';
 import { helmTemplate, rendered } from '../documents/sources.ts';
 import type { Problem, SourceText } from '../documents.ts';
 import { archivesInArchive, filesInArchive } from './archive.ts';
+import { mentionsBelow } from './directory.ts';
+
+export type TakeNote = (file: string, message: string) => void;
 
 export interface ChartOptions {
   /** For helm: `--values FILE` and `--set KEY=VALUE`. */
   readonly flags: readonly string[];
   readonly problems: Problem[];
-  readonly notes: string[];
+  readonly note: TakeNote;
+  /** Whether the user has named this chart: one that only lies in a directory is not asked for what it cannot have. */
+  readonly isNamed: boolean;
 }
 
 export const isArchive = (path: string): boolean => /\.(?:tgz|tar\.gz)$/.test(path);
 
 /** Of a directory with a Chart.yaml, or of a packed chart. */
-export function chartTexts(chart: string, { flags, problems, notes }: ChartOptions): SourceText[] {
+export function chartTexts(chart: string, { flags, problems, note, isNamed }: ChartOptions): SourceText[] {
   let kept: KeptFile[];
   try {
     kept = isArchive(chart) ? keptInArchive(chart, chart) : keptIn(chart);
@@ -28,18 +33,40 @@ export function chartTexts(chart: string, { flags, problems, notes }: ChartOptio
     problems.push({ code: 'chart', file: chart, message: `this chart cannot be read (${reason}): pack it anew.` });
     return [];
   }
+  const texts = kept.map(({ text }) => text);
+  const mayMake = isNamed || templatesMake(chart);
+  if (!mayMake && !hasSubcharts(chart)) return texts;
   const made = helmTemplate(chart, flags);
   if (made === undefined) {
-    notes.push(
-      `${chart}: helm is not on the PATH: only the definitions in crds/ are compared, not those that templates make.`,
-    );
-    return kept.map(({ text }) => text);
+    note(chart, 'helm is not on the PATH: only the definitions in crds/ are compared, not those that templates make.');
+    return texts;
   }
   const file = isArchive(chart) ? chart : join(chart, 'Chart.yaml');
-  const texts = rendered(made, file, { tool: 'helm', directory: chart }, problems);
-  if (texts.length === 0) return [];
-  return [...installed(kept, chart, flags).map(({ text }) => text), ...texts];
+  const own: Problem[] = [];
+  const templates = rendered(made, file, { tool: 'helm', directory: chart }, own);
+  if (templates.length > 0) return [...installed(kept, chart, flags).map(({ text }) => text), ...templates];
+  if (mayMake) {
+    problems.push(...own);
+    return [];
+  }
+  note(chart, "helm cannot render it: the definitions in crds/ are compared, its subcharts' too.");
+  return texts;
 }
+
+/** A library is only ever a part of other charts. */
+function templatesMake(chart: string): boolean {
+  if (fieldsOf(chart).type === 'library') return false;
+  const charts = join(chart, 'charts');
+  return (
+    mentionsBelow(join(chart, 'templates'), KIND) ||
+    entriesOf(charts).some((name) => mentionsBelow(join(charts, name, 'templates'), KIND))
+  );
+}
+
+const KIND = /kind:\s*["']?CustomResourceDefinition/;
+
+const hasSubcharts = (chart: string): boolean =>
+  fieldsOf(chart).type !== 'library' && entriesOf(join(chart, 'charts')).length > 0;
 
 interface KeptFile {
   /** As Helm names it after the chart's name: `crds/widgets.yaml`, `charts/other/crds/x.yaml`. */
@@ -104,6 +131,15 @@ function entriesOf(directory: string): string[] {
 }
 
 function chartName(directory: string): string {
-  const { name } = (parse(readFileSync(join(directory, 'Chart.yaml'), 'utf8')) ?? {}) as { name?: unknown };
+  const { name } = fieldsOf(directory);
   return typeof name === 'string' ? name : basename(directory);
+}
+
+/** What a Chart.yaml says; nothing where it cannot be read, which helm itself says better. */
+function fieldsOf(directory: string): { name?: unknown; type?: unknown } {
+  try {
+    return parse(readFileSync(join(directory, 'Chart.yaml'), 'utf8')) ?? {};
+  } catch {
+    return {};
+  }
 }

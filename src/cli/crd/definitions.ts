@@ -12,6 +12,8 @@ export interface Origin {
 
 export interface Definition {
   readonly name: string;
+  /** Where it is on its side of a comparison: what is at the same path on the other was it before, or is it now. */
+  readonly path: string;
   readonly crd: Crd;
   readonly origin: Origin;
 }
@@ -34,32 +36,39 @@ export const acceptDocument =
     };
   };
 
-export const isDefinition = ({ object }: LocatedObject): boolean => object.kind === 'CustomResourceDefinition';
+/** In a directory a kind of that name may be somebody else's. */
+export const isDefinition = ({ object }: LocatedObject, named: boolean): boolean =>
+  object.kind === 'CustomResourceDefinition' && (named || object.apiVersion.startsWith('apiextensions.k8s.io/'));
 
 export interface Definitions {
   readonly definitions: Definition[];
   readonly problems: Problem[];
 }
 
-export function definitionsOf(located: readonly LocatedObject[]): Definitions {
-  const found: Definitions = { definitions: [], problems: [] };
-  for (const each of located) takeDefinition(cleaned(each.object, false), each, found);
-  return { ...found, definitions: withoutRepeated(found) };
-}
-
 /** From a cluster, where there is no text to point at. */
 export function liveDefinition(object: unknown, file: string): Definitions {
-  const found: Definitions = { definitions: [], problems: [] };
-  takeDefinition(cleaned(object, false), { file, place: () => undefined, lineAt: () => undefined }, found);
-  return found;
+  const origin = { file, place: () => undefined, lineAt: () => undefined };
+  const { definition, problems } = taken(object, origin, file);
+  return { definitions: definition === undefined ? [] : [definition], problems };
 }
 
-function takeDefinition(value: unknown, origin: Origin, into: Definitions): void {
-  const { crd, issues } = readCrd(withoutEmptyStatus(value));
-  for (const { code, path, message, next } of issues) {
-    into.problems.push({ code, file: origin.file, ...origin.place(path), message: `${message} ${next}` });
-  }
-  if (crd !== undefined) into.definitions.push({ name: crd.metadata.name, crd, origin });
+/** `path` is where it is on its side. */
+export const definitionIn = (located: LocatedObject, path: string): Taken => taken(located.object, located, path);
+
+interface Taken {
+  readonly definition?: Definition;
+  readonly problems: Problem[];
+}
+
+function taken(value: unknown, origin: Origin, path: string): Taken {
+  const { crd, issues } = readCrd(withoutEmptyStatus(cleaned(value, false)));
+  const problems = issues.map(({ code, path: field, message, next }) => ({
+    code,
+    file: origin.file,
+    ...origin.place(field),
+    message: `${message} ${next}`,
+  }));
+  return { problems, ...(crd === undefined ? {} : { definition: { name: crd.metadata.name, path, crd, origin } }) };
 }
 
 /** Generators write a status that says nothing; only a cluster knows which versions objects are stored in. */
@@ -67,29 +76,6 @@ function withoutEmptyStatus(value: unknown): unknown {
   const { status, ...definition } = value as { status?: { storedVersions?: unknown } };
   const { storedVersions } = status ?? {};
   return Array.isArray(storedVersions) && storedVersions.length > 0 ? value : definition;
-}
-
-/** The same definition in two files is one; two of one name in a file, or two that differ, leave open which of them counts. */
-function withoutRepeated({ definitions, problems }: Definitions): Definition[] {
-  const first = new Map<string, Definition>();
-  for (const definition of definitions) {
-    const { name, crd, origin } = definition;
-    const other = first.get(name);
-    if (other === undefined) {
-      first.set(name, definition);
-      continue;
-    }
-    const isCopy = other.origin.file !== origin.file && JSON.stringify(other.crd.spec) === JSON.stringify(crd.spec);
-    if (isCopy) continue;
-    const { line } = other.origin.place('') ?? { line: 1 };
-    problems.push({
-      code: 'twice',
-      file: origin.file,
-      ...origin.place('metadata.name'),
-      message: `${name} is in ${other.origin.file}:${line} already: keep one of the two documents.`,
-    });
-  }
-  return [...first.values()];
 }
 
 /** As the API server reads it: a field that is null is not there, and numbers are floating-point ones. What a schema holds as data stays. */

@@ -4,18 +4,18 @@ import { oneOf } from '../check/options.ts';
 import type { Streams } from '../check.ts';
 import { inputErrorOf } from '../documents.ts';
 import { InputError } from '../failure.ts';
-import { pairs } from './compare.ts';
 import { type Migration, migrationOf } from './migration.ts';
 import type { CompareOptions } from './options.ts';
-import { readSides } from './side.ts';
+import { pairs, riddleProblem } from './pairs.ts';
+import { notesOf, readSides } from './side.ts';
 
 export async function migrate(old: string, now: string, options: CompareOptions, streams: Streams): Promise<number> {
   const output = oneOf('--output', options.output ?? 'markdown', ['markdown', 'yaml', 'json'] as const);
   const sides = await readSides([old, now], { ...options, standardInput: streams.in });
   const found = pairs(...sides, options.name);
-  const problems = [...sides.flatMap((side) => side.problems), ...found.problems];
+  const problems = [...sides.flatMap((side) => side.problems), ...found.problems, ...found.riddles.map(riddleProblem)];
   if (problems.length > 0) throw inputErrorOf(problems);
-  for (const note of new Set(sides.flatMap(({ notes }) => notes))) streams.err.write(`note: ${note}\n`);
+  for (const note of notesOf(...sides)) streams.err.write(`note: ${note}\n`);
   const plans = found.pairs.flatMap(({ before, after }) =>
     before === undefined || after === undefined ? [] : [migrationOf(before.crd, after.crd)],
   );

@@ -3,7 +3,7 @@
  * directory of theirs where the tool is at hand.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parse } from 'yaml';
@@ -30,19 +30,27 @@ export interface Renderers {
   readonly helm: Render;
 }
 
+export interface SourceOptions {
+  /** In place of kustomize and Helm. */
+  readonly renderers?: Partial<Renderers>;
+  /** Files of directories that do not have this in them are left alone. */
+  readonly mentioning?: string;
+}
+
 /** A file that two of the paths lead to is read once. */
 interface Reading extends Sources {
   readonly seen: Set<string>;
   readonly renderers: Renderers;
+  readonly mentioning: string;
 }
 
 export async function readSources(
   paths: readonly string[],
   standardInput: NodeJS.ReadableStream,
-  renderers: Partial<Renderers> = {},
+  { renderers = {}, mentioning = '' }: SourceOptions = {},
 ): Promise<Sources> {
   const tools = { kustomize: build, helm: template, ...renderers };
-  const sources: Reading = { texts: [], problems: [], seen: new Set(), renderers: tools };
+  const sources: Reading = { texts: [], problems: [], seen: new Set(), renderers: tools, mentioning };
   for (const path of paths) {
     if (path === '-') sources.texts.push({ file: '<stdin>', text: await text(standardInput) });
     else readPath(path, sources);
@@ -59,14 +67,15 @@ function readPath(path: string, into: Reading): void {
     return;
   }
   if (!isDirectory) {
-    readFile(path, into);
+    readFile(path, { ...into, mentioning: '' });
     return;
   }
   const found: Found = { files: [], kustomizations: [], charts: [] };
   const unreadable = into.problems.length;
   walk(path, found, into);
   const used = new Set(found.kustomizations.flatMap(usedBy));
-  for (const file of found.files) readFile(file, into);
+  const patches = new Set(found.kustomizations.flatMap(patchesOf));
+  for (const file of found.files) if (!patches.has(resolve(file))) readFile(file, into);
   for (const directory of found.kustomizations) {
     // What another kustomization builds upon is not applied by itself.
     const isPart = used.has(resolve(directory)) || isComponent(directory) || into.seen.has(resolve(directory));
@@ -87,11 +96,22 @@ function readFile(file: string, into: Reading): void {
   if (into.seen.has(resolve(file))) return;
   into.seen.add(resolve(file));
   try {
-    into.texts.push({ file, text: readFileSync(file, 'utf8') });
+    const content = readFileSync(file);
+    if (content.includes(into.mentioning)) into.texts.push({ file, text: content.toString('utf8') });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    into.problems.push({ code: 'unreadable', file, message: `cannot be read (${reason}): fix its owner or mode.` });
+    into.problems.push({ file, ...whyUnreadable(error) });
   }
+}
+
+function whyUnreadable(error: unknown): Pick<Problem, 'code' | 'message'> {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' || code === 'ELOOP') {
+    return { code: 'broken-link', message: 'this link leads nowhere: remove it, or put back what it is to lead to.' };
+  }
+  if (code === 'ERR_STRING_TOO_LONG' || code === 'ERR_FS_FILE_TOO_LARGE') {
+    return { code: 'too-large', message: 'this file is too large to be read: give a smaller one.' };
+  }
+  return { code: 'unreadable', message: `cannot be read (${message}): fix its owner or mode.` };
 }
 
 interface Found {
@@ -108,7 +128,7 @@ function walk(directory: string, found: Found, into: Reading, onlyTools = false)
     return;
   }
   if (isKustomization) found.kustomizations.push(directory);
-  let entries: { name: string; isDirectory(): boolean; isSymbolicLink(): boolean }[];
+  let entries: Dirent[];
   try {
     entries = readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
@@ -126,7 +146,17 @@ function walk(directory: string, found: Found, into: Reading, onlyTools = false)
     const path = join(directory, entry.name);
     if (entry.isDirectory()) {
       if (!entry.name.startsWith('.') && entry.name !== 'node_modules') walk(path, found, into, !filesToo);
-    } else if (filesToo && MANIFEST.test(entry.name)) found.files.push(path);
+    } else if (filesToo && MANIFEST.test(entry.name) && isReadable(entry, path)) found.files.push(path);
+  }
+}
+
+/** What is neither a file nor a link to one has no text: a pipe would never end. A link that leads nowhere is told as one. */
+function isReadable(entry: { isFile(): boolean; isSymbolicLink(): boolean }, path: string): boolean {
+  if (!entry.isSymbolicLink()) return entry.isFile();
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return true;
   }
 }
 
@@ -142,6 +172,9 @@ interface Kustomization {
   resources?: unknown;
   bases?: unknown;
   components?: unknown;
+  patches?: unknown;
+  patchesStrategicMerge?: unknown;
+  patchesJson6902?: unknown;
 }
 
 function kustomizationOf(directory: string): Kustomization {
@@ -157,11 +190,22 @@ function kustomizationOf(directory: string): Kustomization {
 /** What it names as its parts, as absolute paths. */
 export function usedBy(directory: string): string[] {
   const { resources, bases, components } = kustomizationOf(directory);
-  return [resources, bases, components]
+  return pathsIn([resources, bases, components], directory);
+}
+
+/** Files that say what is to be changed of an object: they may look like one, and are none. */
+function patchesOf(directory: string): string[] {
+  const { patches, patchesStrategicMerge, patchesJson6902 } = kustomizationOf(directory);
+  return pathsIn([patches, patchesStrategicMerge, patchesJson6902], directory);
+}
+
+/** Entries are paths, or have one. */
+const pathsIn = (lists: readonly unknown[], directory: string): string[] =>
+  lists
     .flatMap((list): unknown[] => (Array.isArray(list) ? list : []))
+    .map((entry): unknown => (typeof entry === 'object' && entry !== null && 'path' in entry ? entry.path : entry))
     .filter((entry) => typeof entry === 'string')
     .map((entry) => resolve(directory, entry));
-}
 
 const isComponent = (directory: string): boolean => kustomizationOf(directory).kind === 'Component';
 

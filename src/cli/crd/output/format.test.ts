@@ -64,6 +64,7 @@ const change: fc.Arbitrary<Change> = fc.record(
 
 const definition = (file: string): Definition => ({
   name: 'widgets.example.com',
+  path: file,
   crd: {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -84,10 +85,12 @@ const compared: fc.Arbitrary<Compared> = fc
     file: text,
     isNew: fc.boolean(),
     isGone: fc.boolean(),
+    isAlone: fc.boolean(),
     reason: text,
   })
-  .map(({ changes, file, isNew, isGone, reason }) => ({
+  .map(({ changes, file, isNew, isGone, isAlone, reason }) => ({
     name: 'widgets.example.com',
+    ...(isAlone ? {} : { file }),
     ...(isNew ? {} : { before: definition(file) }),
     ...(isGone ? {} : { after: definition(file) }),
     verdict: {

@@ -1,4 +1,4 @@
-/** For programs: `{verdict, changes}` of one definition, a list of them with their names where there are several. */
+/** For programs: `{verdict, changes}` of one definition, a list of them with their names where there are several, and with their files where a name comes twice. */
 import type { Change } from '../../../crd-compat/index.ts';
 import { type Compared, classOf } from '../compare.ts';
 import type { CrdReport } from './format.ts';
@@ -8,7 +8,11 @@ export const asJson = (report: CrdReport): string => `${JSON.stringify(shown(rep
 export function shown({ compared }: CrdReport): unknown {
   const [only] = compared;
   if (compared.length === 1 && only !== undefined) return verdictOf(only);
-  return compared.map((each) => ({ name: each.name, ...verdictOf(each) }));
+  return compared.map((each) => ({
+    name: each.name,
+    ...(each.file === undefined ? {} : { file: each.file }),
+    ...verdictOf(each),
+  }));
 }
 
 function verdictOf(compared: Compared) {

@@ -3,7 +3,7 @@ import { type Change, type ChangeClass, worst } from '../../../crd-compat/index.
 import { type Compared, classOf } from '../compare.ts';
 import { changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
-import { exampleLines, objectsInWords, ofClass, short, summary, tally, witnessInWords } from './words.ts';
+import { exampleLines, nameInWords, objectsInWords, ofClass, short, summary, tally, witnessInWords } from './words.ts';
 
 const marks: Readonly<Record<ChangeClass, string>> = { breaking: '🔴', risky: '🟡', safe: '🟢' };
 
@@ -30,7 +30,7 @@ function definition(compared: Compared): string {
   const serious = [...ofClass(compared, 'breaking'), ...ofClass(compared, 'risky')];
   const verdict = classOf(compared);
   return [
-    `### ${marks[verdict]} ${code(compared.name)}: ${verdict} (${tally(compared.verdict.changes)})`,
+    `### ${marks[verdict]} ${code(nameInWords(compared))}: ${verdict} (${tally(compared.verdict.changes)})`,
     ...(compared.objects === undefined
       ? []
       : [

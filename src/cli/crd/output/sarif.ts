@@ -5,7 +5,7 @@ import { sarifLog, uriOf } from '../../output/sarif.ts';
 import { type Compared, classOf } from '../compare.ts';
 import { changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
-import { objectsInWords, placeInWords, witnessInWords } from './words.ts';
+import { nameInWords, objectsInWords, placeInWords, witnessInWords } from './words.ts';
 
 interface Finding {
   readonly change: Change;
@@ -77,9 +77,9 @@ function objectNotification(compared: Compared): object[] {
   return [{ level, descriptor: { id: 'stored-objects' }, message: { text } }];
 }
 
-function fingerprint({ version, path, kind, before, after }: Change, { name }: Compared): string {
+function fingerprint({ version, path, kind, before, after }: Change, compared: Compared): string {
   return createHash('sha256')
-    .update(JSON.stringify([name, version, path, kind, before ?? null, after ?? null]))
+    .update(JSON.stringify([nameInWords(compared), version, path, kind, before ?? null, after ?? null]))
     .digest('hex')
     .slice(0, 32);
 }

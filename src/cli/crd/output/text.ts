@@ -7,6 +7,7 @@ import type { CrdReport } from './format.ts';
 import {
   cutLine,
   exampleLines,
+  nameInWords,
   objectsInWords,
   ofClass,
   placeInWords,
@@ -34,7 +35,7 @@ const colours = { breaking: 'red', risky: 'yellow', safe: 'green' } as const;
 function definitionLines(compared: Compared, { quiet, failOn }: CrdReport, paint: Paint): string[] {
   const verdict = classOf(compared);
   if (quiet && verdict !== 'breaking' && verdict !== failOn) return [];
-  const head = `${paint('bold', compared.name)}: ${painted(verdict, paint)} (${tally(compared.verdict.changes)})`;
+  const head = `${paint('bold', nameInWords(compared))}: ${painted(verdict, paint)} (${tally(compared.verdict.changes)})`;
   const serious = (['breaking', 'risky'] as const).flatMap((each) => ofClass(compared, each));
   return [
     head,

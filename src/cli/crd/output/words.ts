@@ -13,6 +13,9 @@ export const placeInWords = ({ path, version }: Change): string =>
       ? path
       : `${path} (${version})`;
 
+/** The name; with the file where another definition has the same one. */
+export const nameInWords = ({ name, file }: Compared): string => (file === undefined ? name : `${name} (${file})`);
+
 export const ofClass = (compared: Compared, wanted: ChangeClass): readonly Change[] =>
   compared.verdict.changes.filter((change) => change.class === wanted);
 

@@ -1,0 +1,204 @@
+/**
+ * The definitions below paths. A file or chart that was named must make sense as a whole; in a directory definitions are looked for,
+ * and what else lies there is left alone.
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { filesOf } from '../documents/origins.ts';
+import { build, readSources, type Sources, shownPath } from '../documents/sources.ts';
+import { type LocatedObject, type Manifests, type Problem, parseSource, type SourceText } from '../documents.ts';
+import { chartTexts, isArchive, type TakeNote } from './chart.ts';
+import { acceptDocument, type Definition, definitionIn, isDefinition } from './definitions.ts';
+import { isBeside, isUnfinished, MENTION, mayBuildDefinitions } from './directory.ts';
+
+export interface PathOptions {
+  readonly standardInput: NodeJS.ReadableStream;
+  /** For helm. */
+  readonly values?: readonly string[];
+  readonly set?: readonly string[];
+  /** Where a path is among all that are compared; without it each path is where the comparison begins. */
+  readonly prefixOf?: (path: string) => string;
+}
+
+/** With the path of what it is about, where that was found in a directory. */
+export interface FoundProblem extends Problem {
+  readonly path?: string;
+}
+
+/** What could not be looked at, in words. */
+export interface Note {
+  readonly file: string;
+  readonly path?: string;
+  readonly message: string;
+}
+
+export interface PathsRead {
+  readonly definitions: readonly Definition[];
+  readonly problems: readonly FoundProblem[];
+  /** What mentions definitions and is none. */
+  readonly leftAlone: readonly FoundProblem[];
+  readonly notes: readonly Note[];
+  /** One text, as a file is: whoever names one means what is in it, and not that all else is to be deleted. */
+  readonly isText: boolean;
+}
+
+interface Reading {
+  readonly definitions: Definition[];
+  readonly problems: FoundProblem[];
+  readonly leftAlone: FoundProblem[];
+  readonly notes: Note[];
+  readonly options: PathOptions;
+}
+
+type PathKind = 'file' | 'directory' | 'chart';
+
+export async function readPaths(paths: readonly string[], options: PathOptions): Promise<PathsRead> {
+  const reading: Reading = { definitions: [], problems: [], leftAlone: [], notes: [], options };
+  for (const path of paths) await readPath(path, reading);
+  const { definitions, problems, leftAlone, notes } = reading;
+  const isText = paths.length === 1 && paths.every((path) => kindOf(path) === 'file');
+  return { definitions, problems, leftAlone, notes, isText };
+}
+
+function kindOf(path: string): PathKind {
+  if (path === '-') return 'file';
+  if (isArchive(path)) return existsSync(path) ? 'chart' : 'file';
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return 'file';
+  return existsSync(join(path, 'Chart.yaml')) ? 'chart' : 'directory';
+}
+
+interface Named {
+  readonly path: string;
+  readonly kind: PathKind;
+  /** The same on both sides of a comparison, where nothing was moved. */
+  pathOf(file: string): string;
+}
+
+async function readPath(path: string, into: Reading): Promise<void> {
+  const prefix = into.options.prefixOf?.(path) ?? '';
+  const pathOf = (file: string) =>
+    join(prefix, file.startsWith(`${path}:`) ? file.slice(path.length + 1) : relative(resolve(path), resolve(file)));
+  const named: Named = { path, kind: kindOf(path), pathOf };
+  const [definitions, problems] = [into.definitions.length, into.problems.length];
+  const sources = await sourcesOf(named, into);
+  into.problems.push(...sources.problems);
+  const objects = sources.texts.flatMap((source) => readText(source, named, into));
+  if (named.kind === 'file' && into.problems.length === problems) {
+    demandDefinition(path, objects, into.definitions.slice(definitions), into);
+  }
+}
+
+async function sourcesOf({ path, kind, pathOf }: Named, { options, notes, leftAlone }: Reading): Promise<Sources> {
+  const note = (file: string, message: string) => notes.push({ file, path: pathOf(file), message });
+  const helm = (isNamed: boolean) => (directory: string, problems: Problem[]) =>
+    chartTexts(directory, { flags: helmFlags(options), problems, note, isNamed });
+  if (kind === 'chart') {
+    const problems: Problem[] = [];
+    return { texts: helm(true)(path, problems), problems };
+  }
+  const kustomize = (directory: string, problems: Problem[]) =>
+    built(directory, problems, note, resolve(directory) === resolve(path));
+  const renderers = { helm: helm(false), kustomize };
+  const read = await readSources([path], options.standardInput, { renderers, mentioning: MENTION });
+  if (kind === 'file') return read;
+  const isBesides = ({ code }: Problem) => code === 'broken-link' || code === 'too-large';
+  const located = (problem: Problem) => ({ ...problem, path: pathOf(problem.file) });
+  leftAlone.push(...read.problems.filter(isBesides).map(located));
+  return {
+    ...read,
+    problems: read.problems.filter((each) => !isBesides(each) && each.code !== 'nothing').map(located),
+  };
+}
+
+/** All objects of a text, definitions or not. */
+function readText(source: SourceText, { kind, pathOf }: Named, into: Reading): LocatedObject[] {
+  const inDirectory = kind === 'directory';
+  const placed = (problem: Problem): FoundProblem =>
+    inDirectory ? { ...problem, path: pathOf(source.file) } : problem;
+  const manifests: Manifests = { objects: [], problems: [] };
+  parseSource(source, manifests, {
+    accept: acceptDocument(kind === 'file'),
+    excuse(problem, document) {
+      if (!inDirectory || !isBeside(problem, document)) return false;
+      if (problem.code !== 'not-an-object') into.leftAlone.push(placed(problem));
+      return true;
+    },
+  });
+  into.problems.push(...manifests.problems.map(placed));
+  for (const located of manifests.objects.filter((each) => isDefinition(each, !inDirectory))) {
+    // What kustomize has built counts as the kustomization's, wherever it was written: two overlays may build upon one file.
+    const file = source.renderedFrom?.tool === 'kustomize' ? source.file : located.file;
+    const { definition, problems } = definitionIn(located, pathOf(file));
+    if (definition !== undefined) into.definitions.push(definition);
+    const [problem] = problems;
+    if (problem !== undefined && inDirectory && isUnfinished(located)) into.leftAlone.push(placed(problem));
+    else into.problems.push(...problems.map(placed));
+  }
+  return manifests.objects;
+}
+
+/** A file that was named and holds something else is a mistake; a bundle that holds definitions among other things is none. */
+function demandDefinition(
+  path: string,
+  [first]: readonly LocatedObject[],
+  found: readonly Definition[],
+  { problems }: Reading,
+): void {
+  const file = path === '-' ? '<stdin>' : path;
+  if (found.length > 0) problems.push(...repeated(found));
+  else if (first === undefined) {
+    problems.push({
+      code: 'not-a-crd',
+      file,
+      line: 1,
+      column: 1,
+      message: 'there is no CustomResourceDefinition in there.',
+    });
+  } else problems.push({ code: 'not-a-crd', file: first.file, ...first.place('kind'), message: notADefinition(first) });
+}
+
+const notADefinition = ({ object }: LocatedObject): string =>
+  `this is a ${object.kind}, not a CustomResourceDefinition: give one of apiextensions.k8s.io/v1.`;
+
+/** Two of one name in a file leave open which of them counts. */
+function repeated(definitions: readonly Definition[]): Problem[] {
+  const first = new Map<string, Definition>();
+  return definitions.flatMap((each) => {
+    const other = first.get(each.name);
+    if (other !== undefined) return [twice(each, other)];
+    first.set(each.name, each);
+    return [];
+  });
+}
+
+export function twice({ name, origin }: Definition, other: Definition): Problem {
+  const { line } = other.origin.place('') ?? { line: 1 };
+  return {
+    code: 'twice',
+    file: origin.file,
+    ...origin.place('metadata.name'),
+    message: `${name} is in ${other.origin.file}:${line} already: keep one of the two documents.`,
+  };
+}
+
+/** Where kustomize cannot be asked, the files it builds upon are read as they are: better than nothing, and it is said. */
+function built(directory: string, problems: Problem[], note: TakeNote, isNamed: boolean): SourceText[] {
+  if (!isNamed && !mayBuildDefinitions(directory)) return [];
+  const own: Problem[] = [];
+  const texts = build(directory, own);
+  const [problem] = own;
+  if (problem === undefined) return texts;
+  if (problem.code !== 'no-kustomize' && isNamed) {
+    problems.push(problem);
+    return [];
+  }
+  const why =
+    problem.code === 'no-kustomize' ? 'neither kustomize nor kubectl is on the PATH' : 'kustomize cannot build it';
+  note(directory, `${why}: files are compared as they are before it.`);
+  return filesOf(resolve(directory)).map((file) => ({ file: shownPath(file), text: readFileSync(file, 'utf8') }));
+}
+
+const helmFlags = ({ values = [], set = [] }: PathOptions): string[] => [
+  ...values.flatMap((file) => ['--values', file]),
+  ...set.flatMap((pair) => ['--set', pair]),
+];
