@@ -84,7 +84,7 @@ function definitionReasons(before: Crd, after: Crd): string[] {
 
 function reading(version: CrdVersion | undefined, crd: Crd): Reader | undefined {
   const schema = version === undefined ? undefined : schemaOf(version);
-  return schema === undefined ? undefined : new Reader(schema, crd.spec.preserveUnknownFields !== true);
+  return schema === undefined ? undefined : new Reader(schema, crd.spec.preserveUnknownFields !== true, 'many');
 }
 
 function versionJudgement(before: Crd, after: Crd, name: string): Judge {

@@ -16,12 +16,14 @@ export interface Read {
 export class Reader {
   readonly #schema: CrdSchema;
   readonly #prunes: boolean;
+  readonly #objects: 'few' | 'many';
   #checks: Validator | undefined;
   #looksBack: boolean | undefined;
 
-  constructor(schema: CrdSchema, prunes: boolean) {
+  constructor(schema: CrdSchema, prunes: boolean, objects: 'few' | 'many' = 'few') {
     this.#schema = schema;
     this.#prunes = prunes;
+    this.#objects = objects;
   }
 
   read(object: unknown): Read {
@@ -30,7 +32,7 @@ export class Reader {
   }
 
   faults(read: unknown, old?: unknown): readonly Fault[] {
-    this.#checks ??= validator(this.#schema);
+    this.#checks ??= validator(this.#schema, { runs: this.#objects });
     return this.#checks.validate(read, old);
   }
 

@@ -1,6 +1,6 @@
 /** What the API server fills in, after it has dropped the nulls that may not be there and have no default. */
 import type { CrdSchema } from '../schema.ts';
-import { copied, isObject, type JsonObject } from './json.ts';
+import { copied, type JsonObject } from './json.ts';
 
 /** The value with its defaults; the value itself where there is nothing to fill in or to drop. */
 export function applyDefaults(value: unknown, schema: CrdSchema): unknown {
@@ -16,21 +16,27 @@ const belowKey = ({ properties, additionalProperties }: CrdSchema, key: string):
 
 /** Nulls in lists stay. */
 function withoutNulls(value: unknown, schema: CrdSchema | undefined): unknown {
-  if (schema === undefined) return value;
-  return mapped(value, schema, (element, inner, isKey) => {
-    if (isKey && element === null && inner?.nullable !== true && inner !== undefined && !hasDefault(inner))
-      return undefined;
-    return withoutNulls(element, inner);
+  if (schema === undefined || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    return items === undefined ? value : mappedList(value, (element) => withoutNulls(element, items));
+  }
+  return mappedObject(value as JsonObject, (element, key) => {
+    const inner = belowKey(schema, key);
+    if (element !== null || inner === undefined) return withoutNulls(element, inner);
+    return inner.nullable === true || hasDefault(inner) ? null : undefined;
   });
 }
 
 function fillIn(value: unknown, schema: CrdSchema | undefined): unknown {
-  if (schema === undefined || (Array.isArray(value) && !fillsItems(schema))) return value;
-  const filled = isObject(value) ? withMissing(value, schema) : value;
-  return mapped(filled, schema, (element, inner) => {
+  if (schema === undefined || typeof value !== 'object' || value === null) return value;
+  const fill = (element: unknown, inner: CrdSchema | undefined): unknown => {
     const replaced = element === null && inner !== undefined && inner.nullable !== true ? defaultOf(inner) : element;
     return fillIn(replaced, inner);
-  });
+  };
+  if (Array.isArray(value))
+    return fillsItems(schema) ? mappedList(value, (element) => fill(element, schema.items)) : value;
+  return mappedObject(withMissing(value as JsonObject, schema), (element, key) => fill(element, belowKey(schema, key)));
 }
 
 function defaultOf(schema: CrdSchema): unknown {
@@ -78,28 +84,33 @@ function hasDefaults(schema: CrdSchema): boolean {
   return inner.some((each) => typeof each === 'object' && hasDefaults(each));
 }
 
-type Change = (element: unknown, schema: CrdSchema | undefined, isKey: boolean) => unknown;
-
-/** The value with each element changed, an undefined one left out; itself where that changes nothing. */
-function mapped(value: unknown, schema: CrdSchema, change: Change): unknown {
-  if (Array.isArray(value)) {
-    let copy: unknown[] | undefined;
-    for (let index = 0; index < value.length; index++) {
-      const changed = change(value[index], schema.items, false);
-      if (changed === value[index]) continue;
-      copy ??= [...value];
-      copy[index] = changed;
-    }
-    return copy ?? value;
+/** The list with each element changed that is not a plain value; itself where that changes nothing. */
+function mappedList(list: readonly unknown[], change: (element: unknown) => unknown): readonly unknown[] {
+  let copy: unknown[] | undefined;
+  for (let index = 0; index < list.length; index++) {
+    const element = list[index];
+    if (typeof element !== 'object') continue;
+    // What was not changed once is not changed the next time.
+    if (index > 0 && copy === undefined && element === list[index - 1]) continue;
+    const changed = change(element);
+    if (changed === element) continue;
+    copy ??= [...list];
+    copy[index] = changed;
   }
-  if (!isObject(value)) return value;
+  return copy ?? list;
+}
+
+/** The same for an object; what is changed to undefined is left out. */
+function mappedObject(object: JsonObject, change: (element: unknown, key: string) => unknown): JsonObject {
   let copy: Record<string, unknown> | undefined;
-  for (const key of Object.keys(value)) {
-    const changed = change(value[key], belowKey(schema, key), true);
-    if (changed === value[key]) continue;
-    copy ??= { ...value };
+  for (const key of Object.keys(object)) {
+    const element = object[key];
+    if (typeof element !== 'object') continue;
+    const changed = change(element, key);
+    if (changed === element) continue;
+    copy ??= { ...object };
     if (changed === undefined) delete copy[key];
     else copy[key] = changed;
   }
-  return copy ?? value;
+  return copy ?? object;
 }

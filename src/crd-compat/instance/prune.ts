@@ -50,6 +50,8 @@ class Pruner {
     if (keepsUnknown && items === undefined) return list;
     let copy: unknown[] | undefined;
     for (let index = 0; index < list.length; index++) {
+      // Where nothing was pruned from an item, nothing is from the same item once more.
+      if (index > 0 && copy === undefined && list[index] === list[index - 1]) continue;
       const kept = this.#step(index, list[index], items, keepsUnknown);
       if (kept === list[index]) continue;
       copy ??= [...list];
@@ -70,11 +72,12 @@ class Pruner {
   }
 
   #object(value: JsonObject, schema: CrdSchema, keepsUnknown: boolean, resource: boolean): unknown {
-    const { properties, additionalProperties } = schema;
     let copy: Record<string, unknown> | undefined;
     for (const key of Object.keys(value)) {
-      const kept = this.#entry(key, value[key], { properties, additionalProperties, keepsUnknown, resource });
-      if (kept === value[key]) continue;
+      const held = value[key];
+      const kept =
+        resource && TYPE_META.has(key) ? this.#typeMeta(key, held) : this.#entry(key, held, schema, keepsUnknown);
+      if (kept === held) continue;
       copy ??= { ...value };
       if (kept === undefined) delete copy[key];
       else copy[key] = kept;
@@ -82,9 +85,7 @@ class Pruner {
     return copy ?? value;
   }
 
-  #entry(key: string, value: unknown, of: Surroundings): unknown {
-    const { properties, additionalProperties, keepsUnknown, resource } = of;
-    if (resource && TYPE_META.has(key)) return this.#typeMeta(key, value);
+  #entry(key: string, value: unknown, { properties, additionalProperties }: CrdSchema, keepsUnknown: boolean): unknown {
     if (properties !== undefined && Object.hasOwn(properties, key)) return this.#step(key, value, properties[key]);
     if (additionalProperties !== undefined) {
       return this.#step(key, value, typeof additionalProperties === 'object' ? additionalProperties : undefined);
@@ -101,11 +102,4 @@ class Pruner {
     for (const name of coerced.unknown) this.pruned.push(pathText([...this.#path, 'metadata', name]));
     return coerced.value;
   }
-}
-
-interface Surroundings {
-  readonly properties: CrdSchema['properties'];
-  readonly additionalProperties: CrdSchema['additionalProperties'];
-  readonly keepsUnknown: boolean;
-  readonly resource: boolean;
 }

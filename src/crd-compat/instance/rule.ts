@@ -3,21 +3,16 @@ import {
   type Budget,
   CelError,
   type Compiled,
-  compile,
-  type Environment,
-  environment,
   NonValue,
   Optional,
   type Result,
-  type SchemaTypes,
   trust,
   trustedBySchema,
-  types,
-  typesFromSchema,
   type Value,
   type Variables,
 } from '../../cel/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
+import { type RulePlace, type Runs, rulePlace, usesOldSelf } from './rule-program.ts';
 import type { Run } from './run.ts';
 
 /** For all the rules of one object together. */
@@ -39,24 +34,25 @@ interface CompiledRule {
   readonly broken: string;
   readonly usesOldSelf: boolean;
   readonly optionalOldSelf: boolean;
-  readonly message: Compiled | undefined;
+  /** undefined where no expression makes the message; compiled when the rule first fails. */
+  readonly message: () => Compiled | undefined;
 }
 
 export class CompiledRules {
-  readonly #types: SchemaTypes;
+  readonly #place: RulePlace;
   readonly #rules: readonly CompiledRule[];
   readonly #usesOldSelf: boolean;
   readonly #optionalOldSelf: boolean;
 
-  constructor(rules: readonly ValidationRule[], schema: CrdSchema, resource: boolean) {
-    this.#types = typesFromSchema(spineOf(schema), { name: 'self', resource, unknownFields: 'hidden' });
-    this.#rules = rules.filter(({ rule }) => rule.trim() !== '').map((rule) => compileRule(rule, this.#types));
+  constructor(rules: readonly ValidationRule[], schema: CrdSchema, resource: boolean, runs: Runs) {
+    this.#place = rulePlace(schema, resource);
+    this.#rules = rules.filter(({ rule }) => rule.trim() !== '').map((rule) => compileRule(rule, this.#place, runs));
     this.#usesOldSelf = this.#rules.some(({ usesOldSelf }) => usesOldSelf);
     this.#optionalOldSelf = this.#rules.some(({ optionalOldSelf }) => optionalOldSelf);
   }
 
   check(value: unknown, old: unknown, session: RuleSession): void {
-    const self = trustedBySchema(value as Value, this.#types);
+    const self = trustedBySchema(value as Value, this.#place.types);
     const before = this.#usesOldSelf ? this.#before(value, self, old) : undefined;
     const variables = trust(before === undefined ? { self } : { self, oldSelf: before });
     const held = before instanceof NonValue ? before : new Optional(asData(old, before));
@@ -71,7 +67,7 @@ export class CompiledRules {
 
   #before(value: unknown, self: Result, old: unknown): Result | undefined {
     if (old === undefined || old === null) return undefined;
-    return old === value ? self : trustedBySchema(old as Value, this.#types);
+    return old === value ? self : trustedBySchema(old as Value, this.#place.types);
   }
 }
 
@@ -115,43 +111,28 @@ const MAX_MESSAGE = 5 * 1024;
 function messageOf(compiled: CompiledRule, variables: Variables, session: RuleSession): string {
   const { rule } = compiled;
   const otherwise = (rule.message ?? '') === '' ? `failed rule: ${rule.rule.trim()}` : (rule.message ?? '').trim();
-  const result = compiled.message?.evaluate(variables, session.budget);
+  const result = compiled.message()?.evaluate(variables, session.budget);
   if (result instanceof CelError) session.over = result.code === 'cost_exceeded';
   if (typeof result !== 'string') return otherwise;
   const text = result.trim();
   return text === '' || text.includes('\n') || Buffer.byteLength(text) > MAX_MESSAGE ? otherwise : text;
 }
 
-function compileRule(rule: ValidationRule, made: SchemaTypes): CompiledRule {
+function compileRule(rule: ValidationRule, place: RulePlace, runs: Runs): CompiledRule {
   const optionalOldSelf = rule.optionalOldSelf === true;
-  const env = environment('kubernetes-1.36', {
-    variables: { self: made.type, oldSelf: optionalOldSelf ? types.optional(made.type) : made.type },
-    types: [made.provider],
-  });
-  const found = compile(rule.rule, env);
+  const found = place.program(rule.rule, optionalOldSelf, runs);
   const broken = found.evaluate === undefined ? found.message : found.type.kind === 'bool' ? '' : 'it is no bool';
   const program = found.evaluate === undefined || broken !== '' ? undefined : found;
-  const usesOldSelf = program?.program.variables.includes('oldSelf') === true;
-  return { rule, program, broken, usesOldSelf, optionalOldSelf, message: messageProgram(rule, env) };
-}
-
-function messageProgram({ messageExpression = '' }: ValidationRule, env: Environment): Compiled | undefined {
-  if (messageExpression === '') return undefined;
-  const found = compile(messageExpression, env);
-  return found.evaluate === undefined ? undefined : found;
-}
-
-/** The schema without its allOf, which say nothing about types. */
-function spineOf(schema: CrdSchema): CrdSchema {
-  const { allOf: _, items, properties, additionalProperties, ...rest } = schema;
-  const made: Record<string, unknown> = rest;
-  if (items !== undefined) made.items = spineOf(items);
-  if (additionalProperties !== undefined) {
-    made.additionalProperties =
-      typeof additionalProperties === 'object' ? spineOf(additionalProperties) : additionalProperties;
-  }
-  if (properties !== undefined) {
-    made.properties = Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, spineOf(each)]));
-  }
-  return made;
+  return {
+    rule,
+    program,
+    broken,
+    usesOldSelf: program !== undefined && usesOldSelf(program),
+    optionalOldSelf,
+    message: () => {
+      const { messageExpression = '' } = rule;
+      const message = messageExpression === '' ? undefined : place.program(messageExpression, optionalOldSelf, runs);
+      return message?.evaluate === undefined ? undefined : message;
+    },
+  };
 }

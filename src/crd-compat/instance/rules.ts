@@ -3,6 +3,7 @@ import type { CrdSchema, ValidationRule } from '../schema.ts';
 import { type Correlation, OldElements } from './correlation.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { CompiledRules, OBJECT_COST_LIMIT, type RuleSession } from './rule.ts';
+import type { Runs } from './rule-program.ts';
 import type { Run } from './run.ts';
 
 export interface Rules {
@@ -10,9 +11,9 @@ export interface Rules {
 }
 
 /** undefined where there are none. Inside allOf, anyOf, oneOf and not there can be none: such a schema is not structural. */
-export function rulesOf(schema: CrdSchema, resource: boolean): Rules | undefined {
+export function rulesOf(schema: CrdSchema, resource: boolean, runs: Runs): Rules | undefined {
   if (!hasRules(schema)) return undefined;
-  const root = new RuleNode(schema, resource);
+  const root = new RuleNode(schema, resource, runs);
   return {
     check(value, old, run, correlation) {
       root.check(value, old, new Session(run, correlation));
@@ -58,6 +59,7 @@ class RuleNode {
   readonly #rules: readonly ValidationRule[];
   readonly #schema: CrdSchema;
   readonly #resource: boolean;
+  readonly #runs: Runs;
   readonly #items: RuleNode | undefined;
   readonly #entries: RuleNode | undefined;
   readonly #properties = new Map<string, RuleNode>();
@@ -65,14 +67,16 @@ class RuleNode {
   readonly #looksBack: boolean;
   #compiled: CompiledRules | undefined;
 
-  constructor(schema: CrdSchema, resource: boolean) {
+  constructor(schema: CrdSchema, resource: boolean, runs: Runs) {
+    const { items, additionalProperties, properties = {} } = schema;
     this.#rules = schema['x-kubernetes-validations'] ?? [];
     this.#schema = schema;
     this.#resource = resource;
-    this.#items = nodeOf(schema.items);
-    this.#entries = typeof schema.additionalProperties === 'object' ? nodeOf(schema.additionalProperties) : undefined;
-    for (const [name, property] of Object.entries(schema.properties ?? {})) {
-      const node = nodeOf(property);
+    this.#runs = runs;
+    this.#items = nodeOf(items, runs);
+    this.#entries = typeof additionalProperties === 'object' ? nodeOf(additionalProperties, runs) : undefined;
+    for (const [name, property] of Object.entries(properties)) {
+      const node = nodeOf(property, runs);
       if (node !== undefined) this.#properties.set(name, node);
     }
     this.#looksBack =
@@ -92,7 +96,7 @@ class RuleNode {
     if (value === null || value === undefined || session.over) return;
     const before = this.#looksBack ? old : undefined;
     if (this.#rules.length > 0) {
-      this.#compiled ??= new CompiledRules(this.#rules, this.#schema, this.#resource);
+      this.#compiled ??= new CompiledRules(this.#rules, this.#schema, this.#resource, this.#runs);
       this.#compiled.check(value, before, session);
     }
     if (Array.isArray(value)) this.#checkList(value, before, session);
@@ -126,8 +130,9 @@ function checkProperty(name: string, node: RuleNode, value: JsonObject, old: unk
   session.run.leave();
 }
 
-function nodeOf(schema: CrdSchema | undefined): RuleNode | undefined {
+/** undefined where there are no rules below. */
+function nodeOf(schema: CrdSchema | undefined, runs: Runs): RuleNode | undefined {
   if (schema === undefined) return undefined;
-  const node = new RuleNode(schema, schema['x-kubernetes-embedded-resource'] === true);
+  const node = new RuleNode(schema, schema['x-kubernetes-embedded-resource'] === true, runs);
   return node.isEmpty ? undefined : node;
 }

@@ -5,22 +5,17 @@ import { numberCheck } from './numbers.ts';
 import type { Check, Run } from './run.ts';
 import { enumCheck, textCheck, typeCheck } from './values.ts';
 
-/** The check of a value of its own: what an update has left as it was is excused. */
+/**
+ * The check of a value of its own: what an update has left as it was is excused. Made when it is first asked: most of a large schema is
+ * never needed, as objects fill few of its fields.
+ */
 export function structureCheck(schema: CrdSchema): Check {
-  const check = lazily(() => bareCheck(schema));
-  return (value, run, correlation) => {
-    const before = run.faults.length;
-    check(value, run, correlation);
-    if (run.faults.length > before && correlation?.unchanged === true) run.forget(before);
-  };
-}
-
-/** Most of a large schema is never needed: objects fill few of its fields. */
-function lazily(make: () => Check): Check {
   let made: Check | undefined;
   return (value, run, correlation) => {
-    made ??= make();
+    const before = run.faults.length;
+    made ??= bareCheck(schema);
     made(value, run, correlation);
+    if (run.faults.length > before && correlation?.unchanged === true) run.forget(before);
   };
 }
 
@@ -50,7 +45,11 @@ function listCheck({ items, minItems, maxItems }: CrdSchema): Check | undefined 
   return (value, run, correlation) => {
     if (!Array.isArray(value)) return;
     if (element !== undefined) {
+      const before = run.faults.length;
       for (let index = 0; index < value.length; index++) {
+        // The lists that are made to show something are long, and of one and the same item.
+        const isRepeated = index > 0 && value[index] === value[index - 1];
+        if (isRepeated && correlation === undefined && run.faults.length === before) continue;
         run.enter(index);
         element(value[index], run, correlation?.index(index));
         run.leave();

@@ -8,6 +8,7 @@ import type { Fault } from './fault.ts';
 import { isObject } from './json.ts';
 import { listTypeCheck } from './list-types.ts';
 import { checkMetadata, embeddedCheck } from './resources.ts';
+import type { Runs } from './rule-program.ts';
 import { rulesOf } from './rules.ts';
 import { Run } from './run.ts';
 import { structureCheck } from './structure.ts';
@@ -15,6 +16,8 @@ import { structureCheck } from './structure.ts';
 export interface ValidatorOptions {
   /** Whether values are whole resources, with apiVersion, kind and metadata. True unless said otherwise. */
   readonly resource?: boolean;
+  /** How many values will be looked at; `few` unless said otherwise. */
+  readonly runs?: Runs;
 }
 
 export interface Validator {
@@ -38,7 +41,7 @@ export function validator(schema: CrdSchema, options: ValidatorOptions = {}): Va
   const others = lazy(() => ({
     embedded: embeddedCheck(schema),
     listTypes: listTypeCheck(schema),
-    rules: rulesOf(schema, resource),
+    rules: rulesOf(schema, resource, options.runs ?? 'few'),
   }));
   return {
     validate(value, old) {

@@ -20,7 +20,12 @@ export function visitor(schema: CrdSchema, at: (schema: CrdSchema) => Visit | un
     here?.(value, run);
     if (Array.isArray(value)) {
       if (element === undefined) return;
-      for (let index = 0; index < value.length; index++) step(index, value[index], element, run);
+      const before = run.faults.length;
+      for (let index = 0; index < value.length; index++) {
+        // The lists that are made to show something are long, and of one and the same item.
+        if (index > 0 && value[index] === value[index - 1] && run.faults.length === before) continue;
+        step(index, value[index], element, run);
+      }
     } else if (isObject(value)) {
       for (const { name, visit } of named) if (Object.hasOwn(value, name)) step(name, value[name], visit, run);
       if (entry === undefined) return;

@@ -30,8 +30,23 @@ interface State {
   readonly waiting: readonly number[];
   /** What is known of the character before, see `Before`. */
   readonly before: number;
-  readonly next: (number | undefined)[];
-  accepts?: boolean;
+  readonly next: (Known<number> | undefined)[];
+  accepts?: Known<boolean>;
+}
+
+/** What was once worked out: another question pays the same for it, or its answer would depend on what was asked before. */
+interface Known<Answer> {
+  readonly answer: Answer;
+  readonly cost: number;
+  paidBy: Budget;
+}
+
+function paid<Answer>(known: Known<Answer>, budget: Budget): Answer {
+  if (known.paidBy !== budget) {
+    known.paidBy = budget;
+    budget.spend(known.cost);
+  }
+  return known.answer;
 }
 
 /** The character before this place. */
@@ -77,40 +92,67 @@ function looksBack(program: Program, index: number): boolean {
   return (program.conditions & asked) !== 0;
 }
 
+const MACHINES = new WeakMap<Program, Machine>();
+/** One with more states is not kept from question to question. */
+const MAX_KEPT_STATES = 1_000;
+
+export function machineOf(program: Program): Machine {
+  const known = MACHINES.get(program);
+  if (known !== undefined && known.size <= MAX_KEPT_STATES) return known;
+  const made = new Machine(program);
+  MACHINES.set(program, made);
+  return made;
+}
+
 export class Machine {
   readonly classes: Classes;
-  readonly start: number;
   readonly #program: Program;
-  readonly #budget: Budget;
   readonly #states: State[] = [];
   readonly #known = new Map<string, number>();
   readonly #alphabet: Alphabet;
+  #start: Known<number> | undefined;
+  /** Of what is being worked out. */
+  #cost = 0;
 
-  constructor(program: Program, budget: Budget) {
+  constructor(program: Program) {
     this.#program = program;
-    this.#budget = budget;
     this.#alphabet = alphabetOf(program);
     this.classes = this.#alphabet.classes;
-    this.start = this.#state(this.#settle([program.start]), Before.none);
+  }
+
+  get size(): number {
+    return this.#states.length;
+  }
+
+  start(budget: Budget): number {
+    this.#start ??= this.#workOut(budget, () => this.#state(this.#settle([this.#program.start]), Before.none));
+    return paid(this.#start, budget);
   }
 
   /** The state after one more character of the class. */
-  step(from: number, class_: number): number {
+  step(from: number, class_: number, budget: Budget): number {
     if (from < 0) return from;
     const state = this.#states[from] as State;
     const known = state.next[class_];
-    if (known !== undefined) return known;
-    const made = this.#step(state, class_);
+    if (known !== undefined) return paid(known, budget);
+    const made = this.#workOut(budget, () => this.#step(state, class_));
     state.next[class_] = made;
-    return made;
+    return made.answer;
   }
 
   /** Whether the text that led here matches. */
-  accepts(at: number): boolean {
+  accepts(at: number, budget: Budget): boolean {
     if (at < 0) return at === ALL;
     const state = this.#states[at] as State;
-    state.accepts ??= this.#open(state, conditions(state.before, undefined)) === undefined;
-    return state.accepts;
+    state.accepts ??= this.#workOut(budget, () => this.#open(state, conditions(state.before, undefined)) === undefined);
+    return paid(state.accepts, budget);
+  }
+
+  #workOut<Answer>(budget: Budget, answer: () => Answer): Known<Answer> {
+    this.#cost = 0;
+    const known = { answer: answer(), cost: this.#cost, paidBy: budget };
+    budget.spend(known.cost);
+    return known;
   }
 
   #step(state: State, class_: number): number {
@@ -131,7 +173,7 @@ export class Machine {
 
   /** What waits here once the assertions that hold are passed; undefined where the match is reached. */
   #open(state: State, holding: number): readonly number[] | undefined {
-    this.#budget.spend(state.waiting.length);
+    this.#cost += state.waiting.length;
     let open = state.waiting;
     const through = new Set<number>();
     for (;;) {
@@ -165,7 +207,7 @@ export class Machine {
         if (!inside || (instruction.conditions & Condition.beginText) === 0) waiting.push(at);
       } else if (instruction.kind !== 'fail') waiting.push(at);
     }
-    this.#budget.spend(seen.size);
+    this.#cost += seen.size;
     return waiting.sort((left, right) => left - right);
   }
 

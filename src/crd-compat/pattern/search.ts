@@ -3,7 +3,7 @@
  * the start, shortest texts first.
  */
 import { type Classes, choices, stretchAt } from './characters.ts';
-import { ALL, Budget, DEAD, Machine, TooLarge } from './machine.ts';
+import { ALL, Budget, DEAD, type Machine, machineOf, TooLarge } from './machine.ts';
 import type { Program } from './program.ts';
 
 export interface Wanted {
@@ -51,13 +51,13 @@ class Search {
   constructor(wanted: Wanted, budget: Budget) {
     this.#wanted = wanted;
     this.#budget = budget;
-    this.#machines = [...wanted.matching, ...wanted.notMatching].map((each) => new Machine(each, this.#budget));
+    this.#machines = [...wanted.matching, ...wanted.notMatching].map(machineOf);
     this.#letters = lettersOf(this.#machines.map((each) => each.classes));
   }
 
   texts(count: number): readonly string[] {
     const { minLength, maxLength } = this.#wanted;
-    const start = this.#place(this.#machines.map((each) => each.start));
+    const start = this.#place(this.#machines.map((each) => each.start(this.#budget)));
     const shortest = start === undefined ? undefined : this.#shortest(start);
     if (start === undefined || shortest === undefined || minLength > maxLength) return [];
     const layers = new Layers(start, (place) => this.#next(place), this.#budget);
@@ -112,7 +112,9 @@ class Search {
 
   #next(place: Place): readonly (Place | undefined)[] {
     place.next ??= this.#letters.map(({ classes }) =>
-      this.#place(place.states.map((state, index) => this.#machine(index).step(state, classes[index] as number))),
+      this.#place(
+        place.states.map((state, index) => this.#machine(index).step(state, classes[index] as number, this.#budget)),
+      ),
     );
     this.#budget.spend(this.#letters.length);
     return place.next;
@@ -131,7 +133,9 @@ class Search {
     if (known !== undefined) return known;
     if (this.#places.size >= MAX_STATES) throw new TooLarge();
     this.#budget.spend(PLACE_WORK);
-    const accepts = states.every((state, index) => this.#machine(index).accepts(state) === index < positive);
+    const accepts = states.every(
+      (state, index) => this.#machine(index).accepts(state, this.#budget) === index < positive,
+    );
     const made: Place = { states, accepts, id: this.#places.size };
     this.#places.set(key, made);
     return made;

@@ -1,24 +1,13 @@
 /** A validation rule with the types of the schema it stands at. */
-import {
-  type Checked,
-  type Compiled,
-  compile,
-  environment,
-  type Result,
-  type SchemaTypes,
-  trust,
-  types,
-  typesFromSchema,
-  type Value,
-  valueBySchema,
-} from '../../cel/index.ts';
+import { type Checked, type Expr, type Result, trust, type Value, valueBySchema } from '../../cel/index.ts';
+import { rulePlace, usesOldSelf } from '../instance/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
-import { without } from './without.ts';
 
 export interface CompiledRule {
   readonly rule: ValidationRule;
-  readonly program: Compiled;
-  readonly checked: Checked;
+  readonly ast: Expr;
+  /** With types; made when it is first asked for. */
+  readonly checked: () => Checked;
   readonly isTransition: boolean;
   /** Whether its values are whole resources. */
   readonly resource: boolean;
@@ -47,28 +36,23 @@ export function isTransitionRule(rule: ValidationRule, schema: CrdSchema): boole
 }
 
 function compileAs(rule: ValidationRule, schema: CrdSchema, resource: boolean): CompiledRule | string {
-  // What stands in allOf says nothing about types.
-  const made: SchemaTypes = typesFromSchema(without(schema, 'allOf'), {
-    name: 'self',
-    resource,
-    unknownFields: 'hidden',
-  });
-  const oldSelf = rule.optionalOldSelf === true ? types.optional(made.type) : made.type;
-  const env = environment('kubernetes-1.36', { variables: { self: made.type, oldSelf }, types: [made.provider] });
-  // It runs some hundred times at most: generated code would not pay.
-  const program = compile(rule.rule, env, { backend: 'closures' });
+  const place = rulePlace(schema, resource);
+  const program = place.program(rule.rule, rule.optionalOldSelf === true, 'few');
   if (program.evaluate === undefined) return program.message;
   if (program.type.kind !== 'bool') return 'it is no bool';
-  const { evaluate, checked } = program;
+  let checked: Checked | undefined;
   return {
     rule,
-    program,
-    checked,
+    ast: program.ast,
+    checked: () => {
+      checked ??= program.checked;
+      return checked;
+    },
     resource,
-    isTransition: program.program.variables.includes('oldSelf'),
+    isTransition: usesOldSelf(program),
     holds: (value) => {
-      const self: Result = valueBySchema(value as Value, made);
-      return evaluate(trust({ self })) === true;
+      const self: Result = valueBySchema(value as Value, place.types);
+      return program.evaluate(trust({ self })) === true;
     },
   };
 }

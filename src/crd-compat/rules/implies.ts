@@ -64,8 +64,8 @@ function whyImplied(premises: readonly CompiledRule[], rule: CompiledRule, root:
 
 const trueOf = (reading: Reading, ast: Expr): Formula => reading.isTrue(ast, new Map());
 
-const nameOf = ({ checked }: CompiledRule, root: Place): string =>
-  new Terms(checked, root, () => {}).keyOf(checked.ast, new Map());
+const nameOf = ({ checked, ast }: CompiledRule, root: Place): string =>
+  new Terms(checked(), root, () => {}).keyOf(ast, new Map());
 
 /** undefined where the schemas differ in what rules see at the places that the rule reads: then the one says nothing about the other. */
 function read(
@@ -78,7 +78,7 @@ function read(
   const see = (place: Place, deep: boolean): void => {
     if (!isRead && areAlike) areAlike = seenAlike(place, deep);
   };
-  const formula = formulaOf(new Reading(new Terms(rule.checked, root, see)), rule.checked.ast);
+  const formula = formulaOf(new Reading(new Terms(rule.checked(), root, see)), rule.ast);
   readThrough(formula);
   isRead = true;
   return areAlike ? formula : undefined;

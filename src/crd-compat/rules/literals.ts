@@ -63,7 +63,7 @@ export function literalsOf(rules: readonly CompiledRule[]): Literals {
     const inner = new Map(scope).set(node.variable, element).set(node.variable2 ?? node.variable, element);
     for (const each of [node.initial, node.condition, node.step, node.result]) visit(each, inner);
   };
-  for (const { checked } of rules) visit(checked.ast, new Map([['self', reads]]));
+  for (const { ast } of rules) visit(ast, new Map([['self', reads]]));
   return {
     numbers: [...found.numbers].sort((left, right) => left - right),
     texts: [...found.texts].sort(),

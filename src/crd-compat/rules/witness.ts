@@ -1,12 +1,11 @@
 /** A value that was accepted and that a new rule refuses: looked for among values around what the rules compare with. */
-import { applyDefaults, prune, type Validator, validator } from '../instance/index.ts';
+import { applyDefaults, prune, type Validator, validator, without } from '../instance/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { candidates, type Draw } from './candidates.ts';
 import { choices } from './choices.ts';
 import type { CompiledRule } from './compiled.ts';
 import type { OldRules } from './implies.ts';
 import { literalsOf } from './literals.ts';
-import { without } from './without.ts';
 
 /** One search, which can be left and gone on with: a value is often found at once, and what is not may be proved not to exist. */
 export class WitnessSearch {

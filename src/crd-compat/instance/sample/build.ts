@@ -2,7 +2,7 @@
 import type { CrdSchema } from '../../schema.ts';
 import type { Step } from '../fault.ts';
 import { canonicalText, copied } from '../json.ts';
-import { Run } from '../run.ts';
+import { type Check, Run } from '../run.ts';
 import { structureCheck } from '../structure.ts';
 import type { Choices } from './choices.ts';
 import { type Alternative, alternativesOf, namesToAvoid } from './flatten.ts';
@@ -67,9 +67,11 @@ export class Builder {
 
   #scalar(way: Alternative, whole: CrdSchema, distinct: number): unknown {
     const candidates = candidatesFor(way, whole, this.#mentioned, this.#isRuled(whole));
-    if (candidates.length === 0) return NONE;
-    const at = this.#choices.pick(this.#path, 'value', candidates.length) + distinct;
-    return copied(candidates[at % candidates.length]);
+    if (distinct === 0 && this.#choices.isPlainest(this.#path, 'value')) return copied(candidates.first);
+    const { all } = candidates;
+    if (all.length === 0) return NONE;
+    const at = this.#choices.pick(this.#path, 'value', all.length) + distinct;
+    return copied(all[at % all.length]);
   }
 
   /** Whether rules are about what is here. */
@@ -184,9 +186,16 @@ export class Builder {
     for (const key of keys) {
       const schema = items.properties?.[key];
       if (schema === undefined || wish?.below.get(key)?.fixed !== undefined) continue;
-      const candidates = alternativesOf(schema).flatMap((way) => candidatesFor(way, schema, this.#mentioned, false));
+      const ways = alternativesOf(schema).map((way) => candidatesFor(way, schema, this.#mentioned, false));
+      if (turn === 0) {
+        const first = ways.map((way) => way.first).find((each) => each !== NONE);
+        if (first === undefined) return NONE;
+        if (!Object.hasOwn(element, key)) setOwn(element, key, first);
+        continue;
+      }
+      const candidates = ways.flatMap(({ all }) => all);
       if (candidates.length === 0) return NONE;
-      if (turn > 0 || !Object.hasOwn(element, key)) setOwn(element, key, candidates[rest % candidates.length]);
+      setOwn(element, key, candidates[rest % candidates.length]);
       rest = Math.floor(rest / candidates.length);
     }
     return element;
@@ -211,34 +220,72 @@ const fillsIn = (properties: Readonly<Record<string, CrdSchema>>, name: string):
 const keysOf = (element: unknown, keys: readonly string[]): unknown =>
   keys.map((key) => (element as Readonly<Record<string, unknown>>)[key] ?? null);
 
-function setOwn(object: object, name: string, value: unknown): void {
-  Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value;
+  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-interface Candidates {
+/** Those that a schema takes, each once. The first will mostly do, and finding the others can take automata. */
+class Candidates {
   readonly mentioned: Mentioned;
   readonly ruled: boolean;
-  readonly values: readonly unknown[];
+  readonly #way: Alternative;
+  readonly #schema: CrdSchema;
+  readonly #check: Check;
+  #first: { readonly value: unknown } | undefined;
+  #all: readonly unknown[] | undefined;
+
+  constructor(way: Alternative, schema: CrdSchema, mentioned: Mentioned, ruled: boolean) {
+    this.mentioned = mentioned;
+    this.ruled = ruled;
+    this.#way = way;
+    this.#schema = schema;
+    this.#check = structureCheck(schema);
+  }
+
+  /** NONE where there is none. */
+  get first(): unknown {
+    this.#first ??= { value: this.#findFirst() };
+    return this.#first.value;
+  }
+
+  get all(): readonly unknown[] {
+    this.#all ??= this.#findAll();
+    return this.#all;
+  }
+
+  #findFirst(): unknown {
+    for (const each of scalarsFor(this.#way, this.mentioned)) if (this.#takes(each)) return each;
+    const [first = NONE] = this.all;
+    return first;
+  }
+
+  #findAll(): readonly unknown[] {
+    const { type, enum: allowed, 'x-kubernetes-int-or-string': mixed } = this.#schema;
+    const isText = type === 'string' || type === undefined;
+    const more = this.ruled && isText && allowed === undefined ? textsByRules(this.#way, this.mentioned) : [];
+    const values = new Map<string, unknown>();
+    for (const each of [...scalarsFor(this.#way, this.mentioned), ...more]) {
+      if (this.#takes(each)) values.set(canonicalText(each), each);
+    }
+    const isOpen = type === undefined && mixed !== true;
+    if (isOpen && values.size > 0) values.set('{}', {});
+    return [...values.values()];
+  }
+
+  #takes(value: unknown): boolean {
+    const run = new Run();
+    this.#check(value, run, undefined);
+    return run.faults.length === 0;
+  }
 }
 
 const CANDIDATES = new WeakMap<Alternative, Candidates>();
 
-/** Those that the schema takes, each once. */
-function candidatesFor(way: Alternative, schema: CrdSchema, mentioned: Mentioned, ruled: boolean): readonly unknown[] {
+function candidatesFor(way: Alternative, schema: CrdSchema, mentioned: Mentioned, ruled: boolean): Candidates {
   const known = CANDIDATES.get(way);
-  if (known?.mentioned === mentioned && known.ruled === ruled) return known.values;
-  const check = structureCheck(schema);
-  const values = new Map<string, unknown>();
-  const isText = schema.type === 'string' || schema.type === undefined;
-  const more = ruled && isText && schema.enum === undefined ? textsByRules(way, mentioned) : [];
-  for (const each of [...scalarsFor(way, mentioned), ...more]) {
-    const run = new Run();
-    check(each, run, undefined);
-    if (run.faults.length === 0) values.set(canonicalText(each), each);
-  }
-  const isOpen = schema.type === undefined && schema['x-kubernetes-int-or-string'] !== true;
-  if (isOpen && values.size > 0) values.set('{}', {});
-  const found = { mentioned, ruled, values: [...values.values()] };
-  CANDIDATES.set(way, found);
-  return found.values;
+  if (known?.mentioned === mentioned && known.ruled === ruled) return known;
+  const made = new Candidates(way, schema, mentioned, ruled);
+  CANDIDATES.set(way, made);
+  return made;
 }

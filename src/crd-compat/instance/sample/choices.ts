@@ -36,6 +36,12 @@ export class Choices {
     return taken;
   }
 
+  /** Whether a pick would be the plainest, however many ways there are. */
+  isPlainest(path: readonly Step[], about: string): boolean {
+    if (this.#focus(path)) return false;
+    return this.#kept.size === 0 || (this.#kept.get(`${pathText(path)} ${about}`) ?? 0) === 0;
+  }
+
   /** Whether what need not be there is; deeper places are filled less often, so that samples stay small. */
   isPresent(path: readonly Step[]): boolean {
     const ways = path.length <= 4 ? 2 : path.length;

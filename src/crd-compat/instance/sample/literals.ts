@@ -1,6 +1,7 @@
 /** What the CEL rules of a schema mention: the names they read, and the values they compare with. */
-import { type Expr, environment, escapeProperty, parse, walk } from '../../../cel/index.ts';
+import { type Expr, escapeProperty, walk } from '../../../cel/index.ts';
 import type { CrdSchema } from '../../schema.ts';
+import { parsedRule } from '../rule-program.ts';
 
 export interface Mentioned {
   /** Escaped, as rules write them. */
@@ -24,8 +25,7 @@ const KNOWN = new Map<string, Mentioned>();
 
 function read(rule: string): Mentioned {
   const found = new Collector();
-  const env = environment('kubernetes-1.36');
-  const { ast } = parse(rule, { macros: env.macros, ...env.language });
+  const { ast } = parsedRule(rule);
   if (ast === undefined) return found.all;
   walk(ast, (node, parent) => {
     if (node.kind === 'select') found.names.add(node.field);

@@ -5,33 +5,42 @@ import { stringFormat } from '../formats/index.ts';
 import type { Alternative } from './flatten.ts';
 import type { Mentioned } from './literals.ts';
 
-/** Not all of them need be valid. */
-export function scalarsFor(way: Alternative, mentioned: Mentioned): readonly unknown[] {
-  const { schema } = way;
-  const { default: preset, enum: allowed } = schema;
-  const first = preset === undefined || preset === null ? [] : [preset];
-  if (allowed !== undefined) return [...first, ...allowed];
-  const found: unknown[] = [...first, ...byType(way, mentioned)];
-  if (schema.nullable === true) found.push(null);
-  return found;
+/** Not all of them need be valid. Made one by one, as the first is often enough. */
+export function* scalarsFor(way: Alternative, mentioned: Mentioned): Generator<unknown> {
+  const { default: preset, enum: allowed, nullable } = way.schema;
+  if (preset !== undefined && preset !== null) yield preset;
+  if (allowed !== undefined) {
+    yield* allowed;
+    return;
+  }
+  yield* byType(way, mentioned);
+  if (nullable === true) yield null;
 }
 
-function byType(way: Alternative, mentioned: Mentioned): readonly unknown[] {
+function* byType(way: Alternative, mentioned: Mentioned): Generator<unknown> {
   const { schema } = way;
   if (schema['x-kubernetes-int-or-string'] === true) {
-    return [...numbersFor(way, mentioned, true), ...textsFor(way, mentioned)];
+    yield* numbersFor(way, mentioned, true);
+    yield* textsFor(way, mentioned);
+    return;
   }
   switch (schema.type) {
     case 'boolean':
-      return [false, true];
+      yield* [false, true];
+      return;
     case 'integer':
-      return numbersFor(way, mentioned, true);
+      yield* numbersFor(way, mentioned, true);
+      return;
     case 'number':
-      return numbersFor(way, mentioned, false);
+      yield* numbersFor(way, mentioned, false);
+      return;
     case 'string':
-      return textsFor(way, mentioned);
+      yield* textsFor(way, mentioned);
+      return;
     default:
-      return [...textsFor(way, mentioned), ...numbersFor(way, mentioned, false), false, true];
+      yield* textsFor(way, mentioned);
+      yield* numbersFor(way, mentioned, false);
+      yield* [false, true];
   }
 }
 
@@ -67,28 +76,28 @@ const LONGEST = 5000;
 const LONG = `example${'a'.repeat(LONGEST)}`;
 
 /** What people would write comes first: an example of the format, a plain word, then whatever the patterns take. */
-function textsFor(way: Alternative, mentioned: Mentioned): readonly string[] {
+function* textsFor(way: Alternative, mentioned: Mentioned): Generator<string> {
   const { schema, not, texts } = way;
   const { minLength = 0, maxLength = LONGEST, pattern } = schema;
+  for (const { format } of [schema, ...texts]) yield* stringFormat(format)?.examples ?? [];
+  yield 'example'.slice(0, maxLength);
   const bounds = [schema, ...not.flatMap(withInner)];
-  const found: string[] = [schema, ...texts].flatMap(({ format }) => stringFormat(format)?.examples ?? []);
-  found.push('example'.slice(0, maxLength));
   if (
     pattern !== undefined ||
     texts.length > 0 ||
     bounds.some(({ format }) => format !== undefined) ||
     not.length > 0
   ) {
-    found.push(...patternTexts(way));
+    yield* examples(way, [], 1);
+    yield* examples(way, [], MOST_EXAMPLES);
   }
-  found.push('a', 'b', 'c', 'other', 'A', '1', 'example-2', '10%', '', ...mentioned.texts);
+  yield* ['a', 'b', 'c', 'other', 'A', '1', 'example-2', '10%', '', ...mentioned.texts];
   const lengths = bounds.flatMap((each) => [each.minLength, each.maxLength].filter((length) => length !== undefined));
   for (const length of [minLength, ...lengths]) {
     for (const near of [length, length + 1, length - 1]) {
-      if (near >= 0 && near <= LONGEST) found.push('a'.repeat(near), LONG.slice(0, near));
+      if (near >= 0 && near <= LONGEST) yield* ['a'.repeat(near), LONG.slice(0, near)];
     }
   }
-  return found;
 }
 
 /** With what rules ask of texts, each by itself, two at a time, and all together. */
@@ -101,7 +110,7 @@ export function textsByRules(way: Alternative, { patterns }: Mentioned): readonl
 
 const MOST_PATTERNS = 6;
 
-const patternTexts = (way: Alternative): readonly string[] => examples(way, [], 8);
+const MOST_EXAMPLES = 8;
 
 function examples({ schema, not, texts }: Alternative, patterns: readonly string[], count: number): readonly string[] {
   const allOf = [...texts, ...not.map((each) => ({ not: each }))];
