@@ -89,7 +89,8 @@ async function readPath(path: string, into: Reading): Promise<void> {
 }
 
 async function sourcesOf({ path, kind, pathOf }: Named, { options, notes, leftAlone }: Reading): Promise<Sources> {
-  const note = (file: string, message: string) => notes.push({ file, path: pathOf(file), message });
+  const note = (file: string, message: string) =>
+    notes.push({ file, message, ...(kind === 'directory' ? { path: pathOf(file) } : {}) });
   const helm = (isNamed: boolean) => (directory: string, problems: Problem[]) =>
     chartTexts(directory, { flags: helmFlags(options), problems, note, isNamed });
   if (kind === 'chart') {

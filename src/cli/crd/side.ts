@@ -104,7 +104,7 @@ export const readFiles = async (
 /** What whoever asked should know of what was not compared; what holds for both sides is said once, of the new one. */
 export function notesOf(old: Side, now: Side): string[] {
   const notes = new Map(
-    [...old.notes, ...now.notes].map((each) => [JSON.stringify([each.path || each.file, each.message]), each]),
+    [...old.notes, ...now.notes].map((each) => [JSON.stringify([each.path ?? each.file, each.message]), each]),
   );
   return [
     ...[...notes.values()].map(({ file, message }) => `${file}: ${message}`),
