@@ -9,8 +9,11 @@ const parts = [
   'package.json',
   'scripts/generate.ts',
   'src/api',
+  'src/broker',
+  'src/runtime',
   'manifests/crds',
   'manifests/schemas',
+  'manifests/events',
   'docs/reference',
 ];
 const crd = 'manifests/crds/teams.yaml';

@@ -1,5 +1,6 @@
 /**
- * `npm run generate` writes what follows from src/api: manifests/crds, manifests/schemas and docs/reference.
+ * `npm run generate` writes what follows from src/api (manifests/crds, manifests/schemas, docs/reference) and from src/broker/contract
+ * (manifests/events).
  * With `--check` it writes nothing, names what is out of date, and fails.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -7,21 +8,23 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { GENERATED_MARK, generatedFiles, generatedFolders } from '../src/api/generated.ts';
+import { EVENTS_FOLDER, EVENTS_MARK, eventFiles } from '../src/broker/contract/files.ts';
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-const wanted = generatedFiles();
+const wanted = new Map([...generatedFiles(), ...eventFiles()]);
 const changed: string[] = [];
 for (const [path, content] of wanted) {
   if ((await readOrUndefined(join(root, path))) !== content) changed.push(path);
 }
 const leftOver: string[] = [];
-for (const folder of generatedFolders) {
+for (const folder of [...generatedFolders, EVENTS_FOLDER]) {
   const names = await readdir(join(root, folder)).catch(() => []);
   for (const path of names.map((name) => `${folder}/${name}`).filter((path) => !wanted.has(path))) {
     // Other pages may stand beside the generated ones: only what bears our mark is ours to remove.
-    if ((await readOrUndefined(join(root, path)))?.includes(GENERATED_MARK)) leftOver.push(path);
+    const content = (await readOrUndefined(join(root, path))) ?? '';
+    if (content.includes(GENERATED_MARK) || content.includes(EVENTS_MARK)) leftOver.push(path);
   }
 }
 

@@ -7,6 +7,8 @@
  * dispatched: reconcilers decide that.
  */
 export * from './channel.ts';
+export * from './contract/index.ts';
 export * from './deployment-id.ts';
+export * from './identity/index.ts';
 export * from './messages.ts';
 export * from './sink.ts';

@@ -1,0 +1,161 @@
+/**
+ * From bytes to an event, or to what is wrong with them. Whatever comes in, nothing is thrown: bad input from outside is a value to
+ * report, with a code that the dead-letter topic and the status API both use.
+ */
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { parseDeploymentId } from '../deployment-id.ts';
+import type { HeartbeatEvent, RequestEvent, StatusEvent, UsageEvent } from '../messages.ts';
+import { subjectOf } from './build.ts';
+import { type EventKind, eventDefinitions, eventKinds } from './schemas.ts';
+import { parseStrictly, problemOfValue } from './strict-json.ts';
+
+/** Below what Kafka takes by default (1 MiB with headers), so that what passes here passes there. */
+export const MOST_EVENT_BYTES = 1_000_000;
+
+export interface EventProblem {
+  /** `unknown-version`: a type that is known in another version. `invalid`: of a known type, and not as its schema says. */
+  readonly code: 'malformed' | 'oversized' | 'unknown-type' | 'unknown-version' | 'invalid';
+  /** A JSON Pointer; empty for the whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+interface Events {
+  request: RequestEvent;
+  status: StatusEvent;
+  heartbeat: HeartbeatEvent;
+  usage: UsageEvent;
+}
+
+export type EventOf<Kind extends EventKind> = Events[Kind];
+
+export type ReadResult<Kind extends EventKind> = { readonly event: EventOf<Kind> } | { readonly problem: EventProblem };
+
+/** What brokers may send. */
+export const brokerEventKinds = ['status', 'heartbeat', 'usage'] as const;
+
+/** Takes bytes or text, or a value that was parsed already. Of a kind that is not among `kinds`, the type is unknown here. */
+export function readEvent<Kind extends EventKind>(input: unknown, kinds: readonly Kind[]): ReadResult<Kind> {
+  const parsed = parse(input);
+  if ('problem' in parsed) return parsed;
+  const { value } = parsed;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return fault('malformed', '', 'an event is a JSON object');
+  }
+  const kind = kindOf(value as Readonly<Record<string, unknown>>, kinds);
+  if (typeof kind !== 'string') return kind;
+  const validate = validatorOf(kind);
+  if (!validate(value)) return { problem: describe(validate.errors?.[0]) };
+  const event = value as EventOf<Kind>;
+  const contradiction = contradictionIn(event);
+  return contradiction === undefined ? { event } : { problem: { code: 'invalid', ...contradiction } };
+}
+
+function parse(input: unknown): { readonly value: unknown } | { readonly problem: EventProblem } {
+  if (typeof input === 'string' || input instanceof Uint8Array) {
+    const length = typeof input === 'string' ? Buffer.byteLength(input) : input.length;
+    if (length > MOST_EVENT_BYTES) {
+      return fault('oversized', '', `an event has at most ${MOST_EVENT_BYTES} bytes, this has ${length}`);
+    }
+    const parsed = parseStrictly(input);
+    return 'problem' in parsed ? fault('malformed', '', parsed.problem) : parsed;
+  }
+  const problem = problemOfValue(input);
+  return problem === undefined ? { value: input } : fault('malformed', '', problem);
+}
+
+function kindOf<Kind extends EventKind>(
+  { specversion, type }: Readonly<Record<string, unknown>>,
+  kinds: readonly Kind[],
+): Kind | { readonly problem: EventProblem } {
+  if (typeof type !== 'string') return fault('malformed', '/type', 'an event says its type');
+  const kind = kinds.find((each) => eventDefinitions[each].type === type);
+  if (kind !== undefined) {
+    if (specversion === '1.0') return kind;
+    return fault('unknown-version', '/specversion', 'only CloudEvents 1.0 is known here');
+  }
+  const sameButVersion = kinds.find((each) => withoutVersion(eventDefinitions[each].type) === withoutVersion(type));
+  if (sameButVersion !== undefined) {
+    const known = eventDefinitions[sameButVersion].type;
+    return fault('unknown-version', '/type', `the version of ${shown(type)} is not known here, but ${known} is`);
+  }
+  const known = kinds.map((each) => eventDefinitions[each].type).join(', ');
+  return fault('unknown-type', '/type', `${shown(type)} is no type that is taken here; these are: ${known}`);
+}
+
+const withoutVersion = (type: string): string => type.replace(/\.v[0-9]{1,9}$/, '');
+
+const shown = (value: string): string => JSON.stringify(value.slice(0, 128));
+
+const validators = new Map<EventKind, ValidateFunction>();
+
+/** Compiled when first asked for: a command line that reads no events pays nothing. */
+function validatorOf(kind: EventKind): ValidateFunction {
+  if (validators.size === 0) {
+    const ajv = newAjv();
+    for (const each of eventKinds) validators.set(each, ajv.compile(eventDefinitions[each].schema));
+  }
+  const validator = validators.get(kind);
+  if (validator === undefined) throw new Error(`there is no schema for ${kind}`);
+  return validator;
+}
+
+/** The first fault is enough: collecting all of them lets a large message cost more than a good one. */
+export const newAjv = (): Ajv2020 =>
+  new Ajv2020({
+    allErrors: false,
+    strict: true,
+    strictRequired: false,
+    ownProperties: true,
+    formats: { 'date-time': true },
+  });
+
+function describe(error: ErrorObject | undefined): EventProblem {
+  const { instancePath = '', message = 'is not as its schema says', params = {}, keyword } = error ?? {};
+  const allowed = keyword === 'enum' ? `: ${(params.allowedValues as readonly string[]).join(', ')}` : '';
+  const wanted = keyword === 'const' ? `: ${JSON.stringify(params.allowedValue)}` : '';
+  return { code: 'invalid', path: instancePath.slice(0, 512), message: `${message.slice(0, 512)}${allowed}${wanted}` };
+}
+
+interface Contradiction {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What fields say together, which a schema cannot ask. */
+function contradictionIn(event: EventOf<EventKind>): Contradiction | undefined {
+  const { data } = event;
+  if (!isInstant(event.time)) return { path: '/time', message: 'must be a moment that exists' };
+  if (event.source !== '/kidp' && event.source !== `/brokers/${data.broker}`) {
+    return { path: '/source', message: `must be /brokers/${data.broker}, the broker that the data names` };
+  }
+  const subject = subjectOf(data);
+  if (event.subject !== subject) return { path: '/subject', message: `must be ${subject}, what the data is about` };
+  if ('asOf' in data && !isInstant(data.asOf)) return { path: '/data/asOf', message: 'must be a moment that exists' };
+  if (!('deploymentId' in data)) return undefined;
+  const deployment = parseDeploymentId(data.deploymentId);
+  if (deployment?.uid !== data.resource.uid) {
+    return { path: '/data/deploymentId', message: 'must begin with the uid of the resource' };
+  }
+  return 'action' in data ? contradictionInRequest(event as RequestEvent, deployment.generation) : undefined;
+}
+
+function contradictionInRequest({ id, data }: RequestEvent, generation: number): Contradiction | undefined {
+  if (data.resource.generation !== undefined && data.resource.generation !== generation) {
+    return { path: '/data/resource/generation', message: 'must be the generation of the deploymentId' };
+  }
+  const expected = `${data.deploymentId}/${data.action}`;
+  const numbered =
+    data.action === 'Query' && id.startsWith(expected) && /^\/[0-9]{1,15}$/.test(id.slice(expected.length));
+  if (id === expected || numbered) return undefined;
+  const orNumbered = data.action === 'Query' ? ', or that with / and a number after it' : '';
+  return { path: '/id', message: `must be ${expected}${orNumbered}` };
+}
+
+/** 30 February has the form of a date, and JavaScript would take it for 2 March. */
+function isInstant(time: string): boolean {
+  const milliseconds = Date.parse(time);
+  return Number.isFinite(milliseconds) && new Date(milliseconds).toISOString().slice(0, 19) === time.slice(0, 19);
+}
+
+const fault = (code: EventProblem['code'], path: string, message: string) => ({ problem: { code, path, message } });

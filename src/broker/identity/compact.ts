@@ -1,0 +1,71 @@
+/**
+ * A JWS in compact form, taken apart before anything in it is believed, and the one place where a signature is verified. What jose
+ * would accept and we do not need (other algorithms, `crit`, keys in the header) ends here.
+ */
+import { compactVerify } from 'jose';
+import { parseStrictly } from '../contract/index.ts';
+import type { VerificationKey } from './public-keys.ts';
+import { IdentityError } from './refusal.ts';
+
+/** Of a token or a detached signature. */
+export const MOST_TOKEN_BYTES = 8192;
+
+export interface Unverified {
+  readonly keyId: string;
+  readonly header: Readonly<Record<string, unknown>>;
+  /** Header, payload and signature as they came. */
+  readonly parts: readonly [string, string, string];
+}
+
+const part = /^[A-Za-z0-9_-]*$/;
+
+/** Throws an `IdentityError`. */
+export function takeApart(text: string): Unverified {
+  if (text.length > MOST_TOKEN_BYTES) {
+    throw new IdentityError('oversized', `a token or signature has at most ${MOST_TOKEN_BYTES} characters`);
+  }
+  const [head = '', payload = '', signature = '', ...more] = text.split('.');
+  if (head === '' || more.length > 0 || ![head, payload, signature].every((each) => part.test(each))) {
+    throw new IdentityError('malformed', 'it is no JWS in compact form: three parts of base64url, joined by dots');
+  }
+  const header = recordIn(head, 'header');
+  const { alg, kid, crit } = header;
+  if (alg !== 'EdDSA' && alg !== 'ES256') {
+    throw new IdentityError('algorithm', 'it must be signed with EdDSA (Ed25519) or ES256');
+  }
+  if (crit !== undefined) throw new IdentityError('critical-header', 'no extension (`crit`) is known here');
+  if (typeof kid !== 'string' || kid === '' || kid.length > 256) {
+    throw new IdentityError('unknown-key', 'its header must have the key id (`kid`) of the key that signed it');
+  }
+  if (signature === '') throw new IdentityError('forged', 'it is not signed');
+  return { keyId: kid, header, parts: [head, payload, signature] };
+}
+
+export const claimsIn = ({ parts }: Unverified): Readonly<Record<string, unknown>> => recordIn(parts[1], 'claims');
+
+/** Throws an `IdentityError` unless this key has signed this payload under this header. */
+export async function verifySignature({ parts, header }: Unverified, key: VerificationKey, payload?: Uint8Array) {
+  if (header.alg !== key.algorithm) {
+    throw new IdentityError('algorithm', `the key ${shownKeyId(key.keyId)} is for ${key.algorithm}`);
+  }
+  const [head, own, signature] = parts;
+  const signed = payload === undefined ? own : Buffer.from(payload).toString('base64url');
+  try {
+    await compactVerify(`${head}.${signed}.${signature}`, key.key, { algorithms: [key.algorithm] });
+  } catch (cause) {
+    throw new IdentityError('forged', `the key ${shownKeyId(key.keyId)} did not sign this`, { cause });
+  }
+}
+
+/** For messages: what somebody sent may be long. */
+export const shownKeyId = (keyId: string): string => JSON.stringify(keyId.slice(0, 64));
+
+function recordIn(encoded: string, what: string): Readonly<Record<string, unknown>> {
+  const parsed = parseStrictly(Buffer.from(encoded, 'base64url'));
+  const value = 'value' in parsed ? parsed.value : undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const problem = 'problem' in parsed ? parsed.problem : 'it is no JSON object';
+    throw new IdentityError('malformed', `its ${what} cannot be read: ${problem}`);
+  }
+  return value as Readonly<Record<string, unknown>>;
+}

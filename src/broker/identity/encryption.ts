@@ -1,0 +1,95 @@
+/**
+ * Credentials, encrypted from end to end: only who has the private key reads them, whatever Kafka, an outbox or a log keeps.
+ * Compression is refused: a few bytes could become gigabytes, and lengths would tell of contents.
+ */
+import { CompactEncrypt, calculateJwkThumbprint, compactDecrypt, importJWK, type JWK } from 'jose';
+import { parseStrictly } from '../contract/index.ts';
+
+export const ENCRYPTION_ALGORITHM = 'ECDH-ES+A256KW';
+const contentEncryption = 'A256GCM';
+const mostCharacters = 131_072;
+const mostFields = 64;
+
+/** The credentials cannot be read, and will not be: they are to be sent anew, encrypted to the key that is published now. */
+export class DecryptionError extends Error {
+  readonly code: string;
+
+  constructor(reason: 'malformed' | 'algorithm' | 'unknown-key' | 'undecipherable', message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'DecryptionError';
+    this.code = `credentials/${reason}`;
+  }
+}
+
+/** To a public JSON Web Key (EC P-256 or OKP X25519). Rejects where it is none. */
+export async function encryptTo(
+  jwk: Readonly<Record<string, unknown>>,
+  value: Readonly<Record<string, string>>,
+): Promise<string> {
+  const { kty, crv, x, y, kid } = jwk as JWK;
+  const isCurve = (kty === 'EC' && crv === 'P-256') || (kty === 'OKP' && crv === 'X25519');
+  if (!isCurve)
+    throw new DecryptionError('unknown-key', 'credentials are encrypted to an EC key P-256 or an OKP key X25519');
+  const bare = (y === undefined ? { kty, crv, x } : { kty, crv, x, y }) as JWK;
+  const header = {
+    alg: ENCRYPTION_ALGORITHM,
+    enc: contentEncryption,
+    kid: typeof kid === 'string' ? kid : await calculateJwkThumbprint(bare),
+  };
+  return new CompactEncrypt(Buffer.from(JSON.stringify(value)))
+    .setProtectedHeader(header)
+    .encrypt(await importJWK(bare, ENCRYPTION_ALGORITHM));
+}
+
+/** `privateKey`: undefined where there is none of that id. Rejects with a `DecryptionError`. */
+export async function decryptWith(
+  privateKey: (keyId: string) => JWK | undefined,
+  jwe: string,
+): Promise<Record<string, string>> {
+  const key = privateKey(keyIdIn(jwe));
+  if (key === undefined)
+    throw new DecryptionError('unknown-key', 'they are encrypted to a key that is not (or no longer) ours');
+  let plaintext: Uint8Array;
+  try {
+    const decrypted = await compactDecrypt(jwe, await importJWK(key, ENCRYPTION_ALGORITHM), {
+      keyManagementAlgorithms: [ENCRYPTION_ALGORITHM],
+      contentEncryptionAlgorithms: [contentEncryption],
+      maxDecompressedLength: 0,
+    });
+    plaintext = decrypted.plaintext;
+  } catch (cause) {
+    throw new DecryptionError('undecipherable', 'they cannot be decrypted with the key that they name', cause);
+  }
+  return textsIn(plaintext);
+}
+
+function keyIdIn(jwe: string): string {
+  const [head = '', ...others] = jwe.length > mostCharacters ? [] : jwe.split('.');
+  const parsed = others.length === 4 ? parseStrictly(Buffer.from(head, 'base64url')) : { problem: 'five parts' };
+  if ('problem' in parsed || typeof parsed.value !== 'object' || parsed.value === null) {
+    throw new DecryptionError(
+      'malformed',
+      `credentials are a JWE in compact form of at most ${mostCharacters} characters`,
+    );
+  }
+  const { alg, enc, kid, zip, crit } = parsed.value as Record<string, unknown>;
+  if (alg !== ENCRYPTION_ALGORITHM || enc !== contentEncryption || zip !== undefined || crit !== undefined) {
+    throw new DecryptionError(
+      'algorithm',
+      `credentials are encrypted with ${ENCRYPTION_ALGORITHM} and ${contentEncryption}, without zip and crit`,
+    );
+  }
+  if (typeof kid !== 'string') throw new DecryptionError('unknown-key', 'the header must have the key id (`kid`)');
+  return kid;
+}
+
+function textsIn(plaintext: Uint8Array): Record<string, string> {
+  const parsed = parseStrictly(plaintext);
+  const value = 'value' in parsed ? parsed.value : undefined;
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const entries = isObject ? Object.entries(value) : [];
+  if (!isObject || entries.length > mostFields || !entries.every(([, text]) => typeof text === 'string')) {
+    throw new DecryptionError('malformed', `credentials are a JSON object of at most ${mostFields} texts`);
+  }
+  return Object.fromEntries(entries) as Record<string, string>;
+}

@@ -1,0 +1,67 @@
+/**
+ * Fetches a JSON Web Key Set. The address comes from a Broker object and what answers there is not ours: nothing is followed
+ * (a redirect could lead inside the cluster), nothing is waited for long, and no more is read than a key set can have.
+ */
+import { Agent, request } from 'undici';
+import { parseStrictly } from '../contract/index.ts';
+import { type KeySet, readKeySet } from './public-keys.ts';
+
+export interface KeySetAddress {
+  readonly url: string;
+  /** PEM. */
+  readonly caBundle?: string | undefined;
+}
+
+export interface FetchOptions {
+  readonly timeoutMilliseconds?: number | undefined;
+  /** Plain HTTP beyond this machine: for clusters whose mesh encrypts. */
+  readonly insecureHttp?: boolean | undefined;
+}
+
+const mostBytes = 128 * 1024;
+
+export type FetchKeySet = (address: KeySetAddress) => Promise<KeySet>;
+
+/** Rejects with a plain Error that says what went wrong. */
+export async function fetchKeySet(address: KeySetAddress, options: FetchOptions = {}): Promise<KeySet> {
+  const { timeoutMilliseconds = 5000, insecureHttp = false } = options;
+  const url = new URL(address.url);
+  if (!isAllowed(url, insecureHttp))
+    throw new Error(`keys are fetched over https, not from ${url.protocol}//${url.host}`);
+  const agent = new Agent({
+    connections: 1,
+    connect: { ...(address.caBundle === undefined ? {} : { ca: address.caBundle }), timeout: timeoutMilliseconds },
+  });
+  try {
+    const { statusCode, body } = await request(url, {
+      dispatcher: agent,
+      signal: AbortSignal.timeout(timeoutMilliseconds),
+      headers: { accept: 'application/jwk-set+json, application/json' },
+    });
+    if (statusCode !== 200) throw new Error(`${url.host} answered ${statusCode}; redirects are not followed`);
+    const parsed = parseStrictly(await readAtMost(body, mostBytes));
+    const keys = 'value' in parsed ? await readKeySet(parsed.value) : undefined;
+    if (keys === undefined) throw new Error(`${url.host} answered with something that is no JSON Web Key Set`);
+    return keys;
+  } finally {
+    // Not `close`: a body that was not read to its end would keep it open.
+    await agent.destroy();
+  }
+}
+
+const loopback = /^(localhost|127(\.[0-9]{1,3}){3}|\[::1\])$/;
+
+/** What comes over plain HTTP could have been put there by anybody on the way. */
+export const isAllowed = (url: URL, insecureHttp: boolean): boolean =>
+  url.protocol === 'https:' || (url.protocol === 'http:' && (insecureHttp || loopback.test(url.hostname)));
+
+export async function readAtMost(body: AsyncIterable<Uint8Array>, bytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > bytes) throw new Error(`the answer is larger than ${bytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

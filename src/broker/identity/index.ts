@@ -1,0 +1,29 @@
+/**
+ * Who it is that speaks: keys and tokens of our own, and what is believed of others.
+ *
+ * In: Broker objects, and tokens and signatures of anybody. Out: the Broker that it certainly is, or an `IdentityError` with the
+ * reason. It must not know what is said, only who says it.
+ */
+export {
+  type BrokerVerifier,
+  type BrokerVerifierOptions,
+  brokerVerifier,
+  type ClaimedIdentity,
+  findBroker,
+} from './broker-verifier.ts';
+export { DecryptionError, encryptTo } from './encryption.ts';
+export type { KeySetAddress } from './fetch-key-set.ts';
+export { type KeyRing, type KeyRingOptions, openKeyRing, type PublicKeySet, type TokenRequest } from './key-ring.ts';
+export type { KeyLives } from './key-schedule.ts';
+export { fileKeyStore, type KeyStore, memoryKeyStore, secretKeyStore } from './key-store.ts';
+export { type IdentityMetrics, identityMetrics } from './metrics.ts';
+export {
+  DEPLOYMENTS_SCOPE,
+  PLATFORM_ISSUER,
+  PLATFORM_SUBJECT,
+  type PlatformVerifier,
+  type PlatformVerifierOptions,
+  platformVerifier,
+  STATUS_SCOPE,
+} from './platform-verifier.ts';
+export { IdentityError, type RefusalReason } from './refusal.ts';

@@ -1,0 +1,168 @@
+/** The keys of the platform, or of a broker: signs, makes tokens, decrypts, and rotates by itself. */
+import { CompactSign, importJWK, SignJWT } from 'jose';
+import { type Clock, ConfigError, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
+import { LONGEST_TOKEN_SECONDS } from './claims.ts';
+import { decryptWith, ENCRYPTION_ALGORITHM } from './encryption.ts';
+import {
+  decodeKeys,
+  defaultLives,
+  encodeKeys,
+  inUse,
+  type KeyLives,
+  type StoredKey,
+  scheduled,
+} from './key-schedule.ts';
+import type { KeyStore } from './key-store.ts';
+
+export interface KeyRingOptions {
+  /** `iss` and `sub` of what is signed: `kidp` for the platform; of a broker what its Broker object says, which is its name if nothing. */
+  readonly issuer: string;
+  readonly subject: string;
+  readonly log?: Logger;
+  readonly clock?: Clock;
+  readonly lives?: Partial<KeyLives>;
+  /** How often the store is looked at, for keys of other replicas and for what is due. Default: a minute. */
+  readonly refreshMilliseconds?: number;
+}
+
+export interface TokenRequest {
+  readonly audience: string;
+  /** One, or several with spaces between them. */
+  readonly scope: string;
+  /** Default: five minutes; an hour at most. */
+  readonly ttlSeconds?: number;
+}
+
+export interface PublicKeySet {
+  readonly keys: readonly Readonly<Record<string, unknown>>[];
+}
+
+export interface KeyRing {
+  readonly issuer: string;
+  readonly subject: string;
+  /** A detached JWS over these bytes: the header `signature` of a Kafka message. */
+  sign(bytes: Uint8Array): Promise<string>;
+  /** The same one until it is near its end. */
+  token(request: TokenRequest): Promise<string>;
+  /** Public parts only: for `/.well-known/jwks.json`. */
+  jwks(): PublicKeySet;
+  /** The public key that credentials are to be encrypted to now: `replyTo.encryptionKey`. */
+  encryptionKey(): Readonly<Record<string, unknown>>;
+  /** Rejects with a `DecryptionError` where it never will. */
+  decrypt(jwe: string): Promise<Record<string, string>>;
+  /** Begins with new keys at once, as planned ahead: they are used once others can have them. */
+  rotate(): Promise<void>;
+  /** Ends the looking after; what was read goes on working. */
+  close(): void;
+}
+
+/** Tokens are kept for so many audiences and scopes. */
+const mostTokens = 1000;
+
+export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Promise<KeyRing> {
+  const { issuer, subject, log = silentLogger, clock = systemClock, refreshMilliseconds = 60_000 } = options;
+  const lives = { ...defaultLives, ...options.lives };
+  const tokens = new Map<string, { readonly text: string; readonly until: number }>();
+  let keys = await bringUpToDate(store, lives, clock, false);
+
+  let closed = false;
+  let cancel = () => {};
+  const lookAgain = () => {
+    cancel = clock.schedule(refreshMilliseconds, () => {
+      bringUpToDate(store, lives, clock, false)
+        .then((read) => {
+          keys = read;
+        })
+        .catch((error: unknown) => log.warn('the keys cannot be looked after', { place: store.place, error }))
+        .finally(() => {
+          if (!closed) lookAgain();
+        });
+    });
+  };
+  lookAgain();
+
+  const keyFor = (use: StoredKey['use']): StoredKey => {
+    const key = inUse(keys, use, clock.now());
+    if (key === undefined) throw new Error(`there is no key for ${use} in ${store.place}`);
+    return key;
+  };
+
+  return {
+    issuer,
+    subject,
+    async sign(bytes) {
+      const { keyId, privateKey } = keyFor('sig');
+      const jws = await new CompactSign(bytes)
+        .setProtectedHeader({ alg: 'EdDSA', kid: keyId, iss: issuer, sub: subject })
+        .sign(await importJWK(privateKey, 'EdDSA'));
+      const [head, , signature] = jws.split('.');
+      return `${head}..${signature}`;
+    },
+    async token({ audience, scope, ttlSeconds = 300 }) {
+      const seconds = Math.min(ttlSeconds, LONGEST_TOKEN_SECONDS);
+      const id = JSON.stringify([audience, scope, seconds]);
+      const now = clock.now();
+      const made = tokens.get(id);
+      if (made !== undefined && made.until > now) return made.text;
+      const { keyId, privateKey } = keyFor('sig');
+      const issuedAt = Math.floor(now / 1000);
+      const text = await new SignJWT({ scope })
+        .setProtectedHeader({ alg: 'EdDSA', kid: keyId, typ: 'JWT' })
+        .setIssuer(issuer)
+        .setSubject(subject)
+        .setAudience(audience)
+        .setIssuedAt(issuedAt)
+        .setNotBefore(issuedAt)
+        .setExpirationTime(issuedAt + seconds)
+        .sign(await importJWK(privateKey, 'EdDSA'));
+      tokens.delete(id);
+      tokens.set(id, { text, until: now + seconds * 750 });
+      if (tokens.size > mostTokens) tokens.delete(tokens.keys().next().value ?? '');
+      return text;
+    },
+    jwks: () => ({ keys: keys.map(published) }),
+    encryptionKey: () => published(keyFor('enc')),
+    decrypt: (jwe) =>
+      decryptWith((keyId) => keys.find((key) => key.use === 'enc' && key.keyId === keyId)?.privateKey, jwe),
+    async rotate() {
+      keys = await bringUpToDate(store, lives, clock, true);
+      log.info('new keys were made', { place: store.place, usedInMilliseconds: lives.ahead });
+    },
+    close() {
+      closed = true;
+      cancel();
+    },
+  };
+}
+
+const published = ({ keyId, use, publicKey }: StoredKey): Readonly<Record<string, unknown>> => ({
+  ...publicKey,
+  kid: keyId,
+  use,
+  alg: use === 'sig' ? 'EdDSA' : ENCRYPTION_ALGORITHM,
+});
+
+const mostTries = 10;
+
+/** Reads what there is and writes what is due. Where another replica was faster, its keys are taken. */
+async function bringUpToDate(
+  store: KeyStore,
+  lives: KeyLives,
+  clock: Clock,
+  force: boolean,
+): Promise<readonly StoredKey[]> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const { text, version } = await store.read();
+    const present = text === undefined ? [] : decodeKeys(text);
+    if (present === undefined) {
+      throw new ConfigError({
+        code: 'keys',
+        message: `What is in ${store.place} are no keys`,
+        hint: 'Put back what was there, or delete it: new keys are made, and what was encrypted to the old ones is lost',
+      });
+    }
+    const wanted = scheduled(present, lives, clock.now(), force);
+    if (wanted === present || (await store.write(encodeKeys(wanted), version)) === 'written') return wanted;
+  }
+  throw new Error(`others write to ${store.place} all the time: the keys could not be written`);
+}

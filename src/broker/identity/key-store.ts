@@ -1,0 +1,138 @@
+/**
+ * Where keys are kept: one document, written whole and only over the version that was read, so that replicas that rotate at the same
+ * time end up with the same keys.
+ */
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import {
+  type Client,
+  ConfigError,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubernetesObject,
+  type Resource,
+} from '../../runtime/index.ts';
+
+export interface StoredDocument {
+  /** Undefined where there is none. */
+  readonly text: string | undefined;
+  /** What a write must be based on. */
+  readonly version: string | undefined;
+}
+
+export interface KeyStore {
+  /** For messages. */
+  readonly place: string;
+  read(): Promise<StoredDocument>;
+  write(text: string, version: string | undefined): Promise<'written' | 'conflict'>;
+}
+
+/** Gone with the process. */
+export function memoryKeyStore(): KeyStore {
+  let stored: string | undefined;
+  return {
+    place: 'memory',
+    read: async () => ({ text: stored, version: versionOf(stored) }),
+    async write(text, version) {
+      if (versionOf(stored) !== version) return 'conflict';
+      stored = text;
+      return 'written';
+    },
+  };
+}
+
+/** For one process at a time. Readable by its owner alone; one that others can read is not used. */
+export function fileKeyStore(path: string): KeyStore {
+  const read = async (): Promise<StoredDocument> => {
+    try {
+      const { mode } = await stat(path);
+      if ((mode & 0o077) !== 0) {
+        throw new ConfigError({
+          code: 'keys-readable',
+          message: `The keys in ${path} can be read by others`,
+          hint: `Run \`chmod 600 ${path}\` if nobody has, else delete the file: new keys are made`,
+        });
+      }
+      const text = await readFile(path, 'utf8');
+      return { text, version: versionOf(text) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { text: undefined, version: undefined };
+      throw error;
+    }
+  };
+  return {
+    place: path,
+    read,
+    async write(text, version) {
+      if ((await read()).version !== version) return 'conflict';
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      const temporary = `${path}.${process.pid}.tmp`;
+      await writeFile(temporary, text, { mode: 0o600 });
+      // The mode above is only for a file that was not there.
+      await chmod(temporary, 0o600);
+      await rename(temporary, path);
+      return 'written';
+    },
+  };
+}
+
+interface SecretObject extends KubernetesObject {
+  type?: string;
+  data?: Record<string, string>;
+}
+
+const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
+const field = 'keys.json';
+
+/** Shared by all replicas. Needs get, create and update on this Secret. */
+export function secretKeyStore({
+  client,
+  namespace,
+  name,
+}: {
+  client: Client;
+  namespace: string;
+  name: string;
+}): KeyStore {
+  return {
+    place: `the Secret ${namespace}/${name}`,
+    async read() {
+      try {
+        const { metadata, data } = await client.get<SecretObject>(secrets, { namespace, name });
+        const encoded = data?.[field];
+        const text = encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8');
+        return { text, version: metadata.resourceVersion };
+      } catch (error) {
+        if (isNotFound(error)) return { text: undefined, version: undefined };
+        throw error;
+      }
+    },
+    async write(text, version) {
+      const secret: SecretObject = {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: {
+          name,
+          namespace,
+          labels: { 'app.kubernetes.io/managed-by': 'kidp' },
+          ...(version === undefined ? {} : { resourceVersion: version }),
+        },
+        type: 'Opaque',
+        data: { [field]: Buffer.from(text).toString('base64') },
+      };
+      try {
+        if (version === undefined) await client.create(secrets, secret, { fieldManager: 'kidp-keys' });
+        else await client.update(secrets, secret, { fieldManager: 'kidp-keys' });
+        return 'written';
+      } catch (error) {
+        if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) return 'conflict';
+        throw error;
+      }
+    },
+  };
+}
+
+const versionOf = (text: string | undefined): string | undefined =>
+  text === undefined ? undefined : createHash('sha256').update(text).digest('hex');

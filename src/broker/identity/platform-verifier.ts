@@ -1,0 +1,104 @@
+/** For brokers: whether it is the platform that speaks, by token over HTTP or by signature on Kafka. */
+import { type Clock, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
+import { checkClaims } from './claims.ts';
+import { claimsIn, shownKeyId, takeApart, type Unverified, verifySignature } from './compact.ts';
+import { fetchKeySet, type KeySetAddress } from './fetch-key-set.ts';
+import { keyCache } from './key-cache.ts';
+import { readKeySet, type VerificationKey } from './public-keys.ts';
+import { IdentityError } from './refusal.ts';
+
+export interface PlatformVerifierOptions {
+  /** Where the platform's keys are fetched from, or the key set itself (asked each time, so that it may change). */
+  readonly jwks: KeySetAddress | (() => object);
+  /** The platform's issuer. */
+  readonly issuer?: string;
+  readonly subject?: string;
+  /** The name of this broker. */
+  readonly audience: string;
+  readonly log?: Logger;
+  readonly clock?: Clock;
+  /** Keys over plain HTTP beyond this machine. */
+  readonly insecureHttp?: boolean;
+  readonly freshMilliseconds?: number;
+  readonly staleMilliseconds?: number;
+}
+
+/** Both reject with an `IdentityError`; `keys-unavailable` alone may pass later (503, not 401). */
+export interface PlatformVerifier {
+  token(bearer: string, scope?: string): Promise<{ readonly keyId: string }>;
+  signature(bytes: Uint8Array, jws: string): Promise<{ readonly keyId: string }>;
+}
+
+export const PLATFORM_ISSUER = 'kidp';
+export const PLATFORM_SUBJECT = 'kidp';
+/** What the platform's tokens are for. */
+export const DEPLOYMENTS_SCOPE = 'deployments:write';
+/** What a broker's tokens are for. */
+export const STATUS_SCOPE = 'status:write';
+
+export function platformVerifier(options: PlatformVerifierOptions): PlatformVerifier {
+  const { issuer = PLATFORM_ISSUER, subject = PLATFORM_SUBJECT, audience, clock = systemClock, insecureHttp } = options;
+  const log = options.log ?? silentLogger;
+  const keyOf = keysOfPlatform(options, clock, log, insecureHttp);
+
+  const find = async (iss: unknown, sub: unknown, { keyId }: Unverified): Promise<VerificationKey> => {
+    if (iss !== issuer || sub !== subject)
+      throw new IdentityError('wrong-issuer', `only ${issuer} is listened to here`);
+    return keyOf(keyId);
+  };
+  const told = async (verify: () => Promise<{ readonly keyId: string }>) => {
+    try {
+      return await verify();
+    } catch (error) {
+      if (error instanceof IdentityError) {
+        log.warn('the platform was not believed', { reason: error.reason, message: error.message });
+      }
+      throw error;
+    }
+  };
+
+  return {
+    token: (bearer, scope = DEPLOYMENTS_SCOPE) =>
+      told(async () => {
+        const unverified = takeApart(bearer);
+        const claims = claimsIn(unverified);
+        const key = await find(claims.iss, claims.sub, unverified);
+        await verifySignature(unverified, key);
+        checkClaims(claims, { audience, scope, now: clock.now() });
+        return { keyId: key.keyId };
+      }),
+    signature: (bytes, jws) =>
+      told(async () => {
+        const unverified = takeApart(jws);
+        if (unverified.parts[1] !== '')
+          throw new IdentityError('malformed', 'the signature must be detached: no payload');
+        const key = await find(unverified.header.iss, unverified.header.sub, unverified);
+        await verifySignature(unverified, key, bytes);
+        return { keyId: key.keyId };
+      }),
+  };
+}
+
+function keysOfPlatform(
+  { jwks, freshMilliseconds, staleMilliseconds }: PlatformVerifierOptions,
+  clock: Clock,
+  log: Logger,
+  insecureHttp: boolean | undefined,
+): (keyId: string) => Promise<VerificationKey> {
+  if (typeof jwks === 'function') {
+    return async (keyId) => {
+      const key = (await readKeySet(jwks()))?.get(keyId);
+      if (key === undefined) throw new IdentityError('unknown-key', `the platform has no key ${shownKeyId(keyId)}`);
+      return key;
+    };
+  }
+  const cache = keyCache({
+    clock,
+    fetch: (address) => fetchKeySet(address, { insecureHttp }),
+    onFetchFailed: ({ url }, error) => log.warn('the keys of the platform cannot be fetched', { url, error }),
+    freshMilliseconds,
+    staleMilliseconds,
+    most: 1,
+  });
+  return (keyId) => cache.find(jwks, keyId);
+}
