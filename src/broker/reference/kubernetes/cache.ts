@@ -1,0 +1,160 @@
+/** Cache → Secret with address and password, core Service, StatefulSet. What a cache holds is not kept on disk. */
+import type { Cache } from '../../../api/index.ts';
+import type { DeploymentRequest } from '../../messages.ts';
+import { permanent } from '../provider.ts';
+import { encoded, generate, revisionOf } from './credentials.ts';
+import { shell } from './database.ts';
+import type { ManifestContext } from './manifests.ts';
+import { bounded, labelsOf, metadataOf, namespaceOf, REVISION_ANNOTATION, selectorOf } from './names.ts';
+import type { Manifest } from './resources.ts';
+import { cacheBytes, mebibytes } from './sizes.ts';
+
+type Spec = Cache['spec'];
+
+interface CacheEngine {
+  readonly image: string;
+  readonly version: string;
+  readonly port: number;
+  readonly scheme: string;
+  readonly password: boolean;
+  readonly start: (maximumBytes: number, eviction: string) => string;
+  readonly probe: string;
+}
+
+const redisFlags = (maximumBytes: number, eviction: string): string =>
+  `--save "" --appendonly no --requirepass "$PASSWORD" --maxmemory ${maximumBytes} --maxmemory-policy ${eviction}`;
+
+const engines: Readonly<Record<string, CacheEngine>> = {
+  redis: {
+    image: 'redis',
+    version: '7.4',
+    port: 6379,
+    scheme: 'redis',
+    password: true,
+    start: (maximumBytes, eviction) => `exec redis-server ${redisFlags(maximumBytes, eviction)}`,
+    probe: 'REDISCLI_AUTH="$PASSWORD" redis-cli ping | grep -q PONG',
+  },
+  valkey: {
+    image: 'valkey/valkey',
+    version: '8.0',
+    port: 6379,
+    scheme: 'redis',
+    password: true,
+    start: (maximumBytes, eviction) => `exec valkey-server ${redisFlags(maximumBytes, eviction)}`,
+    probe: 'VALKEYCLI_AUTH="$PASSWORD" valkey-cli ping | grep -q PONG',
+  },
+  memcached: {
+    image: 'memcached',
+    version: '1.6',
+    port: 11211,
+    scheme: 'memcached',
+    // Without SASL, which clients rarely speak: who may connect is for network policies.
+    password: false,
+    start: (maximumBytes, eviction) =>
+      `exec memcached -m ${Math.floor(maximumBytes / 2 ** 20)}${eviction === 'noeviction' ? ' -M' : ''}`,
+    probe: '',
+  },
+};
+
+const component = 'cache';
+
+export const cacheCapabilities: readonly string[] = Object.keys(engines).map((engine) => `Cache/${engine}`);
+export const cacheName = (request: DeploymentRequest): string => bounded(`${request.resource.name}-cache`, 52);
+export const cacheSecretName = (request: DeploymentRequest): string => `${cacheName(request)}-credentials`;
+
+export function cacheValues(
+  request: DeploymentRequest,
+  before: Readonly<Record<string, string>>,
+  renew: boolean,
+): Record<string, string> {
+  const engine = engineOf(request.spec as Spec);
+  const host = `${cacheName(request)}.${namespaceOf(request)}.svc`;
+  const address = { type: engine.scheme, host, port: String(engine.port) };
+  if (!engine.password) return { ...address, uri: `${engine.scheme}://${host}:${engine.port}` };
+  const password = renew || before.password === undefined ? generate(32) : before.password;
+  return { ...address, password, uri: `${engine.scheme}://:${password}@${host}:${engine.port}` };
+}
+
+export function cacheManifests(request: DeploymentRequest, context: ManifestContext): Manifest[] {
+  const spec = request.spec as Spec;
+  const engine = engineOf(spec);
+  const secret = metadataOf(request, cacheSecretName(request));
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { ...secret, annotations: { ...secret.annotations, ...context.rotation } },
+      type: 'Opaque',
+      data: encoded(context.values),
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: metadataOf(request, cacheName(request)),
+      spec: {
+        type: 'ClusterIP',
+        selector: selectorOf(request, component),
+        ports: [{ name: 'cache', port: engine.port, targetPort: engine.port, protocol: 'TCP' }],
+      },
+    },
+    statefulSet(request, spec, engine, context),
+  ];
+}
+
+function statefulSet(
+  request: DeploymentRequest,
+  spec: Spec,
+  engine: CacheEngine,
+  { values, images }: ManifestContext,
+): Manifest {
+  const maximumBytes = cacheBytes(spec.size);
+  // What a server needs beside what it holds.
+  const memory = mebibytes(maximumBytes * 1.25 + 64 * 2 ** 20);
+  const secretKeyRef = { name: cacheSecretName(request), key: 'password' };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: metadataOf(request, cacheName(request)),
+    spec: {
+      replicas: 1,
+      serviceName: cacheName(request),
+      selector: { matchLabels: selectorOf(request, component) },
+      template: {
+        metadata: {
+          labels: { ...labelsOf(request), ...selectorOf(request, component) },
+          annotations: { [REVISION_ANNOTATION]: revisionOf(values) },
+        },
+        spec: {
+          automountServiceAccountToken: false,
+          securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+          containers: [
+            {
+              name: component,
+              image: images[spec.engine ?? 'redis'] ?? `${engine.image}:${spec.version ?? engine.version}`,
+              command: shell(engine.start(maximumBytes, spec.eviction ?? 'allkeys-lru')),
+              ports: [{ name: 'cache', containerPort: engine.port, protocol: 'TCP' }],
+              ...(engine.password ? { env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef } }] } : {}),
+              resources: { requests: { cpu: '100m', memory }, limits: { memory } },
+              readinessProbe: {
+                ...(engine.probe === ''
+                  ? { tcpSocket: { port: engine.port } }
+                  : { exec: { command: shell(engine.probe) } }),
+                periodSeconds: 5,
+              },
+              securityContext: { allowPrivilegeEscalation: false },
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
+function engineOf(spec: Spec): CacheEngine {
+  const engine = engines[spec.engine ?? 'redis'];
+  if (engine !== undefined) return engine;
+  throw permanent(
+    'unsupported-engine',
+    `this broker has no ${spec.engine}: choose ${Object.keys(engines).join(', ')}, or a target whose broker has it`,
+  );
+}

@@ -1,0 +1,243 @@
+/** Database → Secret with credentials, core Service, StatefulSet, and where asked for a CronJob that makes backups. */
+import type { Database } from '../../../api/index.ts';
+import type { DeploymentRequest } from '../../messages.ts';
+import { permanent } from '../provider.ts';
+import { encoded, generate, revisionOf } from './credentials.ts';
+import { type Engine, engines } from './engines.ts';
+import type { ManifestContext } from './manifests.ts';
+import { bounded, labelsOf, metadataOf, namespaceOf, REVISION_ANNOTATION, selectorOf } from './names.ts';
+import type { Manifest } from './resources.ts';
+import { databaseSize } from './sizes.ts';
+
+type Spec = Database['spec'];
+
+const component = 'database';
+
+export function databaseManifests(request: DeploymentRequest, context: ManifestContext): Manifest[] {
+  const spec = request.spec as Spec;
+  const engine = engineOf(spec);
+  const image = context.images[spec.engine ?? 'postgresql'] ?? `${engine.image}:${spec.version ?? engine.version}`;
+  return [
+    credentialsSecret(request, context),
+    coreService(request, engine),
+    statefulSet(request, spec, engine, image, context),
+    ...(spec.backup?.enabled === true ? backup(request, spec, engine, image) : []),
+  ];
+}
+
+export function engineOf(spec: Spec): Engine {
+  const engine = engines[spec.engine ?? 'postgresql'];
+  if (engine !== undefined) return engine;
+  throw permanent(
+    'unsupported-engine',
+    `this broker has no ${spec.engine}: choose ${Object.keys(engines).join(', ')}, or a target whose broker has it`,
+  );
+}
+
+/** A StatefulSet's name is part of a label of its pods, which leaves it 52 characters. */
+export const databaseName = (request: DeploymentRequest): string => bounded(`${request.resource.name}-database`, 52);
+export const databaseSecretName = (request: DeploymentRequest): string => `${databaseName(request)}-credentials`;
+const backupName = (request: DeploymentRequest): string => bounded(`${request.resource.name}-backup`, 52);
+const addressOf = (request: DeploymentRequest): string => `${databaseName(request)}.${namespaceOf(request)}.svc`;
+
+/** The values of the connection: user and password as they were, or made up where there are none or new ones are due. */
+export function databaseValues(
+  request: DeploymentRequest,
+  before: Readonly<Record<string, string>>,
+  renew: boolean,
+): Record<string, string> {
+  const engine = engineOf(request.spec as Spec);
+  const username = before.username ?? 'app';
+  const database = before.database ?? databaseIdentifier(request.resource.name);
+  const password = renew || before.password === undefined ? generate(32) : before.password;
+  const previous = renew ? (before.password ?? password) : (before['previous-password'] ?? password);
+  const host = addressOf(request);
+  const suffix = engine.scheme === 'mongodb' ? '?authSource=admin' : '';
+  return {
+    type: engine.scheme,
+    host,
+    port: String(engine.port),
+    database,
+    username,
+    password,
+    'previous-password': previous,
+    uri: `${engine.scheme}://${username}:${password}@${host}:${engine.port}/${database}${suffix}`,
+  };
+}
+
+const databaseIdentifier = (name: string): string => `db_${name.replaceAll(/[^a-z0-9]/g, '_')}`.slice(0, 60);
+
+function credentialsSecret(request: DeploymentRequest, { values, rotation }: ManifestContext): Manifest {
+  const metadata = metadataOf(request, databaseSecretName(request));
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { ...metadata, annotations: { ...metadata.annotations, ...rotation } },
+    type: 'Opaque',
+    data: encoded(values),
+  };
+}
+
+function coreService(request: DeploymentRequest, engine: Engine): Manifest {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: metadataOf(request, databaseName(request)),
+    spec: {
+      type: 'ClusterIP',
+      selector: selectorOf(request, component),
+      ports: [{ name: 'database', port: engine.port, targetPort: engine.port, protocol: 'TCP' }],
+    },
+  };
+}
+
+function statefulSet(
+  request: DeploymentRequest,
+  spec: Spec,
+  engine: Engine,
+  image: string,
+  { values }: ManifestContext,
+): Manifest {
+  const { storage, cpu, memory } = databaseSize(spec.size);
+  const keptOnDisk = isPersistent(request);
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: metadataOf(request, databaseName(request)),
+    spec: {
+      replicas: 1,
+      serviceName: databaseName(request),
+      selector: { matchLabels: selectorOf(request, component) },
+      template: {
+        metadata: {
+          labels: { ...labelsOf(request), ...selectorOf(request, component) },
+          // A new password is set when a container starts.
+          annotations: { [REVISION_ANNOTATION]: revisionOf(values) },
+        },
+        spec: {
+          automountServiceAccountToken: false,
+          securityContext: { fsGroup: engine.user, seccompProfile: { type: 'RuntimeDefault' } },
+          containers: [
+            {
+              name: component,
+              image,
+              ports: [{ name: 'database', containerPort: engine.port, protocol: 'TCP' }],
+              env: environmentOf(request, engine),
+              resources: { requests: { cpu, memory }, limits: { memory } },
+              readinessProbe: { exec: { command: shell(engine.probe) }, periodSeconds: 5 },
+              lifecycle: { postStart: { exec: { command: shell(untilDone(engine.setPassword)) } } },
+              volumeMounts: [{ name: 'data', mountPath: engine.dataPath }],
+              securityContext: { allowPrivilegeEscalation: false },
+            },
+          ],
+          ...(keptOnDisk ? {} : { volumes: [{ name: 'data', emptyDir: { sizeLimit: storage } }] }),
+        },
+      },
+      ...(keptOnDisk
+        ? {
+            persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' },
+            volumeClaimTemplates: [
+              {
+                apiVersion: 'v1',
+                kind: 'PersistentVolumeClaim',
+                metadata: { name: 'data', labels: labelsOf(request) },
+                spec: claimSpec(request, storage),
+              },
+            ],
+          }
+        : {}),
+    },
+  };
+}
+
+export const isPersistent = ({ target }: DeploymentRequest): boolean => target.parameters?.storage !== 'ephemeral';
+
+export function claimSpec({ target }: DeploymentRequest, storage: string): Record<string, unknown> {
+  const storageClassName = target.parameters?.storageClass;
+  return {
+    accessModes: ['ReadWriteOnce'],
+    ...(storageClassName === undefined ? {} : { storageClassName }),
+    resources: { requests: { storage } },
+  };
+}
+
+function backup(request: DeploymentRequest, spec: Spec, engine: Engine, image: string): Manifest[] {
+  const { schedule = '0 3 * * *', retentionDays = 7 } = spec.backup ?? {};
+  const name = backupName(request);
+  const file = '/backups/$(date -u +%Y%m%dT%H%M%SZ).gz';
+  const persistent = isPersistent(request);
+  return [
+    ...(persistent
+      ? [
+          {
+            apiVersion: 'v1',
+            kind: 'PersistentVolumeClaim',
+            metadata: metadataOf(request, name),
+            spec: claimSpec(request, databaseSize(spec.size).storage),
+          },
+        ]
+      : []),
+    {
+      apiVersion: 'batch/v1',
+      kind: 'CronJob',
+      metadata: metadataOf(request, name),
+      spec: {
+        schedule,
+        timeZone: 'Etc/UTC',
+        // Two at once would only slow each other down.
+        concurrencyPolicy: 'Forbid',
+        successfulJobsHistoryLimit: 1,
+        failedJobsHistoryLimit: 3,
+        jobTemplate: {
+          metadata: { labels: labelsOf(request) },
+          spec: {
+            backoffLimit: 3,
+            template: {
+              metadata: { labels: { ...labelsOf(request), ...selectorOf(request, 'backup') } },
+              spec: {
+                restartPolicy: 'OnFailure',
+                automountServiceAccountToken: false,
+                securityContext: { fsGroup: engine.user, seccompProfile: { type: 'RuntimeDefault' } },
+                containers: [
+                  {
+                    name: 'backup',
+                    image,
+                    command: [
+                      'bash',
+                      '-c',
+                      `set -euo pipefail; file=${file}; ${engine.dump} | gzip > "$file.part"; mv "$file.part" "$file"; find /backups -name '*.gz*' -mtime +${retentionDays} -delete`,
+                    ],
+                    env: [{ name: 'HOST', value: databaseName(request) }, ...environmentOf(request, engine)],
+                    volumeMounts: [{ name: 'backups', mountPath: '/backups' }],
+                    securityContext: { allowPrivilegeEscalation: false },
+                  },
+                ],
+                volumes: [
+                  persistent
+                    ? { name: 'backups', persistentVolumeClaim: { claimName: name } }
+                    : { name: 'backups', emptyDir: {} },
+                ],
+              },
+            },
+          },
+        },
+      },
+    },
+  ];
+}
+
+function environmentOf(request: DeploymentRequest, engine: Engine): Record<string, unknown>[] {
+  return [
+    ...Object.entries(engine.fromSecret).map(([name, key]) => ({
+      name,
+      valueFrom: { secretKeyRef: { name: databaseSecretName(request), key } },
+    })),
+    ...Object.entries(engine.environment ?? {}).map(([name, value]) => ({ name, value })),
+  ];
+}
+
+export const shell = (script: string): string[] => ['sh', '-c', script];
+
+/** While the server still starts it cannot be asked; a hook that fails would end the container. */
+const untilDone = (command: string): string =>
+  `for attempt in $(seq 60); do ${command} && exit 0; sleep 2; done; exit 0`;

@@ -1,0 +1,89 @@
+/** What the reference broker knows about the engines of databases: image, port, how to start, ask, back up and change the password. */
+
+export interface Engine {
+  readonly image: string;
+  readonly version: string;
+  readonly port: number;
+  readonly scheme: string;
+  readonly dataPath: string;
+  /** The user that the process runs as in the image. */
+  readonly user: number;
+  /** Environment variables, each from a key of the Secret with the credentials. */
+  readonly fromSecret: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Succeeds where it answers. Run in the container, with those variables. */
+  readonly probe: string;
+  /** Sets the password to what it is now. Run each time a container has started. */
+  readonly setPassword: string;
+  /** Writes all of it to standard output. Run in another pod, with HOST and those variables. */
+  readonly dump: string;
+}
+
+export const engines: Readonly<Record<string, Engine>> = {
+  postgresql: {
+    image: 'postgres',
+    version: '17',
+    port: 5432,
+    scheme: 'postgresql',
+    dataPath: '/data',
+    user: 999,
+    fromSecret: { POSTGRES_USER: 'username', POSTGRES_PASSWORD: 'password', POSTGRES_DB: 'database' },
+    environment: { PGDATA: '/data/pgdata' },
+    probe: 'pg_isready -q -U "$POSTGRES_USER" -d "$POSTGRES_DB"',
+    setPassword: `psql -q -U "$POSTGRES_USER" -d "$POSTGRES_DB" -v ON_ERROR_STOP=1 -c "ALTER USER \\"$POSTGRES_USER\\" PASSWORD '$POSTGRES_PASSWORD'"`,
+    dump: 'PGPASSWORD="$POSTGRES_PASSWORD" pg_dump -h "$HOST" -U "$POSTGRES_USER" "$POSTGRES_DB"',
+  },
+  mysql: {
+    image: 'mysql',
+    version: '8.4',
+    port: 3306,
+    scheme: 'mysql',
+    dataPath: '/var/lib/mysql',
+    user: 999,
+    fromSecret: {
+      MYSQL_USER: 'username',
+      MYSQL_PASSWORD: 'password',
+      MYSQL_PREVIOUS_PASSWORD: 'previous-password',
+      MYSQL_DATABASE: 'database',
+    },
+    environment: { MYSQL_RANDOM_ROOT_PASSWORD: 'yes' },
+    probe: 'mysqladmin -h 127.0.0.1 -u "$MYSQL_USER" -p"$MYSQL_PASSWORD" ping',
+    setPassword: `mysql -h 127.0.0.1 -u "$MYSQL_USER" -p"$MYSQL_PREVIOUS_PASSWORD" -e "ALTER USER USER() IDENTIFIED BY '$MYSQL_PASSWORD'"`,
+    dump: 'mysqldump -h "$HOST" -u "$MYSQL_USER" -p"$MYSQL_PASSWORD" --single-transaction --no-tablespaces "$MYSQL_DATABASE"',
+  },
+  mariadb: {
+    image: 'mariadb',
+    version: '11.4',
+    port: 3306,
+    scheme: 'mysql',
+    dataPath: '/var/lib/mysql',
+    user: 999,
+    fromSecret: {
+      MARIADB_USER: 'username',
+      MARIADB_PASSWORD: 'password',
+      MARIADB_PREVIOUS_PASSWORD: 'previous-password',
+      MARIADB_DATABASE: 'database',
+    },
+    environment: { MARIADB_RANDOM_ROOT_PASSWORD: 'yes' },
+    probe: 'mariadb-admin -h 127.0.0.1 -u "$MARIADB_USER" -p"$MARIADB_PASSWORD" ping',
+    setPassword: `mariadb -h 127.0.0.1 -u "$MARIADB_USER" -p"$MARIADB_PREVIOUS_PASSWORD" -e "ALTER USER CURRENT_USER() IDENTIFIED BY '$MARIADB_PASSWORD'"`,
+    dump: 'mariadb-dump -h "$HOST" -u "$MARIADB_USER" -p"$MARIADB_PASSWORD" --single-transaction "$MARIADB_DATABASE"',
+  },
+  mongodb: {
+    image: 'mongo',
+    version: '7.0',
+    port: 27017,
+    scheme: 'mongodb',
+    dataPath: '/data/db',
+    user: 999,
+    fromSecret: {
+      MONGO_INITDB_ROOT_USERNAME: 'username',
+      MONGO_INITDB_ROOT_PASSWORD: 'password',
+      MONGO_PREVIOUS_PASSWORD: 'previous-password',
+      MONGO_INITDB_DATABASE: 'database',
+    },
+    probe: 'mongosh --quiet --eval "db.adminCommand({ping: 1}).ok" | grep -q 1',
+    setPassword: `mongosh --quiet -u "$MONGO_INITDB_ROOT_USERNAME" -p "$MONGO_PREVIOUS_PASSWORD" --authenticationDatabase admin --eval "db.getSiblingDB('admin').changeUserPassword('$MONGO_INITDB_ROOT_USERNAME', '$MONGO_INITDB_ROOT_PASSWORD')"`,
+    dump: 'mongodump --host "$HOST" -u "$MONGO_INITDB_ROOT_USERNAME" -p "$MONGO_INITDB_ROOT_PASSWORD" --authenticationDatabase admin --archive',
+  },
+};
