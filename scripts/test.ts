@@ -11,12 +11,13 @@ const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]
 const everything = process.argv.length === 2;
 const inContinuousIntegration = process.env.CI === 'true' || process.env.CI === '1';
 
-// The control plane, Flux and the CEL oracle are built before the runner starts, so that their progress is seen and no test waits
+// The control plane, Flux, Helm and the CEL oracle are built before the runner starts, so that their progress is seen and no test waits
 // for them.
 if (options.project === undefined || [options.project].flat().includes('integration')) {
   try {
     const onProgress = renderProgress(process.stderr);
-    await ensureAssets(['kubernetes', 'etcd', 'kwok', 'source-controller', 'kustomize-controller'], { onProgress });
+    const programs = ['kubernetes', 'etcd', 'kwok', 'source-controller', 'kustomize-controller', 'helm'] as const;
+    await ensureAssets(programs, { onProgress });
     await oracleFolder(onProgress);
   } catch (error) {
     process.stderr.write(`kidp: ${error instanceof Error ? error.message : String(error)}\n`);

@@ -219,28 +219,6 @@ describe('where definitions come from', () => {
     );
     expect(out).toMatch(/3 definitions compared, 2 changed/);
   });
-
-  test('a chart with helm: what templates make counts, a subchart that is switched off does not', async () => {
-    // What Helm 4.3.1 says of such a chart: test/soak/helm.ts asks it.
-    const source = (path: string, text: string) => `---\n# Source: shop/${path}\n${text}`;
-    const templates = source('templates/b.yaml', widget(2, 'gadgets'));
-    const all = `${source('crds/a.yaml', widget(2))}${templates}`;
-    write({
-      'chart/Chart.yaml': 'apiVersion: v2\nname: shop\nversion: 1.0.0\n',
-      'chart/crds/a.yaml': widget(2),
-      'chart/charts/sub/Chart.yaml': 'apiVersion: v2\nname: sub\nversion: 1.0.0\n',
-      'chart/charts/sub/crds/c.yaml': widget(2, 'gizmos'),
-      'new/a.yaml': widget(1),
-      'new/b.yaml': widget(1, 'gadgets'),
-      'bin/helm': `#!/bin/sh\ncase "$*" in *--include-crds*) cat "$0.all";; *) cat "$0.templates";; esac\n`,
-      'bin/helm.all': all,
-      'bin/helm.templates': templates,
-    });
-    chmodSync(join(directory, 'bin/helm'), 0o755);
-    vi.stubEnv('PATH', `${join(directory, 'bin')}${delimiter}${process.env.PATH}`);
-    expect(await verdicts('diff', 'chart', 'new')).toEqual({ code: 1, err: '', verdict: ['breaking', 'breaking'] });
-    expect((await run('diff', 'chart', 'new')).out).toMatch(/- chart\/crds\/a\.yaml:19:37/);
-  });
 });
 
 describe('git', () => {
