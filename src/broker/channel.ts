@@ -59,7 +59,10 @@ export class ChannelError extends Error {
 }
 
 export interface Dispatcher {
-  /** Tries the channels of the broker in turn; rejects with the `ChannelError` of the last one. */
+  /**
+   * Tries the channels of the broker in turn. Rejects with the `ChannelError` of the first that may heal, so that `refused` means: by
+   * every channel.
+   */
   send(
     event: RequestEvent,
     broker: BrokerAddress,

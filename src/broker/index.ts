@@ -9,6 +9,7 @@
 export * from './channel.ts';
 export * from './contract/index.ts';
 export * from './deployment-id.ts';
+export * from './http/index.ts';
 export * from './identity/index.ts';
 export * from './messages.ts';
 export * from './sink.ts';

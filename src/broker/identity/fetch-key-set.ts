@@ -4,6 +4,7 @@
  */
 import { Agent, request } from 'undici';
 import { parseStrictly } from '../contract/index.ts';
+import { isSafeToReach, readAtMost } from '../outgoing.ts';
 import { type KeySet, readKeySet } from './public-keys.ts';
 
 export interface KeySetAddress {
@@ -26,7 +27,7 @@ export type FetchKeySet = (address: KeySetAddress) => Promise<KeySet>;
 export async function fetchKeySet(address: KeySetAddress, options: FetchOptions = {}): Promise<KeySet> {
   const { timeoutMilliseconds = 5000, insecureHttp = false } = options;
   const url = new URL(address.url);
-  if (!isAllowed(url, insecureHttp))
+  if (!isSafeToReach(url, insecureHttp))
     throw new Error(`keys are fetched over https, not from ${url.protocol}//${url.host}`);
   const agent = new Agent({
     connections: 1,
@@ -47,21 +48,4 @@ export async function fetchKeySet(address: KeySetAddress, options: FetchOptions 
     // Not `close`: a body that was not read to its end would keep it open.
     await agent.destroy();
   }
-}
-
-const loopback = /^(localhost|127(\.[0-9]{1,3}){3}|\[::1\])$/;
-
-/** What comes over plain HTTP could have been put there by anybody on the way. */
-export const isAllowed = (url: URL, insecureHttp: boolean): boolean =>
-  url.protocol === 'https:' || (url.protocol === 'http:' && (insecureHttp || loopback.test(url.hostname)));
-
-export async function readAtMost(body: AsyncIterable<Uint8Array>, bytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > bytes) throw new Error(`the answer is larger than ${bytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

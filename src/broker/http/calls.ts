@@ -1,0 +1,42 @@
+/**
+ * The metrics of calls to brokers, by the names of requirement 000. One set a registry, however many ask for it: the dispatcher
+ * counts what was sent, reconcilers count what brokers answered later.
+ */
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { ChannelName } from '../channel.ts';
+import type { Action } from '../messages.ts';
+
+export interface BrokerCallMetrics {
+  /** `result`: `success`, or why not. */
+  called(call: { broker: string; channel: ChannelName; action: Action; result: string; seconds: number }): void;
+  failed(broker: string, channel: ChannelName, reason: string): void;
+}
+
+const made = new WeakMap<Registry, BrokerCallMetrics>();
+
+export function brokerCallMetrics(registry: Registry): BrokerCallMetrics {
+  const metrics = made.get(registry) ?? makeMetrics(registry);
+  made.set(registry, metrics);
+  return metrics;
+}
+
+function makeMetrics(registry: Registry): BrokerCallMetrics {
+  const duration = new Histogram({
+    name: 'kidp_broker_call_duration_seconds',
+    help: 'How long it took until a broker, or Kafka for it, had acknowledged a request',
+    labelNames: ['broker', 'channel', 'action', 'result'],
+    buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [registry],
+  });
+  const errors = new Counter({
+    name: 'kidp_broker_call_errors_total',
+    help: 'What went wrong with calls to brokers, by reason',
+    labelNames: ['broker', 'channel', 'reason'],
+    registers: [registry],
+  });
+  return {
+    called: ({ broker, channel, action, result, seconds }) =>
+      duration.observe({ broker, channel, action, result }, seconds),
+    failed: (broker, channel, reason) => errors.inc({ broker, channel, reason }),
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * Requests to brokers over HTTP: the fallback where Kafka is away, and the way of what is urgent. The broker is somebody else's
+ * program: it is given little time, little is read of what it answers, and it is not followed anywhere.
+ */
+import { createHash } from 'node:crypto';
+import { Agent, request } from 'undici';
+import { type Clock, systemClock } from '../../runtime/index.ts';
+import { type BrokerAddress, type Channel, ChannelError } from '../channel.ts';
+import { encodeEvent } from '../contract/index.ts';
+import type { RequestEvent } from '../messages.ts';
+import { isSafeToReach, readAtMost } from '../outgoing.ts';
+import { type Answer, failure, failureIn } from './answer.ts';
+import { healthOf } from './health.ts';
+
+export interface HttpChannelOptions {
+  /** A token for this broker: `keyRing.token({ audience: broker.name, scope: DEPLOYMENTS_SCOPE })`. */
+  readonly token: (broker: BrokerAddress) => Promise<string>;
+  readonly clock?: Clock;
+  /** From the first byte to the last. Default: 10 s. */
+  readonly timeoutMilliseconds?: number;
+  /** At once, to one broker. Default: 16. */
+  readonly connections?: number;
+  /** Tokens over plain HTTP beyond this machine: for clusters whose mesh encrypts. */
+  readonly insecureHttp?: boolean;
+}
+
+const mostAnswerBytes = 64 * 1024;
+
+export function httpChannel(options: HttpChannelOptions): Channel {
+  const { token, clock = systemClock, timeoutMilliseconds = 10_000, insecureHttp = false } = options;
+  const agents = agentsByTrust(options.connections ?? 16, timeoutMilliseconds);
+  const health = healthOf(clock);
+
+  async function exchange(event: RequestEvent, url: URL, broker: BrokerAddress, signal: AbortSignal): Promise<Answer> {
+    const { statusCode, headers, body } = await request(url, {
+      dispatcher: agents.of(broker.caBundle),
+      method: 'POST',
+      signal,
+      headersTimeout: timeoutMilliseconds,
+      bodyTimeout: timeoutMilliseconds,
+      headers: {
+        authorization: `Bearer ${await token(broker)}`,
+        'content-type': 'application/cloudevents+json',
+        'idempotency-key': event.id,
+        ...(event.traceparent === undefined ? {} : { traceparent: event.traceparent }),
+        ...(event.tracestate === undefined ? {} : { tracestate: event.tracestate }),
+      },
+      body: encodeEvent(event),
+    });
+    const retryAfter = headers['retry-after'];
+    return {
+      status: statusCode,
+      retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
+      body: await readAtMost(body, mostAnswerBytes),
+    };
+  }
+
+  /** A connection that the broker has just closed says nothing about the broker: since sending twice is one deployment, once more. */
+  async function exchangeTwice(
+    event: RequestEvent,
+    url: URL,
+    broker: BrokerAddress,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    try {
+      return await exchange(event, url, broker, signal);
+    } catch (error) {
+      if (signal.aborted || !isBrokenConnection(error)) throw error;
+      return exchange(event, url, broker, signal);
+    }
+  }
+
+  async function send(event: RequestEvent, broker: BrokerAddress, given: AbortSignal | undefined): Promise<void> {
+    const url = addressOf(broker, insecureHttp);
+    const late = AbortSignal.timeout(timeoutMilliseconds);
+    let answer: Answer;
+    try {
+      answer = await exchangeTwice(event, url, broker, given === undefined ? late : AbortSignal.any([given, late]));
+    } catch (cause) {
+      given?.throwIfAborted();
+      if (late.aborted || isTimeout(cause)) {
+        throw failure('timeout', `no answer from ${url.host} in ${timeoutMilliseconds} ms`, undefined, cause);
+      }
+      throw failure('unavailable', `${url.host} cannot be reached: ${messageOf(cause)}`, undefined, cause);
+    }
+    const failed = failureIn(answer, event.data.deploymentId, clock.now());
+    if (failed !== undefined) throw failed;
+  }
+
+  return {
+    name: 'HTTP',
+    available: (broker) => broker.endpoint !== undefined && broker.channel !== 'Kafka' && health.isWell(broker.name),
+    async send(event, broker, { signal } = {}) {
+      signal?.throwIfAborted();
+      try {
+        await send(event, broker, signal);
+        health.succeeded(broker.name);
+      } catch (error) {
+        // Who refuses one message may take the next; and who gave up himself says nothing about the broker.
+        if (error instanceof ChannelError && error.failure !== 'refused') {
+          health.failed(broker.name, error.retryAfterMilliseconds);
+        }
+        throw error;
+      }
+    },
+    close: () => agents.close(),
+  };
+}
+
+function addressOf({ name, endpoint }: BrokerAddress, insecureHttp: boolean): URL {
+  const url = endpoint === undefined ? null : URL.parse(`${endpoint.replace(/\/+$/, '')}/v1/deployments`);
+  if (url === null) throw failure('refused', `the Broker ${name} has no spec.endpoint that is an address`);
+  if (!isSafeToReach(url, insecureHttp)) {
+    throw failure('refused', `${url.origin} is not encrypted, and our token would be read on the way: use https`);
+  }
+  return url;
+}
+
+interface Agents {
+  of(caBundle: string | undefined): Agent;
+  close(): Promise<void>;
+}
+
+/** More authorities than brokers' operators have. The one that was used longest ago makes room. */
+const mostAgents = 100;
+
+function agentsByTrust(connections: number, timeout: number): Agents {
+  const agents = new Map<string, Agent>();
+  return {
+    of(caBundle) {
+      const id = caBundle === undefined ? '' : createHash('sha256').update(caBundle).digest('hex');
+      const agent =
+        agents.get(id) ??
+        new Agent({
+          connections,
+          allowH2: false,
+          connect: { timeout, ...(caBundle === undefined ? {} : { ca: caBundle }) },
+        });
+      agents.delete(id);
+      agents.set(id, agent);
+      const [oldest] = agents;
+      if (agents.size > mostAgents && oldest !== undefined) {
+        agents.delete(oldest[0]);
+        void oldest[1].close();
+      }
+      return agent;
+    },
+    async close() {
+      const open = [...agents.values()];
+      agents.clear();
+      await Promise.all(open.map((agent) => agent.destroy()));
+    },
+  };
+}
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code;
+const isBrokenConnection = (error: unknown): boolean =>
+  ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(String(codeOf(error)));
+const isTimeout = (error: unknown): boolean =>
+  ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'].includes(
+    String(codeOf(error)),
+  );
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message || String(codeOf(error)) : String(error);

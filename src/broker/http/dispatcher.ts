@@ -1,0 +1,83 @@
+/** Chooses the way of a message: Kafka first; HTTP where Kafka is away, or the message is urgent; the other one where one fails. */
+import { type Logger, silentLogger } from '../../runtime/index.ts';
+import { type BrokerAddress, type Channel, ChannelError, type Dispatcher } from '../channel.ts';
+import type { RequestEvent } from '../messages.ts';
+import type { BrokerCallMetrics } from './calls.ts';
+
+export interface DispatcherOptions {
+  readonly kafka?: Channel | undefined;
+  readonly http?: Channel | undefined;
+  /** Counted here and not by the channels, so that nothing is counted twice. */
+  readonly metrics?: BrokerCallMetrics | undefined;
+  readonly log?: Logger;
+}
+
+export function dispatcher({ kafka, http, metrics, log = silentLogger }: DispatcherOptions): Dispatcher {
+  async function tryOne(channel: Channel, event: RequestEvent, broker: BrokerAddress, signal: AbortSignal | undefined) {
+    const { action, deploymentId } = event.data;
+    const fields = {
+      broker: broker.name,
+      channel: channel.name,
+      action,
+      deploymentId,
+      correlationId: event.correlationid,
+      traceparent: event.traceparent,
+    };
+    const started = performance.now();
+    const told = (result: string) =>
+      metrics?.called({ ...fields, result, seconds: (performance.now() - started) / 1000 });
+    try {
+      await channel.send(event, broker, signal === undefined ? {} : { signal });
+      told('success');
+      log.info('a request was acknowledged', fields);
+    } catch (error) {
+      // Who gave up waiting says nothing about the broker.
+      if (signal?.aborted !== true) {
+        const reason = error instanceof ChannelError ? error.failure : 'other';
+        told(reason);
+        metrics?.failed(broker.name, channel.name, reason);
+        log.warn('a request was not acknowledged', { ...fields, reason, error });
+      }
+      throw error;
+    }
+  }
+
+  return {
+    async send(event, broker, { urgent = false, signal } = {}) {
+      const [first, ...others] = inOrder({ kafka, http }, broker, urgent);
+      if (first === undefined) throw noWay(broker);
+      const failures: unknown[] = [];
+      for (const channel of [first, ...others]) {
+        try {
+          await tryOne(channel, event, broker, signal);
+          return { channel: channel.name };
+        } catch (error) {
+          signal?.throwIfAborted();
+          failures.push(error);
+        }
+      }
+      // One that may heal tells more than one that never will: the message is to be kept and tried again.
+      throw failures.find((error) => !isRefusal(error)) ?? failures.at(-1);
+    },
+  };
+}
+
+/** What is known to be away comes last, and is still tried: what is known may be old. */
+function inOrder({ kafka, http }: DispatcherOptions, broker: BrokerAddress, urgent: boolean): readonly Channel[] {
+  const wanted = [
+    broker.channel === 'HTTP' ? undefined : kafka,
+    broker.channel === 'Kafka' || broker.endpoint === undefined ? undefined : http,
+  ].filter((channel) => channel !== undefined);
+  if (urgent) wanted.reverse();
+  const isAvailable = (channel: Channel) => channel.available(broker);
+  return [...wanted.filter(isAvailable), ...wanted.filter((channel) => !isAvailable(channel))];
+}
+
+const isRefusal = (error: unknown): boolean => error instanceof ChannelError && error.failure === 'refused';
+
+const noWay = ({ name, channel }: BrokerAddress): ChannelError =>
+  new ChannelError({
+    channel: channel === 'HTTP' ? 'HTTP' : 'Kafka',
+    failure: 'unavailable',
+    message: `the platform has no ${channel === 'Both' ? 'channel' : channel} that leads to the Broker ${name}`,
+  });

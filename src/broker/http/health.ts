@@ -1,0 +1,29 @@
+/** Whether somebody is worth asking, as far as the last answers tell. After each failure in a row it is left alone for longer. */
+import type { Clock } from '../../runtime/index.ts';
+
+export interface Health {
+  isWell(name: string): boolean;
+  succeeded(name: string): void;
+  /** `milliseconds`: how long to leave it alone, where it said so. */
+  failed(name: string, milliseconds?: number): void;
+}
+
+const firstPause = 1000;
+const longestPause = 30_000;
+/** Whoever was asked longest ago is forgotten, and so counts as well. */
+const mostNames = 1000;
+
+export function healthOf(clock: Clock): Health {
+  const ill = new Map<string, { readonly failures: number; readonly until: number }>();
+  return {
+    isWell: (name) => (ill.get(name)?.until ?? Number.NEGATIVE_INFINITY) <= clock.monotonic(),
+    succeeded: (name) => void ill.delete(name),
+    failed(name, milliseconds) {
+      const failures = (ill.get(name)?.failures ?? 0) + 1;
+      const pause = milliseconds ?? Math.min(firstPause * 2 ** (failures - 1), longestPause);
+      ill.delete(name);
+      ill.set(name, { failures, until: clock.monotonic() + pause });
+      if (ill.size > mostNames) ill.delete(ill.keys().next().value ?? '');
+    },
+  };
+}
