@@ -83,13 +83,15 @@ export function remembered<Answer>(question: readonly (string | object)[], answe
 }
 
 const FINGERPRINTS = new WeakMap<object, string>();
+/** Up to here a text is kept as it is: a hash of it would take longer than to compare it. */
+const SHORT = 2_048;
 
-/** Short, whatever the size of the value, and taken once of each. */
+/** Not long, whatever the size of the value, and taken once of each. */
 function fingerprint(value: object): string {
   let found = FINGERPRINTS.get(value);
   if (found === undefined) {
     const text = canonical(value);
-    found = text.length <= 64 ? text : createHash('sha256').update(text).digest('base64');
+    found = text.length <= SHORT ? text : createHash('sha256').update(text).digest('base64');
     FINGERPRINTS.set(value, found);
   }
   return found;

@@ -119,16 +119,21 @@ function identityIssues(value: unknown): CrdIssue[] {
 
 /** Whether there is nothing for `wholeIssue` to find, which is so nearly always and found out without making paths. */
 function isOrdinary(root: unknown): boolean {
-  let left = MAX_VALUES;
-  const within = (value: unknown, level: number): boolean => {
-    if (--left < 0) return false;
-    if (typeof value !== 'object' || value === null) return true;
+  let left = MAX_VALUES - 1;
+  const within = (value: object, level: number): boolean => {
     if (level >= MAX_LEVELS) return false;
-    if (Array.isArray(value)) return value.every((member) => within(member, level + 1));
-    for (const key in value) if (key === '__proto__' || !within((value as Members)[key], level + 1)) return false;
+    if (Array.isArray(value)) {
+      left -= value.length;
+      return left >= 0 && value.every((each) => typeof each !== 'object' || each === null || within(each, level + 1));
+    }
+    for (const key in value) {
+      if (--left < 0 || key === '__proto__') return false;
+      const member = (value as Members)[key];
+      if (typeof member === 'object' && member !== null && !within(member, level + 1)) return false;
+    }
     return true;
   };
-  return within(root, 0);
+  return typeof root !== 'object' || root === null || within(root, 0);
 }
 
 /** Counts every value once for each place it is at, so that a document of aliases is as large as what it stands for. */

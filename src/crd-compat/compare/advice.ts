@@ -63,5 +63,11 @@ const advice: readonly (readonly [prefixes: readonly string[], text: string])[] 
 
 const GENERAL = `Keep accepting what was accepted, or warn first with a policy in audit mode and mend what it finds; or ${NEW_VERSION}.`;
 
-export const adviceFor = (kind: ChangeKind): string =>
-  advice.find(([prefixes]) => prefixes.some((prefix) => kind.startsWith(prefix)))?.[1] ?? GENERAL;
+const KNOWN = new Map<ChangeKind, string>();
+
+export function adviceFor(kind: ChangeKind): string {
+  const known =
+    KNOWN.get(kind) ?? advice.find(([prefixes]) => prefixes.some((prefix) => kind.startsWith(prefix)))?.[1] ?? GENERAL;
+  KNOWN.set(kind, known);
+  return known;
+}

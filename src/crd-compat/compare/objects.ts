@@ -2,7 +2,7 @@
  * Values of lists, objects and fields without a type that are likely to fail a demand: of every size around the ones it names, with and
  * without every field it names, with fields that meet and that fail what it says of them.
  */
-import { sample, samples, validator } from '../instance/index.ts';
+import { alikeLists, sample, samples, validator } from '../instance/index.ts';
 import { stringsOf } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { demand } from './acceptance.ts';
@@ -49,8 +49,8 @@ function listValues(before: CrdSchema, wanted: CrdSchema): unknown[] {
   const wantedSizes = sizes(before, wanted, ['minItems', 'maxItems']);
   const listType = before['x-kubernetes-list-type'];
   if (listType === 'map' || listType === 'set') {
-    const pool = different(before, Math.max(...wantedSizes));
-    return [...special, ...wantedSizes.filter((size) => size <= pool.length).map((size) => pool.slice(0, size))];
+    const different = differentItems(before, Math.max(...wantedSizes));
+    return [...special, ...wantedSizes.filter((size) => size <= different.most).map(different.list)];
   }
   const one = sample(items);
   return one === undefined
@@ -58,14 +58,23 @@ function listValues(before: CrdSchema, wanted: CrdSchema): unknown[] {
     : [...special, ...wantedSizes.map((size) => Array.from({ length: size }, () => one))];
 }
 
+interface DifferentItems {
+  readonly most: number;
+  readonly list: (length: number) => readonly unknown[];
+}
+
 /** Items that may stand in one list: each with keys, or a value, of its own. */
-function different(list: CrdSchema, count: number): unknown[] {
+function differentItems(list: CrdSchema, count: number): DifferentItems {
   const items = list.items ?? {};
   const [key] = list['x-kubernetes-list-map-keys'] ?? [];
-  if (key === undefined) return distinct(items, count);
+  if (key === undefined) {
+    const pool = distinct(items, count);
+    return { most: pool.length, list: (length) => pool.slice(0, length) };
+  }
   const item = sample(items);
-  if (typeof item !== 'object' || item === null) return [];
-  return distinct(items.properties?.[key] ?? {}, count).map((value) => ({ ...item, [key]: value }));
+  if (typeof item !== 'object' || item === null) return { most: 0, list: () => [] };
+  const keys = distinct(items.properties?.[key] ?? {}, count);
+  return { most: keys.length, list: alikeLists(item, key, keys) };
 }
 
 /** Different values of a schema, plain ones first. */

@@ -44,8 +44,10 @@ export function settle(drafts: readonly Draft[], pair?: Pair): Change[] {
 
 /** By path, then kind: the order of the schema's keys does not show. */
 function inOrder(drafts: readonly Draft[]): Draft[] {
-  const key = ({ path, kind }: Draft): string => `${path}\u0000${kind}`;
-  return [...drafts].sort((left, right) => (key(left) < key(right) ? -1 : key(left) > key(right) ? 1 : 0));
+  const keyed = drafts.map((draft) => ({ draft, key: `${draft.path}\u0000${draft.kind}` }));
+  return keyed
+    .sort((left, right) => (left.key < right.key ? -1 : left.key > right.key ? 1 : 0))
+    .map(({ draft }) => draft);
 }
 
 function changeOf(draft: Draft): Change {
@@ -110,13 +112,13 @@ class Exhibition {
 
   /** What is different for the object at the place of the change; undefined where nothing is. */
   #judge(object: Json, probe: Probe): Witness | undefined {
-    const place = textOf(probe.absent === undefined ? probe.steps : [...probe.steps, probe.absent]);
+    const around = textOf(probe.steps);
+    const place = probe.absent === undefined ? around : `${around}${textOf([probe.absent])}`;
     const now = this.#now.read(object);
     const faults =
       probe.updated === true ? this.#now.faults(touched(now.value), now.value) : this.#now.faults(now.value);
     const fault = faults.find(
-      ({ path, rule }) =>
-        (probe.rule === undefined || rule === probe.rule) && isAbout(path, place, textOf(probe.steps)),
+      ({ path, rule }) => (probe.rule === undefined || rule === probe.rule) && isAbout(path, place, around),
     );
     if (fault !== undefined) {
       const shown = printed(object);
@@ -140,9 +142,9 @@ class Exhibition {
     if (changed === undefined) return undefined;
     if (faults.length > 0) {
       // Around the place it is refused for what has changed there; elsewhere for something else, and is not read back at all.
-      const around = faults.find(({ path }) => place.startsWith(path));
+      const nearest = faults.find(({ path }) => place.startsWith(path));
       return (
-        around && { outcome: 'refused', ...shown, path: around.path, because: `${around.path}: ${around.message}` }
+        nearest && { outcome: 'refused', ...shown, path: nearest.path, because: `${nearest.path}: ${nearest.message}` }
       );
     }
     const after = changed.after === undefined ? 'is not there' : `reads as ${show(changed.after)}`;

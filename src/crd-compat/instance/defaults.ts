@@ -1,5 +1,6 @@
 /** What the API server fills in, after it has dropped the nulls that may not be there and have no default. */
 import type { CrdSchema } from '../schema.ts';
+import { keyOfAlike } from './alike.ts';
 import { copied, type JsonObject } from './json.ts';
 
 /** The value with its defaults; the value itself where there is nothing to fill in or to drop. */
@@ -92,6 +93,7 @@ function mappedList(list: readonly unknown[], change: (element: unknown) => unkn
     if (typeof element !== 'object') continue;
     // What was not changed once is not changed the next time.
     if (index > 0 && copy === undefined && element === list[index - 1]) continue;
+    if (index === 1 && copy === undefined && keyOfAlike(list) !== undefined) break;
     const changed = change(element);
     if (changed === element) continue;
     copy ??= [...list];

@@ -4,6 +4,7 @@
  * In: a structural schema and values of JSON. Out: faults of a value, the value as it would be stored, and values that the schema takes.
  * It must not know of definitions, versions or comparisons: those are made with it.
  */
+export { alikeLists } from './alike.ts';
 export { applyDefaults } from './defaults.ts';
 export type { Fault } from './fault.ts';
 export { type Pruned, type PruneOptions, prune } from './prune.ts';

@@ -1,5 +1,6 @@
 /** What the API server drops from an object because the schema does not know it. */
 import type { CrdSchema } from '../schema.ts';
+import { keyOfAlike } from './alike.ts';
 import { pathText, type Step } from './fault.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { coerceMetadata } from './metadata.ts';
@@ -52,6 +53,8 @@ class Pruner {
     for (let index = 0; index < list.length; index++) {
       // Where nothing was pruned from an item, nothing is from the same item once more.
       if (index > 0 && copy === undefined && list[index] === list[index - 1]) continue;
+      // Nor from one that differs in a plain value.
+      if (index === 1 && copy === undefined && keyOfAlike(list) !== undefined) break;
       const kept = this.#step(index, list[index], items, keepsUnknown);
       if (kept === list[index]) continue;
       copy ??= [...list];

@@ -1,6 +1,8 @@
 /** A schema as one function that checks values: made once, run for many. CEL rules, list types and metadata are looked at elsewhere. */
 import type { CrdSchema } from '../schema.ts';
-import { isObject } from './json.ts';
+import { keyOfAlike } from './alike.ts';
+import type { Correlation } from './correlation.ts';
+import { isObject, type JsonObject } from './json.ts';
 import { numberCheck } from './numbers.ts';
 import type { Check, Run } from './run.ts';
 import { enumCheck, textCheck, typeCheck } from './values.ts';
@@ -44,23 +46,50 @@ function listCheck({ items, minItems, maxItems }: CrdSchema): Check | undefined 
   if (element === undefined && minItems === undefined && maxItems === undefined) return undefined;
   return (value, run, correlation) => {
     if (!Array.isArray(value)) return;
-    if (element !== undefined) {
-      const before = run.faults.length;
-      for (let index = 0; index < value.length; index++) {
-        // The lists that are made to show something are long, and of one and the same item.
-        const isRepeated = index > 0 && value[index] === value[index - 1];
-        if (isRepeated && correlation === undefined && run.faults.length === before) continue;
-        run.enter(index);
-        element(value[index], run, correlation?.index(index));
-        run.leave();
-      }
-    }
+    if (element !== undefined) checkItems(value, run, correlation, element, items as CrdSchema);
     const { length } = value;
     if (minItems !== undefined && length < minItems)
       run.fault('minItems', `has ${length} items, fewer than ${minItems}`);
     if (maxItems !== undefined && length > maxItems)
       run.fault('maxItems', `has ${length} items, more than ${maxItems}`);
   };
+}
+
+function checkItems(
+  list: readonly unknown[],
+  run: Run,
+  correlation: Correlation | undefined,
+  element: Check,
+  items: CrdSchema,
+): void {
+  const before = run.faults.length;
+  for (let index = 0; index < list.length; index++) {
+    if (index > 0 && correlation === undefined && run.faults.length === before) {
+      // The lists that are made to show something are long, and of one and the same item, or nearly so.
+      if (list[index] === list[index - 1]) continue;
+      if (index === 1 && checkKeys(list, run, items)) return;
+    }
+    run.enter(index);
+    element(list[index], run, correlation?.index(index));
+    run.leave();
+  }
+}
+
+/** Of items that are alike, and of which the first has no fault, the others can have one in their keys only; whether they are. */
+function checkKeys(list: readonly unknown[], run: Run, items: CrdSchema): boolean {
+  const key = keyOfAlike(list);
+  const { properties = {}, allOf, anyOf, oneOf, not, enum: allowed } = items;
+  const byFields = [allOf, anyOf, oneOf, not, allowed].every((each) => each === undefined);
+  if (key === undefined || !byFields || !Object.hasOwn(properties, key)) return false;
+  const check = structureCheck(properties[key] as CrdSchema);
+  for (let index = 1; index < list.length; index++) {
+    run.enter(index);
+    run.enter(key);
+    check((list[index] as JsonObject)[key], run, undefined);
+    run.leave();
+    run.leave();
+  }
+  return true;
 }
 
 function objectCheck(schema: CrdSchema): Check | undefined {

@@ -104,15 +104,19 @@ export class Builder {
     for (const name of needed) if (!isAbsent(name) && !add(name)) return NONE;
     for (const name of wish.names)
       if (!Object.hasOwn(made, name) && wish.below.get(name)?.present === true && !add(name)) return NONE;
-    const more = Object.keys(properties).filter((name) => !Object.hasOwn(made, name) && !isAbsent(name));
-    for (const name of more) {
-      if (Object.keys(made).length >= maxProperties) break;
-      if (!avoided.has(name) && this.#inside(name, () => this.#choices.isPresent(this.#path))) add(name);
+    const more = (): readonly string[] =>
+      Object.keys(properties).filter((name) => !Object.hasOwn(made, name) && !isAbsent(name));
+    if (!this.#choices.arePlain) {
+      for (const name of more()) {
+        if (Object.keys(made).length >= maxProperties) break;
+        if (!avoided.has(name) && this.#inside(name, () => this.#choices.isPresent(this.#path))) add(name);
+      }
     }
     this.#fill(schema, made, minProperties, maxProperties, add);
-    for (const name of more) {
+    if (Object.keys(made).length >= minProperties) return made;
+    for (const name of more()) {
       if (Object.keys(made).length >= minProperties) break;
-      if (!Object.hasOwn(made, name)) add(name);
+      add(name);
     }
     return made;
   }

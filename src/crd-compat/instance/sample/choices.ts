@@ -8,10 +8,15 @@ import type { Random } from './random.ts';
 /** What to choose anew at a place. */
 export type Focus = (path: readonly Step[]) => boolean;
 
+/** Nothing: all is as plain as can be, or as it was. */
+export const PLAIN: Focus = () => false;
+
 /** A sample that grows past this is finished as plainly as can be. */
 const MAX_NODES = 2000;
 
 export class Choices {
+  /** Whether every pick is the plainest. */
+  readonly arePlain: boolean;
   readonly taken = new Map<string, number>();
   readonly #kept: ReadonlyMap<string, number>;
   readonly #focus: Focus;
@@ -22,11 +27,12 @@ export class Choices {
     this.#kept = kept;
     this.#focus = focus;
     this.#random = random;
+    this.arePlain = focus === PLAIN && kept.size === 0;
   }
 
   /** One of `count` ways for the question `about` at a place; 0 is the plainest. */
   pick(path: readonly Step[], about: string, count: number): number {
-    if (count < 2) return 0;
+    if (count < 2 || this.arePlain) return 0;
     const focused = this.#focus(path);
     if (!focused && this.#kept.size === 0) return 0;
     const key = `${pathText(path)} ${about}`;
@@ -38,6 +44,7 @@ export class Choices {
 
   /** Whether a pick would be the plainest, however many ways there are. */
   isPlainest(path: readonly Step[], about: string): boolean {
+    if (this.arePlain) return true;
     if (this.#focus(path)) return false;
     return this.#kept.size === 0 || (this.#kept.get(`${pathText(path)} ${about}`) ?? 0) === 0;
   }

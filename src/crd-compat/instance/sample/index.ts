@@ -12,7 +12,7 @@ import { canonicalText, isObject } from '../json.ts';
 import { prune } from '../prune.ts';
 import { type Validator, validator } from '../validate.ts';
 import { Builder, NONE } from './build.ts';
-import { Choices, type Focus } from './choices.ts';
+import { Choices, type Focus, PLAIN } from './choices.ts';
 import { type Mentioned, mentionedBy, mentionedIn, mentions } from './literals.ts';
 import { Random } from './random.ts';
 import { type Wish, WishNode } from './wish.ts';
@@ -50,7 +50,6 @@ export function samples(
   return [...found.values()];
 }
 
-const PLAIN: Focus = () => false;
 const EVERYTHING: Focus = () => true;
 
 interface Attempt {

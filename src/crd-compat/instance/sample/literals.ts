@@ -92,4 +92,4 @@ export function mentionedBy(schema: CrdSchema): Mentioned {
 }
 
 export const mentions = ({ names }: Mentioned, property: string): boolean =>
-  names.has(property) || names.has(escapeProperty(property) ?? property);
+  names.size > 0 && (names.has(property) || names.has(escapeProperty(property) ?? property));
