@@ -3,7 +3,7 @@
  * gate. Arguments are vitest's own (`npm test -- src/runtime`, `npm test -- --project unit -t workqueue`).
  */
 import { parseCLI, startVitest } from 'vitest/node';
-import { ensureAssets, renderProgress } from '../src/controlplane/index.ts';
+import { ensureAssets, ensureKafka, renderProgress } from '../src/controlplane/index.ts';
 import { oracleFolder } from '../test/support/cel-oracle.ts';
 import { formatTally, tally } from './tally.ts';
 
@@ -18,6 +18,7 @@ if (options.project === undefined || [options.project].flat().includes('integrat
     const onProgress = renderProgress(process.stderr);
     const programs = ['kubernetes', 'etcd', 'kwok', 'source-controller', 'kustomize-controller', 'helm'] as const;
     await ensureAssets(programs, { onProgress });
+    await ensureKafka({ onProgress });
     await oracleFolder(onProgress);
   } catch (error) {
     process.stderr.write(`kidp: ${error instanceof Error ? error.message : String(error)}\n`);

@@ -11,5 +11,6 @@ export * from './contract/index.ts';
 export * from './deployment-id.ts';
 export * from './http/index.ts';
 export * from './identity/index.ts';
+export * from './kafka/index.ts';
 export * from './messages.ts';
 export * from './sink.ts';

@@ -1,0 +1,66 @@
+/** What the client of Kafka says went wrong, as one of the few things that callers tell apart. */
+import { ChannelError, type ChannelFailure } from '../channel.ts';
+
+/** Of one message among several: the others may well be taken. */
+const faults = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD']);
+
+/** Answers of a broker that it would give again to the same message. */
+const refusals = new Set([
+  ...faults,
+  'INVALID_TOPIC_EXCEPTION',
+  'UNKNOWN_TOPIC_OR_PARTITION',
+  'POLICY_VIOLATION',
+  'TOPIC_AUTHORIZATION_FAILED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
+]);
+
+export function failureOf(error: unknown): ChannelFailure {
+  const parts = partsOf(error);
+  if (parts.some(({ apiId }) => apiId !== undefined && refusals.has(apiId))) return 'refused';
+  // Said by the client itself, without the answer of the broker.
+  if (parts.some(({ message }) => /^Unknown topic /.test(message))) return 'refused';
+  if (parts.some(({ apiId }) => apiId === 'THROTTLING_QUOTA_EXCEEDED')) return 'throttled';
+  const last = parts.at(-1);
+  if (last?.apiId === 'REQUEST_TIMED_OUT' || last?.message === 'Request timed out') return 'timeout';
+  return 'unavailable';
+}
+
+export function isAboutOne(error: unknown): boolean {
+  return partsOf(error).some(({ apiId }) => apiId !== undefined && faults.has(apiId));
+}
+
+export function failed(failure: ChannelFailure, reason: string, cause?: unknown): ChannelError {
+  return new ChannelError({ channel: 'Kafka', failure, message: `${explanations[failure]}: ${reason}`, cause });
+}
+
+const explanations: Readonly<Record<ChannelFailure, string>> = {
+  unavailable: 'Kafka is not available',
+  timeout: 'Kafka did not answer in time',
+  refused: 'Kafka does not take the message',
+  throttled: 'Kafka takes no more messages for now',
+};
+
+/** The innermost causes, each once: `connect ECONNREFUSED 127.0.0.1:9092`. */
+export function describeFailure(error: unknown): string {
+  const leaves = partsOf(error).filter((part) => part.leaf);
+  const texts = new Set(leaves.map(({ apiId, message }) => (apiId === undefined ? message : `${message} (${apiId})`)));
+  return [...texts].slice(-3).join('; ') || 'unknown';
+}
+
+interface Part {
+  message: string;
+  /** The name of Kafka's error code. */
+  apiId: string | undefined;
+  leaf: boolean;
+}
+
+/** The error, what it is made of, and what caused those. */
+function partsOf(error: unknown): Part[] {
+  if (!(error instanceof Error)) return [{ message: String(error), apiId: undefined, leaf: true }];
+  const { errors, apiId } = error as Error & { errors?: unknown; apiId?: unknown };
+  const inner = [...(Array.isArray(errors) ? errors : []), ...(error.cause === undefined ? [] : [error.cause])];
+  const message = error.message || (error as NodeJS.ErrnoException).code || error.name;
+  const own: Part = { message, apiId: typeof apiId === 'string' ? apiId : undefined, leaf: inner.length === 0 };
+  return [own, ...inner.flatMap(partsOf)];
+}

@@ -1,0 +1,18 @@
+/**
+ * Kafka, the primary way to brokers and back.
+ *
+ * In: messages to send, and a function that takes those that come. Out: acknowledgements, and each message at least once, those of one
+ * key in order. It must not know what a message means.
+ */
+export { type KafkaChannelOptions, kafkaChannel } from './channel.ts';
+export type { KafkaConnection, KafkaTls } from './connection.ts';
+export { DeadLetter, type IncomingMessage, type OutgoingMessage } from './message.ts';
+export { type KafkaProducer, type KafkaProducerOptions, kafkaProducer } from './producer.ts';
+export {
+  deadLetterTopicOf,
+  ensureTopics,
+  platformTopics,
+  REQUEST_TOPIC,
+  STATUS_TOPIC,
+  type TopicRequest,
+} from './topics.ts';

@@ -1,0 +1,59 @@
+/** The topics that platform and brokers talk through, made where they are missing. */
+import { Admin } from '@platformatic/kafka';
+import { clientOptions, end, type KafkaConnection } from './connection.ts';
+import { describeFailure, failed, failureOf } from './failure.ts';
+
+export const REQUEST_TOPIC = 'deployment-requests';
+export const STATUS_TOPIC = 'deployment-status';
+export const deadLetterTopicOf = (topic: string): string => `${topic}-dead-letter`;
+
+export interface TopicRequest {
+  readonly name: string;
+  /** The default is 6: as many consumers of a group can share the work. */
+  readonly partitions?: number;
+  /** The default is the cluster's. */
+  readonly replicas?: number;
+  readonly configuration?: Readonly<Record<string, string>>;
+}
+
+/** Requests and reports, and what could not be taken of them. A dead letter is the original with more headers, so it may be larger. */
+export const platformTopics: readonly TopicRequest[] = [REQUEST_TOPIC, STATUS_TOPIC].flatMap((name) => [
+  { name },
+  { name: deadLetterTopicOf(name), partitions: 1, configuration: { 'max.message.bytes': String(2 * 1024 * 1024) } },
+]);
+
+/** Leaves alone what is there. Rejects with a `ChannelError`. */
+export async function ensureTopics(
+  options: KafkaConnection & { readonly topics?: readonly TopicRequest[] },
+): Promise<void> {
+  const { topics = platformTopics, log, ...connection } = options;
+  const admin = new Admin(clientOptions({ ...connection, log }));
+  try {
+    const existing = new Set(await admin.listTopics());
+    for (const topic of topics) if (!existing.has(topic.name)) await create(admin, topic);
+    await untilLed(admin, topics);
+  } catch (error) {
+    throw failed(failureOf(error), describeFailure(error), error);
+  } finally {
+    await end(admin);
+  }
+}
+
+async function create(admin: Admin, { name, partitions = 6, replicas = -1, configuration = {} }: TopicRequest) {
+  try {
+    await admin.createTopics({
+      topics: [name],
+      partitions,
+      replicas,
+      configs: Object.entries(configuration).map(([key, value]) => ({ name: key, value })),
+    });
+  } catch (error) {
+    // Somebody was quicker.
+    if (!/TOPIC_ALREADY_EXISTS/.test(describeFailure(error))) throw error;
+  }
+}
+
+/** A topic is made before its partitions have a leader; until then nothing can be sent to them. The client tries a few times. */
+async function untilLed(admin: Admin, topics: readonly TopicRequest[]): Promise<void> {
+  if (topics.length > 0) await admin.metadata({ topics: topics.map(({ name }) => name), forceUpdate: true });
+}

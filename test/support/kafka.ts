@@ -1,0 +1,59 @@
+/**
+ * The Kafka that the whole integration run shares, as a test sees it. It starts when the first test asks for it (5 s and 250 MB): a run
+ * of other tests goes without. A test keeps to topics and groups of its own there, and starts one of its own (`startKafka`) where it
+ * would disturb others.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { inject } from 'vitest';
+import { ensureTopics, type TopicRequest } from '../../src/broker/index.ts';
+import { type Kafka, type KafkaOptions, startKafka } from '../../src/controlplane/index.ts';
+import { silentLogger } from '../../src/runtime/index.ts';
+import { uniqueName } from './cluster.ts';
+
+export { type Kafka, type KafkaOptions, startKafka } from '../../src/controlplane/index.ts';
+
+export interface SharedKafka {
+  readonly bootstrapServers: readonly string[];
+  /** Makes a topic that no other test has. */
+  makeTopic(prefix: string, options?: Omit<TopicRequest, 'name'>): Promise<string>;
+}
+
+export async function useKafka(): Promise<SharedKafka> {
+  const answer = await fetch(inject('kafka'));
+  if (!answer.ok) throw new Error(`Kafka could not be started: ${await answer.text()}`);
+  const { bootstrapServers } = (await answer.json()) as { bootstrapServers: string[] };
+  return {
+    bootstrapServers,
+    async makeTopic(prefix, options = {}) {
+      const name = uniqueName(prefix);
+      const topics = [{ name, partitions: 3, ...options }];
+      await ensureTopics({ bootstrapServers, clientId: 'test', log: silentLogger, topics });
+      return name;
+    },
+  };
+}
+
+/** For the global setup: answers where Kafka is, and starts it at the first question. */
+export async function serveKafka(options: KafkaOptions): Promise<{ url: string; stop(): Promise<void> }> {
+  let kafka: Promise<Kafka> | undefined;
+  const server = createServer((_request, response) => {
+    kafka ??= startKafka(options);
+    kafka.then(
+      ({ bootstrapServers }) => response.end(JSON.stringify({ bootstrapServers })),
+      (error: Error) => response.writeHead(500).end(error.message),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await kafka?.then(
+        (running) => running.stop(),
+        () => undefined,
+      );
+    },
+  };
+}
