@@ -106,6 +106,8 @@ export interface RawRequest extends RequestOptions {
   query?: Readonly<Record<string, string | undefined>>;
   body?: unknown;
   contentType?: string;
+  /** A larger answer is not taken in: a `ConnectionError` that is `too-large`. The default is the client's. */
+  maximumResponseBytes?: number;
 }
 
 export interface RawResponse {

@@ -44,6 +44,7 @@ export type ConnectionFailure =
   | 'certificate-untrusted'
   | 'certificate-name'
   | 'aborted'
+  | 'too-large'
   | 'other';
 
 /** There was no answer. `failure` says why; `hint` says what to do next. */

@@ -173,6 +173,18 @@ describe('what is let in', () => {
   });
 });
 
+test('a risky change is judged by the numbers that are stored, past 2^53 too', async () => {
+  const before = widgets('exact', size({}));
+  await define(plane.client, before);
+  const [first, second] = ['9007199254740993', '9007199254740992'].map((each) =>
+    JSON.stringify(objectOf(before, `size-${each}`, { size: 0 })).replace('"size":0', `"size":${each}`),
+  );
+  expect(await plane.kubectl(['apply', '-f', '-'], `${first}\n---\n${second}`)).toMatchObject({ code: 0 });
+  const rule = { 'x-kubernetes-validations': [{ rule: '!has(self.size) || self.size % 1000 != 993' }] };
+  const said = await refusalOf(() => change(plane.client, widgets('exact', { ...size({}), ...rule })));
+  expect(said).toContain('1 of 2 stored objects would break, first: default/size-9007199254740993');
+});
+
 describe('what only the API server judges', () => {
   test('a definition that it finds invalid gets its own answer', async () => {
     const broken = widgets('invalid', { type: 'object', properties: { size: { type: 'whole number' } } });

@@ -14,14 +14,17 @@ import {
   widgets,
 } from './support.ts';
 
-const objects = 2_000;
+const small = 2_000;
+/** More of them than a page may hold, after all those of which a page holds hundreds. */
+const large = 8;
+const objects = small + large;
 const before = widgets('many', size({}));
 /** Nobody can say of this rule alone whether it breaks something. */
 const risky = widgets('many', {
   ...size({}),
   'x-kubernetes-validations': [{ rule: "!has(self.colour) || self.colour.lowerAscii().split('-').size() < 5" }],
 });
-const narrower = widgets('many', size({ maximum: objects - 4 }));
+const narrower = widgets('many', size({ maximum: small - 4 }));
 
 let plane: GatePlane;
 beforeAll(async () => {
@@ -35,13 +38,16 @@ beforeAll(async () => {
     );
   let next = 0;
   const create = async () => {
-    for (let index = next++; index < objects; index = next++) {
+    for (let index = next++; index < small; index = next++) {
       const namespace = index % 2 === 0 ? 'shop' : 'bank';
       const name = `object-${String(index).padStart(5, '0')}`;
       await plane.client.create(resourceOf(before), objectOf(before, name, { size: index }, namespace));
     }
   };
   await Promise.all(Array.from({ length: 16 }, create));
+  const colour = 'x'.repeat(1_300_000);
+  for (let index = 0; index < large; index++)
+    await plane.client.create(resourceOf(before), objectOf(before, `the-large-${index}`, { colour }, 'shop'));
 });
 afterAll(() => plane?.stop());
 

@@ -392,6 +392,11 @@ describe('no answer', () => {
     const port = await listen(createHttpServer((_request, response) => response.end('x'.repeat(100_000))));
     const other = connect({ server: `http://127.0.0.1:${port}`, source: 'a test' }, { maximumResponseBytes: 10_000 });
     await expect(other.list(configMaps)).rejects.toThrow(/larger than 10000 bytes/);
+    const asked = { method: 'GET', path: '/' } as const;
+    await expect(other.request({ ...asked, maximumResponseBytes: 200_000 })).resolves.toMatchObject({ status: 200 });
+    await expect(other.request({ ...asked, maximumResponseBytes: 50_000 })).rejects.toMatchObject({
+      failure: 'too-large',
+    });
     await other.close();
   });
 

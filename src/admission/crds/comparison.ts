@@ -66,7 +66,7 @@ export function startComparison(): Comparison {
       return { verdict: compareCrds(from, to, { witnesses: true, ...storedVersionsOf(from) }) };
     },
     add(list) {
-      const { items, metadata = {} } = JSON.parse(list) as ObjectList;
+      const { items, metadata = {} } = exactly(list) as ObjectList;
       for (const item of items ?? []) check?.add(item);
       seen += items?.length ?? 0;
       const result = check?.result() ?? { checked: seen, broken: 0, first: [] };
@@ -78,6 +78,21 @@ export function startComparison(): Comparison {
       };
     },
   };
+}
+
+/** An integer that may have more digits than a JavaScript number; one within a text costs only time. */
+const LONG_INTEGER = /[[:,]\s*-?\d{16,}\s*[\]},]/;
+
+/** The API server counts to 2^63: a rule about a number past 2^53 must get that number, not its neighbour. */
+function exactly(text: string): unknown {
+  return LONG_INTEGER.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text);
+}
+
+/** What does not fit into 64 bits is a floating-point number to the API server too. */
+function exactInteger(_key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || !/^-?\d+$/.test(source)) return value;
+  const integer = BigInt(source);
+  return BigInt.asIntN(64, integer) === integer ? integer : value;
 }
 
 const storedVersionsOf = (crd: Crd | undefined) =>

@@ -1,8 +1,9 @@
 /**
  * The objects of a definition that exist: read page by page from all namespaces, each page looked at and let go before the next is
- * asked for, until all are seen or time is up. How far it got is always told.
+ * asked for, until all are seen or time is up. How far it got is always told. A page is never larger than it may be, whatever the
+ * objects before it were like.
  */
-import type { Client } from '../../runtime/index.ts';
+import { type Client, ConnectionError } from '../../runtime/index.ts';
 import type { Json } from '../review.ts';
 import type { Comparer } from './comparers.ts';
 import type { StoredCount } from './comparison.ts';
@@ -25,10 +26,13 @@ export interface StoredQuestion {
 }
 
 const none: StoredCount = { checked: 0, broken: 0, first: [] };
-/** The first page tells how large objects are: ten of the largest that etcd takes are 15 MB. */
+/** The first page tells how large objects are. */
 const firstPage = 10;
 const largestPage = 500;
 const wantedBytes = 4 * 1024 * 1024;
+/** Large objects may come after many small ones. A page that turns out larger is given up, and a smaller one asked for. */
+const mostBytes = 8 * 1024 * 1024;
+const step = 8;
 
 export async function readStored(question: StoredQuestion): Promise<Stored> {
   const { client, definition, comparer, signal } = question;
@@ -40,7 +44,12 @@ export async function readStored(question: StoredQuestion): Promise<Stored> {
   if (path === undefined) return stop('no version of it is served, so that they cannot be read');
   try {
     for (let next: string | undefined, limit = firstPage; ; ) {
-      const { status, text } = await list(client, path, { limit, next, signal });
+      const answer = await pageOf(client, path, { limit, next, signal });
+      if (answer === undefined) {
+        limit = Math.ceil(limit / step);
+        continue;
+      }
+      const { status, text } = answer;
       if (status === 404 && !isEstablished(definition)) return { ...none, total: 0, incomplete: undefined };
       if (status !== 200) return stop(`the API server answers ${status} to GET ${path}${messageIn(text)}`);
       const page = await comparer.add(text);
@@ -48,7 +57,7 @@ export async function readStored(question: StoredQuestion): Promise<Stored> {
       total = count.checked + (page.remaining ?? 0);
       if (page.next === undefined) return { ...count, total: count.checked, incomplete: undefined };
       next = page.next;
-      limit = nextLimit(text.length, page.objects);
+      limit = Math.min(limit * step, limitFor(text.length, page.objects));
     }
   } catch (error) {
     if (signal.aborted) return stop('time was up');
@@ -87,20 +96,33 @@ function pathOf(definition: Json): string | undefined {
   return resource === undefined ? undefined : `/apis/${resource.group}/${resource.version}/${resource.plural}`;
 }
 
-const list = (
-  client: Client,
-  path: string,
-  { limit, next, signal }: { limit: number; next?: string | undefined; signal: AbortSignal },
-) =>
+interface PageRequest {
+  readonly limit: number;
+  readonly next?: string | undefined;
+  readonly signal: AbortSignal;
+  readonly maximumResponseBytes?: number;
+}
+
+const list = (client: Client, path: string, { limit, next, ...options }: PageRequest) =>
   client.request({
     method: 'GET',
     path,
     query: { limit: String(limit), ...(next === undefined ? {} : { continue: next }) },
-    signal,
+    ...options,
   });
 
+/** Undefined where it is too large and can be made smaller. */
+async function pageOf(client: Client, path: string, request: PageRequest) {
+  try {
+    return await list(client, path, request.limit === 1 ? request : { ...request, maximumResponseBytes: mostBytes });
+  } catch (error) {
+    if (request.limit > 1 && error instanceof ConnectionError && error.failure === 'too-large') return undefined;
+    throw error;
+  }
+}
+
 /** Small objects in large pages, large ones in small pages: what is in memory at a time stays the same. */
-const nextLimit = (bytes: number, objects: number): number =>
+const limitFor = (bytes: number, objects: number): number =>
   Math.max(1, Math.min(largestPage, Math.floor(wantedBytes / Math.max(1, bytes / Math.max(1, objects)))));
 
 function messageIn(text: string): string {

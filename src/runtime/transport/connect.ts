@@ -254,6 +254,7 @@ function clientOver(sender: Sender, identity: Impersonation | undefined, close: 
         ...(encoded === undefined ? {} : { body: encoded, contentType: request.contentType ?? 'application/json' }),
         idempotent: request.method === 'GET',
         headers,
+        maximumResponseBytes: request.maximumResponseBytes,
         ...timing(request),
       });
       const flat: Record<string, string> = {};

@@ -3,7 +3,10 @@ import { X509Certificate } from 'node:crypto';
 import { ConfigError, ConnectionError, type ConnectionFailure } from '../errors.ts';
 import type { ClusterConfig } from '../kubeconfig.ts';
 
+export const sizeFailure = 'KIDP_RESPONSE_TOO_LARGE';
+
 const failureByCode: Readonly<Record<string, ConnectionFailure>> = {
+  [sizeFailure]: 'too-large',
   ECONNREFUSED: 'refused',
   EHOSTUNREACH: 'refused',
   ENETUNREACH: 'refused',
@@ -33,8 +36,6 @@ const failureByCode: Readonly<Record<string, ConnectionFailure>> = {
   INVALID_CA: 'certificate-untrusted',
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate-name',
 };
-
-export const sizeFailure = 'KIDP_RESPONSE_TOO_LARGE';
 
 /** Why there was no answer. */
 export function connectionError(doing: string, config: ClusterConfig, cause: unknown): ConnectionError | ConfigError {
@@ -135,9 +136,9 @@ function explain(
       };
     case 'aborted':
       return { message: 'the client was closed', hint: 'Connect again' };
+    case 'too-large':
+      return { message: detail, hint: 'Ask for smaller pages with "limit", or raise maximumResponseBytes' };
     default:
-      return code === sizeFailure
-        ? { message: detail, hint: 'Ask for smaller pages with "limit", or raise maximumResponseBytes' }
-        : { message: `the request failed (${detail})`, hint: `Check that ${server} is a Kubernetes API server` };
+      return { message: `the request failed (${detail})`, hint: `Check that ${server} is a Kubernetes API server` };
   }
 }

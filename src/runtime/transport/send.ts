@@ -35,6 +35,7 @@ export interface Call {
   readonly timeoutMilliseconds: number | undefined;
   /** See `Exchange`. */
   readonly sink?: (chunk: Buffer) => void;
+  readonly maximumResponseBytes?: number | undefined;
   readonly fence?: Fence | undefined;
 }
 
@@ -76,7 +77,7 @@ export function openSender(config: ClusterConfig, connections: Connections, opti
       headers,
       body: call.body,
       signal: call.signal,
-      maximumResponseBytes: options.maximumResponseBytes,
+      maximumResponseBytes: call.maximumResponseBytes ?? options.maximumResponseBytes,
       sink: call.sink,
     };
   };
