@@ -1,0 +1,343 @@
+/** The controllers of bindings: one for each kind that may use something, all over the same caches. */
+import { isDeepStrictEqual } from 'node:util';
+import { deployableKinds, type Kind, TEAM_LABEL } from '../../api/index.ts';
+import {
+  type Client,
+  type Condition,
+  controllerManagedBy,
+  type EventRecorder,
+  isAlreadyExists,
+  isNotFound,
+  type KubernetesObject,
+  labelsChanged,
+  type Manager,
+  type ObjectKey,
+  type Predicate,
+  type ReadonlyStore,
+} from '../../runtime/index.ts';
+import { type Binding, type OwnedObject, ownedKinds } from '../platform/ownership.ts';
+import { kubernetesSecrets, namespaces } from '../platform/resources.ts';
+import { applyStatus, conditionOf } from '../platform/status.ts';
+import {
+  addressOf,
+  bindingSelector,
+  type Connection,
+  connectionName,
+  connectionSecret,
+  credentialsOf,
+  isCopyOf,
+  isCurrent,
+  type SecretObject,
+} from './connection.ts';
+import { type Before, type Decision, decideBindings, type Found } from './decide.ts';
+import { demandsOf, finds, type HomeOf } from './visible.ts';
+
+export interface BindingOptions {
+  readonly recorder: Pick<EventRecorder, 'record'>;
+}
+
+const fieldManager = 'kidp-bindings';
+const copies = { labelSelector: bindingSelector };
+const usesIndex = {
+  'kidp-uses': (object: KubernetesObject): string[] => demandsOf(object as OwnedObject).map(({ kind }) => kind),
+};
+const sharedIndex = {
+  'kidp-shared': (object: KubernetesObject): readonly string[] => (object as OwnedObject).spec.sharedWith ?? [],
+};
+const homeIndex = {
+  'kidp-home': ({ metadata }: KubernetesObject): string[] => {
+    const home = metadata.labels?.[TEAM_LABEL];
+    return home === undefined ? [] : [home];
+  },
+};
+const copyIndex = {
+  'kidp-user': ({ metadata }: KubernetesObject): string[] => (metadata.ownerReferences ?? []).map(({ uid }) => uid),
+};
+
+export function addBindingReconcilers(manager: Manager, options: BindingOptions): void {
+  for (const kind of ownedKinds) addBindingReconciler(manager, kind, options);
+}
+
+function addBindingReconciler(manager: Manager, kind: Kind, { recorder }: BindingOptions): void {
+  const { caches } = manager;
+  const homeOf: HomeOf = (namespace) =>
+    caches.store(namespaces).get({ name: namespace })?.metadata.labels?.[TEAM_LABEL];
+  const users = (): ReadonlyStore<OwnedObject> => caches.store<OwnedObject>(kind.resource);
+  const usersOf = (source: OwnedObject): ObjectKey[] =>
+    users()
+      .byIndex('kidp-uses', source.kind)
+      .filter((user) => isConcerned(user, source, homeOf))
+      .map(({ metadata: { namespace = '', name } }) => ({ namespace, name }));
+
+  const builder = controllerManagedBy(manager, `bindings-${kind.plural}`)
+    .for<OwnedObject>(kind.resource, {
+      indexes: { ...usesIndex, ...sharedIndex } as Record<string, (object: OwnedObject) => readonly string[]>,
+      predicates: [usesSomething],
+    })
+    .owns<SecretObject>(kubernetesSecrets, { ...copies, indexes: copyIndex })
+    .watches(
+      namespaces,
+      () =>
+        [...users()]
+          .filter((user) => demandsOf(user).length > 0)
+          .map(({ metadata: { namespace = '', name } }) => ({ namespace, name })),
+      { indexes: homeIndex, predicates: [homeChanged] },
+    );
+  for (const source of deployableKinds) {
+    builder.watches<OwnedObject>(source.resource, usersOf, {
+      indexes: sharedIndex as Record<string, (object: OwnedObject) => readonly string[]>,
+      predicates: [sourceChanged],
+    });
+  }
+
+  builder.complete(async (key, { client, read }) => {
+    const user = await read.get<OwnedObject>(kind.resource, key);
+    if (user === undefined || user.metadata.deletionTimestamp !== undefined) return;
+    const own = read.store<SecretObject>(kubernetesSecrets, copies).byIndex('kidp-user', user.metadata.uid ?? '');
+    const before = { bindings: user.status?.bindings ?? [], condition: conditionOf(user, 'DependenciesBound') };
+    const demands = demandsOf(user);
+    if (demands.length === 0 && own.length === 0 && before.condition === undefined && before.bindings.length === 0)
+      return;
+    const found = demands.map((demand) => ({
+      demand,
+      sources: visibleTo(user, demand.kind, read.store.bind(read), homeOf).filter((source) =>
+        finds(user, demand, source, homeOf),
+      ),
+    }));
+    const { decision, bindings } = await bind(client, user, own, found, before);
+    await writeStatus(client, kind, user, demands.length === 0 ? undefined : decision, bindings, manager.clock.now());
+    tell(recorder, user, before, decision, bindings);
+    for (const copy of own) {
+      if (bindings.some(({ connectionSecret: name }) => name === copy.metadata.name)) continue;
+      await removeCopy(client, copy);
+    }
+  });
+}
+
+/** The resources of a kind that may be for this user, found without going through all there are. */
+function visibleTo(
+  user: OwnedObject,
+  kind: string,
+  store: (resource: Kind['resource']) => ReadonlyStore<KubernetesObject>,
+  homeOf: HomeOf,
+): OwnedObject[] {
+  const resource = deployableKinds.find((each) => each.kind === kind)?.resource;
+  if (resource === undefined) return [];
+  const sources = store(resource) as unknown as ReadonlyStore<OwnedObject>;
+  const { namespace = '' } = user.metadata;
+  const home = homeOf(namespace);
+  const further =
+    home === undefined
+      ? []
+      : store(namespaces)
+          .byIndex('kidp-home', home)
+          .map(({ metadata }) => metadata.name);
+  const sharedWith = ['*', namespace, ...(home === undefined ? [] : [home])];
+  return [
+    ...new Set([
+      ...[...new Set([namespace, ...further])].flatMap((each) => sources.byNamespace(each)),
+      ...sharedWith.flatMap((each) => sources.byIndex('kidp-shared', each)),
+    ]),
+  ];
+}
+
+/** Decides, and makes the Secrets. One whose source cannot be read counts as not ready. */
+async function bind(
+  client: Client,
+  user: OwnedObject,
+  own: readonly SecretObject[],
+  found: readonly Found[],
+  before: Before,
+): Promise<{ decision: Decision; bindings: Binding[] }> {
+  const unreadable = new Set<OwnedObject>();
+  for (;;) {
+    const decision = decideBindings(found, before, unreadable);
+    const known = unreadable.size;
+    const bindings: Binding[] = [];
+    for (const source of decision.bound) {
+      const copy = own.find(({ metadata }) => metadata.name === connectionName(user, source));
+      const revision = await handOver(client, user, source, copy);
+      if (revision === undefined) unreadable.add(source);
+      else {
+        const { namespace = '', name } = source.metadata;
+        const secret = connectionName(user, source);
+        bindings.push({ kind: source.kind as Binding['kind'], namespace, name, connectionSecret: secret, revision });
+      }
+    }
+    if (unreadable.size === known) return { decision, bindings };
+  }
+}
+
+/** The revision that was handed over; undefined where there is nothing to read. */
+async function handOver(
+  client: Client,
+  user: OwnedObject,
+  source: OwnedObject,
+  copy: SecretObject | undefined,
+): Promise<string | undefined> {
+  const { connectionSecret: secret } = source.status ?? {};
+  if (copy !== undefined && secret?.revision !== undefined && isCurrent(copy, source, secret.revision))
+    return secret.revision;
+  const connection = secret === undefined ? addressOf(source) : await read(client, source, secret.name);
+  if (connection === undefined) return undefined;
+  if (copy !== undefined && isCurrent(copy, source, connection.revision)) return connection.revision;
+  await writeCopy(client, user, connectionSecret(user, source, connection), copy);
+  return connection.revision;
+}
+
+async function read(client: Client, source: OwnedObject, name: string): Promise<Connection | undefined> {
+  try {
+    const key = { namespace: source.metadata.namespace ?? '', name };
+    return credentialsOf(source, await client.get<SecretObject>(kubernetesSecrets, key));
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Exactly this content: what somebody has added to a copy goes. A Secret of that name that is not ours is never written to. */
+async function writeCopy(
+  client: Client,
+  user: OwnedObject,
+  wanted: SecretObject,
+  known: SecretObject | undefined,
+): Promise<void> {
+  let there = known;
+  if (there === undefined) {
+    try {
+      await client.create(kubernetesSecrets, wanted, { fieldManager });
+      return;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const { namespace = '', name } = wanted.metadata;
+      there = await client.get<SecretObject>(kubernetesSecrets, { namespace, name });
+    }
+  }
+  if (!isCopyOf(there, user)) {
+    throw new Error(
+      `Secret ${wanted.metadata.namespace}/${wanted.metadata.name} is somebody else's: delete or rename it`,
+    );
+  }
+  const { resourceVersion } = there.metadata;
+  const metadata = { ...wanted.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  await client.update(kubernetesSecrets, { ...wanted, metadata }, { fieldManager });
+}
+
+async function removeCopy(client: Client, { metadata }: SecretObject): Promise<void> {
+  const { namespace = '', name, uid } = metadata;
+  try {
+    await client.delete(kubernetesSecrets, { namespace, name }, uid === undefined ? {} : { preconditions: { uid } });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+/** Nothing is left of it where nothing is asked for any more. */
+async function writeStatus(
+  client: Client,
+  kind: Kind,
+  user: OwnedObject,
+  decision: Decision | undefined,
+  bindings: readonly Binding[],
+  now: number,
+): Promise<void> {
+  const observedGeneration = user.metadata.generation ?? 0;
+  if (decision === undefined) {
+    const { name, namespace = '', resourceVersion } = user.metadata;
+    const metadata = { name, namespace, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+    const body = { apiVersion: user.apiVersion, kind: user.kind, metadata };
+    if (conditionOf(user, 'DependenciesBound') === undefined && user.status?.bindings === undefined) return;
+    await client.apply(kind.resource, body, { subresource: 'status', fieldManager, force: true });
+    return;
+  }
+  const conditions = [{ ...decision.condition, observedGeneration }];
+  await applyStatus(
+    client,
+    kind.resource,
+    user,
+    { conditions, fields: { bindings: [...bindings] } },
+    { now, fieldManager },
+  );
+}
+
+function tell(
+  recorder: Pick<EventRecorder, 'record'>,
+  user: OwnedObject,
+  before: Before,
+  { lost, condition }: Decision,
+  bindings: readonly Binding[],
+): void {
+  const say = (type: 'Normal' | 'Warning', reason: string, note: string) =>
+    recorder.record({ regarding: user, type, reason, action: 'Bind', note });
+  for (const { kind, namespace, name } of lost) {
+    say(
+      'Warning',
+      'BindingLost',
+      `${kind} ${namespace}/${name} is no longer bound: it is gone, no longer shared, or no longer matches`,
+    );
+  }
+  const isNew = ({ kind, namespace, name }: Binding) =>
+    !before.bindings.some((old) => old.kind === kind && old.namespace === namespace && old.name === name);
+  for (const { kind, namespace, name } of bindings.filter(isNew)) {
+    say('Normal', 'Bound', `${kind} ${namespace}/${name} is bound`);
+  }
+  const told = before.condition as Condition | undefined;
+  if (
+    condition.status === 'False' &&
+    condition.reason !== 'NotReadyYet' &&
+    condition.reason !== told?.reason &&
+    lost.length === 0
+  ) {
+    say('Warning', condition.reason, condition.message ?? condition.reason);
+  }
+}
+
+/** Whether what happens to the source is this user's concern. */
+function isConcerned(user: OwnedObject, source: OwnedObject, homeOf: HomeOf): boolean {
+  const bound = user.status?.bindings?.some(
+    ({ kind, namespace, name }) =>
+      kind === source.kind && namespace === source.metadata.namespace && name === source.metadata.name,
+  );
+  if (bound === true) return true;
+  const { deletionTimestamp: _, ...metadata } = source.metadata;
+  return demandsOf(user).some((demand) => finds(user, demand, { ...source, metadata }, homeOf));
+}
+
+const usesSomething: Predicate<OwnedObject> = (change) => {
+  const concerns = (object: OwnedObject) =>
+    demandsOf(object).length > 0 ||
+    object.status?.bindings !== undefined ||
+    conditionOf(object, 'DependenciesBound') !== undefined;
+  if (!concerns(change.object) && !(change.type === 'updated' && concerns(change.old))) return false;
+  if (change.type !== 'updated') return true;
+  const [now, before] = [change.object, change.old];
+  return (
+    now.metadata.generation !== before.metadata.generation ||
+    now.metadata.deletionTimestamp !== before.metadata.deletionTimestamp ||
+    now.metadata.labels?.[TEAM_LABEL] !== before.metadata.labels?.[TEAM_LABEL] ||
+    // Somebody may have written over what is ours.
+    !isDeepStrictEqual(now.status?.bindings, before.status?.bindings) ||
+    !isDeepStrictEqual(conditionOf(now, 'DependenciesBound'), conditionOf(before, 'DependenciesBound'))
+  );
+};
+
+const homeChanged: Predicate = (change) =>
+  labelsChanged(change) &&
+  (change.type !== 'updated' ||
+    change.object.metadata.labels?.[TEAM_LABEL] !== change.old.metadata.labels?.[TEAM_LABEL]);
+
+/** Of a resource that may be used, what its users hear of. */
+const sourceChanged: Predicate<OwnedObject> = (change) => {
+  if (change.type !== 'updated') return true;
+  const [now, before] = [change.object, change.old];
+  const facts = ({ metadata, spec, status }: OwnedObject) => [
+    metadata.labels,
+    metadata.deletionTimestamp,
+    spec.sharedWith,
+    status?.phase,
+    status?.connectionSecret,
+    status?.outputs,
+    status?.url,
+  ];
+  return !isDeepStrictEqual(facts(now), facts(before));
+};

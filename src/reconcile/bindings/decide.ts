@@ -1,0 +1,134 @@
+/** From what an object asks for and what there is, to what it is bound to and what is to be said about it. */
+import type { Condition, DesiredCondition } from '../../runtime/index.ts';
+import { type Binding, describeObject, firstNames, type OwnedObject } from '../platform/ownership.ts';
+import type { Demand } from './visible.ts';
+
+export interface Found {
+  readonly demand: Demand;
+  /** All that it finds. */
+  readonly sources: readonly OwnedObject[];
+}
+
+export interface Before {
+  readonly bindings: readonly Binding[];
+  readonly condition: Condition | undefined;
+}
+
+export interface Decision {
+  readonly bound: readonly OwnedObject[];
+  /** Was bound, and is no longer. */
+  readonly lost: readonly Binding[];
+  readonly condition: DesiredCondition;
+}
+
+type Reason = 'BindingLost' | 'NothingMatches' | 'Ambiguous' | 'NotReadyYet';
+
+/** The most important first. */
+const reasons: readonly Reason[] = ['BindingLost', 'NothingMatches', 'Ambiguous', 'NotReadyYet'];
+/** As many as `status.bindings` has room for. */
+const mostBindings = 256;
+
+interface Verdict {
+  readonly bound: readonly OwnedObject[];
+  readonly problem?: { readonly reason: Reason; readonly message: string };
+  /** Matches as well, and is not there yet. */
+  readonly waiting: readonly OwnedObject[];
+}
+
+/** `unreadable`: what has a connection by its status, and whose Secret is not there. */
+export function decideBindings(
+  found: readonly Found[],
+  before: Before,
+  unreadable: ReadonlySet<OwnedObject> = new Set(),
+): Decision {
+  const verdicts = found.map((each) => judge(each, before, unreadable));
+  const all = verdicts
+    .flatMap(({ bound }) => bound)
+    .sort((one, other) => compare(describeObject(one), describeObject(other)));
+  const bound = all.slice(0, mostBindings);
+  const lost = before.bindings.filter((binding) => !bound.some((source) => isOf(binding, source)));
+  const problems = verdicts.flatMap(({ problem }) => problem ?? []);
+  const reason = reasons.find((each) => problems.some((problem) => problem.reason === each));
+  if (reason !== undefined) {
+    const message = problems.map((problem) => problem.message).join('; ');
+    return { bound, lost, condition: { type: 'DependenciesBound', status: 'False', reason, message } };
+  }
+  const waiting = verdicts.flatMap((verdict) => verdict.waiting).map(describeObject);
+  const words = [
+    `${bound.length} resource${bound.length === 1 ? ' is' : 's are'} bound`,
+    ...(all.length > bound.length
+      ? [`${all.length - bound.length} more match and are too many: narrow the selectors`]
+      : []),
+    ...(waiting.length > 0 ? [`${firstNames(waiting)} will follow when ready`] : []),
+  ];
+  return {
+    bound,
+    lost,
+    condition: { type: 'DependenciesBound', status: 'True', reason: 'AllBound', message: words.join('; ') },
+  };
+}
+
+function judge({ demand, sources }: Found, before: Before, unreadable: ReadonlySet<OwnedObject>): Verdict {
+  const { field, kind, selector } = demand;
+  const expect = selector.expect ?? 'Some';
+  const known = before.bindings.filter((binding) => binding.kind === kind);
+  const isBindable = (source: OwnedObject) => hasConnection(source) && !unreadable.has(source);
+  const bindable = sources.filter(isBindable);
+  const waiting = sources.filter((source) => !isBindable(source));
+  if (expect === 'Any') return { bound: bindable, waiting };
+  const fail = (reason: Reason, message: string, bound: readonly OwnedObject[] = []): Verdict => ({
+    bound,
+    waiting,
+    problem: { reason, message: `${field} ${message}` },
+  });
+  if (sources.length === 0) {
+    const lost = known.length > 0 || isStillLost(before.condition, field);
+    return lost
+      ? fail(
+          'BindingLost',
+          `${foundBefore} and finds nothing now: bring a ${kind} back that it matches, or take it out of spec.dependencies`,
+        )
+      : fail(
+          'NothingMatches',
+          `matches no ${kind} of this team, and none that is shared with it: create one with these labels, have one shared (spec.sharedWith), or change the selector`,
+        );
+  }
+  if (expect === 'One' && sources.length > 1) {
+    // What it has, it keeps: a second one that comes along must not tear down what works.
+    const kept = bindable.filter((source) => known.some((binding) => isOf(binding, source)));
+    const names = firstNames(sources.map(describeObject));
+    return fail(
+      'Ambiguous',
+      `expects one ${kind} and matches ${sources.length} (${names}): narrow it with another label`,
+      kept.length === 1 ? kept : [],
+    );
+  }
+  // At first all that match are waited for; who comes later joins when it is ready, and holds nobody up. What failed will not come.
+  const awaited = waiting.filter(({ status }) => status?.phase !== 'failed');
+  if (bindable.length > 0 && (known.length > 0 || awaited.length === 0)) return { bound: bindable, waiting };
+  const described = waiting.map((source) => `${describeObject(source)} (${stateOf(source, unreadable)})`);
+  return fail('NotReadyYet', `waits for ${firstNames(described)}: see its conditions`);
+}
+
+const foundBefore = 'found something before';
+const isStillLost = (condition: Condition | undefined, field: string): boolean =>
+  condition?.reason === 'BindingLost' && condition.message.includes(`${field} ${foundBefore}`);
+
+/** What there is to hand on: credentials where the kind has any, else its address. */
+export function hasConnection({ kind, status }: OwnedObject): boolean {
+  if (status?.connectionSecret !== undefined) return true;
+  if (kind !== 'Service' && kind !== 'Topic') return false;
+  const hasAddress = kind === 'Service' || Object.keys(status?.outputs ?? {}).length > 0;
+  return status?.phase === 'ready' && hasAddress;
+}
+
+function stateOf(source: OwnedObject, unreadable: ReadonlySet<OwnedObject>): string {
+  if (unreadable.has(source)) return `its Secret ${source.status?.connectionSecret?.name} is not there`;
+  const phase = source.status?.phase ?? 'pending';
+  return phase === 'ready' ? 'ready, and its broker has reported no connection' : phase;
+}
+
+export const isOf = (binding: Binding, { kind, metadata }: OwnedObject): boolean =>
+  binding.kind === kind && binding.namespace === metadata.namespace && binding.name === metadata.name;
+
+const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));

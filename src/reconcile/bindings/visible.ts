@@ -1,0 +1,74 @@
+/**
+ * Which resources an object may find by its selectors. Credentials follow a binding, so this is a border between teams: what decides is
+ * the namespace and its label, which only the platform and its administrators write, never a label of the objects themselves.
+ */
+import { TEAM_LABEL } from '../../api/index.ts';
+import { selects } from '../../policy/index.ts';
+import type { DependencySelector, OwnedObject } from '../platform/ownership.ts';
+
+export type SourceKind = 'Database' | 'Cache' | 'Topic' | 'Service' | 'Secret';
+
+/** The fields of `spec.dependencies`, and what each finds. */
+export const selectorKinds: Readonly<Record<string, SourceKind>> = {
+  databaseSelector: 'Database',
+  cacheSelector: 'Cache',
+  topicSelector: 'Topic',
+  serviceSelector: 'Service',
+  secretSelector: 'Secret',
+};
+
+export interface Demand {
+  readonly field: string;
+  readonly kind: SourceKind;
+  readonly selector: DependencySelector;
+}
+
+/** What an object asks for. */
+export function demandsOf({ spec }: OwnedObject): Demand[] {
+  return Object.entries(selectorKinds).flatMap(([field, kind]) => {
+    const selector = spec.dependencies?.[field];
+    return selector === undefined ? [] : [{ field, kind, selector }];
+  });
+}
+
+/** The team whose a namespace is, by the label that the platform puts on it; undefined where it is no team's. */
+export type HomeOf = (namespace: string) => string | undefined;
+
+/** Whether the labels fit, and the resource is of the same team or shared with it. What is being deleted is found by nobody. */
+export function finds(user: OwnedObject, { kind, selector }: Demand, source: OwnedObject, homeOf: HomeOf): boolean {
+  return (
+    source.kind === kind &&
+    source.metadata.deletionTimestamp === undefined &&
+    !isItself(user, source) &&
+    selects(selector, source.metadata.labels ?? {}) &&
+    isVisible(user, source, homeOf)
+  );
+}
+
+export function isVisible(user: OwnedObject, source: OwnedObject, homeOf: HomeOf): boolean {
+  const [here = '', there = ''] = [user.metadata.namespace, source.metadata.namespace];
+  const home = homeOf(here);
+  if (here === there) return home !== undefined || !areOfTwoTeams(user, source) || isSharedWith(source, here, home);
+  if (home !== undefined && home === homeOf(there)) return true;
+  return isSharedWith(source, here, home);
+}
+
+function isSharedWith({ spec }: OwnedObject, namespace: string, home: string | undefined): boolean {
+  const shared = spec.sharedWith ?? [];
+  return (
+    shared.includes(namespace) ||
+    (home !== undefined && shared.includes(home)) ||
+    (home !== undefined && shared.includes('*'))
+  );
+}
+
+/** In a namespace of no team, several may own. */
+function areOfTwoTeams(user: OwnedObject, source: OwnedObject): boolean {
+  const [one, other] = [user.metadata.labels?.[TEAM_LABEL], source.metadata.labels?.[TEAM_LABEL]];
+  return one !== undefined && other !== undefined && one !== other;
+}
+
+const isItself = (user: OwnedObject, source: OwnedObject): boolean =>
+  user.kind === source.kind &&
+  user.metadata.namespace === source.metadata.namespace &&
+  user.metadata.name === source.metadata.name;

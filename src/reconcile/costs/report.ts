@@ -1,0 +1,66 @@
+/** Who pays for what: one row for each resource, month and currency, of those that are there and those that are gone. */
+import type { KubernetesObject } from '../../runtime/index.ts';
+import { costTagsOf, listedOwnership, type OwnedObject, ownedKinds, ownerPath } from '../platform/ownership.ts';
+import type { SettledCost } from './settled.ts';
+
+export interface CostRow {
+  readonly month: string;
+  /** The namespace of the team that pays. */
+  readonly team: string;
+  /** The nearest Application that it belongs to, as `namespace/name`; empty where it belongs to the team itself. */
+  readonly application: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** `deleted`: gone, and still to be paid. */
+  readonly state: 'live' | 'deleted';
+  readonly currency: string;
+  readonly amount: string;
+  readonly costTags: Readonly<Record<string, string>>;
+}
+
+/** In the order of month, team, application, kind and name. Objects of other kinds are only looked at to find owners. */
+export function costRows(objects: readonly KubernetesObject[], settled: readonly SettledCost[]): CostRow[] {
+  const view = listedOwnership(objects);
+  const owned = objects.filter(({ kind }) => ownedKinds.some((each) => each.kind === kind && each.deployable));
+  const uids = new Set(owned.map(({ metadata }) => metadata.uid));
+  const live = owned.flatMap((each): CostRow[] => {
+    const object = each as OwnedObject;
+    const { team, applications } = ownerPath(object, view);
+    const { namespace = '', name } = object.metadata;
+    const costTags = costTagsOf(object, view);
+    return (object.status?.costs ?? []).map(({ month, currency, amount }) => ({
+      month,
+      team: team?.spec.namespace ?? namespace,
+      application: applications[0] ?? '',
+      kind: object.kind,
+      namespace,
+      name,
+      state: 'live',
+      currency,
+      amount,
+      costTags,
+    }));
+  });
+  const gone = settled
+    .filter(({ uid }) => !uids.has(uid))
+    .map(
+      (entry): CostRow => ({
+        month: entry.month,
+        team: entry.team,
+        application: entry.applications[0] ?? '',
+        kind: entry.kind,
+        namespace: entry.namespace,
+        name: entry.name,
+        state: 'deleted',
+        currency: entry.currency,
+        amount: entry.amount,
+        costTags: entry.costTags ?? {},
+      }),
+    );
+  return [...live, ...gone].sort((one, other) => compare(orderOf(one), orderOf(other)));
+}
+
+const orderOf = ({ month, team, application, kind, namespace, name, currency }: CostRow): string =>
+  [month, team, application, kind, namespace, name, currency].join('\u0000');
+const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));

@@ -1,0 +1,28 @@
+/** Tells of a change of the `Ready` condition as an event, for who watches events instead of objects. */
+import {
+  type Condition,
+  type DesiredCondition,
+  type EventRecorder,
+  getCondition,
+  type KubernetesObject,
+} from '../../runtime/index.ts';
+
+type WithConditions = KubernetesObject & { status?: { conditions?: readonly object[] } };
+
+/** Only where status or reason moved, and not for the first good news: it is no news that something works. */
+export function announceReady(
+  recorder: Pick<EventRecorder, 'record'>,
+  object: WithConditions,
+  ready: DesiredCondition,
+): void {
+  const before = getCondition(object.status?.conditions as Condition[] | undefined, 'Ready');
+  if (before?.status === ready.status && before.reason === ready.reason) return;
+  if (before === undefined && ready.status !== 'False') return;
+  recorder.record({
+    regarding: object,
+    type: ready.status === 'False' ? 'Warning' : 'Normal',
+    reason: ready.reason,
+    action: 'Reconcile',
+    note: ready.message === undefined || ready.message === '' ? ready.reason : ready.message,
+  });
+}

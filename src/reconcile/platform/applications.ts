@@ -1,0 +1,185 @@
+/**
+ * Applications: what they own and how it fares, summed up by environment and all together. An Application goes last: its finalizer
+ * waits until nothing belongs to it.
+ */
+import {
+  type Application,
+  application,
+  type DeploymentTarget,
+  deploymentTarget,
+  OWNED_RESOURCES_FINALIZER,
+  TEAM_LABEL,
+  type Team,
+  team,
+} from '../../api/index.ts';
+import {
+  addFinalizer,
+  type Client,
+  controllerManagedBy,
+  type EventRecorder,
+  generationChanged,
+  hasFinalizer,
+  isConflict,
+  type Manager,
+  type ObjectKey,
+  removeFinalizer,
+} from '../../runtime/index.ts';
+import { type CostConfigMap, readSettled } from '../costs/settled.ts';
+import { announceReady } from './announce.ts';
+import { applicationReady, environmentsOf, ownerResolved, worstPhase } from './application-status.ts';
+import {
+  allOwned,
+  cachedOwnership,
+  describeObject,
+  keyAsOwner,
+  type OwnedObject,
+  ownedKinds,
+  ownerIndex,
+  ownerPath,
+  teamIndex,
+} from './ownership.ts';
+import { Pace } from './pace.ts';
+import { configMaps } from './resources.ts';
+import { rollUpChanged, settledIn, settledSelection, sumOf } from './roll-up.ts';
+import { applyStatus, conditionOf, fieldManager, statusDiffers } from './status.ts';
+import { targetIndex } from './targets.ts';
+import { waitingForOwned } from './waiting.ts';
+
+export interface ApplicationOptions {
+  readonly platformNamespace: string;
+  readonly recorder: Pick<EventRecorder, 'record'>;
+  readonly settleMilliseconds?: number;
+}
+
+export function addApplicationReconciler(manager: Manager, options: ApplicationOptions): void {
+  const { platformNamespace, recorder, settleMilliseconds } = options;
+  const view = cachedOwnership((resource) => manager.caches.store(resource));
+  const pace = new Pace(manager.clock, settleMilliseconds);
+  /** All Applications on the way up. */
+  const above = (object: OwnedObject): ObjectKey[] => ownerPath(object, view).applications.map(keyFrom);
+  const below = (owner: string): ObjectKey[] =>
+    allOwned(owner, view)
+      .filter(({ kind }) => kind === 'Application')
+      .map(({ metadata: { namespace = '', name } }) => ({ namespace, name }));
+
+  const builder = controllerManagedBy(manager, 'applications')
+    .for<Application>(application.resource, { indexes: ownerIndex })
+    // Their owner may have come, and with it the way to a Team.
+    .watches<Application>(
+      application.resource,
+      (object) => [...above(object as OwnedObject), ...below(keyAsOwner(object))],
+      { predicates: [rollUpChanged] },
+    )
+    .watches<Team>(team.resource, (object) => below(keyAsOwner(object)), {
+      indexes: teamIndex,
+      predicates: [generationChanged],
+    })
+    .watches<DeploymentTarget>(
+      deploymentTarget.resource,
+      ({ metadata }) =>
+        ownedKinds
+          .filter(({ deployable }) => deployable)
+          .flatMap(({ resource }) => manager.caches.store<OwnedObject>(resource).byIndex('kidp-target', metadata.name))
+          .flatMap(above),
+      { predicates: [generationChanged] },
+    )
+    .watches<CostConfigMap>(
+      configMaps,
+      (map) => [...new Set(readSettled(map).flatMap(({ applications }) => applications))].map(keyFrom),
+      settledSelection(platformNamespace),
+    );
+  for (const kind of ownedKinds.filter(({ deployable }) => deployable)) {
+    builder.watches<OwnedObject>(kind.resource, above, {
+      indexes: { ...ownerIndex, ...targetIndex },
+      predicates: [rollUpChanged],
+    });
+  }
+
+  builder.complete(async (key, { client, read }) => {
+    const cached = await read.get<Application>(application.resource, key);
+    if (cached === undefined) return;
+    const owned = allOwned(keyAsOwner(cached), view);
+    const deleting = cached.metadata.deletionTimestamp !== undefined;
+    if (deleting && owned.length === 0) {
+      await removeFinalizer(client, application.resource, cached, OWNED_RESOURCES_FINALIZER);
+      return;
+    }
+    if (deleting && !hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
+    const path = ownerPath(cached as OwnedObject, view);
+    let object = await addFinalizer(client, application.resource, cached, OWNED_RESOURCES_FINALIZER);
+    object = await labelled(client, object, path.team);
+    const { namespace = '', name } = object.metadata;
+    const deployed = owned.filter(({ kind }) => kind !== 'Application');
+    const services = deployed.filter(({ kind }) => kind === 'Service');
+    const facts = {
+      owned,
+      path,
+      home: view.teamsOf(namespace).map(({ metadata }) => metadata.name),
+      target: (target: string) => read.store<DeploymentTarget>(deploymentTarget.resource).get({ name: target }),
+      dependenciesBound: conditionOf(object, 'DependenciesBound'),
+    };
+    const owner = ownerResolved(object, facts);
+    const ready = deleting
+      ? waitingForOwned(owned.map(describeObject))
+      : applicationReady(deployed, owner, facts.dependenciesBound);
+    const observedGeneration = object.metadata.generation ?? 0;
+    const core = {
+      conditions: [{ ...owner, observedGeneration }],
+      fields: { observedGeneration, owner: object.status?.owner ?? object.spec.owner },
+    };
+    const settled = settledIn(manager.caches, platformNamespace, path.team?.spec.namespace ?? namespace);
+    const own = settled.filter(({ applications }) => applications.includes(`${namespace}/${name}`));
+    const all = {
+      conditions: [...core.conditions, { ...ready, observedGeneration }],
+      fields: {
+        ...core.fields,
+        phase: worstPhase(deployed),
+        services: { total: services.length, ready: services.filter(({ status }) => status?.phase === 'ready').length },
+        environments: environmentsOf(object, deployed, facts.target),
+        costs: sumOf(owned, own),
+      },
+    };
+    if (!statusDiffers(object, all)) return;
+    const wait = statusDiffers(object, core) ? 0 : pace.wait(keyAsOwner(object));
+    if (wait > 0) return { requeueAfterMilliseconds: wait };
+    await applyStatus(client, application.resource, object, all, { now: manager.clock.now() });
+    pace.wrote(keyAsOwner(object));
+    if (conditionOf(object, 'Ready')?.status !== ready.status) announceReady(recorder, object, ready);
+    return;
+  });
+}
+
+/** Admission sets the team's label where the owner exists; where the owner comes later, this does. */
+async function labelled(client: Client, object: Application, owner: Team | undefined): Promise<Application> {
+  const namespace = owner?.spec.namespace;
+  const { metadata } = object;
+  if (
+    namespace === undefined ||
+    metadata.labels?.[TEAM_LABEL] === namespace ||
+    metadata.deletionTimestamp !== undefined
+  ) {
+    return object;
+  }
+  const body = {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: {
+      name: metadata.name,
+      ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+      ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
+      labels: { [TEAM_LABEL]: namespace },
+    },
+  };
+  try {
+    return await client.apply(application.resource, body as unknown as Application, { fieldManager, force: true });
+  } catch (error) {
+    // It has gone since.
+    if (isConflict(error)) return object;
+    throw error;
+  }
+}
+
+const keyFrom = (key: string): ObjectKey => {
+  const [namespace = '', name = ''] = key.split('/');
+  return { namespace, name };
+};

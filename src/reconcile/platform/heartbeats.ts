@@ -1,0 +1,91 @@
+/**
+ * Heartbeats of brokers: what a broker says of itself, and when it was last heard of. Any replica may take one; the Broker's
+ * controller draws the conclusions. A broker that is well is written down only so often that it cannot be taken for gone.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { type Broker, broker } from '../../api/index.ts';
+import type { HeartbeatEvent, ReportOutcome, VerifiedBroker } from '../../broker/index.ts';
+import { type Client, type Clock, isConflict, isNotFound } from '../../runtime/index.ts';
+import type { Lookup } from './lookup.ts';
+
+export interface HeartbeatParts {
+  readonly client: Client;
+  readonly lookup: Lookup;
+  readonly clock: Clock;
+}
+
+const fieldManager = 'kidp-heartbeats';
+const mostTries = 5;
+
+export async function takeHeartbeat(
+  event: HeartbeatEvent,
+  from: VerifiedBroker,
+  { client, lookup, clock }: HeartbeatParts,
+  signal?: AbortSignal,
+): Promise<ReportOutcome> {
+  const { name } = from;
+  if (event.data.broker !== name) {
+    return { result: 'refused', code: 'wrong-broker', message: `${name} reports for Broker ${event.data.broker}` };
+  }
+  let object = await lookup.get<Broker>(broker.resource, { name }, signal);
+  for (let tries = 1; ; tries += 1) {
+    if (object === undefined)
+      return { result: 'refused', code: 'unknown-object', message: `there is no Broker ${name}` };
+    const next = heardOf(object, event, from, clock.now());
+    if (typeof next === 'string') return { result: next };
+    try {
+      await client.apply(broker.resource, bodyOf(object, next), {
+        subresource: 'status',
+        fieldManager,
+        force: true,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      return { result: 'applied' };
+    } catch (error) {
+      if (!(isConflict(error) || isNotFound(error)) || tries >= mostTries) throw error;
+      object = await lookup.live<Broker>(broker.resource, { name }, signal);
+    }
+  }
+}
+
+type Heard = Pick<NonNullable<Broker['status']>, 'version' | 'capabilities' | 'lastHeartbeatTime' | 'channel'>;
+
+/**
+ * What to write down of a heartbeat; `stale` where it says nothing about now (an old message, played again), `duplicate` where it says
+ * what is known: the last one is recent enough and nothing else has changed.
+ */
+export function heardOf(
+  { spec, status }: Broker,
+  { data, time }: HeartbeatEvent,
+  { channel }: Pick<VerifiedBroker, 'channel'>,
+  now: number,
+): Heard | 'duplicate' | 'stale' {
+  const { intervalSeconds, timeoutSeconds } = spec.heartbeat;
+  // A clock that runs ahead must not make a broker live longer than it does.
+  const said = Math.min(Date.parse(time), now);
+  const last = status?.lastHeartbeatTime === undefined ? undefined : Date.parse(status.lastHeartbeatTime);
+  if (Number.isNaN(said) || now - said > timeoutSeconds * 1000) return 'stale';
+  if (last !== undefined && said < last) return 'stale';
+  const heard = {
+    version: data.version.slice(0, 128),
+    capabilities: [...new Set(data.capabilities)].filter((each) => capability.test(each)).slice(0, 64),
+    channel,
+  };
+  const known = { version: status?.version, capabilities: status?.capabilities, channel: status?.channel };
+  const recent = last !== undefined && said - last < (intervalSeconds * 1000) / 2;
+  if (recent && isDeepStrictEqual({ ...known }, heard)) return 'duplicate';
+  return { ...heard, lastHeartbeatTime: `${new Date(said).toISOString().slice(0, 19)}Z` } as Heard;
+}
+
+/** As the Broker's schema has it: one word that is not known must not cost the whole heartbeat. */
+const capability = /^(Database|Service|Cache|Topic|Secret)(\/[a-z0-9][-a-z0-9.]{0,55})?$/;
+
+function bodyOf({ apiVersion, kind, metadata }: Broker, status: Heard) {
+  const { name, resourceVersion } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
+    status,
+  };
+}

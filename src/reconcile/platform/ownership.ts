@@ -1,0 +1,210 @@
+/**
+ * Who owns what: from `spec.owner` of every object to the tree below a Team or an Application, and up to the Team at the end.
+ *
+ * Owners are written by name, and a name may be written before there is such an owner. So the tree is found by an index over names,
+ * and the way up may end nowhere.
+ */
+import { type Application, application, deployableKinds, type Kind, type Team, team } from '../../api/index.ts';
+import type { Condition, KubernetesObject, ReadonlyStore, Resource } from '../../runtime/index.ts';
+
+/** As far as all kinds that have an owner are alike. */
+export interface OwnedObject extends KubernetesObject {
+  spec: {
+    owner?: OwnerName;
+    targetRef?: { name: string };
+    dependencies?: Readonly<Record<string, DependencySelector | undefined>>;
+    sharedWith?: readonly string[];
+    costTags?: Readonly<Record<string, string>>;
+  };
+  status?: {
+    phase?: Phase;
+    conditions?: Condition[];
+    observedGeneration?: number;
+    owner?: OwnerName;
+    targetRef?: { name: string; broker?: string };
+    bindings?: readonly Binding[];
+    connectionSecret?: { name: string; revision?: string };
+    outputs?: Readonly<Record<string, string>>;
+    url?: string;
+    costs?: readonly MonthlyCost[];
+  };
+}
+
+export interface OwnerName {
+  readonly kind: 'Team' | 'Application';
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+export type Phase = 'pending' | 'deploying' | 'ready' | 'failed' | 'unknown';
+
+export interface DependencySelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+    readonly values?: readonly string[];
+  }[];
+  readonly expect?: 'One' | 'Some' | 'Any';
+}
+
+/** One entry of `status.bindings`. */
+export interface Binding {
+  readonly kind: 'Database' | 'Cache' | 'Topic' | 'Service' | 'Secret';
+  readonly namespace: string;
+  readonly name: string;
+  readonly connectionSecret?: string;
+  readonly revision?: string;
+}
+
+/** One entry of `status.costs`. */
+export interface MonthlyCost {
+  readonly month: string;
+  readonly currency: string;
+  readonly amount: string;
+  readonly asOf?: string;
+}
+
+/** The kinds that have an owner; an Application may own as well. */
+export const ownedKinds: readonly Kind[] = [application, ...deployableKinds];
+
+/** Under this name every cache of such a kind can be asked what an owner owns. */
+export const ownerIndex = {
+  'kidp-owner': (object: KubernetesObject): string[] => asList(ownerKey(object as OwnedObject)),
+};
+const indexName = 'kidp-owner';
+
+/** `Team/backend-team` or `Application/team-backend/user-service`; undefined where nobody is named. */
+export function ownerKey({ metadata, spec }: OwnedObject): string | undefined {
+  const owner = spec?.owner;
+  return owner === undefined ? undefined : keyOfOwner(owner, metadata.namespace);
+}
+
+export function keyOfOwner({ kind, name, namespace }: OwnerName, ownNamespace: string | undefined): string {
+  return kind === 'Team' ? `Team/${name}` : `Application/${namespace ?? ownNamespace ?? ''}/${name}`;
+}
+
+/** How an owner itself is found in the index. */
+export const keyAsOwner = ({ kind, metadata }: KubernetesObject): string =>
+  kind === 'Team' ? `Team/${metadata.name}` : `Application/${metadata.namespace ?? ''}/${metadata.name}`;
+
+/** Where objects are looked up: the caches of a manager, or lists in memory. */
+export interface OwnershipView {
+  team(name: string): Team | undefined;
+  teamsOf(namespace: string): Team[];
+  application(namespace: string, name: string): Application | undefined;
+  /** What names this owner itself, of all kinds. */
+  directlyOwned(owner: string): OwnedObject[];
+}
+
+/** Everything below an owner, Applications before what they own. What owns itself in a circle is told once. */
+export function allOwned(owner: string, view: OwnershipView): OwnedObject[] {
+  const found: OwnedObject[] = [];
+  const seen = new Set([owner]);
+  const waiting = [owner];
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    for (const object of view.directlyOwned(next)) {
+      if (object.kind === 'Application') {
+        const key = keyAsOwner(object);
+        if (seen.has(key)) continue;
+        seen.add(key);
+        waiting.push(key);
+      }
+      found.push(object);
+    }
+  }
+  return found;
+}
+
+export interface OwnerPath {
+  /** `team`: it ends there. `none`: nobody is named. `missing`: somebody does not exist (yet). `cycle`: it never ends. */
+  readonly end: 'team' | 'none' | 'missing' | 'cycle';
+  readonly team?: Team;
+  /** The Applications on the way, nearest first, as `namespace/name`. */
+  readonly applications: readonly string[];
+  /** Who is missing, for people. */
+  readonly missing?: string;
+}
+
+/** The way up from an object. */
+export function ownerPath(object: OwnedObject, view: Pick<OwnershipView, 'team' | 'application'>): OwnerPath {
+  const applications: string[] = [];
+  const seen = new Set(object.kind === 'Application' ? [keyAsOwner(object)] : []);
+  let { namespace } = object.metadata;
+  for (let owner = object.spec.owner; ; ) {
+    if (owner === undefined) return { end: 'none', applications };
+    if (owner.kind === 'Team') {
+      const found = view.team(owner.name);
+      return found === undefined
+        ? { end: 'missing', applications, missing: `Team ${owner.name}` }
+        : { end: 'team', team: found, applications };
+    }
+    const where = owner.namespace ?? namespace ?? '';
+    if (seen.has(`Application/${where}/${owner.name}`)) return { end: 'cycle', applications };
+    seen.add(`Application/${where}/${owner.name}`);
+    const found = view.application(where, owner.name);
+    if (found === undefined) return { end: 'missing', applications, missing: `Application ${where}/${owner.name}` };
+    applications.push(`${where}/${owner.name}`);
+    [owner, namespace] = [found.spec.owner, where];
+  }
+}
+
+/** Those of the Team, of the Applications on the way and its own; the nearer wins. */
+export function costTagsOf(
+  object: OwnedObject,
+  view: Pick<OwnershipView, 'team' | 'application'>,
+): Readonly<Record<string, string>> {
+  const { team: atTheEnd, applications } = ownerPath(object, view);
+  const between = applications.map((key) => {
+    const [namespace = '', name = ''] = key.split('/');
+    return view.application(namespace, name)?.spec.costTags;
+  });
+  return Object.assign({}, atTheEnd?.spec.costTags, ...between.toReversed(), object.spec.costTags);
+}
+
+/** Of the caches that a manager keeps. They must hold all Teams (by `teamIndex`) and every owned kind (by `ownerIndex`). */
+export function cachedOwnership(
+  store: <T extends KubernetesObject>(resource: Resource) => ReadonlyStore<T>,
+): OwnershipView {
+  return {
+    team: (name) => store<Team>(team.resource).get({ name }),
+    teamsOf: (namespace) => store<Team>(team.resource).byIndex('kidp-namespace', namespace),
+    application: (namespace, name) => store<Application>(application.resource).get({ namespace, name }),
+    directlyOwned: (owner) =>
+      ownedKinds.flatMap(({ resource }) => store<OwnedObject>(resource).byIndex(indexName, owner)),
+  };
+}
+
+export const teamIndex = { 'kidp-namespace': (object: Team): string[] => [object.spec.namespace] };
+
+/** Of objects in memory, such as manifests. */
+export function listedOwnership(objects: readonly KubernetesObject[]): OwnershipView {
+  const teams = objects.filter((object) => object.kind === team.kind) as Team[];
+  const teamsByName = new Map(teams.map((each) => [each.metadata.name, each]));
+  const applications = new Map(
+    objects.filter(({ kind }) => kind === application.kind).map((each) => [keyAsOwner(each), each as Application]),
+  );
+  const owned = Map.groupBy(
+    objects.filter(({ kind }) => ownedKinds.some((each) => each.kind === kind)) as OwnedObject[],
+    ownerKey,
+  );
+  return {
+    team: (name) => teamsByName.get(name),
+    teamsOf: (namespace) => teams.filter(({ spec }) => spec.namespace === namespace),
+    application: (namespace, name) => applications.get(`Application/${namespace}/${name}`),
+    directlyOwned: (owner) => owned.get(owner) ?? [],
+  };
+}
+
+/** `Service team-backend/user-api`. */
+export const describeObject = ({ kind, metadata }: KubernetesObject): string =>
+  `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
+
+/** So many, and the first of them by name: `3: Service a/b, Service a/c and 1 more`. */
+export function firstNames(names: readonly string[], shown = 5): string {
+  const first = [...names].sort().slice(0, shown);
+  const more = names.length - first.length;
+  return more > 0 ? `${first.join(', ')} and ${more} more` : first.join(', ');
+}
+
+const asList = (value: string | undefined): string[] => (value === undefined ? [] : [value]);

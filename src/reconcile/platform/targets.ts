@@ -1,0 +1,107 @@
+/** DeploymentTargets: whether something can be deployed there, and how much is. */
+import { type Broker, broker, type DeploymentTarget, deployableKinds, deploymentTarget } from '../../api/index.ts';
+import {
+  type Condition,
+  controllerManagedBy,
+  type DesiredCondition,
+  type EventRecorder,
+  getCondition,
+  type KubernetesObject,
+  type Manager,
+  type Predicate,
+} from '../../runtime/index.ts';
+import { announceReady } from './announce.ts';
+import { brokerIndex } from './brokers.ts';
+import type { OwnedObject } from './ownership.ts';
+import { Pace } from './pace.ts';
+import { applyStatus, statusDiffers } from './status.ts';
+
+/** Which deployable objects name a DeploymentTarget. */
+export const targetIndex = {
+  'kidp-target': (object: KubernetesObject): string[] => {
+    const { targetRef } = (object as OwnedObject).spec;
+    return targetRef === undefined ? [] : [targetRef.name];
+  },
+};
+
+export interface TargetOptions {
+  readonly recorder: Pick<EventRecorder, 'record'>;
+  readonly settleMilliseconds?: number;
+}
+
+export function addTargetReconciler(manager: Manager, { recorder, settleMilliseconds }: TargetOptions): void {
+  const pace = new Pace(manager.clock, settleMilliseconds);
+  const builder = controllerManagedBy(manager, 'deployment-targets')
+    .for<DeploymentTarget>(deploymentTarget.resource, { indexes: brokerIndex })
+    .watches<Broker>(broker.resource, ({ metadata }) =>
+      manager.caches
+        .store<DeploymentTarget>(deploymentTarget.resource)
+        .byIndex('kidp-broker', metadata.name)
+        .map((target) => ({ name: target.metadata.name })),
+    );
+  for (const kind of deployableKinds) {
+    builder.watches<OwnedObject>(
+      kind.resource,
+      ({ spec }) => (spec.targetRef === undefined ? [] : [{ name: spec.targetRef.name }]),
+      { predicates: [comesGoesOrMoves], indexes: targetIndex },
+    );
+  }
+  builder.complete(async ({ name }, { client, read }) => {
+    const object = await read.get<DeploymentTarget>(deploymentTarget.resource, { name });
+    if (object === undefined) return;
+    const brokerName = object.spec.brokerRef?.name;
+    const served = brokerName === undefined ? undefined : await read.get<Broker>(broker.resource, { name: brokerName });
+    const { ready, phase } = targetReadiness(object, served);
+    const resources = deployableKinds.reduce(
+      (count, kind) => count + read.store<OwnedObject>(kind.resource).byIndex('kidp-target', name).length,
+      0,
+    );
+    const observedGeneration = object.metadata.generation ?? 0;
+    const core = { conditions: [{ ...ready, observedGeneration }], fields: { phase, observedGeneration } };
+    const wait = statusDiffers(object, core) ? 0 : pace.wait(name);
+    const all = { ...core, fields: { ...core.fields, resources } };
+    if (!statusDiffers(object, all)) return;
+    if (wait > 0) return { requeueAfterMilliseconds: wait };
+    await applyStatus(client, deploymentTarget.resource, object, all, { now: manager.clock.now() });
+    pace.wrote(name);
+    announceReady(recorder, object, ready);
+    return;
+  });
+}
+
+/** Of what is deployed, only how much there is counts here. */
+const comesGoesOrMoves: Predicate<OwnedObject> = (change) =>
+  change.type !== 'updated' || change.object.spec.targetRef?.name !== change.old.spec.targetRef?.name;
+
+export function targetReadiness(
+  { spec }: DeploymentTarget,
+  served: Broker | undefined,
+): { ready: DesiredCondition; phase: 'pending' | 'ready' | 'unknown' } {
+  const say = (status: DesiredCondition['status'], reason: string, message: string): DesiredCondition => ({
+    type: 'Ready',
+    status,
+    reason,
+    message,
+  });
+  const name = spec.brokerRef?.name;
+  if (name === undefined) {
+    const message = 'No Broker serves it, and what is aimed at it waits: name one in spec.brokerRef';
+    return { ready: say('False', 'NoBroker', message), phase: 'pending' };
+  }
+  if (served === undefined) {
+    const message = `There is no Broker ${name}, and what is aimed at it waits: create it, or name another in spec.brokerRef`;
+    return { ready: say('False', 'BrokerNotFound', message), phase: 'pending' };
+  }
+  const condition = getCondition(served.status?.conditions as Condition[] | undefined, 'Ready');
+  if (condition?.status === 'True')
+    return { ready: say('True', 'ResourceReady', `Broker ${name} serves it`), phase: 'ready' };
+  if (condition?.reason === 'Paused') {
+    const message = `Broker ${name} is paused: new work waits until spec.paused is taken off it`;
+    return { ready: say('False', 'BrokerPaused', message), phase: 'ready' };
+  }
+  const why = condition === undefined ? 'nobody has looked at it yet' : `${condition.reason}: ${condition.message}`;
+  return {
+    ready: say(condition?.status ?? 'Unknown', 'BrokerNotReady', `Broker ${name} is not ready. ${why}`),
+    phase: condition?.status === 'False' ? 'unknown' : 'pending',
+  };
+}

@@ -1,0 +1,94 @@
+/** What a Team has in its namespace, as values: requirement 000's role, its people, its quota, and the wall around it. */
+import { GROUP, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL, type Team } from '../../api/index.ts';
+import { apiVersionOf, type KubernetesObject, type Resource } from '../../runtime/index.ts';
+import { namespaces, networkPolicies, resourceQuotas, roleBindings, roles } from './resources.ts';
+
+/** The name that requirement 000 gives the role, and of the binding to it. */
+export const DEVELOPER_ROLE = 'team-developer';
+export const QUOTA_NAME = 'team-quota';
+export const NETWORK_POLICY_NAME = 'default-deny';
+/** Before the key of each cost tag, on the namespace. */
+export const COST_TAG_PREFIX = `cost.${GROUP}/`;
+
+export interface Wanted {
+  readonly resource: Resource;
+  readonly object: KubernetesObject & Readonly<Record<string, unknown>>;
+}
+
+/** Requirement 000, RBAC Model, to the letter: developers cannot read Secrets of the platform, nor write a status. */
+export const developerRules = [
+  {
+    apiGroups: [GROUP],
+    resources: ['applications', 'services'],
+    verbs: ['create', 'get', 'list', 'watch', 'update', 'patch', 'delete'],
+  },
+  { apiGroups: [GROUP], resources: ['databases', 'caches', 'topics'], verbs: ['get', 'list', 'watch'] },
+];
+
+/** It has no owner reference: a namespace is kept when its Team goes. */
+export function namespaceOf({ spec }: Team): Wanted {
+  const { tags } = costAnnotations(spec.costTags ?? {});
+  const metadata = {
+    name: spec.namespace,
+    labels: { [MANAGED_BY_LABEL]: MANAGED_BY, [TEAM_LABEL]: spec.namespace },
+    ...(Object.keys(tags).length === 0 ? {} : { annotations: tags }),
+  };
+  return { resource: namespaces, object: { apiVersion: 'v1', kind: 'Namespace', metadata } };
+}
+
+/** What is in the namespace. A quota only where the Team has one. */
+export function contentsOf(team: Team): Wanted[] {
+  const { rbac = {}, quota = {} } = team.spec;
+  const rbacGroup = roles.group;
+  const role = make(roles, team, DEVELOPER_ROLE, { rules: developerRules });
+  const binding = make(roleBindings, team, DEVELOPER_ROLE, {
+    roleRef: { apiGroup: rbacGroup, kind: 'Role', name: DEVELOPER_ROLE },
+    subjects: [
+      ...(rbac.members ?? []).map((name) => ({ apiGroup: rbacGroup, kind: 'User', name })),
+      ...(rbac.groups ?? []).map((name) => ({ apiGroup: rbacGroup, kind: 'Group', name })),
+    ],
+  });
+  /**
+   * Who is outside of the namespace cannot get in. Who is inside may go out: what a team's services talk to is mostly outside of this
+   * cluster and known to brokers only, so a wall on that side would break every deployment, names (DNS) first.
+   */
+  const wall = make(networkPolicies, team, NETWORK_POLICY_NAME, {
+    spec: { podSelector: {}, policyTypes: ['Ingress'], ingress: [{ from: [{ podSelector: {} }] }] },
+  });
+  const hard = Object.fromEntries(Object.entries(quota).map(([name, limit]) => [name, String(limit)]));
+  const limits = make(resourceQuotas, team, QUOTA_NAME, { spec: { hard } });
+  return Object.keys(hard).length === 0 ? [role, binding, wall] : [role, binding, wall, limits];
+}
+
+/** Keys that no annotation can have are left out, and told. */
+export function costAnnotations(costTags: Readonly<Record<string, string>>): {
+  readonly tags: Record<string, string>;
+  readonly leftOut: readonly string[];
+} {
+  const [fitting, leftOut] = [
+    Object.entries(costTags).filter(fits),
+    Object.entries(costTags).filter((tag) => !fits(tag)),
+  ];
+  return {
+    tags: Object.fromEntries(fitting.map(([key, value]) => [`${COST_TAG_PREFIX}${key}`, value])),
+    leftOut: leftOut.map(([key]) => key).sort(),
+  };
+}
+
+const fits = ([key]: readonly [string, string]): boolean => /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(key);
+
+function make(resource: Resource, { spec }: Team, name: string, content: object): Wanted {
+  return {
+    resource,
+    object: {
+      apiVersion: apiVersionOf(resource),
+      kind: resource.kind,
+      metadata: {
+        name,
+        namespace: spec.namespace,
+        labels: { [MANAGED_BY_LABEL]: MANAGED_BY, [TEAM_LABEL]: spec.namespace },
+      },
+      ...content,
+    },
+  };
+}

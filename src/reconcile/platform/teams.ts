@@ -1,0 +1,255 @@
+/**
+ * Teams: their namespace with all that belongs in it, kept as it should be, and what the team has and costs. A Team goes last: its
+ * finalizer waits until nothing belongs to it. Its namespace stays; the rights of its people in it end.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  OWNED_RESOURCES_FINALIZER,
+  TEAM_LABEL,
+  type Team,
+  team,
+} from '../../api/index.ts';
+import {
+  ApiError,
+  addFinalizer,
+  type Client,
+  controllerManagedBy,
+  type DesiredCondition,
+  type EventRecorder,
+  generationChanged,
+  hasFinalizer,
+  isNotFound,
+  type KubernetesObject,
+  keyOf,
+  type Manager,
+  type Mapper,
+  type ObjectKey,
+  type Reader,
+  type Resource,
+  removeFinalizer,
+  type Selection,
+} from '../../runtime/index.ts';
+import type { CostConfigMap } from '../costs/settled.ts';
+import { announceReady } from './announce.ts';
+import { type Refusal, refusalOf } from './namespace-holder.ts';
+import {
+  allOwned,
+  cachedOwnership,
+  describeObject,
+  keyAsOwner,
+  type OwnedObject,
+  ownedKinds,
+  ownerIndex,
+  ownerPath,
+  type Phase,
+  teamIndex,
+} from './ownership.ts';
+import { Pace } from './pace.ts';
+import { configMaps, namespaces, networkPolicies, resourceQuotas, roleBindings, roles } from './resources.ts';
+import { rollUpChanged, settledIn, settledSelection, sumOf } from './roll-up.ts';
+import { applyStatus, fieldManager, statusDiffers } from './status.ts';
+import {
+  COST_TAG_PREFIX,
+  contentsOf,
+  costAnnotations,
+  DEVELOPER_ROLE,
+  namespaceOf,
+  QUOTA_NAME,
+  type Wanted,
+} from './team-objects.ts';
+import { waitingForOwned } from './waiting.ts';
+
+export interface TeamOptions {
+  readonly platformNamespace: string;
+  readonly recorder: Pick<EventRecorder, 'record'>;
+  readonly settleMilliseconds?: number;
+}
+
+/** Of what teams have, only what is ours is watched: all Roles of a cluster are many. */
+const ours: Selection = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGED_BY}` };
+const inNamespaces = [roles, roleBindings, resourceQuotas, networkPolicies];
+/** After so long what the API server has refused is tried again, though nothing changed here. */
+const refusedMilliseconds = 60_000;
+
+export function addTeamReconciler(manager: Manager, options: TeamOptions): void {
+  const { platformNamespace, recorder, settleMilliseconds } = options;
+  const view = cachedOwnership((resource) => manager.caches.store(resource));
+  const pace = new Pace(manager.clock, settleMilliseconds);
+  const teamsOf = (namespace: string | undefined) =>
+    namespace === undefined ? [] : view.teamsOf(namespace).map(({ metadata }) => ({ name: metadata.name }));
+  const toTeams: Mapper = ({ metadata }) => teamsOf(metadata.namespace);
+
+  const builder = controllerManagedBy(manager, 'teams')
+    .for<Team>(team.resource, { indexes: teamIndex })
+    // Of two that name one namespace the younger gets it when the older goes.
+    .watches<Team>(
+      team.resource,
+      ({ metadata, spec }) => teamsOf(spec.namespace).filter(({ name }) => name !== metadata.name),
+      { predicates: [generationChanged] },
+    )
+    .watches(namespaces, ({ metadata }) => teamsOf(metadata.name))
+    .watches<CostConfigMap>(
+      configMaps,
+      ({ metadata }) => teamsOf(metadata.labels?.[TEAM_LABEL]),
+      settledSelection(platformNamespace),
+    );
+  for (const resource of inNamespaces) builder.watches(resource, toTeams, ours);
+  for (const kind of ownedKinds) {
+    builder.watches(
+      kind.resource,
+      (object) => {
+        const { team: owner } = ownerPath(object as OwnedObject, view);
+        return owner === undefined ? [] : [{ name: owner.metadata.name }];
+      },
+      { indexes: ownerIndex, predicates: [rollUpChanged] },
+    );
+  }
+
+  builder.complete(async ({ name }, { client, read }) => {
+    const cached = await read.get<Team>(team.resource, { name });
+    if (cached === undefined) return;
+    const owned = allOwned(keyAsOwner(cached), view);
+    const claimants = view.teamsOf(cached.spec.namespace);
+    const namespace = await read.get(namespaces, { name: cached.spec.namespace });
+    const refusal = refusalOf({ team: cached, claimants, namespace, platformNamespace });
+    if (cached.metadata.deletionTimestamp !== undefined) {
+      if (!hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
+      if (owned.length === 0) {
+        if (refusal === undefined) await endRights(client, cached);
+        await removeFinalizer(client, team.resource, cached, OWNED_RESOURCES_FINALIZER);
+        return;
+      }
+    }
+    const object = await addFinalizer(client, team.resource, cached, OWNED_RESOURCES_FINALIZER);
+    const failure = refusal ?? (await setUp(client, read, object, namespace));
+    const ready =
+      cached.metadata.deletionTimestamp === undefined
+        ? readiness(object, failure)
+        : waitingForOwned(owned.map(describeObject));
+    const observedGeneration = object.metadata.generation ?? 0;
+    const core = {
+      conditions: [{ ...ready, observedGeneration }],
+      fields: {
+        phase: phaseOf(ready),
+        namespace: failure === undefined ? object.spec.namespace : undefined,
+        observedGeneration,
+      },
+    };
+    const settled = settledIn(manager.caches, platformNamespace, object.spec.namespace);
+    // Another Team's namespace, another Team's bills.
+    const costs = sumOf(owned, refusal === undefined ? settled : []);
+    const all = { ...core, fields: { ...core.fields, resources: owned.length, costs } };
+    const again = failure === undefined ? undefined : { requeueAfterMilliseconds: refusedMilliseconds };
+    if (!statusDiffers(object, all)) return again;
+    const wait = statusDiffers(object, core) ? 0 : pace.wait(name);
+    if (wait > 0) return { requeueAfterMilliseconds: wait };
+    await applyStatus(client, team.resource, object, all, { now: manager.clock.now() });
+    pace.wrote(name);
+    announceReady(recorder, object, ready);
+    return again;
+  });
+}
+
+/** Waiting heals by itself; whatever else is wrong needs somebody. */
+function phaseOf({ status, reason }: DesiredCondition): Phase {
+  if (status === 'True') return 'ready';
+  return reason === 'WaitingForOwnedResources' || reason === 'NamespaceTerminating' ? 'pending' : 'failed';
+}
+
+interface NotApplied {
+  readonly reason: 'NotApplied';
+  readonly message: string;
+}
+
+/** Brings the namespace and its contents to what they should be. What the API server refuses is told, not thrown. */
+async function setUp(
+  client: Client,
+  read: Reader,
+  object: Team,
+  namespace: KubernetesObject | undefined,
+): Promise<NotApplied | undefined> {
+  const wanted = namespaceOf(object);
+  try {
+    if (differs(namespace, wanted)) await apply(client, wanted);
+    for (const each of contentsOf(object)) {
+      const { name } = each.object.metadata;
+      const there = read.store(each.resource, ours).get({ namespace: object.spec.namespace, name });
+      if (!differs(there, each)) continue;
+      if (each.resource === roleBindings) await dropOtherBinding(client, each);
+      await apply(client, each);
+    }
+    const quota = { namespace: object.spec.namespace, name: QUOTA_NAME };
+    const hasQuota = read.store(resourceQuotas, ours).has(quota);
+    if (hasQuota && Object.keys(object.spec.quota ?? {}).length === 0) await remove(client, resourceQuotas, quota);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.status !== 422 && error.status !== 403)) throw error;
+    return { reason: 'NotApplied', message: `The API server refused it: ${error.message}` };
+  }
+}
+
+/** A binding cannot be pointed at another role; one that is must be made anew. */
+async function dropOtherBinding(client: Client, { resource, object }: Wanted): Promise<void> {
+  const key = keyOf(object);
+  try {
+    const there = await client.get(resource, key);
+    if (isDeepStrictEqual(there.roleRef, object.roleRef)) return;
+    const { uid } = there.metadata;
+    await client.delete(resource, key, uid === undefined ? {} : { preconditions: { uid } });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+/** Whether what is there lacks something of what is wanted. Labels and annotations of others are theirs. */
+function differs(there: KubernetesObject | undefined, { object }: Wanted): boolean {
+  if (there === undefined) return true;
+  const { apiVersion: _version, kind: _kind, metadata, ...content } = object;
+  const current = there as KubernetesObject & Record<string, unknown>;
+  const lacks = (now: Readonly<Record<string, string>> = {}, want: Readonly<Record<string, string>> = {}) =>
+    Object.entries(want).some(([key, value]) => now[key] !== value);
+  const isOurs = (key: string) => key.startsWith(COST_TAG_PREFIX);
+  const tooMany = Object.keys(there.metadata.annotations ?? {}).some(
+    (key) => isOurs(key) && !(key in (metadata.annotations ?? {})),
+  );
+  return (
+    tooMany ||
+    lacks(there.metadata.labels, metadata.labels) ||
+    lacks(there.metadata.annotations, metadata.annotations) ||
+    Object.entries(content).some(([field, value]) => !isDeepStrictEqual(current[field], value))
+  );
+}
+
+const apply = (client: Client, { resource, object }: Wanted) =>
+  client.apply(resource, object, { fieldManager, force: true });
+
+/** The namespace stays, and what is in it; its people have nothing to do there any more. */
+async function endRights(client: Client, { spec }: Team): Promise<void> {
+  for (const resource of [roleBindings, roles]) {
+    await remove(client, resource, { namespace: spec.namespace, name: DEVELOPER_ROLE });
+  }
+}
+
+async function remove(client: Client, resource: Resource, key: ObjectKey): Promise<void> {
+  await client.delete(resource, key).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+}
+
+function readiness({ spec }: Team, failure: Refusal | NotApplied | undefined): DesiredCondition {
+  if (failure !== undefined)
+    return { type: 'Ready', status: 'False', reason: failure.reason, message: failure.message };
+  const { leftOut } = costAnnotations(spec.costTags ?? {});
+  const note =
+    leftOut.length === 0
+      ? ''
+      : `; cost tags that no annotation can be named after are not on it: ${leftOut.join(', ')}`;
+  return {
+    type: 'Ready',
+    status: 'True',
+    reason: 'ResourceReady',
+    message: `Namespace ${spec.namespace} is set up${note}`,
+  };
+}
