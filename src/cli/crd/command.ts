@@ -11,7 +11,8 @@ OLD and NEW are each one of
   git:REVISION:PATH         the same as it was at a revision of git
   cluster:NAME, cluster:    the definition of that name in the cluster, or all that the other side names
   revision:NAME[@NUMBER]    as the cluster had it before (kidp crd history)
-Definitions are paired by name; what is only in OLD is deleted, what is only in NEW is created.
+Definitions are paired by name, and by path where several have a name; what is only in OLD is deleted, what is only in NEW is created.
+In a directory, what is no definition is left alone; a file that is named must be one.
 `;
 const EXIT_CODES = '\nExit codes: 0 safe or risky, 1 breaking (with --fail-on risky also risky), 2 bad input.';
 
@@ -32,7 +33,10 @@ export function declareCrd(command: Command, done: (code: number) => void, strea
 
   answering(located(command.command('check')))
     .description('compare the definitions of the work tree with those of a revision of git, for CI')
-    .argument('[path...]', 'files, directories and charts (default: the current directory)')
+    .argument(
+      '[path...]',
+      'files, directories and charts (default: the current directory, which may be the root of a repository)',
+    )
     .option(
       '--base <revision>',
       'of git (default: where this branch left origin/HEAD, origin/main or origin/master, else HEAD)',
