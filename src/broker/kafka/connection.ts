@@ -64,8 +64,16 @@ interface Closable {
 
 /** Closes a client, also one whose peer does not answer any more. */
 export async function end(client: Closable): Promise<void> {
-  const sockets = [...client.connections].map(([, { socket }]) => socket);
+  const cut = cutterOf(client);
   const closed = client.close().catch(() => undefined);
-  for (const socket of sockets) socket?.destroy();
+  cut();
   await closed;
+}
+
+/** What breaks off the connections that it has now; closing makes it forget them. */
+export function cutterOf({ connections }: Pick<Closable, 'connections'>): () => void {
+  const sockets = [...connections].map(([, { socket }]) => socket);
+  return () => {
+    for (const socket of sockets) socket?.destroy();
+  };
 }

@@ -6,7 +6,9 @@
  */
 export { type KafkaChannelOptions, kafkaChannel } from './channel.ts';
 export type { KafkaConnection, KafkaTls } from './connection.ts';
+export { type ConsumeOptions, consume, type KafkaConsumer } from './consumer.ts';
 export { DeadLetter, type IncomingMessage, type OutgoingMessage } from './message.ts';
+export { type KafkaMetrics, kafkaMetrics } from './metrics.ts';
 export { type KafkaProducer, type KafkaProducerOptions, kafkaProducer } from './producer.ts';
 export {
   deadLetterTopicOf,

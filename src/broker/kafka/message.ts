@@ -3,7 +3,8 @@
 /** To be sent. Messages of one key keep their order. */
 export interface OutgoingMessage {
   readonly topic: string;
-  readonly key: string;
+  /** Without one, any partition will do. */
+  readonly key: string | undefined;
   readonly value: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -66,7 +66,7 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
       );
       const entry: Waiting = {
         message,
-        bytes: message.key.length + message.value.length + 200,
+        bytes: (message.key?.length ?? 0) + message.value.length + 200,
         settled: false,
         settle(error) {
           if (entry.settled) return;
@@ -180,7 +180,7 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
 
 function encode({ topic, key, value, headers = {} }: OutgoingMessage) {
   const encoded = Object.entries(headers).map(([name, text]) => [Buffer.from(name), Buffer.from(text)] as const);
-  return { topic, key: Buffer.from(key), value, headers: new Map(encoded) };
+  return { topic, ...(key === undefined ? {} : { key: Buffer.from(key) }), value, headers: new Map(encoded) };
 }
 
 class TookTooLong extends Error {}

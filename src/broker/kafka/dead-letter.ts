@@ -1,0 +1,39 @@
+/** A message that cannot be taken, put where people find it: its own bytes, with headers that say why and where it was. */
+import { ChannelError } from '../channel.ts';
+import type { DeadLetter, IncomingMessage, OutgoingMessage } from './message.ts';
+import type { KafkaProducer } from './producer.ts';
+
+const longestReason = 1_000;
+
+/** Where the original does not fit because of the headers more, they go without it: its place says where it is. Rejects with a `ChannelError`. */
+export async function bury(
+  producer: KafkaProducer,
+  topic: string,
+  message: IncomingMessage,
+  why: DeadLetter,
+): Promise<void> {
+  const letter = deadLetter(topic, message, why);
+  try {
+    await producer.send(letter);
+  } catch (error) {
+    if (!(error instanceof ChannelError) || error.failure !== 'refused' || letter.value.length === 0) throw error;
+    const headers = { ...letter.headers, 'omitted-bytes': String(letter.value.length) };
+    await producer.send({ ...letter, value: Buffer.alloc(0), headers });
+  }
+}
+
+export function deadLetter(topic: string, message: IncomingMessage, why: DeadLetter): OutgoingMessage {
+  return {
+    topic,
+    key: message.key,
+    value: message.value,
+    headers: {
+      ...Object.fromEntries(message.headers),
+      reason: why.message.slice(0, longestReason),
+      code: why.code,
+      'source-topic': message.topic,
+      'source-partition': String(message.partition),
+      'source-offset': String(message.offset),
+    },
+  };
+}
