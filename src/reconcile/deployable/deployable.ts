@@ -29,7 +29,7 @@ export type Admitted =
 
 /** Whom `spec.owner` leads to. `none`: there is no owner. */
 export interface OwnerFacts {
-  readonly end: 'team' | 'none' | 'missing' | 'cycle' | 'long';
+  readonly end: 'team' | 'none' | 'missing' | 'cycle';
   /** The namespace of the Team at the end. */
   readonly team?: string;
   /** Everybody on the way, for people. */

@@ -6,7 +6,17 @@
  * deployments, status, events, and the sink that takes reports. It must not know how a message travels, nor how admission decides.
  */
 import type { Registry } from 'prom-client';
-import type { Kind } from '../../api/index.ts';
+import {
+  application,
+  type Broker,
+  broker,
+  type DeploymentTarget,
+  deployableKinds,
+  deploymentTarget,
+  type Kind,
+  type Team,
+  team,
+} from '../../api/index.ts';
 import type {
   Dispatcher,
   HeartbeatEvent,
@@ -15,11 +25,41 @@ import type {
   UsageEvent,
   VerifiedBroker,
 } from '../../broker/index.ts';
-import type { Clock, EventRecorder, Manager } from '../../runtime/index.ts';
-import type { Admitted, Deployable, Settings } from './deployable.ts';
+import {
+  annotationsChanged,
+  anyOf,
+  type Clock,
+  type Controller,
+  controllerManagedBy,
+  type EventRecorder,
+  generationChanged,
+  type KubernetesObject,
+  keyOf,
+  type Manager,
+  type ObjectKey,
+  type Predicate,
+} from '../../runtime/index.ts';
+import {
+  allOwned,
+  cachedOwnership,
+  keyAsOwner,
+  type OwnedObject,
+  ownerIndex,
+  teamIndex,
+} from '../platform/ownership.ts';
+import { Breakers } from './breakers.ts';
+import { type Admitted, type Deployable, defaultSettings, type Facts, type Settings } from './deployable.ts';
+import { type Stores, surroundingsOf } from './facts.ts';
+import { Latest } from './latest.ts';
+import { messageOf } from './message.ts';
+import { deployableMetrics } from './metrics.ts';
+import { Deployer } from './reconcile.ts';
+import { reportSink } from './sink.ts';
+import { sweepOnChange } from './sweep.ts';
 
 export type { Admitted, Deployable, DeployableStatus, Facts, Settings, Step } from './deployable.ts';
 export { defaultSettings } from './deployable.ts';
+export { nextStep } from './next-step.ts';
 
 export interface DeployableOptions {
   readonly dispatcher: Dispatcher;
@@ -54,4 +94,131 @@ export interface DeployableOptions {
 export interface DeployableReconcilers {
   /** On every replica: it may take a report whether it leads or not. */
   readonly sink: ReportSink;
+}
+
+/** Objects of one kind that are worked on at a time: most of that is waiting for the API server and for brokers. */
+const defaultConcurrency = 64;
+/** A reconcile that takes longer is cut off and comes again; what it was about to send is in the outbox. */
+const timeoutMilliseconds = 60_000;
+
+/** Adds to the manager, before it starts, a controller for each deployable kind; returns where reports go. */
+export function addDeployableReconcilers(manager: Manager, options: DeployableOptions): DeployableReconcilers {
+  const { dispatcher, gate, platform, recorder, registry, concurrency = defaultConcurrency } = options;
+  const settings: Settings = { ...defaultSettings, ...options.settings };
+  const clock = options.clock ?? manager.clock;
+  const stores: Stores = (resource) => manager.caches.store(resource);
+  const latest = new Latest();
+  const breakers = new Breakers({ mostAtOnce: Math.max(1, Math.ceil(concurrency * 0.75)) });
+  const objects = (kind: Kind) => stores<Deployable>(kind.resource);
+  const metrics = deployableMetrics({
+    registry,
+    now: () => clock.now(),
+    // Every replica has the caches; what the leader says is counted once.
+    objects: (name) => {
+      const kind = deployableKinds.find((each) => each.kind === name);
+      return kind === undefined || manager.election?.leading === false ? undefined : orNone(() => objects(kind));
+    },
+  });
+  const factsFor =
+    (kind: Kind) =>
+    async (object: Deployable): Promise<Facts> => ({
+      // What is being deleted goes, whatever policy says of it.
+      admission: object.metadata.deletionTimestamp === undefined ? await gate(kind, object) : { admitted: true },
+      ...surroundingsOf(object, stores),
+      settings,
+    });
+  const controllers = deployableKinds.map((kind) => {
+    const deployer = new Deployer({
+      kind,
+      facts: factsFor(kind),
+      message: async (object, entry, facts, { address }) => {
+        const { statusUrl, encryptionKey } = platform;
+        const reply = {
+          ...(statusUrl === undefined ? {} : { statusUrl }),
+          encryptionKey: await encryptionKey?.(),
+        };
+        return messageOf(object, entry, facts, address, reply, clock.now());
+      },
+      dispatcher,
+      breakers,
+      latest,
+      clock,
+      settings,
+      recorder,
+      metrics,
+    });
+    return { kind, controller: controllerFor(manager, kind, deployer, { stores, concurrency }) };
+  });
+  if (options.gateChanges !== undefined) {
+    const kinds = controllers.map(({ kind, controller }) => ({
+      objects: () => objects(kind),
+      enqueue: (key: ObjectKey) => controller.enqueue(key),
+    }));
+    manager.add(sweepOnChange({ changes: options.gateChanges, kinds, clock }));
+  }
+  const sink = reportSink({
+    client: manager.client,
+    cached: (kind, key) => orNone(() => objects(kind).get(key)),
+    latest,
+    decrypt: options.decrypt,
+    events: options.events,
+    recorder,
+    metrics,
+    settings,
+    clock,
+    log: manager.log,
+  });
+  return { sink };
+}
+
+const targetIndex = {
+  'deployable-target': (object: KubernetesObject): string[] => namesOf((object as Deployable).spec.targetRef?.name),
+  'deployable-broker': (object: KubernetesObject): string[] =>
+    namesOf((object as Deployable).status?.targetRef?.broker),
+};
+
+const namesOf = (name: string | undefined): string[] => (name === undefined ? [] : [name]);
+
+function controllerFor(
+  manager: Manager,
+  kind: Kind,
+  deployer: Deployer,
+  { stores, concurrency }: { stores: Stores; concurrency: number },
+): Controller {
+  const objects = () => stores<Deployable>(kind.resource);
+  const ofTarget = (name: string) => objects().byIndex('deployable-target', name).map(keyOf);
+  const ofBroker = ({ metadata: { name } }: KubernetesObject) => [
+    ...objects().byIndex('deployable-broker', name).map(keyOf),
+    ...stores<DeploymentTarget>(deploymentTarget.resource)
+      .list()
+      .filter(({ spec }) => spec.brokerRef?.name === name)
+      .flatMap(({ metadata }) => ofTarget(metadata.name)),
+  ];
+  const below = (owner: KubernetesObject) =>
+    allOwned(keyAsOwner(owner), cachedOwnership(stores))
+      .filter((each) => each.kind === kind.kind)
+      .map(keyOf);
+  return controllerManagedBy(manager, kind.plural)
+    .for<Deployable>(kind.resource, { indexes: { ...ownerIndex, ...targetIndex } })
+    .watches<DeploymentTarget>(deploymentTarget.resource, ({ metadata }) => ofTarget(metadata.name), {
+      predicates: [anyOf(generationChanged, annotationsChanged)],
+    })
+    .watches<Broker>(broker.resource, ofBroker, { predicates: [anyOf<Broker>(generationChanged, capabilitiesChanged)] })
+    .watches<Team>(team.resource, below, { predicates: [generationChanged], indexes: teamIndex })
+    .watches<OwnedObject>(application.resource, below, { predicates: [generationChanged], indexes: ownerIndex })
+    .withOptions({ maxConcurrentReconciles: concurrency, timeoutMilliseconds })
+    .complete((key, context) => deployer.reconcile(key, context));
+}
+
+/** A heartbeat changes nothing here, and comes from every broker all the time. */
+const capabilitiesChanged: Predicate<Broker> = (change) =>
+  change.type !== 'updated' || change.object.status?.capabilities?.join() !== change.old.status?.capabilities?.join();
+
+/** Before the caches are started there is nothing to see. */
+function orNone<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }

@@ -1,0 +1,171 @@
+/**
+ * The Kubernetes Secret that holds address and credentials of what was deployed. Only what is newer is written over what is there, and
+ * nothing that is not the object's own: a broker cannot have the platform write over, or point at, somebody else's Secret.
+ */
+
+import { GROUP, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../../api/index.ts';
+import { compareDeployments, parseDeploymentId, type StatusReport } from '../../broker/index.ts';
+import {
+  type Client,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubernetesObject,
+  type ObjectKey,
+} from '../../runtime/index.ts';
+import { kubernetesSecrets } from '../platform/resources.ts';
+import type { Deployable, DeployableStatus } from './deployable.ts';
+
+/** Which report it was written from. */
+const WRITTEN_ANNOTATION = `${GROUP}/reported`;
+const mostTries = 5;
+
+interface KubernetesSecret extends KubernetesObject {
+  type?: string;
+  data?: Record<string, string>;
+}
+
+export interface ConnectionParts {
+  readonly client: Client;
+  readonly decrypt: ((jwe: string) => Promise<Record<string, string>>) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type Connection =
+  | { readonly secret: DeployableStatus['connectionSecret'] }
+  /** The report cannot be taken, and why. `taken`: somebody else's Secret has the name. */
+  | { readonly problem: string; readonly taken?: boolean };
+
+export async function keepConnection(
+  object: Deployable,
+  report: StatusReport,
+  { client, decrypt, signal }: ConnectionParts,
+): Promise<Connection> {
+  const { credentials } = report;
+  const unneeded = report.phase !== 'ready' || object.status?.requested === 'Delete';
+  if (credentials === undefined || unneeded) return { secret: object.status?.connectionSecret };
+  const key = { namespace: object.metadata.namespace ?? '', name: connectionSecretName(object) };
+  const secret = { name: key.name, revision: credentials.revision.slice(0, 128) };
+  if ('secretRef' in credentials) {
+    const { namespace, name } = credentials.secretRef;
+    if (namespace === key.namespace && name === key.name) return { secret };
+    return { problem: `credentials.secretRef must name Secret ${key.namespace}/${key.name}, not ${namespace}/${name}` };
+  }
+  if (decrypt === undefined) return { problem: 'credentials are encrypted, and the platform has no key to open them' };
+  let values: Record<string, string>;
+  try {
+    values = await decrypt(credentials.jwe);
+  } catch (error) {
+    return { problem: `credentials cannot be opened: ${error instanceof Error ? error.message : String(error)}` };
+  }
+  if (!(await write(client, key, wantedSecret(object, report, key, values), object, signal))) {
+    return { problem: taken(key), taken: true };
+  }
+  await removeFormer(client, object, key, signal);
+  return { secret };
+}
+
+const taken = ({ namespace, name }: ObjectKey): string =>
+  `Secret ${namespace}/${name} is not the platform's: rename or delete it, or name another one in the spec`;
+
+export function connectionSecretName({ kind, metadata, spec }: Deployable): string {
+  if (kind === 'Secret') return typeof spec.secretName === 'string' ? spec.secretName : metadata.name;
+  const { name } = (spec.connectionSecret ?? {}) as { name?: string };
+  return name ?? `${metadata.name}-connection`;
+}
+
+function wantedSecret(
+  object: Deployable,
+  { deploymentId, sequence }: StatusReport,
+  { namespace, name }: ObjectKey,
+  values: Readonly<Record<string, string>>,
+): KubernetesSecret {
+  const { metadata, spec, kind, apiVersion } = object;
+  const team = metadata.labels?.[TEAM_LABEL];
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { [MANAGED_BY_LABEL]: MANAGED_BY, ...(team === undefined ? {} : { [TEAM_LABEL]: team }) },
+      annotations: { [WRITTEN_ANNOTATION]: `${deploymentId} ${sequence}` },
+      // It goes with the object.
+      ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true }],
+    },
+    type: kind === 'Secret' && typeof spec.type === 'string' ? spec.type : 'Opaque',
+    data: Object.fromEntries(
+      Object.entries(values).map(([each, value]) => [each, Buffer.from(value).toString('base64')]),
+    ),
+  };
+}
+
+/** False where the name is somebody else's. */
+async function write(
+  client: Client,
+  key: ObjectKey,
+  wanted: KubernetesSecret,
+  object: Deployable,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const options = signal === undefined ? {} : { signal };
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const there = await client.get<KubernetesSecret>(kubernetesSecrets, key, options).catch(unlessFound);
+      if (there === undefined) {
+        await client.create(kubernetesSecrets, wanted, options);
+        return true;
+      }
+      if (!isOf(there, object)) return false;
+      if (!isOlder(there, wanted)) return true;
+      const { resourceVersion, uid } = there.metadata;
+      if (there.type === wanted.type) {
+        const metadata = { ...wanted.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+        await client.update(kubernetesSecrets, { ...wanted, metadata }, options);
+        return true;
+      }
+      // The type of a Secret never changes.
+      await client.delete(kubernetesSecrets, key, { ...options, preconditions: uid === undefined ? {} : { uid } });
+    } catch (error) {
+      if (!(isConflict(error) || isAlreadyExists(error) || isNotFound(error)) || tries === mostTries) throw error;
+    }
+  }
+}
+
+const unlessFound = (error: unknown): undefined => {
+  if (!isNotFound(error)) throw error;
+};
+
+const isOf = ({ metadata }: KubernetesSecret, object: Deployable): boolean =>
+  metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) ?? false;
+
+/** By deployment, then by the number of the report. */
+function isOlder(one: KubernetesSecret, other: KubernetesSecret): boolean {
+  const [before, after] = [writtenFrom(one), writtenFrom(other)];
+  if (before === undefined || after === undefined) return true;
+  return (compareDeployments(before.id, after.id) || before.sequence - after.sequence) < 0;
+}
+
+function writtenFrom({ metadata }: KubernetesSecret) {
+  const [id = '', sequence = ''] = (metadata.annotations?.[WRITTEN_ANNOTATION] ?? '').split(' ');
+  const parsed = parseDeploymentId(id);
+  return parsed === undefined ? undefined : { id: parsed, sequence: Number(sequence) };
+}
+
+/** Another name is wanted now: what was written under the old one would grow old unseen. */
+async function removeFormer(
+  client: Client,
+  object: Deployable,
+  { namespace, name }: ObjectKey,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const former = object.status?.connectionSecret?.name;
+  if (former === undefined || former === name) return;
+  const options = signal === undefined ? {} : { signal };
+  const key = { ...(namespace === undefined ? {} : { namespace }), name: former };
+  const there = await client.get<KubernetesSecret>(kubernetesSecrets, key, options).catch(unlessFound);
+  if (there === undefined || !isOf(there, object) || there.metadata.uid === undefined) return;
+  await client
+    .delete(kubernetesSecrets, key, { ...options, preconditions: { uid: there.metadata.uid } })
+    .catch(unlessFound);
+}

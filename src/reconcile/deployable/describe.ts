@@ -1,0 +1,162 @@
+/** From what is known of a deployment to what people read: phase, and the conditions Deployed, StatusReported and Ready. */
+import { isDeepStrictEqual } from 'node:util';
+import { ABANDON_CLEANUP_ANNOTATION, RETRY_ANNOTATION } from '../../api/index.ts';
+import { parseDeploymentId } from '../../broker/index.ts';
+import { type Condition, type DesiredCondition, mergeConditions } from '../../runtime/index.ts';
+import type { Deployable, DeployableStatus, LastReport } from './deployable.ts';
+import type { Hold } from './holds.ts';
+
+type Phase = NonNullable<DeployableStatus['phase']>;
+
+interface Verdict {
+  readonly status: Condition['status'];
+  readonly reason: string;
+  readonly message: string;
+  readonly phase: Phase;
+}
+
+/**
+ * The status with all that follows from it filled in. `more` are conditions that only who knows the surroundings can tell; without
+ * them those that are there stay.
+ */
+export function described(
+  object: Deployable,
+  status: DeployableStatus,
+  now: number,
+  { more = [], hold }: { more?: readonly DesiredCondition[]; hold?: Hold | undefined } = {},
+): DeployableStatus {
+  const { metadata } = object;
+  const observedGeneration = metadata.generation ?? 0;
+  const verdict = metadata.deletionTimestamp === undefined ? deployment(object, status, hold) : deletion(status, hold);
+  const { status: deployed, reason, message, phase } = verdict;
+  const desired: DesiredCondition[] = [
+    ...more,
+    { type: 'Deployed', status: deployed, reason, message },
+    outboxCondition(status),
+    deployed === 'True'
+      ? { type: 'Ready', status: 'True', reason: 'ResourceReady', message }
+      : { type: 'Ready', status: deployed, reason, message },
+  ];
+  const { conditions } = mergeConditions(
+    status.conditions as Condition[] | undefined,
+    desired.map((each) => ({ ...each, message: each.message?.slice(0, 4096) ?? '', observedGeneration })),
+    new Date(now),
+  );
+  const next = { ...status, phase, observedGeneration, conditions } as DeployableStatus;
+  return isDeepStrictEqual(next, object.status) ? (object.status as DeployableStatus) : next;
+}
+
+/** What the broker has said about the deployment in force; what it said about an earlier one counts no more. */
+export function heardOf(status: DeployableStatus): LastReport | undefined {
+  const { lastReport, deploymentId } = status;
+  return lastReport !== undefined && lastReport.deploymentId === deploymentId ? lastReport : undefined;
+}
+
+/** Decided, and not known to have arrived. */
+export const unsent = ({ outbox = [] }: DeployableStatus) => outbox.find(({ action }) => action !== 'Query');
+
+function outboxCondition({ outbox = [] }: DeployableStatus): DesiredCondition {
+  const type = 'StatusReported';
+  const [entry] = outbox;
+  if (entry === undefined) return { type, status: 'True', reason: 'Acknowledged', message: '' };
+  const { action, error, attempts = 0 } = entry;
+  const message =
+    attempts === 0
+      ? `${action} is to be sent`
+      : `${action} was not acknowledged and is sent again until it is${error === undefined ? '' : `: ${error}`}`;
+  return { type, status: 'False', reason: 'PendingWebhookRetry', message };
+}
+
+function deployment({ metadata }: Deployable, status: DeployableStatus, hold: Hold | undefined): Verdict {
+  const current = parseDeploymentId(status.deploymentId ?? '');
+  const waiting = hold?.denies === true ? 'failed' : 'pending';
+  if (current === undefined || current.generation !== metadata.generation) {
+    const { reason, message } = hold ?? { reason: 'NotDispatched', message: 'it is about to be deployed' };
+    const runs = status.deployedGeneration;
+    const before = runs === undefined ? '' : `generation ${runs} stays as it is: `;
+    return { status: 'False', reason, message: `${before}${message}`, phase: waiting };
+  }
+  const heard = heardOf(status);
+  if (heard === undefined && unsent(status) !== undefined) {
+    const { reason, message } = hold ?? { reason: 'Dispatching', message: 'it is being handed to the broker' };
+    return { status: 'False', reason, message, phase: 'pending' };
+  }
+  const said = heard?.message ?? '';
+  switch (heard?.phase) {
+    case 'ready':
+      return { status: 'True', reason: 'Deployed', message: said, phase: 'ready' };
+    case 'failed':
+      return failure(heard);
+    case 'drifted':
+      return lost('Drifted', `it is no longer what was asked for${said && `: ${said}`}`, hold);
+    case 'deleted':
+      return lost('Vanished', `it is gone, and nobody has asked for that${said && `: ${said}`}`, hold);
+    case 'absent':
+      return lost('Lost', 'the broker knows nothing of it', hold);
+    default:
+      return underWay(status, 'Deploying', said === '' ? 'the broker is at work' : said);
+  }
+}
+
+function lost(reason: string, message: string, hold: Hold | undefined): Verdict {
+  const next = hold === undefined ? 'it is deployed again' : `it is not deployed again: ${hold.message}`;
+  return { status: 'False', reason, message: `${message}; ${next}`, phase: 'deploying' };
+}
+
+function underWay({ awaiting, targetRef }: DeployableStatus, reason: string, message: string): Verdict {
+  if (awaiting?.overdue !== true) return { status: 'False', reason, message, phase: 'deploying' };
+  return {
+    status: 'Unknown',
+    reason: 'NoAnswer',
+    message: `Broker ${targetRef?.broker} has not answered in time and was asked: see whether it is well (kubectl get brokers)`,
+    phase: 'unknown',
+  };
+}
+
+const remedies = {
+  transient: 'it is tried again by itself',
+  permanent: `change the spec, or set the annotation ${RETRY_ANNOTATION} to another value to have it tried again`,
+  quota: `make room, then set the annotation ${RETRY_ANNOTATION} to another value`,
+} as const;
+const failureReasons = { transient: 'TransientError', permanent: 'PermanentError', quota: 'QuotaExceeded' } as const;
+
+/** What may heal by itself is still under way: `failed` is what will not. */
+function failure({ error }: LastReport): Verdict {
+  const kind = error?.class ?? 'transient';
+  const said = error === undefined ? 'it failed' : `${error.code}: ${error.message ?? 'no more was said'}`;
+  return {
+    status: 'False',
+    reason: failureReasons[kind],
+    message: `${said}; ${remedies[kind]}`,
+    phase: kind === 'transient' ? 'deploying' : 'failed',
+  };
+}
+
+const wayOut = `where it will never answer, see docs/deployments.md on ${ABANDON_CLEANUP_ANNOTATION}`;
+
+function deletion(status: DeployableStatus, hold: Hold | undefined): Verdict {
+  if (status.deploymentId === undefined) return { status: 'False', reason: 'Deleting', message: '', phase: 'pending' };
+  if (hold !== undefined) {
+    const { reason, message } = hold;
+    return { status: 'False', reason, message: `the deletion waits: ${message}; ${wayOut}`, phase: 'pending' };
+  }
+  const heard = heardOf(status);
+  if (status.requested !== 'Delete' || (heard === undefined && unsent(status) !== undefined)) {
+    return {
+      status: 'False',
+      reason: 'Deleting',
+      message: 'the broker is being asked to remove it',
+      phase: 'deploying',
+    };
+  }
+  if (heard?.phase === 'deleted')
+    return { status: 'False', reason: 'Deleted', message: 'it is gone', phase: 'deploying' };
+  if (heard?.phase === 'failed') {
+    const { message, ...verdict } = failure(heard);
+    return { ...verdict, reason: `Deletion${verdict.reason}`, message: `${message}; ${wayOut}` };
+  }
+  const verdict = underWay(status, 'Deleting', 'the broker removes it');
+  return verdict.phase === 'unknown'
+    ? { ...verdict, reason: 'DeletionStuck', message: `${verdict.message}; ${wayOut}` }
+    : verdict;
+}

@@ -1,0 +1,87 @@
+/** Gathers from the caches what a decision looks at besides the object: its owners, its target, the brokers. */
+import {
+  type Broker,
+  broker as brokerKind,
+  type DeploymentTarget,
+  deploymentTarget,
+  TAKE_OVER_ANNOTATION,
+} from '../../api/index.ts';
+import type { KubernetesObject, ReadonlyStore, Resource } from '../../runtime/index.ts';
+import { cachedOwnership, costTagsOf, type OwnedObject, type OwnershipView, ownerPath } from '../platform/ownership.ts';
+import type { BrokerFacts, Deployable, Facts, OwnerFacts, TargetFacts } from './deployable.ts';
+
+export type Stores = <T extends KubernetesObject>(resource: Resource) => ReadonlyStore<T>;
+
+/** All but what only admission can say. */
+export type Surroundings = Omit<Facts, 'admission' | 'settings'>;
+
+export function surroundingsOf(object: Deployable, stores: Stores): Surroundings {
+  const name = object.spec.targetRef?.name ?? object.status?.targetRef?.name;
+  const target = name === undefined ? undefined : stores<DeploymentTarget>(deploymentTarget.resource).get({ name });
+  const brokers = stores<Broker>(brokerKind.resource);
+  return {
+    owner: ownerFacts(object, cachedOwnership(stores)),
+    target: target === undefined ? undefined : targetFacts(target),
+    broker: (wanted) => {
+      const found = brokers.get({ name: wanted });
+      return found === undefined ? undefined : brokerFacts(found);
+    },
+  };
+}
+
+function ownerFacts(object: Deployable, view: Pick<OwnershipView, 'team' | 'application'>): OwnerFacts {
+  const owned = object as unknown as OwnedObject;
+  const { end, team, applications, missing } = ownerPath(owned, view);
+  const path = [
+    ...applications.map((each) => `Application ${each}`),
+    ...(team === undefined ? [] : [`Team ${team.metadata.name}`]),
+    ...(missing === undefined ? [] : [missing]),
+  ];
+  return {
+    end,
+    path,
+    costTags: costTagsOf(owned, view),
+    ...(team === undefined ? {} : { team: team.spec.namespace }),
+  };
+}
+
+function targetFacts({ metadata, spec }: DeploymentTarget): TargetFacts {
+  const { provider, region, environment, parameters, brokerRef } = spec;
+  const takesOver = (metadata.annotations?.[TAKE_OVER_ANNOTATION] ?? '').split(',').map((name) => name.trim());
+  return {
+    request: {
+      name: metadata.name,
+      provider,
+      ...(region === undefined ? {} : { region }),
+      ...(environment === undefined ? {} : { environment }),
+      ...(parameters === undefined ? {} : { parameters }),
+    },
+    ...(brokerRef === undefined ? {} : { broker: brokerRef.name }),
+    takesOver: takesOver.filter((name) => name !== ''),
+  };
+}
+
+/** Each version of a Broker is read once, however many objects go to it. */
+const known = new WeakMap<Broker, BrokerFacts>();
+
+function brokerFacts(object: Broker): BrokerFacts {
+  const facts = known.get(object) ?? readBroker(object);
+  known.set(object, facts);
+  return facts;
+}
+
+function readBroker({ metadata, spec, status }: Broker): BrokerFacts {
+  const capabilities = spec.capabilities ?? status?.capabilities;
+  const { channel, endpoint, caBundle, kafka } = spec;
+  return {
+    address: {
+      name: metadata.name,
+      channel,
+      ...(endpoint === undefined ? {} : { endpoint }),
+      ...(caBundle === undefined ? {} : { caBundle: Buffer.from(caBundle, 'base64').toString('utf8') }),
+      kafka,
+    },
+    paused: spec.paused === true,
+    ...(capabilities === undefined ? {} : { capabilities }),
+  };
+}

@@ -1,0 +1,81 @@
+/** The message that an entry of the outbox stands for, made from the object when it is sent: the same entry is the same message. */
+import { createHash } from 'node:crypto';
+import {
+  type BoundConnection,
+  type BrokerAddress,
+  type DeploymentRequest,
+  formatTraceparent,
+  type ReplyTo,
+  type RequestEvent,
+  requestEvent,
+} from '../../broker/index.ts';
+import { type Deployable, type Facts, kindOf, type OutboxEntry } from './deployable.ts';
+
+export interface Reply {
+  readonly statusUrl?: string;
+  readonly encryptionKey?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export function messageOf(
+  object: Deployable,
+  entry: OutboxEntry,
+  facts: Facts,
+  address: BrokerAddress,
+  reply: Reply,
+  now: number,
+): RequestEvent {
+  const { metadata, spec, status = {} } = object;
+  const { action, deploymentId } = entry;
+  const deploys = action === 'Deploy';
+  const data: DeploymentRequest = {
+    action,
+    deploymentId,
+    broker: address.name,
+    resource: {
+      apiVersion: object.apiVersion,
+      kind: kindOf(object),
+      namespace: metadata.namespace ?? '',
+      name: metadata.name,
+      uid: metadata.uid ?? '',
+      ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
+    },
+    ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+    ...(facts.owner.team === undefined ? {} : { team: facts.owner.team }),
+    // A target that is gone does not keep its broker from removing what it has there.
+    target: facts.target?.request ?? { name: status.targetRef?.name ?? '', provider: 'unknown' },
+    ...(deploys ? { spec, bindings: bindingsOf(object) } : {}),
+    ...(Object.keys(facts.owner.costTags).length === 0 ? {} : { costTags: facts.owner.costTags }),
+    replyTo: replyTo(address, reply),
+  };
+  const query = status.awaiting?.queries;
+  return requestEvent(data, {
+    time: new Date(now),
+    cause: { traceparent: traceOf(deploymentId), correlationid: deploymentId },
+    ...(query === undefined ? {} : { query }),
+  });
+}
+
+/** One trace a deployment, whoever sends it and however often. */
+export function traceOf(deploymentId: string): string {
+  const digest = createHash('sha256').update(deploymentId).digest('hex');
+  return formatTraceparent({ traceId: digest.slice(0, 32), parentId: digest.slice(32, 48), sampled: true });
+}
+
+function bindingsOf({ metadata, status = {} }: Deployable): BoundConnection[] {
+  return (status.bindings ?? []).map(({ kind, namespace, name, connectionSecret, revision }) => ({
+    kind,
+    namespace,
+    name,
+    ...(connectionSecret === undefined
+      ? {}
+      : { secret: { namespace: metadata.namespace ?? '', name: connectionSecret, revision: revision ?? '' } }),
+  }));
+}
+
+function replyTo({ channel, kafka }: BrokerAddress, { statusUrl, encryptionKey }: Reply): ReplyTo {
+  return {
+    ...(channel === 'HTTP' ? {} : { statusTopic: kafka.statusTopic }),
+    ...(statusUrl === undefined ? {} : { statusUrl }),
+    ...(encryptionKey === undefined ? {} : { encryptionKey }),
+  };
+}

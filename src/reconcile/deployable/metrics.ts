@@ -1,0 +1,131 @@
+/** What is counted: objects by phase (requirement 000: `kidp_resource_count`), what hangs, what fails and why, what brokers report. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { deployableKinds } from '../../api/index.ts';
+import { type Condition, getCondition } from '../../runtime/index.ts';
+import type { Cause, Deployable } from './deployable.ts';
+import { millisecondsOf } from './waiting.ts';
+
+export type FailureReason = 'transient' | 'permanent' | 'quota' | 'timeout' | 'drift';
+
+export interface DeployableMetrics {
+  decided(type: string, cause: Cause): void;
+  acknowledged(type: string, seconds: number): void;
+  failed(type: string, broker: string, reason: FailureReason): void;
+  reported(broker: string, phase: string, result: string): void;
+  abandoned(type: string): void;
+}
+
+export interface MetricsOptions {
+  readonly registry: Registry | undefined;
+  /** All objects of a kind; undefined where they are not known here. */
+  readonly objects: (kind: string) => Iterable<Deployable> | undefined;
+  readonly now: () => number;
+}
+
+/** Requirement 000: an alert is due where something is pending for longer than ten minutes. */
+const tooLongMilliseconds = 10 * 60_000;
+const phases = ['pending', 'deploying', 'ready', 'failed', 'unknown'] as const;
+
+export function deployableMetrics({ registry, objects, now }: MetricsOptions): DeployableMetrics {
+  if (registry === undefined) {
+    return { decided() {}, acknowledged() {}, failed() {}, reported() {}, abandoned() {} };
+  }
+  const registers = [registry];
+  const counted = () => tally(objects, now());
+  new Gauge({
+    name: 'kidp_resource_count',
+    help: 'Objects by kind and phase',
+    labelNames: ['type', 'status'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [type, { byPhase }] of counted()) {
+        for (const status of phases) this.set({ type, status }, byPhase.get(status) ?? 0);
+      }
+    },
+  });
+  new Gauge({
+    name: 'kidp_resource_stuck_count',
+    help: 'Objects that are not ready and have not changed their state for more than ten minutes, by kind and phase; `deleting` are those that wait to go',
+    labelNames: ['type', 'status'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [type, { stuck }] of counted()) {
+        for (const status of ['pending', 'deploying', 'unknown', 'deleting'] as const) {
+          this.set({ type, status }, stuck.get(status) ?? 0);
+        }
+      }
+    },
+  });
+  const decided = new Counter({
+    name: 'kidp_deployments_total',
+    help: 'Deployments that were decided on, by kind and why',
+    labelNames: ['type', 'cause'],
+    registers,
+  });
+  const waited = new Histogram({
+    name: 'kidp_dispatch_duration_seconds',
+    help: 'From the decision to send a message to its acknowledgement',
+    labelNames: ['type'],
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
+    registers,
+  });
+  const failed = new Counter({
+    name: 'kidp_deployment_failures_total',
+    help: 'Deployments that failed, by why: transient, permanent, quota, timeout, drift',
+    labelNames: ['type', 'broker', 'reason'],
+    registers,
+  });
+  const reported = new Counter({
+    name: 'kidp_deployment_reports_total',
+    help: 'Reports of brokers, by what they said and what became of them',
+    labelNames: ['broker', 'phase', 'result'],
+    registers,
+  });
+  const abandoned = new Counter({
+    name: 'kidp_cleanups_abandoned_total',
+    help: 'Objects that went without a confirmation that what was deployed is gone',
+    labelNames: ['type'],
+    registers,
+  });
+  return {
+    decided: (type, cause) => decided.inc({ type, cause }),
+    acknowledged: (type, seconds) => waited.observe({ type }, Math.max(0, seconds)),
+    failed: (type, broker, reason) => failed.inc({ type, broker, reason }),
+    reported: (broker, phase, result) => reported.inc({ broker, phase, result }),
+    abandoned: (type) => abandoned.inc({ type }),
+  };
+}
+
+interface Tally {
+  readonly byPhase: Map<string, number>;
+  readonly stuck: Map<string, number>;
+}
+
+/** At scrape: ten thousand objects take about a millisecond, and nothing can get out of step. */
+function tally(objects: MetricsOptions['objects'], now: number): Map<string, Tally> {
+  const found = new Map<string, Tally>();
+  for (const { kind } of deployableKinds) {
+    const all = objects(kind);
+    if (all === undefined) continue;
+    const byPhase = new Map<string, number>();
+    const stuck = new Map<string, number>();
+    for (const object of all) {
+      const phase = object.status?.phase ?? 'pending';
+      byPhase.set(phase, (byPhase.get(phase) ?? 0) + 1);
+      const state = object.metadata.deletionTimestamp === undefined ? phase : 'deleting';
+      if (state !== 'ready' && now - changedAt(object) > tooLongMilliseconds) {
+        stuck.set(state, (stuck.get(state) ?? 0) + 1);
+      }
+    }
+    found.set(kind, { byPhase, stuck });
+  }
+  return found;
+}
+
+function changedAt({ metadata, status }: Deployable): number {
+  if (metadata.deletionTimestamp !== undefined) return millisecondsOf(metadata.deletionTimestamp);
+  const ready = getCondition(status?.conditions as Condition[] | undefined, 'Ready');
+  return millisecondsOf(ready?.lastTransitionTime ?? metadata.creationTimestamp);
+}

@@ -1,0 +1,191 @@
+/**
+ * One object, brought a step further: read, decide (next-step.ts), write, send, write that it was sent. It may be cut off after any of
+ * these; whoever comes next goes on from what is stored.
+ */
+import { CLEANUP_FINALIZER, type Kind } from '../../api/index.ts';
+import { type Dispatcher, parseDeploymentId, type RequestEvent } from '../../broker/index.ts';
+import {
+  addFinalizer,
+  type Clock,
+  type EventRecorder,
+  isConflict,
+  keyOf,
+  type ObjectKey,
+  type ReconcileContext,
+  type Result,
+  removeFinalizer,
+} from '../../runtime/index.ts';
+import type { Breakers } from './breakers.ts';
+import type { BrokerFacts, Deployable, Facts, Note, OutboxEntry, Settings, Step } from './deployable.ts';
+import type { Latest } from './latest.ts';
+import { traceOf } from './message.ts';
+import type { DeployableMetrics } from './metrics.ts';
+import { nextStep } from './next-step.ts';
+import { acknowledged, notAcknowledged } from './outbox.ts';
+import { swapStatus, writeStatus } from './write-status.ts';
+
+export interface DeployerParts {
+  readonly kind: Kind;
+  readonly facts: (object: Deployable) => Promise<Facts>;
+  readonly message: (
+    object: Deployable,
+    entry: OutboxEntry,
+    facts: Facts,
+    broker: BrokerFacts,
+  ) => Promise<RequestEvent>;
+  readonly dispatcher: Dispatcher;
+  readonly breakers: Breakers;
+  readonly latest: Latest;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly recorder: Pick<EventRecorder, 'record'> | undefined;
+  readonly metrics: DeployableMetrics;
+}
+
+/** Where somebody else goes on being faster, it comes again this much later. */
+const busyMilliseconds = 100;
+const mostTries = 4;
+/** Policies that are being read are there in a moment. */
+const unknownMilliseconds = 1_000;
+
+export class Deployer {
+  readonly #parts: DeployerParts;
+
+  constructor(parts: DeployerParts) {
+    this.#parts = parts;
+  }
+
+  async reconcile(key: ObjectKey, context: ReconcileContext): Promise<Result> {
+    const { kind, latest } = this.#parts;
+    const cached = await context.read.get<Deployable>(kind.resource, key);
+    if (cached === undefined) return undefined;
+    let object = latest.of(cached);
+    for (let tries = 1; tries <= mostTries; tries += 1) {
+      try {
+        return await this.#bringOn(object, context);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+      }
+      // What we went by is old; the cache will have it soon, the API server has it now.
+      const found = await context.read.get<Deployable>(kind.resource, key, { live: true });
+      if (found === undefined) return undefined;
+      latest.keep(found);
+      object = found;
+    }
+    return { requeueAfterMilliseconds: busyMilliseconds };
+  }
+
+  async #bringOn(object: Deployable, context: ReconcileContext): Promise<Result> {
+    const { kind, latest, clock, facts: factsOf } = this.#parts;
+    const { client } = context;
+    const facts = await factsOf(object);
+    let current = object;
+    let step = nextStep(current, facts, clock.now());
+    if (step.finalizer === 'add') {
+      current = await addFinalizer(client, kind.resource, current, CLEANUP_FINALIZER);
+      latest.keep(current);
+      step = nextStep(current, facts, clock.now());
+    }
+    if (step.finalizer === 'remove') return this.#release(current, step, context);
+    if (step.status !== current.status) {
+      current = await writeStatus(client, kind.resource, current, step.status);
+      latest.keep(current);
+      this.#tell(object, current, step, context);
+    }
+    let wait = step.wakeAt === undefined ? undefined : Math.max(0, step.wakeAt - clock.now());
+    if (facts.admission.admitted === 'unknown') wait = Math.min(wait ?? unknownMilliseconds, unknownMilliseconds);
+    for (const entry of step.send) {
+      const { object: after, waitMilliseconds } = await this.#send(current, entry, facts, context);
+      current = after;
+      if (waitMilliseconds !== undefined) wait = Math.min(wait ?? Number.POSITIVE_INFINITY, waitMilliseconds);
+    }
+    if (step.send.length > 0) {
+      const { wakeAt } = nextStep(current, facts, clock.now());
+      if (wakeAt !== undefined) wait = Math.min(wait ?? Number.POSITIVE_INFINITY, Math.max(0, wakeAt - clock.now()));
+    }
+    return wait === undefined ? undefined : { requeueAfterMilliseconds: wait };
+  }
+
+  /** Nothing is left of it, or somebody has answered for leaving it behind. */
+  async #release(object: Deployable, step: Step, { client, log }: ReconcileContext): Promise<undefined> {
+    const { kind, latest, metrics } = this.#parts;
+    await removeFinalizer(client, kind.resource, object, CLEANUP_FINALIZER);
+    latest.forget(object);
+    this.#record(object, step.notes);
+    const { deploymentId, targetRef } = object.status ?? {};
+    const about = { kind: object.kind, uid: object.metadata.uid, deploymentId, broker: targetRef?.broker };
+    if (step.notes.length === 0) {
+      log.info('the object was released, nothing is left of it', about);
+      return undefined;
+    }
+    metrics.abandoned(object.kind);
+    log.warn('the object was released without a confirmation of its broker', { audit: true, ...about });
+    return undefined;
+  }
+
+  #tell(before: Deployable, object: Deployable, step: Step, { log }: ReconcileContext): void {
+    const { metrics } = this.#parts;
+    this.#record(object, step.notes);
+    const { status = {} } = object;
+    if (status.awaiting?.overdue === true && status.awaiting.queries !== before.status?.awaiting?.queries) {
+      metrics.failed(object.kind, status.targetRef?.broker ?? '', 'timeout');
+      log.warn('a broker has not answered in time and is asked', correlation(object));
+    }
+    if (step.cause === undefined) return;
+    metrics.decided(object.kind, step.cause);
+    log.info('a deployment was decided on', { ...correlation(object), cause: step.cause, action: status.requested });
+  }
+
+  #record(object: Deployable, notes: readonly Note[]): void {
+    for (const note of notes) this.#parts.recorder?.record({ regarding: object, ...note });
+  }
+
+  async #send(
+    object: Deployable,
+    entry: OutboxEntry,
+    facts: Facts,
+    context: ReconcileContext,
+  ): Promise<{ object: Deployable; waitMilliseconds?: number }> {
+    const { kind, dispatcher, breakers, clock, settings, latest, message, metrics } = this.#parts;
+    const { client, signal } = context;
+    const broker = facts.broker(object.status?.targetRef?.broker ?? '');
+    if (broker === undefined) return { object };
+    const way = breakers.enter(broker.address.name, clock.now());
+    if (!way.entered) return { object, waitMilliseconds: way.waitMilliseconds };
+    const log = context.log.with({ ...correlation(object), messageId: entry.id });
+    let change: (fresh: Deployable) => NonNullable<Deployable['status']>;
+    try {
+      const event = await message(object, entry, facts, broker);
+      const { channel } = await dispatcher.send(event, broker.address, { signal, urgent: object.spec.urgent === true });
+      way.succeeded();
+      metrics.acknowledged(object.kind, (clock.now() - Date.parse(entry.createdAt)) / 1000);
+      log.info('a message was acknowledged', { channel, action: entry.action });
+      change = (fresh) => acknowledged(fresh, entry.id, clock.now());
+    } catch (failure) {
+      way.failed(failure, clock.now());
+      signal.throwIfAborted();
+      const error = failure instanceof Error ? failure : new Error(String(failure));
+      log.warn('a message was not acknowledged and stays in the outbox', { error, action: entry.action });
+      change = (fresh) => notAcknowledged(fresh, entry.id, { error, now: clock.now(), settings });
+    }
+    // Others may have written meanwhile, even a report on this very message; to send it again for that would be a waste.
+    const after = await swapStatus(client, kind.resource, latest.of(object), change);
+    latest.keep(after);
+    return { object: after };
+  }
+}
+
+/** What joins the lines of a log from the apply to the broker and back. */
+export function correlation(object: Deployable): Readonly<Record<string, unknown>> {
+  const { deploymentId = '', targetRef } = object.status ?? {};
+  return {
+    kind: object.kind,
+    ...keyOf(object),
+    uid: object.metadata.uid,
+    broker: targetRef?.broker,
+    deploymentId,
+    correlationId: deploymentId,
+    generation: parseDeploymentId(deploymentId)?.generation,
+    ...(deploymentId === '' ? {} : { traceparent: traceOf(deploymentId) }),
+  };
+}

@@ -1,0 +1,194 @@
+/**
+ * Takes what brokers report, on every replica: compares and swaps the status of the object that a report is about, tells people, and
+ * leaves a line for the audit whatever came of it.
+ */
+import { deployableKinds, type Kind } from '../../api/index.ts';
+import {
+  type BrokerEvent,
+  HEARTBEAT_TYPE,
+  type ReportOutcome,
+  type ReportSink,
+  STATUS_TYPE,
+  type StatusEvent,
+  type VerifiedBroker,
+} from '../../broker/index.ts';
+import {
+  ApiError,
+  type Client,
+  type Clock,
+  type EventRecorder,
+  isConflict,
+  isNotFound,
+  type Logger,
+  sleep,
+} from '../../runtime/index.ts';
+import { keepConnection } from './connection-secret.ts';
+import type { Deployable, Settings } from './deployable.ts';
+import type { DeployableOptions } from './index.ts';
+import type { Latest } from './latest.ts';
+import type { DeployableMetrics } from './metrics.ts';
+import { notesBetween } from './notes.ts';
+import { takeReport } from './reports.ts';
+import { writeStatus } from './write-status.ts';
+
+export interface SinkParts {
+  /** Not that of a leader: whoever gets the report takes it, and the swap keeps it in order. */
+  readonly client: Client;
+  /** The object as the cache has it; undefined where it does not. */
+  readonly cached: (kind: Kind, key: { namespace: string; name: string }) => Deployable | undefined;
+  readonly latest: Latest;
+  readonly decrypt: DeployableOptions['decrypt'];
+  readonly events: DeployableOptions['events'];
+  readonly recorder: Pick<EventRecorder, 'record'> | undefined;
+  readonly metrics: DeployableMetrics;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** So often it is tried anew where somebody else was faster; then who delivers it has to come again. */
+const mostTries = 20;
+
+export function reportSink(parts: SinkParts): ReportSink {
+  return {
+    async take(event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome> {
+      if (event.type === STATUS_TYPE) return new Taking(parts, event, from, signal).take();
+      const { events } = parts;
+      if (events === undefined) return refused('invalid', 'nobody takes such events here');
+      return event.type === HEARTBEAT_TYPE ? events.heartbeat(event, from, signal) : events.usage(event, from, signal);
+    },
+  };
+}
+
+type Refusal = Extract<ReportOutcome, { result: 'refused' }>;
+
+const refused = (code: Refusal['code'], message: string): Refusal => ({ result: 'refused', code, message });
+
+/** One report. */
+class Taking {
+  readonly #parts: SinkParts;
+  readonly #event: StatusEvent;
+  readonly #from: VerifiedBroker;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(parts: SinkParts, event: StatusEvent, from: VerifiedBroker, signal: AbortSignal | undefined) {
+    this.#parts = parts;
+    this.#event = event;
+    this.#from = from;
+    this.#signal = signal;
+  }
+
+  async take(): Promise<ReportOutcome> {
+    const { kind: wanted, namespace, name, uid } = this.#event.data.resource;
+    const kind = deployableKinds.find((each) => each.kind === wanted);
+    if (kind === undefined)
+      return this.#told(refused('unknown-object', `${wanted} is no kind that a broker brings about`));
+    const cached = this.#parts.cached(kind, { namespace, name });
+    const known = cached === undefined || cached.metadata.uid !== uid ? undefined : this.#parts.latest.of(cached);
+    let object = known ?? (await this.#read(kind));
+    let isLive = known === undefined;
+    for (let tries = 1; ; tries += 1) {
+      if (object === undefined || object.metadata.uid !== uid) return this.#gone();
+      const taken = await this.#tryToTake(kind, object, isLive);
+      if (taken !== 'look again') return taken;
+      if (tries === mostTries) {
+        throw new Error(`others go on changing ${wanted} ${namespace}/${name}, deliver the report again`);
+      }
+      // Those who met here do not meet again at once.
+      if (tries > 2) await sleep(this.#parts.clock, Math.random() * 20 * tries, this.#signal);
+      this.#signal?.throwIfAborted();
+      object = await this.#read(kind);
+      isLive = true;
+    }
+  }
+
+  async #tryToTake(kind: Kind, object: Deployable, isLive: boolean): Promise<ReportOutcome | 'look again'> {
+    const { client, clock, settings, latest, decrypt } = this.#parts;
+    const { data: report, time } = this.#event;
+    const context = { from: this.#from.name, time, now: clock.now(), settings };
+    const first = takeReport(object, report, context);
+    if (first.outcome.result === 'refused') return isLive ? this.#told(first.outcome, object) : 'look again';
+    if (first.status === undefined) return this.#told(first.outcome, object);
+    const connection = await keepConnection(object, report, { client, decrypt, signal: this.#signal });
+    if ('problem' in connection) return this.#unusable(object, connection.problem, connection.taken === true);
+    const { secret } = connection;
+    const { outcome, status } = takeReport(object, report, {
+      ...context,
+      ...(secret === undefined ? {} : { connectionSecret: secret }),
+    });
+    if (status === undefined) return this.#told(outcome, object);
+    try {
+      const written = await writeStatus(client, kind.resource, object, status, this.#signal);
+      latest.keep(written);
+      return this.#told(outcome, object, written);
+    } catch (error) {
+      if (isConflict(error)) return 'look again';
+      if (isNotFound(error)) return this.#gone();
+      if (error instanceof ApiError && error.status === 422)
+        return this.#told(refused('invalid', error.message), object);
+      throw error;
+    }
+  }
+
+  async #read(kind: Kind): Promise<Deployable | undefined> {
+    const { namespace, name } = this.#event.data.resource;
+    const options = this.#signal === undefined ? {} : { signal: this.#signal };
+    try {
+      return await this.#parts.client.get<Deployable>(kind.resource, { namespace, name }, options);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** That something is gone may be told again after the object is, too. */
+  #gone(): ReportOutcome {
+    const { phase, resource } = this.#event.data;
+    if (phase === 'deleted') return this.#told({ result: 'duplicate' });
+    const { kind, namespace, name, uid } = resource;
+    return this.#told(refused('unknown-object', `there is no ${kind} ${namespace}/${name} with the uid ${uid}`));
+  }
+
+  #unusable(object: Deployable, problem: string, taken: boolean): ReportOutcome {
+    this.#parts.recorder?.record({
+      regarding: object,
+      type: 'Warning',
+      reason: taken ? 'ConnectionSecretTaken' : 'CredentialsRefused',
+      action: 'Report',
+      note: problem,
+    });
+    return this.#told(refused('invalid', problem), object);
+  }
+
+  #told(outcome: ReportOutcome, before?: Deployable, after?: Deployable): ReportOutcome {
+    const { metrics, log, recorder } = this.#parts;
+    const { data: report, correlationid, traceparent, id } = this.#event;
+    const { kind, namespace, name, uid } = report.resource;
+    metrics.reported(this.#from.name, report.phase, outcome.result === 'refused' ? outcome.code : outcome.result);
+    log.info('a status was reported', {
+      audit: true,
+      broker: this.#from.name,
+      channel: this.#from.channel,
+      keyId: this.#from.keyId,
+      eventId: id,
+      kind,
+      namespace,
+      name,
+      uid,
+      deploymentId: report.deploymentId,
+      sequence: report.sequence,
+      reported: report.phase,
+      result: outcome.result,
+      ...(outcome.result === 'refused' ? { code: outcome.code, message: outcome.message } : {}),
+      before: before?.status?.phase,
+      after: (after ?? before)?.status?.phase,
+      correlationId: correlationid ?? report.deploymentId,
+      traceparent,
+    });
+    if (before === undefined || after?.status === undefined) return outcome;
+    if (report.phase === 'failed') metrics.failed(kind, this.#from.name, report.error?.class ?? 'transient');
+    if (report.phase === 'drifted') metrics.failed(kind, this.#from.name, 'drift');
+    for (const note of notesBetween(before.status, after.status)) recorder?.record({ regarding: after, ...note });
+    return outcome;
+  }
+}
