@@ -1,15 +1,15 @@
 /** One request and its whole answer over a pool: with a deadline that covers the body, an abort signal and a bound on size. */
-import type { Dispatcher } from 'undici';
 import { sizeFailure } from './failures.ts';
 import { isPacked, type Unpacker, unpack, unpackWhole } from './unpack.ts';
+import type { Dispatcher, Flow, HeaderValues } from './wire/index.ts';
 
-export type HeaderValues = Readonly<Record<string, string | string[] | undefined>>;
+export type { HeaderValues };
 
 export interface Exchange {
   readonly origin: string;
   readonly method: string;
   readonly path: string;
-  /** Names and values in turn, as undici takes them fastest. */
+  /** Names and values in turn. */
   readonly headers: string[];
   readonly body: string | Uint8Array | undefined;
   readonly signal: AbortSignal | undefined;
@@ -24,7 +24,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Thrown by `exchange` in place of undici's error where the deadline passed or the signal fired. */
+/** Thrown by `exchange` in place of the pool's error where the deadline passed or the signal fired. */
 export class Interrupted extends Error {
   readonly by: 'deadline' | 'signal';
   constructor(by: 'deadline' | 'signal') {
@@ -33,7 +33,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** Carries undici's error, unclassified, and how far the request had come: on the wire, and answered with a first byte. */
+/** Carries the pool's error, unclassified, and how far the request had come: on the wire, and answered with a first byte. */
 export class Lost extends Error {
   readonly sent: boolean;
   readonly answered: boolean;
@@ -47,7 +47,7 @@ export class Lost extends Error {
 export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { signal, sink } = request;
-    let controller: Dispatcher.DispatchController | undefined;
+    let controller: Flow | undefined;
     let finished = false;
     let status = 0;
     let headers: HeaderValues = {};
@@ -133,7 +133,7 @@ export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: nu
             interrupt(new Lost(error, true, true));
             return;
           }
-          chunks.push(chunk);
+          chunks.push(Buffer.from(chunk));
         },
         onResponseEnd() {
           if (finished) return;

@@ -1,4 +1,4 @@
-/** From what undici and OpenSSL throw to one sentence: what happened, and what the user can do next. */
+/** From what sockets, OpenSSL and undici throw to one sentence: what happened, and what the user can do next. */
 import { X509Certificate } from 'node:crypto';
 import { ConfigError, ConnectionError, type ConnectionFailure } from '../errors.ts';
 import type { ClusterConfig } from '../kubeconfig.ts';
@@ -19,6 +19,7 @@ const failureByCode: Readonly<Record<string, ConnectionFailure>> = {
   ECONNRESET: 'reset',
   EPIPE: 'reset',
   UND_ERR_SOCKET: 'reset',
+  KIDP_CLOSED: 'aborted',
   UND_ERR_CLOSED: 'aborted',
   UND_ERR_DESTROYED: 'aborted',
   UND_ERR_ABORTED: 'aborted',

@@ -5,7 +5,7 @@
 const newline = 0x0a;
 
 export interface LineSplitter {
-  /** Calls `onLine` for each line that this chunk completes. */
+  /** Calls `onLine` for each line that this chunk completes. Keeps nothing of the chunk itself. */
   push(chunk: Buffer): void;
   /** How many bytes of an unfinished line are held. */
   readonly pending: number;
@@ -24,7 +24,7 @@ export function splitLines(maximumBytes: number, onLine: (line: string) => void)
       held = 0;
       throw new LineTooLong(size, maximumBytes);
     }
-    pieces.push(piece);
+    pieces.push(Buffer.from(piece));
   };
 
   return {

@@ -9,9 +9,11 @@ import type { HeaderValues } from './exchange.ts';
 
 /** How many packed bytes may wait before the socket is told to. */
 const mostWaiting = 1024 * 1024;
+/** So many packed bytes are worth a hop to the thread and back; a list comes in four kilobytes a time. */
+const pieceBytes = 16 * 1024;
 
 export interface Unpacker {
-  /** False: wait for `onDrain`. */
+  /** Keeps nothing of the chunk itself. False: wait for `onDrain`. */
   write(chunk: Buffer): boolean;
   /** No more comes; `onEnd` follows. */
   end(): void;
@@ -36,8 +38,10 @@ export function unpackWhole(body: Buffer, maximumBytes: number): Buffer {
 }
 
 export function unpack({ sink, onDrain, onEnd, onError }: UnpackOptions): Unpacker {
-  const gunzip = createGunzip({ chunkSize: 128 * 1024 });
-  let packed: Buffer[] = [];
+  const gunzip = createGunzip({ chunkSize: 256 * 1024 });
+  // One takes what comes while zlib reads the other.
+  let packed = Buffer.allocUnsafe(4 * pieceBytes);
+  let spare = Buffer.allocUnsafe(4 * pieceBytes);
   let waiting = 0;
   let isWaitedFor = false;
   let working = false;
@@ -50,7 +54,7 @@ export function unpack({ sink, onDrain, onEnd, onError }: UnpackOptions): Unpack
   const abandon = () => {
     abandoned = true;
     clearImmediate(turn);
-    packed = [];
+    waiting = 0;
     unpacked = [];
     gunzip.destroy();
   };
@@ -77,12 +81,13 @@ export function unpack({ sink, onDrain, onEnd, onError }: UnpackOptions): Unpack
   // All that came while it was at work is its next piece: each costs a hop to its thread and back.
   const work = () => {
     if (working || abandoned) return;
-    if (packed.length === 0) {
+    if (waiting === 0) {
       if (ending) gunzip.end();
       return;
     }
-    const piece = Buffer.concat(packed, waiting);
-    packed = [];
+    if (waiting < pieceBytes && !ending) return;
+    const piece = packed.subarray(0, waiting);
+    [packed, spare] = [spare, packed];
     waiting = 0;
     working = true;
     gunzip.write(piece, () => {
@@ -105,7 +110,12 @@ export function unpack({ sink, onDrain, onEnd, onError }: UnpackOptions): Unpack
   gunzip.on('error', fail);
   return {
     write(chunk) {
-      packed.push(chunk);
+      if (waiting + chunk.length > packed.length) {
+        const larger = Buffer.allocUnsafe(2 * (waiting + chunk.length));
+        packed.copy(larger, 0, 0, waiting);
+        packed = larger;
+      }
+      chunk.copy(packed, waiting);
       waiting += chunk.length;
       work();
       isWaitedFor = waiting >= mostWaiting;

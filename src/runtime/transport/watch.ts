@@ -1,5 +1,4 @@
 /** A watch: one long answer, a JSON event a line, given out as they come and held back when the reader is slow. */
-import type { Dispatcher } from 'undici';
 import type { WatchEvent } from '../client.ts';
 import { ConnectionError } from '../errors.ts';
 import { statusError } from './answers.ts';
@@ -8,6 +7,7 @@ import { Interrupted, Lost } from './exchange.ts';
 import { abortError, connectionError } from './failures.ts';
 import { splitLines } from './lines.ts';
 import type { Call, Sender } from './send.ts';
+import type { Dispatcher, Flow } from './wire/index.ts';
 
 /** Events read ahead of the reader before the socket is told to wait. */
 const readAhead = 1_000;
@@ -78,7 +78,7 @@ function openStream<T>(
 ): Promise<Opened<T>> {
   return new Promise((resolve, reject) => {
     const { signal } = request;
-    let controller: Dispatcher.DispatchController | undefined;
+    let controller: Flow | undefined;
     let events: WatchEvent<T>[] = [];
     let wake: (() => void) | undefined;
     let failure: unknown;
@@ -154,7 +154,7 @@ function openStream<T>(
         },
         onResponseData(_controller, chunk) {
           if (status !== 200) {
-            refusal.push(chunk);
+            refusal.push(Buffer.from(chunk));
             return;
           }
           try {

@@ -1,0 +1,233 @@
+/** One connection: opens it, carries one request after the other, and says when it is free or gone. */
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { AnswerReader } from './answer-reader.ts';
+import type { AnswerHandler, Flow, HeaderValues, WireRequest } from './dispatcher.ts';
+import { requestBytes } from './request-bytes.ts';
+
+export interface Task {
+  readonly request: WireRequest;
+  readonly handler: AnswerHandler;
+}
+
+/** Begins to connect. What comes is put into `buffer` and told to `callback`, which pauses with false. */
+export type OpenSocket = (options: {
+  onread: { buffer: Buffer; callback: (bytes: number, buffer: Uint8Array) => boolean };
+  session: Buffer | undefined;
+}) => Socket | TLSSocket;
+
+export interface ConnectionOptions {
+  open: OpenSocket;
+  /** As the Host header has it. */
+  host: string;
+  connectMilliseconds: number;
+  idleMilliseconds: number;
+  /** Of an earlier connection to the same server. */
+  session: Buffer | undefined;
+  onSession: (session: Buffer) => void;
+  /** It can carry the next. */
+  onFree: () => void;
+  onGone: () => void;
+}
+
+/** The largest record of TLS: more never comes at once. */
+const readBytes = 16 * 1024;
+
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #socket: Socket | TLSSocket;
+  readonly #reader: AnswerReader;
+  #task: Task | undefined;
+  #flow: ConnectionFlow | undefined;
+  #timer: NodeJS.Timeout;
+  #connected = false;
+  #gone = false;
+  #free = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#reader = new AnswerReader({
+      head: (status, headers) => this.#onHead(status, headers),
+      data: (chunk) => this.#onData(chunk),
+      end: (reusable) => this.#onEnd(reusable),
+    });
+    const socket = options.open({
+      onread: {
+        // Read into again and again: memory of its own for every few kilobytes costs more than copying what is kept.
+        buffer: Buffer.allocUnsafeSlow(readBytes),
+        callback: (bytes, buffer) => this.#take(buffer as Buffer, bytes),
+      },
+      session: options.session,
+    });
+    this.#socket = socket;
+    this.#timer = setTimeout(
+      () => this.destroy(connectTimeout(options.connectMilliseconds)),
+      options.connectMilliseconds,
+    );
+    socket.setNoDelay(true);
+    socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => this.#onConnect());
+    socket.on('session', options.onSession);
+    socket.on('error', (error) => this.destroy(error));
+    socket.on('end', () => this.#onRemoteEnd());
+    socket.on('close', () => this.destroy(hungUp()));
+  }
+
+  /** Sends it, once connected. One at a time: the next after `onFree`. */
+  carry(task: Task): void {
+    this.#task = task;
+    if (!this.#connected) return;
+    this.#socket.ref();
+    this.#send(task);
+  }
+
+  /** There is nothing to carry: it does not keep the process alive, and ends after a while. */
+  rest(): void {
+    this.#timer.refresh();
+    this.#socket.unref();
+  }
+
+  end(): void {
+    this.destroy(hungUp());
+  }
+
+  /** Whoever waits for an answer is told the reason. */
+  destroy(reason: Error): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    clearTimeout(this.#timer);
+    this.#socket.destroy();
+    const task = this.#task;
+    const flow = this.#settle();
+    this.#options.onGone();
+    task?.handler.onResponseError(flow, reason);
+  }
+
+  #onConnect(): void {
+    this.#connected = true;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      if (this.#task === undefined) this.end();
+    }, this.#options.idleMilliseconds);
+    this.#timer.unref();
+    if (this.#task !== undefined) this.#send(this.#task);
+  }
+
+  #send({ request, handler }: Task): void {
+    const flow = new ConnectionFlow(this, this.#socket);
+    this.#flow = flow;
+    let bytes: string | Buffer;
+    try {
+      bytes = requestBytes(request, this.#options.host);
+    } catch (error) {
+      this.#refuse(error as Error);
+      return;
+    }
+    handler.onRequestStart(flow);
+    // Given up while it waited for a connection: nothing was sent, so the connection is as good as before.
+    if (flow.aborted !== undefined) {
+      this.#refuse(flow.aborted);
+      return;
+    }
+    flow.sent = true;
+    this.#reader.expect(request.method);
+    if (typeof bytes === 'string') this.#socket.write(bytes, 'latin1');
+    else this.#socket.write(bytes);
+  }
+
+  #refuse(error: Error): void {
+    const task = this.#task;
+    const flow = this.#settle();
+    this.#options.onFree();
+    task?.handler.onResponseError(flow, error);
+  }
+
+  #take(buffer: Buffer, bytes: number): boolean {
+    if (this.#gone) return true;
+    try {
+      this.#reader.take(buffer.subarray(0, bytes));
+    } catch (error) {
+      this.destroy(error as Error);
+    }
+    // Only now, or what follows an answer in the same piece would be taken for the answer to the next request.
+    if (this.#free && !this.#gone) {
+      this.#free = false;
+      this.#options.onFree();
+    }
+    return this.#flow?.paused !== true;
+  }
+
+  #onHead(status: number, headers: HeaderValues): void {
+    if (this.#flow !== undefined) this.#task?.handler.onResponseStart(this.#flow, status, headers);
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#flow !== undefined) this.#task?.handler.onResponseData(this.#flow, chunk);
+  }
+
+  #onEnd(reusable: boolean): void {
+    const task = this.#task;
+    if (task === undefined) return;
+    this.#settle();
+    // Answered before all of it was sent: the server may not have read the rest.
+    if (reusable && this.#socket.writableLength === 0) this.#free = true;
+    else this.end();
+    task.handler.onResponseEnd();
+  }
+
+  #onRemoteEnd(): void {
+    this.#reader.close();
+    this.destroy(hungUp());
+  }
+
+  #settle(): Flow {
+    const flow = this.#flow ?? new ConnectionFlow(this, this.#socket);
+    flow.end();
+    this.#task = undefined;
+    this.#flow = undefined;
+    return flow;
+  }
+}
+
+/** What the one who waits for an answer can do; nothing more once it is there. */
+class ConnectionFlow implements Flow {
+  readonly #connection: Connection;
+  readonly #socket: Socket;
+  #ended = false;
+  paused = false;
+  sent = false;
+  aborted: Error | undefined;
+
+  constructor(connection: Connection, socket: Socket) {
+    this.#connection = connection;
+    this.#socket = socket;
+  }
+
+  pause(): void {
+    if (this.#ended || this.paused) return;
+    this.paused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.#socket.resume();
+  }
+
+  abort(reason: Error): void {
+    if (this.#ended) return;
+    this.aborted = reason;
+    // The rest of an answer that nobody wants would have to be read before the connection is of use again.
+    if (this.sent) this.#connection.destroy(reason);
+  }
+
+  end(): void {
+    this.resume();
+    this.#ended = true;
+  }
+}
+
+const hungUp = () => Object.assign(new Error('the server closed the connection'), { code: 'ECONNRESET' });
+
+const connectTimeout = (milliseconds: number) =>
+  Object.assign(new Error(`no connection within ${milliseconds} ms`), { code: 'ETIMEDOUT' });

@@ -1,0 +1,39 @@
+/** What carries requests: our own pool of connections or, where a proxy is on the way, undici's agent. */
+export type HeaderValues = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface WireRequest {
+  readonly origin: string;
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: string[];
+  readonly body?: string | Uint8Array | null;
+}
+
+/** Of one request that is on its way. */
+export interface Flow {
+  readonly paused: boolean;
+  pause(): void;
+  resume(): void;
+  /** Nothing more is told of it but `onResponseError`. */
+  abort(reason: Error): void;
+}
+
+/** Hears of one request: that it goes out, and then of its answer to the end or of an error. */
+export interface AnswerHandler {
+  onRequestStart(flow: Flow): void;
+  onResponseStart(flow: Flow, status: number, headers: HeaderValues): void;
+  /** The bytes are there only until this returns: what is kept must be copied. */
+  onResponseData(flow: Flow, chunk: Buffer): void;
+  onResponseEnd(): void;
+  onResponseError(flow: Flow, error: Error): void;
+}
+
+export interface Dispatcher {
+  dispatch(request: WireRequest, handler: AnswerHandler): unknown;
+  /** Takes nothing new; resolves once all that was under way has ended. */
+  close(): Promise<void>;
+  /** Ends all that is under way. */
+  destroy(): Promise<void>;
+}

@@ -1,0 +1,209 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Flow } from './dispatcher.ts';
+import { Pool } from './pool.ts';
+
+const answer = (body: string, more = '') => `HTTP/1.1 200 OK\r\n${more}Content-Length: ${body.length}\r\n\r\n${body}`;
+
+const servers: Server[] = [];
+const pools: Pool[] = [];
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.destroy()));
+  for (const server of servers.splice(0)) server.close();
+});
+
+/** A server that calls `onRequest` with each piece that comes, and a pool of connections to it. */
+async function start(
+  onRequest: (socket: Socket, text: string) => void,
+  options: { connections?: number; idleMilliseconds?: number } = {},
+) {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => {});
+    socket.setEncoding('latin1').on('data', (text: string) => onRequest(socket, text));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const pool = new Pool({
+    host: 'test',
+    connections: options.connections ?? 2,
+    connectMilliseconds: 20_000,
+    idleMilliseconds: options.idleMilliseconds ?? 50_000,
+    open: ({ onread }) => connect({ host: '127.0.0.1', port, onread }),
+  });
+  pools.push(pool);
+  return { pool, sockets, port };
+}
+
+/** Resolves to the body, or rejects with the error. */
+function ask(
+  pool: Pool,
+  hooks: { path?: string; body?: string; onStart?: (flow: Flow) => void; onData?: (flow: Flow) => void } = {},
+) {
+  return new Promise<string>((resolve, reject) => {
+    let body = '';
+    pool.dispatch(
+      { origin: '', method: 'PUT', path: hooks.path ?? '/', headers: [], body: hooks.body ?? null },
+      {
+        onRequestStart: (flow) => hooks.onStart?.(flow),
+        onResponseStart() {},
+        onResponseData(flow, chunk) {
+          body += chunk.toString('latin1');
+          hooks.onData?.(flow);
+        },
+        onResponseEnd: () => resolve(body),
+        onResponseError: (_flow, error) => reject(error),
+      },
+    );
+  });
+}
+
+describe('a pool of connections', () => {
+  it('uses a connection again, and opens no more than it may', async () => {
+    const { pool, sockets } = await start((socket) => socket.write(answer('yes')));
+    expect(await Promise.all(Array.from({ length: 20 }, () => ask(pool)))).toEqual(Array(20).fill('yes'));
+    expect(sockets).toHaveLength(2);
+    expect(await ask(pool)).toBe('yes');
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('does not use one again that the server closes, or that is answered before all was sent', async () => {
+    const { pool, sockets } = await start((socket) => socket.write(answer('yes', 'Connection: close\r\n')));
+    for (let round = 0; round < 3; round += 1) expect(await ask(pool)).toBe('yes');
+    expect(sockets).toHaveLength(3);
+
+    const hasty = await start((socket) => {
+      socket.pause();
+      socket.write(answer('enough'));
+    });
+    expect(await ask(hasty.pool, { body: 'x'.repeat(30_000_000) })).toBe('enough');
+    expect(await ask(hasty.pool)).toBe('enough');
+    expect(hasty.sockets).toHaveLength(2);
+  });
+
+  it('takes nothing for an answer that came before its request', async () => {
+    const { pool, sockets } = await start((socket) => socket.write(answer('yes') + answer('planted')), {
+      connections: 1,
+    });
+    expect(await Promise.all([ask(pool), ask(pool), ask(pool)])).toEqual(['yes', 'yes', 'yes']);
+    expect(sockets).toHaveLength(3);
+  });
+
+  for (const { reason, act } of [
+    { reason: 'hangs up', act: (socket: Socket) => socket.destroy() },
+    {
+      reason: 'ends in the middle of the body',
+      act: (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx'),
+    },
+    { reason: 'resets', act: (socket: Socket) => socket.resetAndDestroy() },
+  ]) {
+    it(`says that the connection was lost where the server ${reason}, and goes on with the next`, async () => {
+      let requests = 0;
+      const { pool } = await start(
+        (socket) => {
+          requests += 1;
+          if (requests === 1) act(socket);
+          else socket.write(answer('yes'));
+        },
+        { connections: 1 },
+      );
+      const [first, second] = await Promise.allSettled([ask(pool), ask(pool)]);
+      expect(first).toMatchObject({ status: 'rejected', reason: { code: 'ECONNRESET' } });
+      expect(second).toMatchObject({ status: 'fulfilled', value: 'yes' });
+    });
+  }
+
+  it('ends the connection of whoever gives up, but not where nothing was sent yet', async () => {
+    const { pool, sockets } = await start((socket, text) => {
+      if (!text.startsWith('PUT /silent')) socket.write(answer('yes'));
+    });
+    const late = ask(pool, { path: '/silent', onStart: (flow) => setImmediate(() => flow.abort(new Error('late'))) });
+    await expect(late).rejects.toThrow('late');
+    await expect(ask(pool, { onStart: (flow) => flow.abort(new Error('early')) })).rejects.toThrow('early');
+    expect(await ask(pool)).toBe('yes');
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('cannot be disturbed by one whose answer is there', async () => {
+    let flow: Flow | undefined;
+    const { pool, sockets } = await start((socket) => socket.write(answer('yes')), { connections: 1 });
+    await ask(pool, {
+      onStart: (started) => {
+        flow = started;
+      },
+    });
+    const next = ask(pool);
+    flow?.pause();
+    flow?.abort(new Error('too late'));
+    expect(await next).toBe('yes');
+    expect(sockets).toHaveLength(1);
+  });
+
+  it('holds the server back while paused, and misses nothing', async () => {
+    const body = 'x'.repeat(20_000_000);
+    const { pool } = await start((socket) => socket.write(answer(body)));
+    let pauses = 0;
+    const read = await ask(pool, {
+      onData: (flow) => {
+        if (flow.paused) return;
+        pauses += 1;
+        flow.pause();
+        setImmediate(() => flow.resume());
+      },
+    });
+    expect(read).toHaveLength(body.length);
+    expect(pauses).toBeGreaterThan(10);
+  });
+
+  it('refuses what cannot be sent without harm to the connection', async () => {
+    const { pool, sockets } = await start((socket) => socket.write(answer('yes')));
+    await expect(ask(pool, { path: '/a b' })).rejects.toThrow(TypeError);
+    expect(await ask(pool)).toBe('yes');
+    expect(sockets).toHaveLength(1);
+  });
+
+  it('closes connections that rest for long', async () => {
+    const { pool, sockets } = await start((socket) => socket.write(answer('yes')), { idleMilliseconds: 50 });
+    await ask(pool);
+    await new Promise((resolve) => sockets[0]?.once('close', resolve));
+    expect(await ask(pool)).toBe('yes');
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('closes: what is under way ends by itself, nothing new is taken', async () => {
+    const { pool } = await start((socket) => setImmediate(() => socket.write(answer('yes'))), { connections: 1 });
+    const underWay = [ask(pool), ask(pool)];
+    const closed = pool.close();
+    await expect(ask(pool)).rejects.toMatchObject({ code: 'KIDP_CLOSED' });
+    expect(await Promise.all(underWay)).toEqual(['yes', 'yes']);
+    await closed;
+  });
+
+  it('is destroyed: all that waits is told, and no connection is left', async () => {
+    const { pool, sockets } = await start(() => {}, { connections: 1 });
+    const waiting = [ask(pool, { onStart: () => setImmediate(() => pool.destroy()) }), ask(pool)];
+    for (const result of await Promise.allSettled(waiting)) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { code: 'KIDP_CLOSED' } });
+    }
+    await pool.destroy();
+    for (const socket of sockets) if (!socket.destroyed) await new Promise((resolve) => socket.once('close', resolve));
+  });
+
+  it('says why there is no connection', async () => {
+    const { pool, port } = await start(() => {});
+    await new Promise((resolve) => servers.pop()?.close(resolve));
+    await expect(ask(pool)).rejects.toMatchObject({ code: 'ECONNREFUSED', port });
+    const deaf = new Pool({
+      host: 'test',
+      connections: 1,
+      connectMilliseconds: 20,
+      idleMilliseconds: 1_000,
+      // Listens to a name that is never looked up.
+      open: ({ onread }) => connect({ host: 'never.invalid', port, onread, lookup: () => {} }),
+    });
+    await expect(ask(deaf)).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    await deaf.destroy();
+  });
+});

@@ -1,0 +1,104 @@
+/**
+ * Connections to one server that are used again and again, one request at a time on each.
+ *
+ * Our own, because a client of the API server needs little of HTTP, and a general one is dear where it hurts: undici's parser is
+ * WebAssembly that every process compiles and optimises anew, in one that has just started, as a controller has when it lists, a
+ * quarter of all the CPU that a list of 10,000 objects takes it.
+ */
+import { Connection, type OpenSocket, type Task } from './connection.ts';
+import type { AnswerHandler, Dispatcher, Flow, WireRequest } from './dispatcher.ts';
+
+export interface PoolOptions {
+  open: OpenSocket;
+  host: string;
+  /** How many at most; more requests wait. */
+  connections: number;
+  connectMilliseconds: number;
+  /** An idle connection is closed after so long. */
+  idleMilliseconds: number;
+}
+
+export class Pool implements Dispatcher {
+  readonly #options: PoolOptions;
+  readonly #connections = new Set<Connection>();
+  /** The one used last is used first, so that the others may end. */
+  readonly #idle: Connection[] = [];
+  #waiting: Task[] = [];
+  #closing: PromiseWithResolvers<void> | undefined;
+  /** For the next connection, which then takes half the handshake. */
+  #session: Buffer | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  dispatch(request: WireRequest, handler: AnswerHandler): void {
+    const task = { request, handler };
+    if (this.#closing !== undefined) {
+      handler.onResponseError(nowhere, closed());
+      return;
+    }
+    const idle = this.#idle.pop();
+    if (idle !== undefined) idle.carry(task);
+    else if (this.#connections.size < this.#options.connections) this.#connect(task);
+    else this.#waiting.push(task);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.withResolvers();
+    for (const connection of this.#idle.splice(0)) connection.end();
+    this.#closeIfDone();
+    return this.#closing.promise;
+  }
+
+  destroy(): Promise<void> {
+    const done = this.close();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { handler } of waiting) handler.onResponseError(nowhere, closed());
+    for (const connection of [...this.#connections]) connection.destroy(closed());
+    return done;
+  }
+
+  #connect(task: Task): void {
+    const connection = new Connection({
+      ...this.#options,
+      session: this.#session,
+      onSession: (session) => {
+        this.#session = session;
+      },
+      onFree: () => this.#onFree(connection),
+      onGone: () => this.#onGone(connection),
+    });
+    this.#connections.add(connection);
+    connection.carry(task);
+  }
+
+  #onFree(connection: Connection): void {
+    const next = this.#waiting.shift();
+    if (next !== undefined) connection.carry(next);
+    else if (this.#closing !== undefined) connection.end();
+    else {
+      this.#idle.push(connection);
+      connection.rest();
+    }
+  }
+
+  #onGone(connection: Connection): void {
+    this.#connections.delete(connection);
+    const idle = this.#idle.indexOf(connection);
+    if (idle !== -1) this.#idle.splice(idle, 1);
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.#connect(next);
+    this.#closeIfDone();
+  }
+
+  #closeIfDone(): void {
+    if (this.#connections.size === 0 && this.#waiting.length === 0) this.#closing?.resolve();
+  }
+}
+
+const closed = () => Object.assign(new Error('the connections were closed'), { code: 'KIDP_CLOSED' });
+
+/** Of a request that never came to a connection. */
+const nowhere: Flow = { paused: false, pause() {}, resume() {}, abort() {} };

@@ -1,0 +1,29 @@
+/** A request as it goes out. What would make two requests of one, or another header of a value, is refused. */
+import type { WireRequest } from './dispatcher.ts';
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const badPath = /[^\x21-\xff]/;
+const badValue = /[^\t\x20-\x7e\x80-\xff]/;
+const withBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/** A string is to be written as Latin-1. */
+export function requestBytes({ method, path, headers, body }: WireRequest, host: string): string | Buffer {
+  if (!token.test(method)) throw new TypeError('a method that is no word');
+  if (!path.startsWith('/') || badPath.test(path)) throw new TypeError('a path that cannot be sent');
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const name = headers[index] as string;
+    const value = headers[index + 1] as string;
+    if (!token.test(name)) throw new TypeError('a header whose name is no word');
+    if (badValue.test(value)) throw new TypeError(`a value of the header "${name}" that cannot be sent`);
+    head += `${name}: ${value}\r\n`;
+  }
+  if (body === undefined || body === null) {
+    return `${head}${withBody.has(method) ? 'content-length: 0\r\n' : ''}\r\n`;
+  }
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const text = `${head}content-length: ${bytes.length}\r\n\r\n`;
+  // In one piece, or the head would go out in a packet of its own. A body as short in bytes as in characters is ASCII.
+  if (typeof body === 'string' && bytes.length === body.length) return text + body;
+  return Buffer.concat([Buffer.from(text, 'latin1'), bytes]);
+}
