@@ -25,10 +25,14 @@ export function canonical(value: unknown): string {
 export function tidy<Value>(value: Value, like?: unknown): Value {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return tidyList(value, Array.isArray(like) ? like : undefined) as Value;
-  const members = value as Readonly<Record<string, unknown>>;
-  const others = isObject(like) ? like : undefined;
+  return tidyObject(value as Members, isObject(like) ? like : undefined) as Value;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function tidyObject(members: Members, like: Members | undefined): Members {
   let inOrder = true;
-  let isLike = others !== undefined;
+  let isLike = like !== undefined;
   let last = '';
   let count = 0;
   let changed: Map<string, unknown> | undefined;
@@ -37,23 +41,45 @@ export function tidy<Value>(value: Value, like?: unknown): Value {
     last = key;
     count++;
     const member = members[key];
-    const other = others !== undefined && Object.hasOwn(others, key) ? others[key] : undefined;
-    const mine = typeof member === 'object' ? tidy(member, other) : member;
+    const other = like === undefined ? undefined : own(like, key);
+    if (typeof member !== 'object' || member === null) {
+      if (member !== other) isLike = false;
+      continue;
+    }
+    const mine = tidy(member, other);
     if (mine !== other) isLike = false;
     if (mine === member) continue;
     changed ??= new Map();
     changed.set(key, mine);
   }
-  if (isLike && Object.keys(others ?? {}).length === count) return others as Value;
-  if (inOrder && changed === undefined) return value;
-  const keys = Object.keys(members).sort();
-  return Object.fromEntries(keys.map((key) => [key, changed?.get(key) ?? members[key]])) as Value;
+  if (isLike && like !== undefined && Object.keys(like).length === count) return like;
+  if (inOrder && changed === undefined) return members;
+  const made: Record<string, unknown> = {};
+  for (const key of inOrder ? Object.keys(members) : Object.keys(members).sort()) {
+    const value = changed?.get(key) ?? members[key];
+    if (key !== '__proto__') made[key] = value;
+    else Object.defineProperty(made, key, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return made;
 }
 
-function tidyList(value: readonly unknown[], like: readonly unknown[] | undefined): readonly unknown[] {
-  const items = value.map((item, index) => tidy(item, like?.[index]));
-  if (like?.length === items.length && items.every((item, index) => item === like[index])) return like;
-  return items.every((item, index) => item === value[index]) ? value : items;
+/** What is not the object's own is a function of its prototype: data has none. */
+function own(members: Members, key: string): unknown {
+  const value = members[key];
+  return typeof value === 'function' || key === '__proto__' ? undefined : value;
+}
+
+function tidyList(list: readonly unknown[], like: readonly unknown[] | undefined): readonly unknown[] {
+  let isLike = like?.length === list.length;
+  let copy: unknown[] | undefined;
+  for (let index = 0; index < list.length; index++) {
+    const mine = tidy(list[index], like?.[index]);
+    if (mine !== like?.[index]) isLike = false;
+    if (mine === list[index]) continue;
+    copy ??= [...list];
+    copy[index] = mine;
+  }
+  return isLike && like !== undefined ? like : (copy ?? list);
 }
 
 /** Without making texts, so that a comparison which mostly finds equal things is quick. */

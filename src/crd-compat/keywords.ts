@@ -12,6 +12,7 @@ interface Wanted {
 const isText = (value: unknown): boolean => typeof value === 'string';
 const listOf = (holds: (value: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(holds);
 
+const anything: Wanted = { words: 'anything', holds: () => true };
 const text: Wanted = { words: 'text', holds: isText };
 const flag: Wanted = { words: 'true or false', holds: (value) => typeof value === 'boolean' };
 const number: Wanted = { words: 'a number', holds: (value) => typeof value === 'number' && Number.isFinite(value) };
@@ -60,6 +61,22 @@ const keywords: ReadonlyMap<string, Wanted> = new Map(
     },
   }),
 );
+
+/** What most schemas are made of, beside what may hold anything; the rest is looked at more closely. */
+const unusual: ReadonlySet<string> = new Set(['uniqueItems', 'allOf', 'anyOf', 'oneOf', 'not']);
+const usual: ReadonlyMap<string, Wanted> = new Map([
+  ...[...keywords].filter(([name]) => !unusual.has(name)),
+  ...['items', 'additionalProperties', 'default', 'example', 'externalDocs'].map((name) => [name, anything] as const),
+]);
+
+/** Whether a schema has only keywords that there is nothing more to say of, and each holds what it must. */
+export function hasUsualKeywords(members: Members): boolean {
+  for (const name in members) {
+    const wanted = usual.get(name);
+    if (wanted === undefined || !wanted.holds(members[name])) return false;
+  }
+  return true;
+}
 
 const NONE: readonly CrdIssue[] = [];
 

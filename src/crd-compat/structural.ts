@@ -3,7 +3,7 @@
  * what each value must be, so a comparison takes nothing else.
  */
 import { isObject } from './json.ts';
-import { keywordIssues } from './keywords.ts';
+import { hasUsualKeywords, keywordIssues } from './keywords.ts';
 import type { CrdIssue } from './read.ts';
 
 const MAX_SCHEMA_LEVELS = 100;
@@ -35,18 +35,31 @@ export const MAX_ISSUES = 50;
 
 export function structuralIssues(root: unknown, path: string): readonly CrdIssue[] {
   const found: CrdIssue[] = [];
-  node(root, path, 'root', 0, found);
+  // Nearly all schemas are right: where something is wrong is only asked of one that is not.
+  for (const at of [UNPLACED, path]) {
+    found.length = 0;
+    node(root, at, 'root', 0, found);
+    if (found.length === 0) return found;
+  }
   return found.slice(0, MAX_ISSUES);
 }
 
 type Level = 'root' | 'field' | 'item';
+
+/** Stands for all paths where nobody will read them. */
+const UNPLACED = '';
+
+const below = (path: string, keyword: string, name: string | number = ''): string =>
+  path === UNPLACED ? UNPLACED : `${path}.${keyword}${name}`;
 
 function add(found: CrdIssue[], code: CrdIssue['code'], path: string, message: string, next: string): void {
   found.push({ code, path, message, next });
 }
 
 function node(schema: unknown, path: string, level: Level, depth: number, found: CrdIssue[]): void {
-  if (found.length >= MAX_ISSUES || !isReadable(schema, path, depth, found)) return;
+  if (found.length >= MAX_ISSUES) return;
+  const isUsual = depth <= MAX_SCHEMA_LEVELS && isObject(schema) && hasUsualKeywords(schema);
+  if (!isUsual && !isReadable(schema, path, depth, found)) return;
   const open = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const mixed = schema['x-kubernetes-int-or-string'] === true;
   const type = schema.type;
@@ -84,8 +97,8 @@ function node(schema: unknown, path: string, level: Level, depth: number, found:
       'Leave the type out.',
     );
   }
-  outlawed(schema, path, forbidden, found);
-  if (schema.uniqueItems === true) {
+  if (!isUsual) outlawed(schema, path, forbidden, found);
+  if (!isUsual && schema.uniqueItems === true) {
     add(
       found,
       'not-structural',
@@ -95,6 +108,7 @@ function node(schema: unknown, path: string, level: Level, depth: number, found:
     );
   }
   children(schema, path, level, depth, found);
+  if (isUsual) return;
   for (const nested of nestedIn(schema, path))
     value(nested.schema, nested.path, schema, depth + 1, nested.mixed && mixed, found);
 }
@@ -150,10 +164,10 @@ function children(schema: Members, path: string, level: Level, depth: number, fo
     add(found, 'wrong-type', `${path}.properties`, 'properties is not an object.', 'Write the fields by name.');
   } else if (properties !== undefined) {
     for (const name of Object.keys(properties))
-      node(properties[name], `${path}.properties.${name}`, 'field', depth + 1, found);
+      node(properties[name], below(path, 'properties.', name), 'field', depth + 1, found);
   }
   if (additionalProperties !== undefined) {
-    const where = `${path}.additionalProperties`;
+    const where = below(path, 'additionalProperties');
     if (level === 'root')
       add(
         found,
@@ -182,7 +196,7 @@ function children(schema: Members, path: string, level: Level, depth: number, fo
   }
   if (Array.isArray(items))
     add(found, 'not-structural', `${path}.items`, 'items must be one schema, not a list.', 'Write one schema.');
-  else if (items !== undefined) node(items, `${path}.items`, 'item', depth + 1, found);
+  else if (items !== undefined) node(items, below(path, 'items'), 'item', depth + 1, found);
   else if (schema.type === 'array')
     add(found, 'not-structural', `${path}.items`, 'An array must say what its items are.', 'Give items.');
 }
@@ -195,12 +209,12 @@ function nestedIn(schema: Members, path: string): { schema: unknown; path: strin
     for (const [index, branch] of branches.entries()) {
       found.push({
         schema: branch,
-        path: `${path}.${junctor}[${index}]`,
+        path: below(path, junctor, `[${index}]`),
         mixed: junctor === 'anyOf' || (junctor === 'allOf' && index === 0),
       });
     }
   }
-  if (schema.not !== undefined) found.push({ schema: schema.not, path: `${path}.not`, mixed: false });
+  if (schema.not !== undefined) found.push({ schema: schema.not, path: below(path, 'not'), mixed: false });
   return found;
 }
 
@@ -217,7 +231,7 @@ function value(
   outlawed(schema, path, mayHaveType ? forbiddenNestedButType : forbiddenNested, found);
   if (isObject(schema.properties)) {
     for (const name of Object.keys(schema.properties)) {
-      const where = `${path}.properties.${name}`;
+      const where = below(path, 'properties.', name);
       const declared = isObject(outside.properties) ? outside.properties[name] : undefined;
       if (!isObject(declared)) {
         add(
@@ -231,7 +245,7 @@ function value(
     }
   }
   if (schema.items !== undefined && isObject(outside.items))
-    value(schema.items, `${path}.items`, outside.items, depth + 1, false, found);
+    value(schema.items, below(path, 'items'), outside.items, depth + 1, false, found);
   for (const nested of nestedIn(schema, path)) {
     value(nested.schema, nested.path, outside, depth + 1, mayHaveType && nested.mixed, found);
   }

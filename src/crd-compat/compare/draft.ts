@@ -108,13 +108,18 @@ export const refused = (place: Place, of: 'value' | 'object'): Classes => ({
   manifests: 'breaking',
 });
 
+/** What is looked at: all of it, or only what decides how objects are read, whether they are still accepted or not. */
+export type Scope = 'all' | 'reading';
+
 /** Collects the drafts of one version. */
 export class Notes {
   readonly drafts: Draft[] = [];
   readonly version: string;
+  readonly scope: Scope;
 
-  constructor(version: string) {
+  constructor(version: string, scope: Scope = 'all') {
     this.version = version;
+    this.scope = scope;
   }
 
   add(place: Place | string, draft: Omit<Draft, 'version' | 'path'>): void {

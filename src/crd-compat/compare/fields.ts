@@ -149,7 +149,7 @@ function addField(field: CrdSchema, place: Place, free: CrdSchema | undefined, n
     });
     return;
   }
-  const found = new Notes(notes.version);
+  const found = new Notes(notes.version, notes.scope);
   walk(free, { ...field, description: free.description } as CrdSchema, place, found, { resource: false });
   const checked = found.drafts.filter((draft) => draft.storedObjects !== 'safe' || draft.manifests !== 'safe');
   notes.add(place, {

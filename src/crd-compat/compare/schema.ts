@@ -34,10 +34,11 @@ export function compareSchemas(one: CrdSchema, other: CrdSchema, at: Place, note
   compareNullable(before, after, place, notes);
   compareDefault(before, after, place, notes);
   if (!compareType(before, after, place, notes)) return;
-  compareValues(before, after, place, notes);
+  if (notes.scope === 'all') compareValues(before, after, place, notes);
   compareOpenness(before, after, place, notes, sides);
   compareFields(before, after, place, notes, sides, compareSchemas);
   compareList(before, after, place, notes, compareSchemas);
+  if (notes.scope !== 'all') return;
   compareJunctors(before, after, place, notes);
   compareRules(before, after, place, notes);
 }

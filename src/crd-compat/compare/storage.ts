@@ -1,19 +1,14 @@
 /** Objects that are in etcd in one version and are read through another from now on. */
 import { type Crd, type CrdVersion, conversionStrategy, schemaOf } from '../crd.ts';
-import { Notes, ROOT } from './draft.ts';
+import { type Draft, Notes, ROOT, type Scope } from './draft.ts';
 import { compareSchemas } from './schema.ts';
 
 export function compareStorage(after: Crd, from: CrdVersion, to: CrdVersion): Notes {
   const notes = new Notes(to.name);
   const webhook = conversionStrategy(after) === 'Webhook';
-  const one = schemaOf(from);
-  const other = schemaOf(to);
-  const inner = new Notes(to.name);
-  if (one !== undefined && other !== undefined) compareSchemas(one, other, ROOT, inner, { resource: true });
+  const inner = differences(from, to, 'reading');
   // Without a webhook only apiVersion is changed, and the object is then pruned by the schema of the new storage version.
-  const lost = inner.drafts.filter(
-    ({ storedObjects, probe }) => storedObjects === 'breaking' && probe?.expect !== 'refused',
-  );
+  const lost = inner.filter(({ storedObjects, probe }) => storedObjects === 'breaking' && probe?.expect !== 'refused');
   const first = lost[0];
   const hits = webhook
     ? 'every stored object is converted by the webhook when it is read'
@@ -21,7 +16,8 @@ export function compareStorage(after: Crd, from: CrdVersion, to: CrdVersion): No
         .map(({ path }) => path)
         .slice(0, 5)
         .join(', ')}`;
-  const storedObjects = webhook && inner.drafts.length > 0 ? 'risky' : first === undefined ? 'safe' : 'breaking';
+  const converts = webhook && (inner.length > 0 || differences(from, to, 'all').length > 0);
+  const storedObjects = converts ? 'risky' : first === undefined ? 'safe' : 'breaking';
   notes.add(`spec.versions[${to.name}].storage`, {
     kind: 'storage-version-moved',
     before: from.name,
@@ -40,4 +36,11 @@ export function compareStorage(after: Crd, from: CrdVersion, to: CrdVersion): No
     decidedBy: 'acceptance',
   });
   return notes;
+}
+
+function differences(from: CrdVersion, to: CrdVersion, scope: Scope): readonly Draft[] {
+  const [one, other] = [schemaOf(from), schemaOf(to)];
+  const notes = new Notes(to.name, scope);
+  if (one !== undefined && other !== undefined) compareSchemas(one, other, ROOT, notes, { resource: true });
+  return notes.drafts;
 }

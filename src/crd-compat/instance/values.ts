@@ -1,5 +1,5 @@
 /** The keywords that are about one value by itself: its type, enum, length, pattern and format. */
-import { RE2JS } from 're2js';
+import { expressionOf, PatternError } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { stringFormat } from './formats/index.ts';
 import { isInt64, passesForInteger, sameJson, shown, textLength, toInt64, typeOf } from './json.ts';
@@ -113,13 +113,13 @@ function patternMatcher(pattern: string): Matcher {
 
 /** A pattern of Go, looked for anywhere in the text. One that Go cannot read matches nothing. */
 function makeMatcher(pattern: string): Matcher {
-  let compiled: RE2JS | null | undefined;
+  let expression: ReturnType<typeof expressionOf> | undefined;
   const known = new Map<string, boolean>();
   return (text) => {
     const answer = known.get(text);
     if (answer !== undefined) return answer;
-    if (compiled === undefined) compiled = compilePattern(pattern);
-    const matches = compiled?.matcher(text).find() ?? false;
+    expression ??= expressionOf(pattern);
+    const matches = !(expression instanceof PatternError) && expression.matcher(text).find();
     if (known.size >= REMEMBERED) known.clear();
     if (text.length <= SHORT) known.set(text, matches);
     return matches;
@@ -129,11 +129,3 @@ function makeMatcher(pattern: string): Matcher {
 /** Fields of many objects hold the same few texts. */
 const REMEMBERED = 500;
 const SHORT = 100;
-
-function compilePattern(pattern: string): RE2JS | null {
-  try {
-    return RE2JS.compile(pattern);
-  } catch {
-    return null;
-  }
-}

@@ -2,8 +2,10 @@
  * A pattern in RE2 syntax → a nondeterministic program over sets of code points. RE2JS parses and compiles it: what is decided about
  * a pattern here is decided about the very program that matches it elsewhere.
  */
-import { RE2JS } from 're2js';
 import { ANY, type CodePoints, NOT_NEWLINE } from './characters.ts';
+import { expressionOf, PatternError } from './expression.ts';
+
+export { PatternError };
 
 export type Instruction =
   | { readonly kind: 'split'; readonly to: readonly number[] }
@@ -31,9 +33,6 @@ export const Condition = {
   wordBoundary: 16,
   noWordBoundary: 32,
 } as const;
-
-/** A pattern that is none, or one this room cannot follow. */
-export class PatternError extends Error {}
 
 const MAX_KEPT = 128;
 const kept = new Map<string, Program | PatternError>();
@@ -63,12 +62,8 @@ interface Re2Instruction {
 }
 
 function compile(pattern: string): Program | PatternError {
-  let expression: RE2JS;
-  try {
-    expression = RE2JS.compile(pattern);
-  } catch (thrown) {
-    return new PatternError(thrown instanceof Error ? thrown.message : String(thrown));
-  }
+  const expression = expressionOf(pattern);
+  if (expression instanceof PatternError) return expression;
   const program: { readonly inst: readonly Re2Instruction[]; readonly start: number } = expression.re2().prog;
   const instructions = program.inst.map(translate);
   const unknown = instructions.indexOf(undefined);

@@ -103,7 +103,7 @@ export class Terms {
   #keyOf(node: Expr, scope: Scope, whole: boolean): string {
     const place = this.placeOf(node, scope);
     if (place !== undefined) this.#seen(place, whole);
-    const constant = node.kind === 'call' || node.kind === 'list' ? this.constantOf(node) : undefined;
+    const constant = node.kind === 'call' ? this.constantOf(node) : undefined;
     if (constant !== undefined && isWritable(constant.value)) return literal(constant.value);
     switch (node.kind) {
       case 'literal':
