@@ -13,4 +13,7 @@ export * from './http/index.ts';
 export * from './identity/index.ts';
 export * from './kafka/index.ts';
 export * from './messages.ts';
+export * from './reference/index.ts';
+export * from './reports/index.ts';
 export * from './sink.ts';
+export * from './status-api/index.ts';

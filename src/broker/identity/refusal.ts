@@ -18,8 +18,6 @@ export type RefusalReason =
   | 'wrong-audience'
   /** Of issuer and subject, together, there is no Broker, or more than one; or it is not the platform. */
   | 'wrong-issuer'
-  /** It speaks for another broker than it is. */
-  | 'wrong-broker'
   | 'missing-scope'
   /** It cannot be told yet, since the keys cannot be had. Later it may be. */
   | 'keys-unavailable';

@@ -1,0 +1,173 @@
+/** What the status API says of itself: an OpenAPI 3.1 document, whose schemas of events are the published ones. */
+import { brokerEventKinds, eventDefinitions, type JsonSchema } from '../contract/index.ts';
+import { MOST_EVENTS } from './intake.ts';
+
+export function openApi(): JsonSchema {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'kidp status API',
+      version: '1.0.0',
+      description:
+        'Brokers report here how deployments fare, that they are alive, and what things cost. Every report may be sent again: it has an effect once.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [],
+    paths: {
+      '/v1/status': { post: postStatus },
+      '/.well-known/jwks.json': {
+        get: page('getKeys', 'The public keys of the platform', 'application/jwk-set+json', {
+          type: 'object',
+          required: ['keys'],
+          properties: { keys: { type: 'array', items: { type: 'object' } } },
+        }),
+      },
+      '/openapi.json': { get: page('getOpenApi', 'This document', 'application/json', { type: 'object' }) },
+      '/metrics': { get: page('getMetrics', 'Metrics for Prometheus', 'text/plain', { type: 'string' }) },
+      '/healthz': { get: page('getHealth', 'Whether the server runs', 'text/plain', { type: 'string' }) },
+      '/readyz': {
+        get: page(
+          'getReadiness',
+          'Whether reports can be taken now',
+          'text/plain',
+          { type: 'string' },
+          {
+            503: { description: 'Not now.', content: { 'text/plain': { schema: { type: 'string' } } } },
+          },
+        ),
+      },
+    },
+    components: {
+      securitySchemes: {
+        broker: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description:
+            'A JWT that the broker signs (EdDSA or ES256, with `kid`): `iss` and `sub` as its Broker object says, `aud` the issuer of the platform, `scope` with `status:write`, at most an hour until `exp`.',
+        },
+      },
+      schemas: { ...eventSchemas(), Event: anyEvent, Result: result, Results: results, Problem: problem },
+    },
+  };
+}
+
+const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+
+const nameOf = { status: 'StatusEvent', heartbeat: 'HeartbeatEvent', usage: 'UsageEvent' } as const;
+
+/** Within the document they have no address of their own. */
+function eventSchemas(): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    brokerEventKinds.map((kind) => {
+      const { $schema: _dialect, $id: _address, ...schema } = eventDefinitions[kind].schema;
+      return [nameOf[kind], schema];
+    }),
+  );
+}
+
+const anyEvent: JsonSchema = { oneOf: brokerEventKinds.map((kind) => ref(nameOf[kind])) };
+const batch: JsonSchema = { type: 'array', minItems: 1, maxItems: MOST_EVENTS, items: ref('Event') };
+
+const result: JsonSchema = {
+  type: 'object',
+  required: ['result'],
+  properties: {
+    id: { type: 'string', description: 'Of the event.' },
+    result: {
+      type: 'string',
+      enum: ['applied', 'duplicate', 'stale', 'refused', 'retry'],
+      description: '`duplicate` and `stale` changed nothing and are no fault. `retry`: send it again.',
+    },
+    code: { type: 'string', description: 'Why it was refused, for programs.' },
+    path: { type: 'string', description: 'Where in the event, as a JSON Pointer.' },
+    message: { type: 'string', description: 'Why, for people.' },
+  },
+};
+
+const results: JsonSchema = {
+  type: 'object',
+  required: ['results'],
+  properties: { results: { type: 'array', items: ref('Result'), description: 'In the order of the events.' } },
+};
+
+const problem: JsonSchema = {
+  description: 'Problem details (RFC 9457).',
+  type: 'object',
+  required: ['type', 'title', 'status', 'code', 'detail'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    code: { type: 'string', description: 'For programs.' },
+    detail: { type: 'string', description: 'For people.' },
+    path: { type: 'string', description: 'Where in the event, as a JSON Pointer.' },
+    results: { type: 'array', items: ref('Result'), description: 'Of a batch.' },
+  },
+};
+
+const retryAfterHeader = {
+  'Retry-After': { description: 'In so many seconds.', schema: { type: 'integer', minimum: 1 } },
+};
+
+const refusal = (description: string, headers?: JsonSchema): JsonSchema => ({
+  description,
+  ...(headers === undefined ? {} : { headers }),
+  content: { 'application/problem+json': { schema: ref('Problem') } },
+});
+
+const postStatus: JsonSchema = {
+  operationId: 'postStatus',
+  summary: 'Report one event, or a batch',
+  description: `At most 1 MiB and ${MOST_EVENTS} events. Events of one object are taken in their order.`,
+  security: [{ broker: [] }],
+  parameters: [
+    {
+      name: 'traceparent',
+      in: 'header',
+      description: 'W3C trace context; that of an event comes first.',
+      schema: { type: 'string' },
+    },
+  ],
+  requestBody: {
+    required: true,
+    content: {
+      'application/cloudevents+json': { schema: ref('Event') },
+      'application/cloudevents-batch+json': { schema: batch },
+      'application/json': { schema: { oneOf: [ref('Event'), batch] } },
+    },
+  },
+  responses: {
+    202: {
+      description: 'Taken. Of a batch: what became of each.',
+      content: { 'application/json': { schema: { oneOf: [ref('Result'), ref('Results')] } } },
+    },
+    400: refusal('It cannot be read.'),
+    401: refusal('The token is not believed; `code` says why.', {
+      'WWW-Authenticate': { description: 'As in RFC 6750.', schema: { type: 'string' } },
+    }),
+    403: refusal('The token may not be used for this, or the object is not of a target of this broker.'),
+    404: refusal('There is no such object.'),
+    405: refusal('Another method.'),
+    409: refusal('This deployment was never asked for.'),
+    413: refusal('The body or the batch is too large.'),
+    415: refusal('Another content type, or compressed.'),
+    422: refusal('The event is not as its schema says.'),
+    429: refusal('Too many reports.', retryAfterHeader),
+    500: refusal('A fault of the platform.'),
+    503: refusal('Not now: send it again.', retryAfterHeader),
+  },
+};
+
+const page = (
+  operationId: string,
+  summary: string,
+  type: string,
+  schema: JsonSchema,
+  more: JsonSchema = {},
+): JsonSchema => ({
+  operationId,
+  summary,
+  responses: { 200: { description: summary, content: { [type]: { schema } } }, ...more },
+});

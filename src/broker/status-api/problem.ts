@@ -1,0 +1,65 @@
+/** An answer that says no: problem details (RFC 9457), with a code for programs and a sentence for people. */
+import { STATUS_CODES } from 'node:http';
+import { IdentityError } from '../identity/index.ts';
+
+export class Problem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What else the answer says. */
+  readonly more: Readonly<Record<string, unknown>>;
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    options: { headers?: Readonly<Record<string, string>>; more?: Readonly<Record<string, unknown>> } = {},
+  ) {
+    super(message);
+    this.name = 'Problem';
+    this.status = status;
+    this.code = code;
+    this.headers = options.headers ?? {};
+    this.more = options.more ?? {};
+  }
+
+  get body(): Readonly<Record<string, unknown>> {
+    const { status, code, message: detail, more } = this;
+    return { type: `urn:kidp:problem:${code}`, title: STATUS_CODES[status] ?? 'Error', status, code, detail, ...more };
+  }
+}
+
+export const retryAfter = (milliseconds: number): Readonly<Record<string, string>> => ({
+  'retry-after': String(Math.max(1, Math.ceil(milliseconds / 1000))),
+});
+
+/** RFC 6750. */
+export function problemOfIdentity({ reason, message }: IdentityError): Problem {
+  if (reason === 'keys-unavailable') return new Problem(503, reason, message, { headers: retryAfter(5000) });
+  const isScope = reason === 'missing-scope';
+  const challenge = `Bearer realm="kidp", error="${isScope ? 'insufficient_scope' : 'invalid_token'}"`;
+  return new Problem(isScope ? 403 : 401, reason, message, { headers: { 'www-authenticate': challenge } });
+}
+
+/** Of anything that was thrown; undefined where it is a bug of ours. */
+export function problemOf(error: unknown): Problem | undefined {
+  if (error instanceof Problem) return error;
+  if (error instanceof IdentityError) return problemOfIdentity(error);
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new Problem(413, 'oversized', 'the body is larger than 1 MiB: send smaller batches');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return unsupported();
+    default:
+  }
+  if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500) return undefined;
+  return new Problem(statusCode, 'malformed', 'the request cannot be read');
+}
+
+export const unsupported = (): Problem =>
+  new Problem(
+    415,
+    'unsupported',
+    'send application/cloudevents+json, application/cloudevents-batch+json or application/json, in UTF-8 and not compressed',
+  );
