@@ -1,5 +1,5 @@
 /** A control plane of one's own with the reconcilers of the platform in it: they act on every Team there is. */
-import { type Application, application, kindNamed, type Team, team } from '../../src/api/index.ts';
+import { kindNamed, type Team } from '../../src/api/index.ts';
 import { addPlatformReconcilers, type PlatformReconcilers } from '../../src/reconcile/index.ts';
 import {
   ApiError,
@@ -26,7 +26,7 @@ export interface RunningPlatform extends Platform {
 }
 
 export async function startReconciledPlatform(): Promise<RunningPlatform> {
-  const platform = await startPlatform({ controllerManager: true });
+  const platform = await startPlatform();
   let running = startManager(platform.client);
   return {
     ...platform,
@@ -164,6 +164,3 @@ export async function eventsOf(client: Client, name: string): Promise<string[]> 
   const { items } = await client.list<UnknownObject & { regarding?: { name?: string }; reason?: string }>(events);
   return items.filter(({ regarding }) => regarding?.name === name).map(({ reason }) => reason ?? '');
 }
-
-export type { Application };
-export { application, team };

@@ -29,7 +29,7 @@ import {
   isCurrent,
   type SecretObject,
 } from './connection.ts';
-import { type Before, type Decision, decideBindings, type Found } from './decide.ts';
+import { type Before, type Decision, decideBindings, type Found, type Obstacle } from './decide.ts';
 import { demandsOf, finds, type HomeOf } from './visible.ts';
 
 export interface BindingOptions {
@@ -37,6 +37,7 @@ export interface BindingOptions {
 }
 
 const fieldManager = 'kidp-bindings';
+const lookAgainMilliseconds = 30_000;
 const copies = { labelSelector: bindingSelector };
 const usesIndex = {
   'kidp-uses': (object: KubernetesObject): string[] => demandsOf(object as OwnedObject).map(({ kind }) => kind),
@@ -111,6 +112,8 @@ function addBindingReconciler(manager: Manager, kind: Kind, { recorder }: Bindin
       if (bindings.some(({ connectionSecret: name }) => name === copy.metadata.name)) continue;
       await removeCopy(client, copy);
     }
+    // A Secret that is in the way, or missing where a source is, is not watched.
+    return decision.condition.status === 'True' ? undefined : { requeueAfterMilliseconds: lookAgainMilliseconds };
   });
 }
 
@@ -149,40 +152,41 @@ async function bind(
   found: readonly Found[],
   before: Before,
 ): Promise<{ decision: Decision; bindings: Binding[] }> {
-  const unreadable = new Set<OwnedObject>();
+  const obstacles = new Map<OwnedObject, Obstacle>();
   for (;;) {
-    const decision = decideBindings(found, before, unreadable);
-    const known = unreadable.size;
+    const decision = decideBindings(found, before, obstacles);
+    const known = obstacles.size;
     const bindings: Binding[] = [];
     for (const source of decision.bound) {
       const copy = own.find(({ metadata }) => metadata.name === connectionName(user, source));
       const revision = await handOver(client, user, source, copy);
-      if (revision === undefined) unreadable.add(source);
+      if (typeof revision === 'object') obstacles.set(source, revision);
       else {
         const { namespace = '', name } = source.metadata;
         const secret = connectionName(user, source);
         bindings.push({ kind: source.kind as Binding['kind'], namespace, name, connectionSecret: secret, revision });
       }
     }
-    if (unreadable.size === known) return { decision, bindings };
+    if (obstacles.size === known) return { decision, bindings };
   }
 }
 
-/** The revision that was handed over; undefined where there is nothing to read. */
+/** The revision that was handed over, or what is in the way. */
 async function handOver(
   client: Client,
   user: OwnedObject,
   source: OwnedObject,
   copy: SecretObject | undefined,
-): Promise<string | undefined> {
+): Promise<string | Obstacle> {
   const { connectionSecret: secret } = source.status ?? {};
   if (copy !== undefined && secret?.revision !== undefined && isCurrent(copy, source, secret.revision))
     return secret.revision;
   const connection = secret === undefined ? addressOf(source) : await read(client, source, secret.name);
-  if (connection === undefined) return undefined;
+  if (connection === undefined) return { kind: 'missing', secret: secret?.name ?? '' };
   if (copy !== undefined && isCurrent(copy, source, connection.revision)) return connection.revision;
-  await writeCopy(client, user, connectionSecret(user, source, connection), copy);
-  return connection.revision;
+  const wanted = connectionSecret(user, source, connection);
+  const written = await writeCopy(client, user, wanted, copy);
+  return written ? connection.revision : { kind: 'taken', secret: wanted.metadata.name };
 }
 
 async function read(client: Client, source: OwnedObject, name: string): Promise<Connection | undefined> {
@@ -195,32 +199,29 @@ async function read(client: Client, source: OwnedObject, name: string): Promise<
   }
 }
 
-/** Exactly this content: what somebody has added to a copy goes. A Secret of that name that is not ours is never written to. */
+/** Exactly this content: what somebody has added to a copy goes. False where a Secret of that name is not ours: it is left alone. */
 async function writeCopy(
   client: Client,
   user: OwnedObject,
   wanted: SecretObject,
   known: SecretObject | undefined,
-): Promise<void> {
+): Promise<boolean> {
   let there = known;
   if (there === undefined) {
     try {
       await client.create(kubernetesSecrets, wanted, { fieldManager });
-      return;
+      return true;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       const { namespace = '', name } = wanted.metadata;
       there = await client.get<SecretObject>(kubernetesSecrets, { namespace, name });
     }
   }
-  if (!isCopyOf(there, user)) {
-    throw new Error(
-      `Secret ${wanted.metadata.namespace}/${wanted.metadata.name} is somebody else's: delete or rename it`,
-    );
-  }
+  if (!isCopyOf(there, user)) return false;
   const { resourceVersion } = there.metadata;
   const metadata = { ...wanted.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
   await client.update(kubernetesSecrets, { ...wanted, metadata }, { fieldManager });
+  return true;
 }
 
 async function removeCopy(client: Client, { metadata }: SecretObject): Promise<void> {

@@ -21,10 +21,10 @@ export interface Decision {
   readonly condition: DesiredCondition;
 }
 
-type Reason = 'BindingLost' | 'NothingMatches' | 'Ambiguous' | 'NotReadyYet';
+type Reason = 'BindingLost' | 'NothingMatches' | 'Ambiguous' | 'SecretNameTaken' | 'NotReadyYet';
 
 /** The most important first. */
-const reasons: readonly Reason[] = ['BindingLost', 'NothingMatches', 'Ambiguous', 'NotReadyYet'];
+const reasons: readonly Reason[] = ['BindingLost', 'NothingMatches', 'Ambiguous', 'SecretNameTaken', 'NotReadyYet'];
 /** As many as `status.bindings` has room for. */
 const mostBindings = 256;
 
@@ -35,13 +35,15 @@ interface Verdict {
   readonly waiting: readonly OwnedObject[];
 }
 
-/** `unreadable`: what has a connection by its status, and whose Secret is not there. */
-export function decideBindings(
-  found: readonly Found[],
-  before: Before,
-  unreadable: ReadonlySet<OwnedObject> = new Set(),
-): Decision {
-  const verdicts = found.map((each) => judge(each, before, unreadable));
+/** Why what has a connection by its status cannot be handed on all the same: the Secret that is not there, or is in the way. */
+export interface Obstacle {
+  readonly kind: 'missing' | 'taken';
+  readonly secret: string;
+}
+export type Obstacles = ReadonlyMap<OwnedObject, Obstacle>;
+
+export function decideBindings(found: readonly Found[], before: Before, obstacles: Obstacles = new Map()): Decision {
+  const verdicts = found.map((each) => judge(each, before, obstacles));
   const all = verdicts
     .flatMap(({ bound }) => bound)
     .sort((one, other) => compare(describeObject(one), describeObject(other)));
@@ -68,11 +70,11 @@ export function decideBindings(
   };
 }
 
-function judge({ demand, sources }: Found, before: Before, unreadable: ReadonlySet<OwnedObject>): Verdict {
+function judge({ demand, sources }: Found, before: Before, obstacles: Obstacles): Verdict {
   const { field, kind, selector } = demand;
   const expect = selector.expect ?? 'Some';
   const known = before.bindings.filter((binding) => binding.kind === kind);
-  const isBindable = (source: OwnedObject) => hasConnection(source) && !unreadable.has(source);
+  const isBindable = (source: OwnedObject) => hasConnection(source) && !obstacles.has(source);
   const bindable = sources.filter(isBindable);
   const waiting = sources.filter((source) => !isBindable(source));
   if (expect === 'Any') return { bound: bindable, waiting };
@@ -103,10 +105,15 @@ function judge({ demand, sources }: Found, before: Before, unreadable: ReadonlyS
       kept.length === 1 ? kept : [],
     );
   }
+  const taken = waiting.flatMap((source) => obstacles.get(source) ?? []).find(({ kind: why }) => why === 'taken');
+  if (taken !== undefined) {
+    const message = `cannot hand over a connection: the Secret ${taken.secret} is somebody else's: delete it`;
+    return fail('SecretNameTaken', message, bindable);
+  }
   // At first all that match are waited for; who comes later joins when it is ready, and holds nobody up. What failed will not come.
   const awaited = waiting.filter(({ status }) => status?.phase !== 'failed');
   if (bindable.length > 0 && (known.length > 0 || awaited.length === 0)) return { bound: bindable, waiting };
-  const described = waiting.map((source) => `${describeObject(source)} (${stateOf(source, unreadable)})`);
+  const described = waiting.map((source) => `${describeObject(source)} (${stateOf(source, obstacles)})`);
   return fail('NotReadyYet', `waits for ${firstNames(described)}: see its conditions`);
 }
 
@@ -122,8 +129,9 @@ export function hasConnection({ kind, status }: OwnedObject): boolean {
   return status?.phase === 'ready' && hasAddress;
 }
 
-function stateOf(source: OwnedObject, unreadable: ReadonlySet<OwnedObject>): string {
-  if (unreadable.has(source)) return `its Secret ${source.status?.connectionSecret?.name} is not there`;
+function stateOf(source: OwnedObject, obstacles: Obstacles): string {
+  const missing = obstacles.get(source);
+  if (missing !== undefined) return `its Secret ${missing.secret} is not there`;
   const phase = source.status?.phase ?? 'pending';
   return phase === 'ready' ? 'ready, and its broker has reported no connection' : phase;
 }
