@@ -157,7 +157,8 @@ function finish(object: Deployable, decided: DeployableStatus, facts: Facts, now
   const { hold, more, cause } = outlook;
   const asked = askedInTime(object, decided, facts, now);
   const status = described(object, asked, now, { hold, ...(more === undefined ? {} : { more }) });
-  const send = hold === undefined ? (status.outbox ?? []).filter((entry) => isSendable(entry, object, now)) : [];
+  const send =
+    hold === undefined ? (status.outbox ?? []).filter(({ nextAttemptAt }) => millisecondsOf(nextAttemptAt) <= now) : [];
   const wakeAt = nextMoment(object, status, facts, now);
   return {
     status,
@@ -166,16 +167,6 @@ function finish(object: Deployable, decided: DeployableStatus, facts: Facts, now
     ...(wakeAt === undefined ? {} : { wakeAt }),
     ...(cause === undefined ? {} : { cause }),
   };
-}
-
-/** Of an older generation the spec is no longer known: what stands for it now has to be decided on first. */
-function isSendable(
-  { action, deploymentId, nextAttemptAt }: OutboxEntry,
-  { metadata }: Deployable,
-  now: number,
-): boolean {
-  if (millisecondsOf(nextAttemptAt) > now) return false;
-  return action !== 'Deploy' || parseDeploymentId(deploymentId)?.generation === metadata.generation;
 }
 
 /** Where the answer is overdue, the question how it fares goes into the outbox too. */
