@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -263,6 +263,15 @@ describe('bad input is exit code 2, all of it at once', () => {
     expect(answer.err).toMatch(err);
   });
 
+  test('a link that leads nowhere', async () => {
+    write({ 'policy.yaml': small, 'apps/a.yaml': configMap('a') });
+    symlinkSync('gone.yaml', join(directory, 'apps/b.yaml'));
+    expect(await runCheck(['-f', 'policy.yaml', '-f', 'apps'], { directory })).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/apps\/b\.yaml: this link leads nowhere/),
+    });
+  });
+
   test('a file that cannot be read', async () => {
     write({ 'a.yaml': configMap('a') });
     chmodSync(join(directory, 'a.yaml'), 0);
@@ -457,6 +466,24 @@ describe('kustomize and Helm', () => {
     expect(found.map(({ resource: { name, file, line } }) => [name, file, line])).toEqual([
       ['b', 'apps/base/a.yaml', 10],
       ['x-a', 'apps/prod/kustomization.yaml', 1],
+    ]);
+  });
+
+  test('patches are not judged, wherever they lie', async () => {
+    write({
+      'policy.yaml': small,
+      'apps/kustomization.yaml':
+        'resources: [a.yaml]\npatches: [{path: ../patches/a.yaml}]\npatchesStrategicMerge: [../patches/b.yaml]\n',
+      'patches/a.yaml': configMap('a', '{a: b, c: d}'),
+      'patches/b.yaml': configMap('b', '{a: b, c: d}'),
+      'patches/c.yaml': configMap('c', '{a: b, c: d}'),
+    });
+    fakeKustomize(configMap('built'));
+    vi.stubEnv('PATH', `${join(directory, 'bin')}${delimiter}${process.env.PATH}`);
+    const { found } = await results(['-f', 'policy.yaml', '-f', '.']);
+    expect(found.map(({ result, resource: { name } }) => [result, name])).toEqual([
+      ['fail', 'c'],
+      ['pass', 'built'],
     ]);
   });
 
