@@ -1,4 +1,5 @@
 /** A control plane of one's own with the reconcilers of the platform in it: they act on every Team there is. */
+import { join } from 'node:path';
 import { kindNamed, type Team } from '../../src/api/index.ts';
 import { addPlatformReconcilers, type PlatformReconcilers } from '../../src/reconcile/index.ts';
 import {
@@ -16,6 +17,7 @@ import {
 } from '../../src/runtime/index.ts';
 import { type Platform, platformNamespace, startPlatform } from '../admission/support/platform.ts';
 
+export const manifests = join(import.meta.dirname, '..', '..', 'manifests');
 export const patient = { within: 90_000, every: 100 };
 export const apiVersion = 'platform.company.com/v1' as const;
 
@@ -25,9 +27,18 @@ export interface RunningPlatform extends Platform {
   restart(): Promise<void>;
 }
 
+/** The reconcilers run with the rights of manifests/install, and without the right to read all there is. */
 export async function startReconciledPlatform(): Promise<RunningPlatform> {
   const platform = await startPlatform();
-  let running = startManager(platform.client);
+  for (const file of ['service-account', 'roles', 'role-platform', 'platform-admin']) {
+    const { code, stderr } = await platform.kubectl(['apply', '-f', join(manifests, 'install', `${file}.yaml`)]);
+    if (code !== 0) throw new Error(`applying ${file}: ${stderr}`);
+  }
+  const asItself = platform.client.impersonate({
+    user: `system:serviceaccount:${platformNamespace}:kidp`,
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${platformNamespace}`, 'system:authenticated'],
+  });
+  let running = startManager(asItself);
   return {
     ...platform,
     get reconcilers() {
@@ -35,7 +46,7 @@ export async function startReconciledPlatform(): Promise<RunningPlatform> {
     },
     async restart() {
       await running.stop();
-      running = startManager(platform.client);
+      running = startManager(asItself);
     },
     async stop() {
       await running.stop();

@@ -1,6 +1,6 @@
 /** Teams on a real API server: what they get, that it is kept so, and what their people may do. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { OWNED_RESOURCES_FINALIZER, TEAM_LABEL, type Team, team } from '../../src/api/index.ts';
+import { kinds, OWNED_RESOURCES_FINALIZER, TEAM_LABEL, type Team, team } from '../../src/api/index.ts';
 import { type Client, eventually, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
 import { configMaps, namespaces } from '../admission/support/platform.ts';
 import {
@@ -237,6 +237,30 @@ describe('requirement 000, RBAC Model, tried by its people', () => {
       expect(all.filter((_, index) => verdicts[index])).toEqual(all.filter((verb) => may.has(verb)));
     });
   }
+
+  test('a platform-admin may do everything with every kind of the platform, and run the operators', async () => {
+    const binding = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'admins' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'platform-admin' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'admins' }],
+    } as UnknownObject;
+    await client.create(
+      { ...roleBindings, kind: 'ClusterRoleBinding', plural: 'clusterrolebindings', namespaced: false },
+      binding,
+    );
+    const may = (where: string | undefined, group: string, resource: string, verb: string) =>
+      allowed('root', ['admins'], where, group, resource, verb);
+    await eventually(() => may(undefined, ours, 'teams', 'create'), patient);
+    for (const { plural } of kinds) for (const verb of all) expect(await may(undefined, ours, plural, verb)).toBe(true);
+    for (const verb of ['create', 'update', 'patch', 'delete']) {
+      expect(await may('kidp-system', 'apps', 'deployments', verb)).toBe(true);
+      expect(await may('kidp-system', '', 'configmaps', verb)).toBe(true);
+    }
+    for (const verb of ['get', 'list']) expect(await may(namespace, '', 'secrets', verb)).toBe(false);
+    expect(await may(undefined, 'rbac.authorization.k8s.io', 'clusterrolebindings', 'create')).toBe(false);
+  });
 
   test('nothing at all in the namespace of another team, nor in the cluster', async () => {
     for (const { group, resource } of table) {

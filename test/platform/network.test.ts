@@ -1,0 +1,143 @@
+/** manifests/network: that an API server takes it, and who gets through by it (requirement 000, Network Policies). */
+import { readdirSync, readFileSync } from 'node:fs';
+import { BlockList } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { sharedCluster } from '../support/cluster.ts';
+
+const folder = join(import.meta.dirname, '..', '..', 'manifests', 'network');
+
+interface Peer {
+  ipBlock?: { cidr: string };
+  namespaceSelector?: { matchLabels: Record<string, string> };
+}
+interface Rule {
+  from?: Peer[];
+  to?: Peer[];
+  ports?: { port: string | number; protocol: string }[];
+}
+interface NetworkPolicy {
+  kind: string;
+  spec: {
+    podSelector: { matchLabels?: Record<string, string> };
+    policyTypes: string[];
+    ingress?: Rule[];
+    egress?: Rule[];
+  };
+}
+
+const policies = readdirSync(folder)
+  .flatMap((file) =>
+    parseAllDocuments(readFileSync(join(folder, file), 'utf8')).map((each) => each.toJS() as NetworkPolicy),
+  )
+  .filter(({ kind }) => kind === 'NetworkPolicy');
+
+interface Other {
+  address?: string;
+  namespace?: Record<string, string>;
+}
+
+/** As Kubernetes has it: what selects the pod isolates it, and any rule of any policy lets through. */
+function passes(
+  direction: 'ingress' | 'egress',
+  pod: Record<string, string>,
+  other: Other,
+  port: string | number,
+): boolean {
+  const type = direction === 'ingress' ? 'Ingress' : 'Egress';
+  const selecting = policies.filter(
+    ({ spec }) => spec.policyTypes.includes(type) && within(spec.podSelector.matchLabels ?? {}, pod),
+  );
+  if (selecting.length === 0) return true;
+  return selecting.some(({ spec }) =>
+    (spec[direction] ?? []).some((rule) => {
+      const peers = rule.from ?? rule.to;
+      const known = peers === undefined || peers.some((peer) => isPeer(peer, other));
+      return known && (rule.ports === undefined || rule.ports.some((each) => each.port === port));
+    }),
+  );
+}
+
+const within = (wanted: Record<string, string>, labels: Record<string, string>) =>
+  Object.entries(wanted).every(([key, value]) => labels[key] === value);
+
+function isPeer({ ipBlock, namespaceSelector }: Peer, { address, namespace }: Other): boolean {
+  if (ipBlock !== undefined && address !== undefined) {
+    const [network = '', bits] = ipBlock.cidr.split('/');
+    const block = new BlockList();
+    block.addSubnet(network, Number(bits));
+    return block.check(address);
+  }
+  return namespaceSelector !== undefined && namespace !== undefined && within(namespaceSelector.matchLabels, namespace);
+}
+
+const kidp = { 'app.kubernetes.io/name': 'kidp' };
+const broker: Other = { address: '192.0.2.7' };
+const stranger: Other = { address: '203.0.113.7' };
+const pod: Other = { namespace: { 'kubernetes.io/metadata.name': 'team-backend' } };
+
+test.each<{
+  reason: string;
+  direction: 'ingress' | 'egress';
+  other: Other;
+  port: string | number;
+  through: boolean;
+  of?: Record<string, string>;
+}>([
+  { reason: 'a broker reaches the status API', direction: 'ingress', other: broker, port: 'status', through: true },
+  {
+    reason: 'a broker of this cluster too',
+    direction: 'ingress',
+    other: { namespace: { 'network.platform.company.com/brokers': 'true' } },
+    port: 'status',
+    through: true,
+  },
+  { reason: 'a stranger does not', direction: 'ingress', other: stranger, port: 'status', through: false },
+  { reason: 'nor does a pod of a team', direction: 'ingress', other: pod, port: 'status', through: false },
+  {
+    reason: 'the API server reaches the webhook, whatever its address',
+    direction: 'ingress',
+    other: stranger,
+    port: 'https',
+    through: true,
+  },
+  {
+    reason: 'all other ingress from outside is denied',
+    direction: 'ingress',
+    other: stranger,
+    port: 22,
+    through: false,
+  },
+  {
+    reason: 'so it is for anything else in the namespace',
+    direction: 'ingress',
+    other: broker,
+    port: 'status',
+    through: false,
+    of: { app: 'other' },
+  },
+  { reason: 'the operator reaches brokers', direction: 'egress', other: broker, port: 8443, through: true },
+  { reason: 'and Kafka', direction: 'egress', other: { address: '198.51.100.3' }, port: 9093, through: true },
+  {
+    reason: 'and asks for names',
+    direction: 'egress',
+    other: { namespace: { 'kubernetes.io/metadata.name': 'kube-system' } },
+    port: 53,
+    through: true,
+  },
+  { reason: 'and nothing else', direction: 'egress', other: stranger, port: 25, through: false },
+])('$reason', ({ direction, other, port, through, of = kidp }) => {
+  expect(passes(direction, of, other, port)).toBe(through);
+});
+
+test('an API server takes them', async () => {
+  const cluster = sharedCluster();
+  const namespace = await cluster.uniqueNamespace('network');
+  const { stdout, code } = await cluster.kubectl(['kustomize', folder]);
+  expect(code).toBe(0);
+  const input = stdout.replaceAll('namespace: kidp-system', `namespace: ${namespace}`);
+  const applied = await cluster.kubectl(['apply', '--server-side', '--validate=strict', '-f', '-'], { input });
+  expect(applied.stderr).toBe('');
+  expect(applied.stdout.match(/serverside-applied/g)).toHaveLength(3);
+});
