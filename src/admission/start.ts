@@ -7,6 +7,7 @@ import { DEFAULT_PLATFORM_NAMESPACE } from '../policy/index.ts';
 import {
   type Authority,
   type CertificateLives,
+  type CertificateSource,
   type Client,
   ConfigError,
   clusterStore,
@@ -18,6 +19,7 @@ import {
   silentLogger,
   startAuthority,
 } from '../runtime/index.ts';
+import { abandonGate } from './abandon.ts';
 import { askCluster } from './authorize.ts';
 import type { FailurePolicy, WebhookTarget } from './configuration.ts';
 import { type Configurations, webhookConfigurations } from './configurations.ts';
@@ -95,6 +97,8 @@ export interface Admission {
   readonly port: number;
   /** What clients need to trust, PEM. It changes when certificates rotate. */
   readonly caBundle: string;
+  /** What it serves with, for others of this process that are found under the same names. */
+  readonly certificates: Pick<CertificateSource, 'current' | 'subscribe'>;
   /** Whether it serves, policies are known, and it is not about to stop. */
   readonly ready: boolean;
   /** For the replica that leads. With `install` it is driven from here, and removed by `stop`. None without a cluster. */
@@ -174,6 +178,7 @@ async function answersOf(
     later: [
       ...(judgePolicy === undefined ? [] : [gateForPolicies(judgePolicy)]),
       approvalVerbGate(ask),
+      abandonGate(ask),
       ...(crds === undefined
         ? []
         : [crdGate({ ...crds, client, ask, comparers, log, metrics: crdMetrics(metrics.registry) })]),
@@ -261,6 +266,7 @@ function admissionOf({ serving, authority, configurations, isReady, undo }: Part
     url,
     port,
     configurations,
+    certificates: authority,
     get caBundle() {
       return authority.bundle().pem;
     },

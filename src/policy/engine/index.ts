@@ -21,6 +21,7 @@ export {
   type PolicyExplanation,
   type RuleExplanation,
 } from './explain.ts';
+export { nextMoment, stateAt } from './in-time.ts';
 export {
   DEFAULT_EXCEPTION_NAMESPACES,
   DEFAULT_PLATFORM_NAMESPACE,

@@ -7,8 +7,10 @@
 import {
   type CompiledPolicy,
   decide,
+  nextMoment,
   type PolicySet,
   policySet,
+  stateAt,
   storedRequest,
   storedTypes,
   type World,
@@ -25,7 +27,6 @@ import {
   systemClock,
   type UnknownObject,
 } from '../../runtime/index.ts';
-import { nextMoment, stateAt } from './in-time.ts';
 import { Ledger } from './ledger.ts';
 import { Meter } from './meter.ts';
 import type { ScannedReports } from './reports.ts';

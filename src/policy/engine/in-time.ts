@@ -1,5 +1,6 @@
 /** What changes by time alone: exceptions run out, and rules that only audited come into force. */
-import type { CompiledPolicy, PolicySet } from '../../policy/index.ts';
+import type { CompiledPolicy } from './compile.ts';
+import type { PolicySet } from './set.ts';
 
 /** Differs once one of them has. */
 export function stateAt(set: PolicySet, policy: CompiledPolicy, now: number): string {

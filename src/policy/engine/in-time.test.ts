@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compileException, compilePolicy, policySet, readException, readPolicy } from '../../policy/index.ts';
+import { compileException, compilePolicy, policySet, readException, readPolicy } from '../index.ts';
 import { nextMoment, stateAt } from './in-time.ts';
 
 const compiled = (name: string, enforceAfter?: string) => {
