@@ -11,7 +11,7 @@ import { reportTaker, type TakeOptions } from './take.ts';
 
 export interface StatusConsumerOptions<Consumer> extends TakeOptions {
   /** `(handle) => consume({ …, topics: [STATUS_TOPIC], handle })`. */
-  readonly consume: (handle: (message: IncomingMessage) => Promise<void>) => Consumer;
+  readonly consume: (handle: HandleMessage) => Consumer;
   readonly verifier: BrokerVerifier;
   /**
    * For how long a message is tried whose keys cannot be had, before it is a dead letter: everything behind it waits, and anybody
@@ -20,12 +20,13 @@ export interface StatusConsumerOptions<Consumer> extends TakeOptions {
   readonly patienceMilliseconds?: number;
 }
 
+/** The signal is aborted where the consumer cannot wait any longer. */
+export type HandleMessage = (message: IncomingMessage, signal?: AbortSignal) => Promise<void>;
+
 export const statusConsumer = <Consumer>(options: StatusConsumerOptions<Consumer>): Consumer =>
   options.consume(statusHandler(options));
 
-export function statusHandler(
-  options: Omit<StatusConsumerOptions<unknown>, 'consume'>,
-): (message: IncomingMessage) => Promise<void> {
+export function statusHandler(options: Omit<StatusConsumerOptions<unknown>, 'consume'>): HandleMessage {
   const { verifier, metrics, clock = systemClock, patienceMilliseconds = 900_000 } = options;
   const take = reportTaker(options);
   const isOverdue = patienceOf(clock, patienceMilliseconds);
@@ -44,7 +45,7 @@ export function statusHandler(
     }
   }
 
-  return async (message) => {
+  return async (message, signal) => {
     if (message.value.length > MOST_EVENT_BYTES) {
       throw deadLetter(`an event has at most ${MOST_EVENT_BYTES} bytes`, 'oversized');
     }
@@ -54,7 +55,7 @@ export function statusHandler(
       const { code, path, message: reason } = read.problem;
       throw deadLetter(`${path === '' ? 'the event' : path}: ${reason}`, code);
     }
-    const outcome = await take(read.event, from);
+    const outcome = await take(read.event, from, signal);
     // Counted already.
     if (outcome.result === 'refused') throw new DeadLetter(outcome.message, outcome.code);
   };
