@@ -1,7 +1,7 @@
 /** The client on the real API server: every verb, every sort of refusal, and every way of not being answered. */
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { issueAuthority, issueLeaf } from '../../src/runtime/certificates/issue.ts';
 import {
@@ -238,6 +238,38 @@ describe('verbs', () => {
       extra: { scopes: ['a'] },
     });
     await expect(other.list(configMaps, { namespace })).rejects.toSatisfy(isForbidden);
+  });
+
+  it('goes through a proxy where the config names one: lists, watches and writes', async () => {
+    const tunnels: string[] = [];
+    const proxy = createHttpServer().on('connect', (request, inner) => {
+      tunnels.push(request.url ?? '');
+      const { hostname, port } = new URL(`http://${request.url}`);
+      const outer = connectTcp(Number(port), hostname, () => {
+        inner.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        inner.pipe(outer).pipe(inner);
+      });
+      for (const socket of [inner, outer]) socket.on('error', () => {}).on('close', () => outer.destroy());
+    });
+    servers.push(proxy);
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const behind = connect({ ...config, proxyUrl: `http://127.0.0.1:${port}` });
+    const opened = Promise.withResolvers<void>();
+    const watching = (async () => {
+      for await (const event of behind.watch(configMaps, { namespace, onOpen: opened.resolve })) {
+        if (event.type === 'ADDED' && event.object.metadata.name === 'behind-a-proxy') return 'seen';
+      }
+      return 'ended';
+    })();
+    await opened.promise;
+    await behind.create(configMaps, configMap('behind-a-proxy'));
+    const names: string[] = [];
+    await behind.listEach?.(configMaps, { namespace }, ({ metadata }) => names.push(metadata.name));
+    expect(names).toContain('behind-a-proxy');
+    expect(await watching).toBe('seen');
+    expect(new Set(tunnels)).toEqual(new Set([new URL(config.server).host]));
+    await behind.close();
   });
 
   it('hands on warnings', async () => {

@@ -6,7 +6,7 @@
  * when its body comes is answered with 504 and changes nothing. The acknowledgement proves that the count began before the
  * second check, so a body that is sent late after it (the process was stopped, the network held it back) finds the time over.
  *
- * node:http(s), because undici does not send `Expect`.
+ * node:http(s), because the pools send a request in one piece.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
