@@ -14,6 +14,7 @@ import {
 import { faultIn } from './faults.ts';
 import { type FieldPath, parseFieldPath } from './field-path.ts';
 import { readQuickly, unusual } from './quick.ts';
+import { indentedQuotes } from './quotes.ts';
 import { notJson, plainScalar } from './scalar.ts';
 
 /** From 1, as editors count. */
@@ -42,7 +43,7 @@ export class SourceDocument {
   readonly #places = new Map<string, Place>();
   #start: Place | undefined;
   #lines: readonly string[] | undefined;
-  #parsed: { document: Document | undefined; lines: LineCounter } | undefined;
+  #parsed: Parsed | undefined;
 
   /** `before` tells how many lines of the file come before the document. */
   constructor(file: string, text: string, before: () => number) {
@@ -98,17 +99,17 @@ export class SourceDocument {
 
   /** Where a line and column of a text field stand. Text that is folded or has escapes in it cannot be told apart: then it is the field. */
   placeInText(field: string, within: Place, path: FieldPath = []): Place {
-    const { document, lines } = this.#parse();
+    const { document, lines, text } = this.#parse();
     const found = valueAt(document?.contents, [...path, ...parseFieldPath(field)]);
     const start = isScalar(found) ? found.range?.[0] : undefined;
     if (!isScalar(found) || start === undefined || typeof found.value !== 'string') return this.place(field, path);
     const { line, col } = lines.linePos(start);
     if (found.type === 'BLOCK_LITERAL') {
-      const margin = /\n( *)\S/.exec(this.text.slice(start))?.[1]?.length ?? 0;
+      const margin = /\n( *)\S/.exec(text.slice(start))?.[1]?.length ?? 0;
       return { line: this.#before() + line + within.line, column: margin + within.column };
     }
     const quote = found.type === 'PLAIN' ? 0 : 1;
-    const asWritten = this.text.startsWith(found.value, start + quote);
+    const asWritten = text.startsWith(found.value, start + quote);
     if (!asWritten || within.line > 1) return this.place(field, path);
     return { line: this.#before() + line, column: col + quote + within.column - 1 };
   }
@@ -143,14 +144,27 @@ export class SourceDocument {
     };
   }
 
-  #parse(): { document: Document | undefined; lines: LineCounter } {
-    if (this.#parsed === undefined) {
-      const lines = new LineCounter();
-      const [document] = parseAllDocuments(this.text, { ...asKubernetes, lineCounter: lines });
-      this.#parsed = { document, lines };
-    }
+  #parse(): Parsed {
+    this.#parsed ??= parsed(this.text);
     return this.#parsed;
   }
+}
+
+interface Parsed {
+  /** What was parsed: the document's own text, but for what `indentedQuotes` has moved. */
+  readonly text: string;
+  readonly document: Document | undefined;
+  readonly lines: LineCounter;
+}
+
+function parsed(text: string): Parsed {
+  const lines = new LineCounter();
+  const [document] = parseAllDocuments(text, { ...asKubernetes, lineCounter: lines });
+  const [error] = document?.errors ?? [];
+  const moved = error?.code === 'MISSING_CHAR' ? indentedQuotes(text) : text;
+  if (moved === text) return { text, document, lines };
+  const again = parsed(moved);
+  return again.document?.errors.length === 0 ? again : { text, document, lines };
 }
 
 const SOURCE_COMMENT = /^(?:---[^\n]*\n)?(?:[ \t]*\n)*# Source: ([^\n]+)/;
