@@ -41,6 +41,8 @@ export interface KafkaConsumer {
   stop(): Promise<void>;
 }
 
+const longestPauseBeforeConnecting = 2_000;
+
 export function consume(options: ConsumeOptions): KafkaConsumer {
   const {
     groupId,
@@ -140,7 +142,7 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
       memberId = session.memberId();
       await session.abandon();
       if (joined) failures = 0;
-      await sleep(systemClock, Math.min(pauseAfter(failures), 5_000), stopping.signal);
+      await sleep(systemClock, Math.min(pauseAfter(failures), longestPauseBeforeConnecting), stopping.signal);
     }
   }
   const running = run();

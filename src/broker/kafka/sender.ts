@@ -40,7 +40,7 @@ interface Waiting {
 // Below what a topic takes as one batch by default (1 MiB).
 const batchBytes = 900_000;
 const batchMessages = 1_000;
-const longestProbePause = 5_000;
+const longestProbePause = 2_000;
 
 export function topicSender(options: TopicSenderOptions): TopicSender {
   const { log, timeoutMilliseconds = 10_000, maximumWaiting = 10_000, bootstrapServers } = options;
@@ -134,7 +134,7 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
   /** Until it answers again. */
   async function probe(): Promise<void> {
     for (let pause = 100; ; pause = Math.min(pause * 2, longestProbePause)) {
-      await sleep(systemClock, pause * (0.5 + Math.random()), closing.signal);
+      await sleep(systemClock, pause * (0.5 + Math.random() / 2), closing.signal);
       if (closing.signal.aborted) return;
       const candidate = newClient();
       try {

@@ -61,8 +61,8 @@ export async function maven(flags: readonly string[], run: MavenRun): Promise<vo
 export function explainMaven({ output, errors }: Pick<CommandOutcome, 'output' | 'errors'>): ControlPlaneError {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: Maven colours some lines whatever it is told.
   const said = `${output}\n${errors}`.replace(/\u001b\[[\d;]*m/g, '');
-  const lines = said.split('\n').filter((line) => /ERROR|error|Exception/.test(line));
-  const about = (pattern: RegExp) => (lines.find((line) => pattern.test(line)) ?? '').replace(/^\[ERROR\] /, '').trim();
+  const lines = said.split('\n').map((line) => line.replace(/^\[ERROR\] /, '').trim());
+  const about = (pattern: RegExp) => lines.find((line) => pattern.test(line)) ?? '';
   const full = /no space left on device|disk quota exceeded/i;
   if (full.test(said)) return diskFull(`mvn found no space: ${about(full)}`);
   const barred = /permission denied|read-only file system|AccessDenied/i;
@@ -80,7 +80,10 @@ export function explainMaven({ output, errors }: Pick<CommandOutcome, 'output' |
   }
   return new ControlPlaneError({
     code: 'assets/build-failed',
-    message: `mvn failed: ${lines.slice(0, 6).join('\n')}`,
+    message: `mvn failed: ${lines
+      .filter((line) => line !== '')
+      .slice(-8)
+      .join('\n')}`,
     hint: 'Run the command again.',
   });
 }
