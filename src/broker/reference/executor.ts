@@ -1,0 +1,148 @@
+/**
+ * Carries out what records ask for, and looks after what was carried out: for each object one thing at a time, always by the newest
+ * record. What it finds goes back into the record, over the very version it was worked from; where that has changed meanwhile, it
+ * begins anew from there.
+ */
+import { FenceError, type Logger, Workqueue } from '../../runtime/index.ts';
+import type { BrokerMetrics } from './metrics.ts';
+import { type Provider, ProviderFailure, permanent, type Seen } from './provider.ts';
+import { type DeploymentRecord, isForgettable, type Observation, observed } from './record.ts';
+import type { Reporter } from './reporter.ts';
+import { type Meter, type PriceTable, pricePerHour, turn } from './usage.ts';
+
+export interface Executor {
+  /** Something was asked for or has happened. */
+  look(uid: string): void;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface ExecutorOptions {
+  readonly provider: Provider;
+  readonly reporter: Reporter;
+  readonly instance: string;
+  readonly now: () => number;
+  readonly prices?: PriceTable | undefined;
+  readonly keptMilliseconds: number;
+  readonly workers?: number;
+  readonly metrics: BrokerMetrics;
+  readonly log: Logger;
+}
+
+export function openExecutor(options: ExecutorOptions): Executor {
+  const { provider, reporter, metrics, log, prices, workers = 16 } = options;
+  const { records } = provider;
+  const queue = new Workqueue({
+    backoff: { baseMilliseconds: 100, maximumMilliseconds: 30_000 },
+    bucket: { tokensPerSecond: 1_000, burst: 10_000 },
+  });
+  let running: Promise<unknown> | undefined;
+
+  async function work(): Promise<void> {
+    for (let uid = await queue.get(); uid !== undefined; uid = await queue.get()) {
+      try {
+        await carryOut(uid);
+        queue.forget(uid);
+      } catch (error) {
+        // The right to write is gone: this process ends, and who leads next goes on.
+        if (!(error instanceof FenceError))
+          log.warn('it is tried again', { uid, error, failures: queue.failures(uid) });
+        queue.addRateLimited(uid);
+      } finally {
+        queue.done(uid);
+      }
+    }
+  }
+
+  async function carryOut(uid: string): Promise<void> {
+    const stored = records.known(uid);
+    if (stored === undefined) return;
+    const { record, version } = stored;
+    if (record.state === 'deleted') {
+      if (isForgettable(record, options.now(), options.keptMilliseconds)) await records.drop(uid, version);
+      else
+        queue.addAfter(uid, Math.max(60_000, Date.parse(record.changedAt) + options.keptMilliseconds - options.now()));
+      return;
+    }
+    const { action, resource } = record.request;
+    const began = performance.now();
+    const { observation, againAfterMilliseconds } = await outcomeOf(record);
+    metrics.carriedOut(resource.kind, action, observation.report.phase, (performance.now() - began) / 1000);
+    const meter = meterOf(record, observation);
+    const next = observed(
+      record,
+      { ...observation, ...(meter === undefined ? {} : { meter }) },
+      { now: options.now(), instance: options.instance },
+    );
+    if (next !== record) {
+      if ((await records.put(next, version)) === undefined) {
+        queue.add(uid);
+        return;
+      }
+      if (next.sequence !== record.sequence) reporter.tell(uid);
+    }
+    if (againAfterMilliseconds !== undefined) queue.addAfter(uid, againAfterMilliseconds);
+  }
+
+  async function outcomeOf(
+    record: DeploymentRecord,
+  ): Promise<{ observation: Observation; againAfterMilliseconds?: number | undefined }> {
+    try {
+      if (record.request.action === 'Delete') return await removalOf(record);
+      if (record.state === 'failed') return { observation: { state: 'failed', report: record.report } };
+      if (record.state === 'claimed') demandCapability(provider, record);
+      const seen = record.state === 'claimed' ? await provider.bring(record) : await provider.observe(record);
+      return { observation: observationOf(seen), againAfterMilliseconds: seen.againAfterMilliseconds };
+    } catch (error) {
+      if (!(error instanceof ProviderFailure)) throw error;
+      log.warn('it cannot be done', { deploymentId: record.deploymentId, code: error.code, message: error.message });
+      const { class: kind, code, message } = error;
+      const report = { phase: 'failed', message, error: { class: kind, code, message } } as const;
+      return { observation: { state: 'failed', report } };
+    }
+  }
+
+  async function removalOf(record: DeploymentRecord) {
+    const removal = await provider.remove(record);
+    if (removal.gone) return { observation: { state: 'deleted', report: { phase: 'deleted' } } as const };
+    return {
+      observation: { state: 'claimed', report: { phase: 'deploying', message: removal.message } } as const,
+      againAfterMilliseconds: removal.againAfterMilliseconds,
+    };
+  }
+
+  /** It runs from when the thing was first there until it is gone. */
+  function meterOf(record: DeploymentRecord, { state }: Observation): Meter | undefined {
+    if (prices === undefined) return undefined;
+    const { meter, request } = record;
+    const price = state === 'deleted' ? 0 : state === 'done' ? pricePerHour(prices, request) : undefined;
+    if (price === undefined || (meter?.microsPerHour ?? 0) === price) return undefined;
+    return turn(meter, price, options.now());
+  }
+
+  return {
+    look: (uid) => queue.add(uid),
+    start() {
+      running ??= Promise.all(Array.from({ length: workers }, work));
+    },
+    async stop() {
+      await queue.shutdown();
+      await running;
+    },
+  };
+}
+
+const observationOf = ({ report, notes }: Seen): Observation => ({
+  state: 'done',
+  report,
+  ...(notes === undefined ? {} : { notes }),
+});
+
+function demandCapability({ capabilities }: Provider, { request }: DeploymentRecord): void {
+  const { kind } = request.resource;
+  if (capabilities.some((each) => each === kind || each.startsWith(`${kind}/`))) return;
+  throw permanent(
+    'unsupported-kind',
+    `this broker makes no ${kind}: aim it at a target whose broker does (this one has ${capabilities.join(', ')})`,
+  );
+}

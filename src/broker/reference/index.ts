@@ -1,0 +1,11 @@
+/**
+ * Reference brokers: what carries out requests, in a Kubernetes cluster or on a Kafka, and reports back.
+ *
+ * In: requests of the platform, through Kafka or over HTTP. Out: the things that were asked for, and reports about them. It must not
+ * know reconcilers, nor anything of the platform beyond what any broker is told: the messages and the platform's keys.
+ */
+export { type KubernetesProviderOptions, kubernetesProvider } from './kubernetes/provider.ts';
+export { type Provider, ProviderFailure } from './provider.ts';
+export type { DeploymentRecord, LedgerEntry } from './record.ts';
+export { type BrokerOptions, type RunningBroker, startBroker } from './start.ts';
+export type { PriceTable } from './usage.ts';

@@ -1,0 +1,95 @@
+/** What a provider asks of Kafka about topics, in the words of this house. */
+import { Admin, ConfigResourceTypes, IncrementalAlterConfigOperationTypes } from '@platformatic/kafka';
+import { clientOptions, end, type KafkaConnection } from '../../kafka/connection.ts';
+import { describeFailure } from '../../kafka/failure.ts';
+import { ProviderFailure } from '../provider.ts';
+import type { PresentTopic, WantedTopic } from './topic.ts';
+
+export interface TopicAdmin {
+  /** Those that are there, of these names. */
+  read(names: readonly string[]): Promise<ReadonlyMap<string, PresentTopic>>;
+  exists(name: string): Promise<boolean>;
+  create(wanted: WantedTopic): Promise<void>;
+  grow(name: string, partitions: number): Promise<void>;
+  configure(name: string, set: Readonly<Record<string, string>>, unset: readonly string[]): Promise<void>;
+  /** Resolves also where it is gone already. */
+  remove(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function topicAdmin(connection: KafkaConnection): TopicAdmin {
+  const admin = new Admin(clientOptions(connection));
+  const names = async () => new Set(await admin.listTopics());
+  return {
+    exists: async (name) => (await names()).has(name),
+    async read(wanted) {
+      const there = await names();
+      const topics = wanted.filter((name) => there.has(name));
+      if (topics.length === 0) return new Map();
+      const metadata = await admin.metadata({ topics, forceUpdate: true });
+      const described = await admin.describeConfigs({
+        resources: topics.map((resourceName) => ({ resourceType: ConfigResourceTypes.TOPIC, resourceName })),
+      });
+      return new Map(
+        described.map(({ resourceName, configs }) => {
+          const { partitions = [] } = metadata.topics.get(resourceName) ?? {};
+          const config = Object.fromEntries(configs.map(({ name, value }) => [name, value ?? '']));
+          const replication = partitions[0]?.replicas.length ?? 0;
+          return [resourceName, { partitions: partitions.length, replication, config }];
+        }),
+      );
+    },
+    create: ({ name, partitions, replication = -1, config }) =>
+      asFailure(`making the topic ${name}`, async () => {
+        const configs = Object.entries(config).map(([key, value]) => ({ name: key, value }));
+        await admin.createTopics({ topics: [name], partitions, replicas: replication, configs });
+      }),
+    grow: (name, count) =>
+      asFailure(`growing the topic ${name}`, () => admin.createPartitions({ topics: [{ name, count }] })),
+    configure: (name, set, unset) =>
+      asFailure(`configuring the topic ${name}`, async () => {
+        const configs = [
+          ...Object.entries(set).map(([key, value]) => ({
+            name: key,
+            value,
+            configOperation: IncrementalAlterConfigOperationTypes.SET,
+          })),
+          ...unset.map((key) => ({ name: key, configOperation: IncrementalAlterConfigOperationTypes.DELETE })),
+        ];
+        if (configs.length === 0) return;
+        const resources = [{ resourceType: ConfigResourceTypes.TOPIC, resourceName: name, configs }];
+        await admin.incrementalAlterConfigs({ resources });
+      }),
+    async remove(name) {
+      try {
+        await admin.deleteTopics({ topics: [name] });
+      } catch (error) {
+        if (!/UNKNOWN_TOPIC_OR_PARTITION/.test(describeFailure(error))) throw error;
+      }
+    },
+    close: () => end(admin),
+  };
+}
+
+const permanentRefusals =
+  /INVALID_CONFIG|INVALID_REPLICATION_FACTOR|INVALID_PARTITIONS|INVALID_TOPIC_EXCEPTION|POLICY_VIOLATION|TOPIC_AUTHORIZATION_FAILED|INVALID_REQUEST/;
+
+/** What Kafka will refuse again is a failure; anything else is tried again. */
+async function asFailure<T>(doing: string, task: () => Promise<T>): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    const message = `${doing}: ${describeFailure(error)}`;
+    if (/THROTTLING_QUOTA_EXCEEDED/.test(message)) {
+      throw new ProviderFailure({ class: 'quota', code: 'quota-exceeded', message, cause: error });
+    }
+    const [code] = permanentRefusals.exec(message) ?? [];
+    if (code === undefined) throw error;
+    throw new ProviderFailure({
+      class: 'permanent',
+      code: code.toLowerCase().replaceAll('_', '-'),
+      message,
+      cause: error,
+    });
+  }
+}

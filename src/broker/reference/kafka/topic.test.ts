@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import type { DeploymentRequest } from '../../messages.ts';
+import { differences, wantedTopic } from './topic.ts';
+
+const request = (spec: object, parameters: Record<string, string> = {}): DeploymentRequest =>
+  ({ resource: { name: 'user-events', kind: 'Topic' }, target: { parameters }, spec }) as unknown as DeploymentRequest;
+
+describe('the topic that is wanted', () => {
+  test.each([
+    { reason: 'by its defaults', spec: {}, wanted: { name: 'user-events', partitions: 1, config: {} } },
+    {
+      reason: 'numbers are texts to Kafka',
+      spec: { topicName: 'events', partitions: 3, replication: 2, config: { 'retention.ms': 1000 } },
+      wanted: { name: 'events', partitions: 3, replication: 2, config: { 'retention.ms': '1000' } },
+    },
+    {
+      reason: 'a queue has one group of consumers',
+      spec: { type: 'queue', queue: { retentionSeconds: 60 } },
+      wanted: { name: 'user-events', partitions: 1, config: { 'retention.ms': '60000' }, group: 'user-events.workers' },
+    },
+  ])('$reason', ({ spec, wanted }) => {
+    expect(wantedTopic(request(spec))).toEqual(wanted);
+  });
+
+  test('has the prefix of its target', () => {
+    expect(wantedTopic(request({}, { topicPrefix: 'prod.' })).name).toBe('prod.user-events');
+  });
+
+  test.each([
+    { spec: { topicName: '..' }, code: 'invalid-name', reason: 'a name that Kafka does not take' },
+    { spec: { topicName: '__consumer_offsets' }, code: 'reserved-name', reason: 'one that is Kafka’s own' },
+    { spec: { topicName: 'kidp-broker-records-x' }, code: 'reserved-name', reason: 'one that is a broker’s' },
+    {
+      spec: { type: 'queue', queue: { maxDeliveries: 3 } },
+      code: 'unsupported-queue-setting',
+      reason: 'a promise that nobody keeps',
+    },
+  ])('cannot be had: $reason', ({ spec, code }) => {
+    expect(() => wantedTopic(request(spec))).toThrow(expect.objectContaining({ code, class: 'permanent' }));
+  });
+});
+
+describe('what differs', () => {
+  const wanted = { name: 't', partitions: 3, replication: 1, config: { 'retention.ms': '1000' } };
+  test.each([
+    { reason: 'nothing', present: {}, found: [] },
+    { reason: 'more partitions are kept', present: { partitions: 5 }, found: [] },
+    { reason: 'fewer are not', present: { partitions: 2 }, found: ['it has 2 partitions, not 3'] },
+    { reason: 'replication', present: { replication: 3 }, found: ['each message is on 3 servers, not 1'] },
+    { reason: 'a setting', present: { config: { 'retention.ms': '5' } }, found: ['retention.ms is 5, not 1000'] },
+  ])('$reason', ({ present, found }) => {
+    expect(differences(wanted, { ...wanted, config: { ...wanted.config, other: 'x' }, ...present })).toEqual(found);
+  });
+});

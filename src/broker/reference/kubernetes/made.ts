@@ -1,0 +1,195 @@
+/** Makes the objects of a plan and removes those that an earlier plan had: by server-side apply, over nobody else's. */
+import { type Client, keyOf, type UnknownObject } from '../../../runtime/index.ts';
+import type { DeploymentRequest } from '../../messages.ts';
+import { permanent } from '../provider.ts';
+import { stable } from '../record.ts';
+import { digestOf, pick } from './digest.ts';
+import { failureOf } from './failures.ts';
+import { isOurs } from './names.ts';
+import { type Manifest, madeResources, resourceOf, volumeClaims } from './resources.ts';
+import { bytes } from './sizes.ts';
+import { getIfThere, refOf, type World } from './world.ts';
+
+export const FIELD_MANAGER = 'kidp-broker';
+const SCALE_MANAGER = 'kidp-broker-scale';
+
+export interface Made {
+  /** As the API server answered, by reference. */
+  readonly objects: ReadonlyMap<string, UnknownObject>;
+  /** What each looked like then, by reference. */
+  readonly digests: Readonly<Record<string, string>>;
+}
+
+export interface Making {
+  readonly client: Client;
+  readonly world: World;
+  readonly request: DeploymentRequest;
+}
+
+export async function make(making: Making, manifests: readonly Manifest[]): Promise<Made> {
+  const objects = new Map<string, UnknownObject>();
+  const digests: Record<string, string> = {};
+  for (const manifest of manifests) {
+    const { answer, applied } = await applyOne(making, manifest);
+    objects.set(refOf(manifest), { ...answer, apiVersion: manifest.apiVersion, kind: manifest.kind });
+    digests[refOf(manifest)] = digestOf(answer, applied);
+  }
+  return { objects, digests };
+}
+
+async function applyOne(
+  { client, world, request }: Making,
+  manifest: Manifest,
+): Promise<{ answer: UnknownObject; applied: Manifest }> {
+  const resource = resourceOf(manifest);
+  const { namespace = '', name } = manifest.metadata;
+  const doing = `making ${manifest.kind} ${namespace}/${name}`;
+  try {
+    const known = world.find(resource, { namespace, name });
+    const live = known ?? (await getIfThere<UnknownObject>(client, resource, { namespace, name }));
+    if (live !== undefined && !isOurs(live.metadata, request.broker, request.resource.uid)) {
+      throw permanent(
+        'name-taken',
+        `there is a ${manifest.kind} ${namespace}/${name} that was not made for this ${request.resource.kind}: rename one of them, or delete what is there`,
+      );
+    }
+    const applied = live === undefined ? manifest : await fitted(client, manifest, live);
+    if (manifest.kind === 'Deployment') await handOverScale(client, applied, live, request);
+    const answer = await client.apply(resource, applied, { fieldManager: FIELD_MANAGER, force: true });
+    return { answer, applied };
+  } catch (error) {
+    throw failureOf(error, doing);
+  }
+}
+
+/**
+ * Without a number of copies of ours an apply takes back the one we set before, and one copy is left until the autoscaler has
+ * looked. So the number goes to a manager of its own first, from which the autoscaler takes it.
+ */
+async function handOverScale(
+  client: Client,
+  manifest: Manifest,
+  live: UnknownObject | undefined,
+  { spec }: DeploymentRequest,
+): Promise<void> {
+  const wanted = manifest.spec as { replicas?: number };
+  if (wanted.replicas !== undefined) return;
+  const resource = resourceOf(manifest);
+  const present = live?.spec as { replicas?: number } | undefined;
+  const replicas = present?.replicas ?? (spec?.replicas as number | undefined) ?? 1;
+  if (live === undefined) {
+    const whole = { ...manifest, spec: { ...wanted, replicas } };
+    await client.apply(resource, whole, { fieldManager: FIELD_MANAGER, force: true });
+  }
+  const { namespace, name } = manifest.metadata;
+  const scale = {
+    apiVersion: manifest.apiVersion,
+    kind: manifest.kind,
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+    spec: { replicas },
+  };
+  await client.apply(resource, scale, { fieldManager: SCALE_MANAGER, force: true });
+}
+
+interface ClaimTemplate {
+  spec: { resources: { requests: { storage: string } } };
+}
+
+/** What Kubernetes lets nobody change stays as it is: claims of a StatefulSet are grown one by one, and never shrunk. */
+async function fitted(client: Client, manifest: Manifest, live: UnknownObject): Promise<Manifest> {
+  if (manifest.kind === 'PersistentVolumeClaim') {
+    const [wanted, present] = [storageIn(manifest), storageIn(live)];
+    if (bytes(wanted) >= bytes(present)) return manifest;
+    throw cannotShrink(present, wanted);
+  }
+  if (manifest.kind !== 'StatefulSet') return manifest;
+  const templates = (of: UnknownObject) => (of.spec as { volumeClaimTemplates?: ClaimTemplate[] }).volumeClaimTemplates;
+  const [wanted, present] = [templates(manifest)?.[0], templates(live)?.[0]];
+  if (wanted === undefined || present === undefined) {
+    if (wanted === present) return manifest;
+    throw permanent(
+      'storage-fixed',
+      `whether ${refOf(manifest)} is kept on disk cannot change: parameters.storage of the target was another when it was made`,
+    );
+  }
+  await growClaim(client, manifest, wanted.spec.resources.requests.storage);
+  return { ...manifest, spec: { ...(manifest.spec as object), volumeClaimTemplates: templates(live) } };
+}
+
+async function growClaim(client: Client, { metadata }: Manifest, wanted: string): Promise<void> {
+  const key = { ...keyOf({ metadata, apiVersion: '', kind: '' }), name: `data-${metadata.name}-0` };
+  const claim = await getIfThere<UnknownObject>(client, volumeClaims, key);
+  if (claim === undefined || storageIn(claim) === wanted) return;
+  if (bytes(wanted) < bytes(storageIn(claim))) throw cannotShrink(storageIn(claim), wanted);
+  const body = { spec: { resources: { requests: { storage: wanted } } } };
+  await client.patch(volumeClaims, key, { type: 'merge', body }, { fieldManager: FIELD_MANAGER });
+}
+
+const storageIn = (claim: UnknownObject): string => (claim as unknown as ClaimTemplate).spec.resources.requests.storage;
+
+const cannotShrink = (from: string, to: string) =>
+  permanent(
+    'storage-cannot-shrink',
+    `storage cannot go from ${from} down to ${to}: ask for at least ${from}, or make another Database and move the data`,
+  );
+
+/** Removes what was made for the object earlier and is not wanted any more. */
+export async function prune(
+  { client, world, request }: Making,
+  wanted: ReadonlySet<string>,
+  earlier: readonly string[],
+): Promise<void> {
+  const { broker, resource } = request;
+  const refs = new Set([...earlier, ...world.madeFor(resource.uid).filter(isStandingAlone).map(refOf)]);
+  for (const ref of refs) {
+    if (wanted.has(ref)) continue;
+    const [kind, namespace = '', name = ''] = ref.split('/');
+    const type = madeResources.find((each) => each.kind === kind);
+    if (type === undefined) continue;
+    const live = await getIfThere<UnknownObject>(client, type, { namespace, name });
+    if (live === undefined || !isOurs(live.metadata, broker, resource.uid)) continue;
+    const preconditions = live.metadata.uid === undefined ? {} : { uid: live.metadata.uid };
+    await client.delete(type, { namespace, name }, { propagationPolicy: 'Background', preconditions });
+  }
+}
+
+/** The claims that a StatefulSet makes are its own. */
+const isStandingAlone = ({ kind, metadata }: UnknownObject): boolean =>
+  kind !== 'PersistentVolumeClaim' || !/^data-.*-\d+$/.test(metadata.name);
+
+/** What of the plan is no longer as it was made: a sentence for each. */
+export async function driftOf(
+  { client, world }: Making,
+  manifests: readonly Manifest[],
+  digests: Readonly<Record<string, string>>,
+  confirmed: Map<string, string>,
+): Promise<string[]> {
+  const drift: string[] = [];
+  for (const [ref, digest] of Object.entries(digests)) {
+    const [kind, namespace = '', name = ''] = ref.split('/');
+    const resource = madeResources.find((each) => each.kind === kind);
+    if (resource === undefined) continue;
+    const live = world.find(resource, { namespace, name });
+    if (live === undefined || live.metadata.deletionTimestamp !== undefined) {
+      drift.push(`${ref} was deleted`);
+      continue;
+    }
+    const manifest = manifests.find((each) => refOf(each) === ref);
+    if (manifest === undefined) continue;
+    const present = digestOf(live, manifest);
+    if (present === digest || present === confirmed.get(ref)) continue;
+    if (await wouldChange(client, manifest, live)) drift.push(`${ref} was changed`);
+    else confirmed.set(ref, present);
+  }
+  return drift;
+}
+
+/** Asks the API server what applying it once more would change: how it writes amounts and fills in defaults is its business. */
+async function wouldChange(client: Client, manifest: Manifest, live: UnknownObject): Promise<boolean> {
+  // The plan of a Secret is read from the Secret itself: applying it would change nothing, but it was changed.
+  if (manifest.kind === 'Secret') return true;
+  const wanted = manifest.kind === 'StatefulSet' ? await fitted(client, manifest, live) : manifest;
+  const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true };
+  const answer = await client.apply(resourceOf(manifest), wanted, options);
+  return stable(pick(answer, wanted)) !== stable(pick(live, wanted));
+}

@@ -1,0 +1,98 @@
+/** How what was made fares, from the status of workloads and pods. */
+import type { UnknownObject } from '../../../runtime/index.ts';
+import type { ErrorClass } from '../../messages.ts';
+import { isQuota } from './failures.ts';
+
+export type Readiness =
+  | { readonly phase: 'ready' }
+  | { readonly phase: 'deploying'; readonly message: string }
+  | {
+      readonly phase: 'failed';
+      readonly error: { readonly class: ErrorClass; readonly code: string; readonly message: string };
+    };
+
+interface Workload extends UnknownObject {
+  spec: { replicas?: number };
+  status?: {
+    observedGeneration?: number;
+    replicas?: number;
+    updatedReplicas?: number;
+    readyReplicas?: number;
+    availableReplicas?: number;
+    currentRevision?: string;
+    updateRevision?: string;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+  };
+}
+
+/**
+ * Of a Deployment or StatefulSet, with its pods. What was ready is so until its controller says otherwise: it looks anew after every
+ * edit, those of annotations too.
+ */
+export function readinessOf(object: UnknownObject, pods: readonly UnknownObject[], wasReady: boolean): Readiness {
+  const workload = object as Workload;
+  const { spec, status = {}, metadata } = workload;
+  const wanted = spec.replicas ?? 1;
+  const observed = wasReady || (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  const available = workload.kind === 'Deployment' ? status.availableReplicas : status.readyReplicas;
+  const updated =
+    workload.kind === 'Deployment'
+      ? (status.updatedReplicas ?? 0) >= wanted && (status.replicas ?? 0) === (status.updatedReplicas ?? 0)
+      : wanted === 0 || status.updateRevision === status.currentRevision || status.updatedReplicas === wanted;
+  if (observed && updated && (available ?? 0) >= wanted) return { phase: 'ready' };
+  const trouble = troubleOf(workload) ?? pods.map(podTrouble).find((each) => each !== undefined);
+  if (trouble !== undefined) return { phase: 'failed', error: trouble };
+  return { phase: 'deploying', message: `${available ?? 0} of ${wanted} copies can take requests` };
+}
+
+export const replicasOf = (object: UnknownObject): { replicas: number; readyReplicas: number } => ({
+  replicas: (object as Workload).status?.replicas ?? 0,
+  readyReplicas: (object as Workload).status?.readyReplicas ?? 0,
+});
+
+type Trouble = { readonly class: ErrorClass; readonly code: string; readonly message: string };
+
+function troubleOf({ status }: Workload): Trouble | undefined {
+  const condition = (type: string, value: string) =>
+    status?.conditions?.find((each) => each.type === type && each.status === value);
+  const failure = condition('ReplicaFailure', 'True');
+  if (failure !== undefined) {
+    const message = failure.message ?? 'pods cannot be made';
+    return isQuota(message)
+      ? { class: 'quota', code: 'quota-exceeded', message }
+      : { class: 'permanent', code: 'pods-refused', message };
+  }
+  const progressing = condition('Progressing', 'False');
+  if (progressing?.reason !== 'ProgressDeadlineExceeded') return undefined;
+  return { class: 'transient', code: 'no-progress', message: progressing.message ?? 'the roll-out stands still' };
+}
+
+interface Pod extends UnknownObject {
+  status?: {
+    containerStatuses?: { restartCount?: number; state?: { waiting?: { reason?: string; message?: string } } }[];
+  };
+}
+
+/** A container that has ended so often is not just waiting for something that starts beside it. */
+const restartsThatTell = 3;
+
+function podTrouble(pod: UnknownObject): Trouble | undefined {
+  for (const { restartCount = 0, state } of (pod as Pod).status?.containerStatuses ?? []) {
+    const { reason = '', message = reason } = state?.waiting ?? {};
+    if (reason === 'InvalidImageName' || reason === 'CreateContainerConfigError') {
+      return {
+        class: 'permanent',
+        code: reason === 'InvalidImageName' ? 'invalid-image' : 'container-config',
+        message,
+      };
+    }
+    if (reason === 'ErrImagePull' || reason === 'ImagePullBackOff') {
+      const missing = /not found|manifest unknown|does not exist|denied/i.test(message);
+      return { class: missing ? 'permanent' : 'transient', code: 'image-not-pulled', message };
+    }
+    if (reason === 'CrashLoopBackOff' && restartCount >= restartsThatTell) {
+      return { class: 'transient', code: 'crash-loop', message };
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,70 @@
+/** What a broker counts, for its /metrics. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ChannelName } from '../channel.ts';
+import type { Action } from '../messages.ts';
+
+export interface BrokerMetrics {
+  requested(channel: ChannelName, action: Action, outcome: 'accepted' | 'duplicate' | 'stale'): void;
+  /** A request that was not taken, by why. */
+  refused(channel: ChannelName, reason: string): void;
+  carriedOut(kind: string, action: Action, result: string, seconds: number): void;
+  reported(
+    channel: ChannelName | 'none',
+    kind: 'status' | 'heartbeat' | 'usage',
+    result: 'acknowledged' | 'refused' | 'failed',
+  ): void;
+}
+
+export function brokerMetrics(
+  registry: Registry,
+  state: { leads: () => boolean; records: () => number },
+): BrokerMetrics {
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'kidp_reference_broker_requests_total',
+    help: 'Requests that were taken, by what became of them',
+    labelNames: ['channel', 'action', 'outcome'],
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'kidp_reference_broker_requests_refused_total',
+    help: 'Requests that were not taken, by reason',
+    labelNames: ['channel', 'reason'],
+    registers,
+  });
+  const work = new Histogram({
+    name: 'kidp_reference_broker_work_duration_seconds',
+    help: 'How long it took to bring something about, to look after it or to remove it, by result',
+    labelNames: ['kind', 'action', 'result'],
+    buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30],
+    registers,
+  });
+  const reports = new Counter({
+    name: 'kidp_reference_broker_reports_total',
+    help: 'What was sent to the platform, by result',
+    labelNames: ['channel', 'type', 'result'],
+    registers,
+  });
+  new Gauge({
+    name: 'kidp_reference_broker_leads',
+    help: 'Whether this instance is the one that works',
+    registers,
+    collect() {
+      this.set(Number(state.leads()));
+    },
+  });
+  new Gauge({
+    name: 'kidp_reference_broker_records',
+    help: 'Objects that the broker knows about',
+    registers,
+    collect() {
+      this.set(state.records());
+    },
+  });
+  return {
+    requested: (channel, action, outcome) => requests.inc({ channel, action, outcome }),
+    refused: (channel, reason) => refusals.inc({ channel, reason }),
+    carriedOut: (kind, action, result, seconds) => work.observe({ kind, action, result }, seconds),
+    reported: (channel, type, result) => reports.inc({ channel, type, result }),
+  };
+}

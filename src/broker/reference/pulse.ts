@@ -1,0 +1,67 @@
+/** What a broker says unasked and again and again: that it is alive, and what things cost. A later one replaces an earlier one. */
+import { type Clock, type Logger, sleep } from '../../runtime/index.ts';
+import { heartbeatEvent, usageEvent } from '../contract/index.ts';
+import type { BrokerEvent } from '../messages.ts';
+import type { BrokerMetrics } from './metrics.ts';
+import type { Provider } from './provider.ts';
+import type { StatusSender } from './sender.ts';
+import { amounts, type PriceTable } from './usage.ts';
+
+export interface PulseOptions {
+  readonly broker: string;
+  readonly version: string;
+  readonly provider: Provider;
+  readonly sender: StatusSender;
+  readonly heartbeatMilliseconds: number;
+  readonly usageMilliseconds: number;
+  readonly prices?: PriceTable | undefined;
+  readonly clock: Clock;
+  readonly metrics: BrokerMetrics;
+  readonly log: Logger;
+}
+
+/** Runs until the signal ends it. */
+export async function beat(options: PulseOptions, signal: AbortSignal): Promise<void> {
+  const { broker, version, provider, clock } = options;
+  while (!signal.aborted) {
+    const event = heartbeatEvent(
+      { broker, version, capabilities: provider.capabilities },
+      { time: new Date(clock.now()) },
+    );
+    await attempt(options, 'heartbeat', event, {}, broker);
+    await sleep(clock, options.heartbeatMilliseconds, signal);
+  }
+}
+
+/** Runs until the signal ends it, on the instance that leads. */
+export async function bill(options: PulseOptions, prices: PriceTable, signal: AbortSignal): Promise<void> {
+  const { broker, provider, clock } = options;
+  while (!signal.aborted) {
+    for (const { record } of provider.records.all()) {
+      const { meter, request } = record;
+      if (meter === undefined || signal.aborted) continue;
+      const { generation: _, ...resource } = request.resource;
+      for (const amount of amounts(meter, clock.now())) {
+        const event = usageEvent({ broker, resource, currency: prices.currency, ...amount }, { cause: record.trace });
+        await attempt(options, 'usage', event, request.replyTo, record.uid);
+      }
+    }
+    await sleep(clock, options.usageMilliseconds, signal);
+  }
+}
+
+async function attempt(
+  { sender, metrics, log }: PulseOptions,
+  kind: 'heartbeat' | 'usage',
+  event: BrokerEvent,
+  replyTo: { readonly statusTopic?: string; readonly statusUrl?: string },
+  key: string,
+): Promise<void> {
+  try {
+    metrics.reported(await sender.send(event, replyTo, key), kind, 'acknowledged');
+  } catch (error) {
+    // The next one says the same, and is due soon.
+    metrics.reported('none', kind, 'failed');
+    log.warn('not heard', { kind, error });
+  }
+}

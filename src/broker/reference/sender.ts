@@ -1,0 +1,106 @@
+/** How a report reaches the platform: through Kafka first, over HTTP where that is away. */
+import { Agent, request } from 'undici';
+import { ChannelError, type ChannelName } from '../channel.ts';
+import { encodeEvent } from '../contract/index.ts';
+import { type KeyRing, STATUS_SCOPE } from '../identity/index.ts';
+import type { KafkaProducer } from '../kafka/index.ts';
+import type { BrokerEvent, ReplyTo } from '../messages.ts';
+import { readAtMost } from '../outgoing.ts';
+
+export interface StatusSender {
+  /** Resolves once it is acknowledged. Rejects with a `ChannelError`: `refused` where the platform will never take it. */
+  send(event: BrokerEvent, replyTo: Pick<ReplyTo, 'statusTopic' | 'statusUrl'>, key: string): Promise<ChannelName>;
+  close(): Promise<void>;
+}
+
+export interface StatusSenderOptions {
+  readonly keys: KeyRing;
+  /** The platform's issuer: the audience of the broker's tokens. */
+  readonly audience: string;
+  readonly kafka?: KafkaProducer | undefined;
+  readonly statusTopic: string;
+  readonly statusUrl?: string | undefined;
+  /** PEM: whom to trust at the status URL. */
+  readonly ca?: string | undefined;
+  readonly timeoutMilliseconds?: number;
+}
+
+const mostAnswerBytes = 64 * 1024;
+
+export function statusSender(options: StatusSenderOptions): StatusSender {
+  const { keys, audience, kafka, timeoutMilliseconds = 10_000 } = options;
+  const agent = new Agent({
+    connections: 16,
+    connect: { timeout: timeoutMilliseconds, ...(options.ca === undefined ? {} : { ca: options.ca }) },
+  });
+
+  async function byKafka(producer: KafkaProducer, event: BrokerEvent, topic: string, key: string): Promise<void> {
+    const value = encodeEvent(event);
+    const headers = {
+      'content-type': 'application/cloudevents+json; charset=UTF-8',
+      signature: await keys.sign(value),
+      ...(event.traceparent === undefined ? {} : { traceparent: event.traceparent }),
+      ...(event.tracestate === undefined ? {} : { tracestate: event.tracestate }),
+    };
+    await producer.send({ topic, key, value, headers });
+  }
+
+  async function byHttp(event: BrokerEvent, url: string): Promise<void> {
+    let status: number;
+    let text: string;
+    try {
+      const answer = await request(url, {
+        dispatcher: agent,
+        method: 'POST',
+        signal: AbortSignal.timeout(timeoutMilliseconds),
+        headers: {
+          authorization: `Bearer ${await keys.token({ audience, scope: STATUS_SCOPE })}`,
+          'content-type': 'application/cloudevents+json',
+          ...(event.traceparent === undefined ? {} : { traceparent: event.traceparent }),
+          ...(event.tracestate === undefined ? {} : { tracestate: event.tracestate }),
+        },
+        body: encodeEvent(event),
+      });
+      status = answer.statusCode;
+      text = Buffer.from(await readAtMost(answer.body, mostAnswerBytes)).toString('utf8');
+    } catch (cause) {
+      throw failure('unavailable', `the platform cannot be reached at ${url}: ${(cause as Error).message}`, cause);
+    }
+    if (status >= 200 && status < 300) return;
+    throw failure(
+      isFinal(status) ? 'refused' : 'unavailable',
+      `the platform answered ${status}: ${text.slice(0, 300)}`,
+    );
+  }
+
+  return {
+    async send(event, replyTo, key) {
+      const url = replyTo.statusUrl ?? options.statusUrl;
+      const topic = replyTo.statusTopic ?? options.statusTopic;
+      let failed: unknown;
+      if (kafka?.available(topic) === true || (kafka !== undefined && url === undefined)) {
+        try {
+          await byKafka(kafka, event, topic, key);
+          return 'Kafka';
+        } catch (error) {
+          failed = error;
+        }
+      }
+      if (url === undefined) {
+        throw (
+          failed ??
+          failure('unavailable', 'there is no way to the platform: neither Kafka nor the address of its status API')
+        );
+      }
+      await byHttp(event, url);
+      return 'HTTP';
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** 401 and 403 may be about keys that the platform does not have yet; what else it understood and refused, it refuses again. */
+const isFinal = (status: number): boolean => [400, 404, 409, 410, 413, 415, 422].includes(status);
+
+const failure = (kind: 'unavailable' | 'refused', message: string, cause?: unknown) =>
+  new ChannelError({ channel: 'HTTP', failure: kind, message, cause });

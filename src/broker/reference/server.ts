@@ -1,0 +1,185 @@
+/** The HTTP side of a broker: takes requests, says what it knows, and shows its keys, health and metrics. */
+import type { AddressInfo } from 'node:net';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Registry } from 'prom-client';
+import type { Logger } from '../../runtime/index.ts';
+import { MOST_EVENT_BYTES, readEvent } from '../contract/index.ts';
+import { DEPLOYMENTS_SCOPE, IdentityError, type KeyRing, type PlatformVerifier } from '../identity/index.ts';
+import { defaultLimits, makeListener, type ServingCertificate } from '../status-api/listener.ts';
+import { Problem, problemOf, retryAfter } from '../status-api/problem.ts';
+import type { Intake } from './intake.ts';
+import type { BrokerMetrics } from './metrics.ts';
+import { NotLeading, type Provider } from './provider.ts';
+import type { DeploymentRecord } from './record.ts';
+
+export interface BrokerServerOptions {
+  readonly broker: string;
+  readonly version: string;
+  readonly host: string;
+  readonly port: number;
+  readonly tls?: ServingCertificate | undefined;
+  readonly intake: Intake;
+  readonly provider: Provider;
+  readonly verifier: PlatformVerifier;
+  readonly keys: KeyRing;
+  readonly registry: Registry;
+  readonly metrics: BrokerMetrics;
+  /** Whether `GET /v1/ledger` lists every claim: for tests that judge a broker. */
+  readonly ledger: boolean;
+  readonly ready: () => boolean;
+  readonly log: Logger;
+}
+
+export interface BrokerServer {
+  readonly port: number;
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const mediaTypes = ['application/cloudevents+json', 'application/json'];
+
+export async function startBrokerServer(options: BrokerServerOptions): Promise<BrokerServer> {
+  const { host, port, tls } = options;
+  let listener: ReturnType<typeof makeListener> | undefined;
+  const app = fastify({
+    logger: false,
+    // A little more than an event may have, so that one that is too large is told so by its own code.
+    bodyLimit: MOST_EVENT_BYTES + 64 * 1024,
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 256 },
+    serverFactory: (answer) => {
+      listener = makeListener(answer, tls, defaultLimits);
+      return listener.server;
+    },
+  });
+  answerProblems(app, options);
+  addDeployments(app, options);
+  addPages(app, options);
+  await app.listen({ host, port });
+  const bound = (app.server.address() as AddressInfo).port;
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return {
+    port: bound,
+    url: `${tls === undefined ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${bound}`,
+    async stop() {
+      const cutOff = setTimeout(() => listener?.cutOff(), 5_000);
+      await app.close();
+      clearTimeout(cutOff);
+      listener?.end();
+    },
+  };
+}
+
+function addDeployments(app: FastifyInstance, options: BrokerServerOptions): void {
+  const { broker, intake, provider, verifier } = options;
+  const onRequest = async (request: FastifyRequest) => {
+    const [, token = ''] = /^Bearer +([^\s]+)$/i.exec(request.headers.authorization ?? '') ?? [];
+    await verifier.token(token, DEPLOYMENTS_SCOPE);
+  };
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(mediaTypes, { parseAs: 'buffer' }, async (_: FastifyRequest, body: Buffer) => body);
+
+  app.post('/v1/deployments', {
+    onRequest,
+    async handler(request, reply) {
+      const read = readEvent(request.body, ['request']);
+      if ('problem' in read) {
+        const { code, path, message } = read.problem;
+        throw new Problem(code === 'malformed' ? 400 : code === 'oversized' ? 413 : 422, code, message, {
+          more: { path },
+        });
+      }
+      const { event } = read;
+      const { 'idempotency-key': key } = request.headers;
+      if (key !== undefined && key !== event.id) {
+        throw new Problem(400, 'idempotency-key', 'Idempotency-Key must be the id of the event, or be left out');
+      }
+      if (event.data.broker !== broker) {
+        throw new Problem(422, 'wrong-broker', `this is the broker ${broker}, not ${event.data.broker}`);
+      }
+      return reply.code(202).send(await intake.take(event, 'HTTP'));
+    },
+  });
+  app.get<{ Params: { uid: string } }>('/v1/deployments/:uid', {
+    onRequest,
+    async handler(request, reply) {
+      const stored = await provider.records.get(request.params.uid);
+      if (stored === undefined) throw new Problem(404, 'absent', 'nothing is known of this object');
+      return reply.send(shown(stored.record));
+    },
+  });
+  if (!options.ledger) return;
+  app.get('/v1/ledger', {
+    onRequest,
+    async handler(_request, reply) {
+      const records = [...provider.records.all()].map(({ record }) => shown(record));
+      return reply.send({ broker, records });
+    },
+  });
+}
+
+/** Of a record what others may know: neither what the request was nor what the provider remembers. */
+function shown(record: DeploymentRecord): object {
+  const { uid, deploymentId, state, report, sequence, acknowledged, ledger, request, changedAt } = record;
+  const { action, resource } = request;
+  return {
+    uid,
+    resource,
+    deploymentId,
+    action,
+    state,
+    phase: report.phase,
+    report,
+    sequence,
+    acknowledged,
+    ledger,
+    changedAt,
+  };
+}
+
+function addPages(app: FastifyInstance, options: BrokerServerOptions): void {
+  const { broker, version, provider, keys, registry, ready } = options;
+  app.get('/v1/health', (_request, reply) =>
+    reply.send({ broker, version, capabilities: provider.capabilities, leads: provider.leadership.leads }),
+  );
+  app.get('/readyz', (_request, reply) =>
+    reply
+      .code(ready() ? 200 : 503)
+      .type('text/plain')
+      .send(ready() ? 'ok' : 'not ready'),
+  );
+  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
+  app.get('/.well-known/jwks.json', (_request, reply) =>
+    reply
+      .type('application/jwk-set+json')
+      .header('cache-control', 'public, max-age=300')
+      .send(JSON.stringify(keys.jwks())),
+  );
+}
+
+function answerProblems(app: FastifyInstance, { log, metrics }: BrokerServerOptions): void {
+  const send = (reply: FastifyReply, problem: Problem) =>
+    reply
+      .code(problem.status)
+      .headers(problem.headers)
+      .type('application/problem+json')
+      .send(JSON.stringify(problem.body));
+  app.setErrorHandler((error, _request, reply) => {
+    if (error instanceof NotLeading) {
+      return send(reply, new Problem(503, 'not-leading', error.message, { headers: retryAfter(2_000) }));
+    }
+    const problem = problemOf(error);
+    metrics.refused('HTTP', error instanceof IdentityError ? error.reason : (problem?.code ?? 'unavailable'));
+    if (problem !== undefined) return send(reply, problem);
+    // The store of records is away, most likely: whoever asks has an outbox, and asks again.
+    log.error('a request cannot be taken now', { error });
+    const away = new Problem(503, 'unavailable', 'it cannot be taken now: send it again', {
+      headers: retryAfter(2_000),
+    });
+    return send(reply, away);
+  });
+  app.setNotFoundHandler((_request, reply) =>
+    send(reply, new Problem(404, 'not-found', 'there is nothing here: docs/brokers.md says what there is')),
+  );
+}
