@@ -377,7 +377,7 @@ describe('mutated events', () => {
           }
         }
       }),
-      { numRuns: 600 },
+      { numRuns: 2000 },
     );
     // Else it would show nothing.
     expect(taken).toBeGreaterThan(50);
@@ -399,7 +399,7 @@ describe('mutated events', () => {
           if ('event' in read) expect(published.get(kind)?.(read.event)).toBe(true);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 1000 },
     );
   });
 });

@@ -58,7 +58,44 @@ const mostBytes = 1024 * 1024;
 const jsonTypes = ['application/cloudevents+json', 'application/cloudevents-batch+json', 'application/json'] as const;
 
 export async function startStatusApi(options: StatusApiOptions): Promise<StatusApi> {
-  const { host = '127.0.0.1', port = 0, tls, log } = options;
+  const { host = '127.0.0.1', port = 0, tls } = options;
+  const { app, listener, drain } = makeStatusApi(options);
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    listener.end();
+    throw portProblem(error, host, port);
+  }
+  const bound = (app.server.address() as AddressInfo).port;
+  let stopped: Promise<void> | undefined;
+  return {
+    url: `${tls === undefined ? 'http' : 'https'}://${reachable(host)}:${bound}`,
+    port: bound,
+    stop({ limitMilliseconds = 10_000 } = {}) {
+      drain();
+      stopped ??= (async () => {
+        const cutOff = setTimeout(() => listener.cutOff(), limitMilliseconds);
+        try {
+          await app.close();
+        } finally {
+          clearTimeout(cutOff);
+          listener.end();
+        }
+      })();
+      return stopped;
+    },
+  };
+}
+
+interface Made {
+  readonly app: FastifyInstance;
+  readonly listener: Listener;
+  /** From now on it is not ready, and every answer closes its connection. */
+  drain(): void;
+}
+
+/** All of it but the port. */
+export function makeStatusApi(options: StatusApiOptions): Made {
   let listener: Listener | undefined;
   let draining = false;
   const app = fastify({
@@ -66,12 +103,12 @@ export async function startStatusApi(options: StatusApiOptions): Promise<StatusA
     bodyLimit: mostBytes,
     exposeHeadRoutes: false,
     requestIdHeader: false,
-    // Whoever is connected already is answered; the answer closes the connection.
+    // Whoever is connected already is answered.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 256, onBadUrl: (_path, _request, response) => response.writeHead(400).end() },
     serverFactory: (answer) => {
-      listener = makeListener(answer, tls, { ...defaultLimits, ...options.limits });
+      listener = makeListener(answer, options.tls, { ...defaultLimits, ...options.limits });
       return listener.server;
     },
   });
@@ -81,33 +118,15 @@ export async function startStatusApi(options: StatusApiOptions): Promise<StatusA
     // Else the connection would be kept, and waited for.
     if (draining) reply.header('connection', 'close');
   });
-  answerProblems(app, log);
+  answerProblems(app, options.log);
   addReports(app, options);
   addPages(app, options, () => !draining && (options.ready?.() ?? true));
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    listener?.end();
-    throw portProblem(error, host, port);
-  }
-
-  const bound = (app.server.address() as AddressInfo).port;
-  let stopped: Promise<void> | undefined;
+  if (listener === undefined) throw new Error('fastify has made no server');
   return {
-    url: `${tls === undefined ? 'http' : 'https'}://${reachable(host)}:${bound}`,
-    port: bound,
-    stop({ limitMilliseconds = 10_000 } = {}) {
+    app,
+    listener,
+    drain() {
       draining = true;
-      stopped ??= (async () => {
-        const cutOff = setTimeout(() => listener?.cutOff(), limitMilliseconds);
-        try {
-          await app.close();
-        } finally {
-          clearTimeout(cutOff);
-          listener?.end();
-        }
-      })();
-      return stopped;
     },
   };
 }
