@@ -9,10 +9,12 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { declareCel } from './cel/command.ts';
 import { declareCheck } from './check/command.ts';
 import { declareConvert } from './convert/command.ts';
+import { declareCost } from './cost/command.ts';
 import { declareCrd } from './crd/command.ts';
 import { declareCrdGate } from './crd-gate-options.ts';
 import { declareExplain } from './explain/command.ts';
 import { describeFailure, exitCodeOf } from './failure.ts';
+import { declareGraph } from './graph/command.ts';
 import { declareImpact } from './impact/command.ts';
 import { declareTest } from './test/command.ts';
 
@@ -109,6 +111,14 @@ async function run(words: string[]): Promise<number> {
   });
 
   declareCel(program.command('cel'), (result) => {
+    code = result;
+  });
+
+  declareGraph(program.command('graph'), (result) => {
+    code = result;
+  });
+
+  declareCost(program.command('cost'), (result) => {
     code = result;
   });
 

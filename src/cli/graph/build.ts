@@ -1,0 +1,132 @@
+/** The graph of the platform, from objects: who owns what, who uses what, and what could be used. A value; how it looks is for others. */
+import { TEAM_LABEL, type Team, team as teamKind } from '../../api/index.ts';
+import {
+  allOwned,
+  type Demand,
+  demandsOf,
+  finds,
+  type HomeOf,
+  keyAsOwner,
+  listedOwnership,
+  type OwnedObject,
+  ownedKinds,
+  ownerPath,
+} from '../../reconcile/index.ts';
+import type { KubernetesObject } from '../../runtime/index.ts';
+import { type Suggestion, suggestions } from './suggest.ts';
+
+export interface GraphNode {
+  /** `Service team-backend/user-api`. */
+  readonly id: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly phase?: string;
+  /** Somebody is said to own something, and is not there. */
+  readonly missing?: true;
+}
+
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly relation: 'owns' | 'uses';
+  /** Of what is used: `bound` by the platform, or so far only found by the selector. */
+  readonly state?: 'bound' | 'matches';
+}
+
+export interface Graph {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+  readonly suggestions: readonly Suggestion[];
+}
+
+export const idOf = ({ kind, metadata }: KubernetesObject): string =>
+  `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
+
+/** With a Team: what belongs to it, and what that uses or is used by. */
+export function buildGraph(objects: readonly KubernetesObject[], team?: Team): Graph {
+  const shown = objects.filter(({ kind }) => kind === teamKind.kind || ownedKinds.some((each) => each.kind === kind));
+  const owned = shown.filter(({ kind }) => kind !== teamKind.kind) as OwnedObject[];
+  const homeOf = homesIn(objects);
+  const nodes = new Map(shown.map((object) => [idOf(object), nodeOf(object)]));
+  const ownership = owned.flatMap((object) => ownsEdge(object, nodes));
+  const usage = owned.flatMap((object) => usesEdges(object, owned, homeOf));
+  const edges = [...ownership, ...usage];
+  const found = suggestions(owned, usage, homeOf, (object) => ownerPath(object, listedView(shown)).applications[0]);
+  if (team === undefined) return { nodes: [...nodes.values()], edges, suggestions: found };
+  const own = new Set([idOf(team), ...allOwned(keyAsOwner(team), listedView(shown)).map(idOf)]);
+  const touching = edges.filter(({ from, to }) => own.has(from) || own.has(to));
+  const near = new Set([...own, ...touching.flatMap(({ from, to }) => [from, to])]);
+  return {
+    nodes: [...nodes.values()].filter(({ id }) => near.has(id)),
+    edges: touching,
+    suggestions: found.filter((suggestion) => own.has(suggestion.for) || own.has(suggestion.use ?? '')),
+  };
+}
+
+const views = new WeakMap<readonly KubernetesObject[], ReturnType<typeof listedOwnership>>();
+function listedView(objects: readonly KubernetesObject[]) {
+  const view = views.get(objects) ?? listedOwnership(objects);
+  views.set(objects, view);
+  return view;
+}
+
+/** By the label of a namespace where there is one, as in a cluster; else by the Team that names it, as in manifests. */
+function homesIn(objects: readonly KubernetesObject[]): HomeOf {
+  const homes = new Map<string, string>();
+  for (const object of objects) {
+    if (object.kind === teamKind.kind) homes.set((object as Team).spec.namespace, (object as Team).spec.namespace);
+  }
+  for (const { kind, metadata } of objects) {
+    const label = metadata.labels?.[TEAM_LABEL];
+    if (kind === 'Namespace' && label !== undefined) homes.set(metadata.name, label);
+  }
+  return (namespace) => homes.get(namespace);
+}
+
+function nodeOf(object: KubernetesObject): GraphNode {
+  const { kind, metadata } = object;
+  const { phase } = (object as OwnedObject).status ?? {};
+  return {
+    id: idOf(object),
+    kind,
+    ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+    name: metadata.name,
+    ...(phase === undefined ? {} : { phase }),
+  };
+}
+
+function ownsEdge(object: OwnedObject, nodes: Map<string, GraphNode>): GraphEdge[] {
+  const owner = object.spec?.owner;
+  if (owner === undefined) return [];
+  const namespace = owner.kind === 'Team' ? undefined : (owner.namespace ?? object.metadata.namespace);
+  const node: GraphNode = {
+    id: `${owner.kind} ${namespace === undefined ? '' : `${namespace}/`}${owner.name}`,
+    kind: owner.kind,
+    ...(namespace === undefined ? {} : { namespace }),
+    name: owner.name,
+    missing: true,
+  };
+  if (!nodes.has(node.id)) nodes.set(node.id, node);
+  return [{ from: node.id, to: idOf(object), relation: 'owns' }];
+}
+
+function usesEdges(user: OwnedObject, all: readonly OwnedObject[], homeOf: HomeOf): GraphEdge[] {
+  const bound = new Set(
+    (user.status?.bindings ?? []).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
+  );
+  const matched = demandsOf(user).flatMap((demand) => matchesOf(user, demand, all, homeOf).map(idOf));
+  return [...new Set([...bound, ...matched])].map((to) => ({
+    from: idOf(user),
+    to,
+    relation: 'uses',
+    state: bound.has(to) ? 'bound' : 'matches',
+  }));
+}
+
+export const matchesOf = (
+  user: OwnedObject,
+  demand: Demand,
+  all: readonly OwnedObject[],
+  homeOf: HomeOf,
+): OwnedObject[] => all.filter((source) => finds(user, demand, source, homeOf));
