@@ -66,10 +66,10 @@ export interface DeployableOptions {
   /** What admission says about an object as it is stored: `storedGate` of src/admission. */
   readonly gate: (kind: Kind, object: Deployable) => Promise<Admitted>;
   /** Calls back when the gate may answer otherwise than before; returns what ends it. */
-  readonly gateChanges?: (listener: () => void) => () => void;
+  readonly gateChanges?: ((listener: () => void) => () => void) | undefined;
   readonly platform: {
     /** Where brokers post their reports; left out, they have Kafka only. */
-    readonly statusUrl?: string;
+    readonly statusUrl?: string | undefined;
     /** A public JSON Web Key that credentials are encrypted to. */
     readonly encryptionKey?: () =>
       | Readonly<Record<string, unknown>>
@@ -77,18 +77,18 @@ export interface DeployableOptions {
       | Promise<Readonly<Record<string, unknown>> | undefined>;
   };
   /** Opens credentials that a broker has encrypted to that key. */
-  readonly decrypt?: (jwe: string) => Promise<Record<string, string>>;
+  readonly decrypt?: ((jwe: string) => Promise<Record<string, string>>) | undefined;
   /** Where heartbeats and usage reports go: `brokerEvents` of src/reconcile/platform. */
   readonly events?: {
     heartbeat(event: HeartbeatEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
     usage(event: UsageEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
   };
-  readonly registry?: Registry;
-  readonly recorder?: Pick<EventRecorder, 'record'>;
-  readonly clock?: Clock;
-  readonly settings?: Partial<Settings>;
+  readonly registry?: Registry | undefined;
+  readonly recorder?: Pick<EventRecorder, 'record'> | undefined;
+  readonly clock?: Clock | undefined;
+  readonly settings?: Partial<Settings> | undefined;
   /** Objects of one kind that are worked on at a time. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
 }
 
 export interface DeployableReconcilers {
