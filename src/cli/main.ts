@@ -16,6 +16,7 @@ import { declareExplain } from './explain/command.ts';
 import { describeFailure, exitCodeOf } from './failure.ts';
 import { declareGraph } from './graph/command.ts';
 import { declareImpact } from './impact/command.ts';
+import { declareDispatch } from './serve/dispatch-flags.ts';
 import { declareTest } from './test/command.ts';
 
 // Who has read enough (`| head`) closes the pipe: no reason to complain.
@@ -59,7 +60,7 @@ async function run(words: string[]): Promise<number> {
       code = await up(options);
     });
 
-  declareCrdGate(program.command('serve'))
+  declareDispatch(declareCrdGate(program.command('serve')))
     .description('run one of several replicas in a cluster, as manifests/install does')
     .option('--kubeconfig <file>', "the cluster (default: $KUBECONFIG, or the pod's service account)")
     .option('--namespace <name>', 'of the platform itself (default: $POD_NAMESPACE, or kidp-system)')

@@ -9,12 +9,14 @@ import { type ClusterConfig, connect, type Logger, loadKubeconfig } from '../run
 import { type CrdGateFlags, gateOptions } from './crd-gate-options.ts';
 import { demandAccess } from './serve/access.ts';
 import { listenAddress, webhookTarget } from './serve/address.ts';
+import type { DispatchFlags } from './serve/dispatch-flags.ts';
+import { dispatchOptions } from './serve/dispatch-options.ts';
 import { type LogLevel, logOnStandardOutput } from './serve/log.ts';
 import { type Platform, startPlatform } from './up/platform.ts';
 import { untilStopped } from './up/stop.ts';
 import { startUndo, type Undo } from './up/undo.ts';
 
-export interface ServeOptions extends CrdGateFlags {
+export interface ServeOptions extends CrdGateFlags, DispatchFlags {
   kubeconfig?: string;
   namespace?: string;
   service?: string;
@@ -67,14 +69,15 @@ interface Start {
 async function start({ options, namespace, target, config, log, undo }: Start): Promise<Platform> {
   const client = connect(config);
   undo.add('closing the connections', () => client.close());
-  await demandAccess(client, namespace, config.source);
+  await demandAccess(client, namespace, config.source, { dispatch: options.dispatch });
   // With connections of its own: see ElectionOptions.
   const leaseClient = connect(config);
   undo.add('closing the connection of the lease', () => leaseClient.close());
+  const host = options.host ?? listenAddress();
   const platform = await startPlatform(
     {
       client,
-      host: options.host ?? listenAddress(),
+      host,
       port: options.port,
       reusePort: options.reusePort,
       target,
@@ -87,11 +90,13 @@ async function start({ options, namespace, target, config, log, undo }: Start): 
       reportApi: options.reportApi,
       crds: gateOptions(options),
       revisions: { kept: options.crdHistory },
+      dispatch: dispatchOptions(options, host, log),
       log,
     },
     undo,
   );
-  log.info('serving', { port: platform.admission.port, namespace, target, server: config.server });
+  const { admission, statusApi } = platform;
+  log.info('serving', { port: admission.port, statusPort: statusApi?.port, namespace, target, server: config.server });
   void platform.source.whenSynced().then(
     () => log.info('ready', { policies: platform.source.current().set.policies.length }),
     () => {},

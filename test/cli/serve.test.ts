@@ -91,7 +91,7 @@ test('who may not do the work is told what is missing, in one sentence', async (
   const run = serve(['--kubeconfig', kubeconfig, '--service', 'kidp', '--port', String(await freePort())]);
   expect(await run.ended).toBe(2);
   expect(run.errors()).toMatch(
-    /^kidp: The user of context .* may not get, list, watch policies\.platform\.company\.com; .*create secrets in kidp-system\. .*manifests\/install.*\n$/,
+    /^kidp: The user of context .* may not get, list, watch policies\.platform\.company\.com; .*create secrets in kidp-system; .*configmaps in kidp-system\. .*manifests\/install.*\n$/,
   );
 });
 
@@ -183,7 +183,7 @@ async function kubeconfigOf(account: string): Promise<string> {
 }
 
 function serve(words: readonly string[]) {
-  const child = spawn(process.execPath, [join(root, 'bin', 'kidp.js'), 'serve', ...words], {
+  const child = spawn(process.execPath, [join(root, 'bin', 'kidp.js'), 'serve', '--status-port', '0', ...words], {
     cwd: root,
     stdio: 'pipe',
   });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { described, type Right, rights } from './access.ts';
+import { described, dispatchRights, type Right, rights } from './access.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -11,13 +11,14 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-const manifest = join(import.meta.dirname, '..', '..', '..', 'manifests', 'install', 'roles.yaml');
-const roles = parseAllDocuments(readFileSync(manifest, 'utf8'))
+const folder = join(import.meta.dirname, '..', '..', '..', 'manifests', 'install');
+const roles = ['roles.yaml', 'role-platform.yaml']
+  .flatMap((file) => parseAllDocuments(readFileSync(join(folder, file), 'utf8')))
   .map((document) => document.toJS() as { kind: string; rules?: Rule[] })
   .filter(({ rules }) => rules !== undefined);
 
 test('manifests/install gives every right that a replica cannot do without', () => {
-  expect(rights('kidp-system').filter((right) => !isGiven(right))).toEqual([]);
+  expect([...rights('kidp-system'), ...dispatchRights('kidp-system')].filter((right) => !isGiven(right))).toEqual([]);
 });
 
 function isGiven({ verb, group, resource, subresource, name, namespace }: Right): boolean {

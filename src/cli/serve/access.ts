@@ -2,14 +2,33 @@
  * Whether a replica can do its work in this cluster: the kinds are installed, its namespace is there, and it has the rights that it
  * cannot do without. Asked before it starts, so that what is missing is said once, in a sentence, and not by every watch for ever.
  */
-import { application, approval, crdRevision, GROUP, policy, policyException, team, VERSION } from '../../api/index.ts';
+import {
+  application,
+  approval,
+  broker,
+  crdRevision,
+  deployableKinds,
+  deploymentTarget,
+  GROUP,
+  kinds,
+  policy,
+  policyException,
+  team,
+  VERSION,
+} from '../../api/index.ts';
 import { type Client, ConfigError, isNotFound, type KubernetesObject, type Resource } from '../../runtime/index.ts';
 
 /** Throws a `ConfigError` that says what is missing and what to do. `source` is what tells who we are. */
-export async function demandAccess(client: Client, namespace: string, source: string): Promise<void> {
-  await demandKinds(client);
+export async function demandAccess(
+  client: Client,
+  namespace: string,
+  source: string,
+  { dispatch }: { readonly dispatch: boolean },
+): Promise<void> {
+  await demandKinds(client, dispatch ? kinds : watchedKinds);
+  const needed = [...rights(namespace), ...(dispatch ? dispatchRights(namespace) : [])];
   const answers = await Promise.all(
-    rights(namespace).map(async (right) => ((await isAllowed(client, right)) ? undefined : right)),
+    needed.map(async (right) => ((await isAllowed(client, right)) ? undefined : right)),
   );
   const missing = answers.filter((right) => right !== undefined);
   if (missing.length > 0) {
@@ -25,11 +44,11 @@ export async function demandAccess(client: Client, namespace: string, source: st
 /** Those that are watched at all times. */
 const watchedKinds = [policy, policyException, team, application, approval, crdRevision];
 
-async function demandKinds(client: Client): Promise<void> {
+async function demandKinds(client: Client, needed: readonly { readonly plural: string }[]): Promise<void> {
   const path = `/apis/${GROUP}/${VERSION}`;
   const { status, text } = await client.request({ method: 'GET', path });
   const served = status === 200 ? ((JSON.parse(text) as { resources?: { name: string }[] }).resources ?? []) : [];
-  const missing = watchedKinds.filter(({ plural }) => !served.some(({ name }) => name === plural));
+  const missing = needed.filter(({ plural }) => !served.some(({ name }) => name === plural));
   if (missing.length === 0) return;
   throw new ConfigError({
     code: 'kinds',
@@ -59,10 +78,11 @@ export interface Right {
   readonly namespace?: string;
 }
 
+const of = (verbs: string, group: string, resource: string, more: Partial<Right> = {}): Right[] =>
+  verbs.split(' ').map((verb): Right => ({ verb, group, resource, ...more }));
+
 /** Without these nothing works. What only some policies need (other kinds, access reviews), and reports and events, are not here. */
 export function rights(namespace: string): Right[] {
-  const of = (verbs: string, group: string, resource: string, more: Partial<Right> = {}) =>
-    verbs.split(' ').map((verb): Right => ({ verb, group, resource, ...more }));
   const registration = 'admissionregistration.k8s.io';
   const configurations = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'];
   return [
@@ -82,6 +102,25 @@ export function rights(namespace: string): Right[] {
     ...of('create delete', GROUP, crdRevision.plural),
     ...of('get list watch create update patch delete', 'coordination.k8s.io', 'leases', { namespace }),
     ...of('create', '', 'secrets', { namespace }),
+  ];
+}
+
+/** Without these nothing that is admitted becomes real. */
+export function dispatchRights(namespace: string): Right[] {
+  const followed = [team, application, deploymentTarget, broker, ...deployableKinds];
+  return [
+    ...followed.flatMap(({ plural }) => [
+      ...of('get list watch update patch', GROUP, plural),
+      ...of('update patch', GROUP, plural, { subresource: 'status' }),
+    ]),
+    ...of('create patch', '', 'namespaces'),
+    ...of('list watch create patch delete', '', 'resourcequotas'),
+    ...of('list watch create patch', 'networking.k8s.io', 'networkpolicies'),
+    ...['roles', 'rolebindings'].flatMap((resource) =>
+      of('list watch create patch delete', 'rbac.authorization.k8s.io', resource),
+    ),
+    ...of('get create update patch delete', '', 'secrets'),
+    ...of('get list create patch', '', 'configmaps', { namespace }),
   ];
 }
 
@@ -111,14 +150,14 @@ async function isAllowed(client: Client, right: Right): Promise<boolean> {
 
 /** `list, watch teams.platform.company.com; create secrets in kidp-system`. */
 export function described(missing: readonly Right[]): string {
-  const verbs = new Map<string, string[]>();
+  const verbs = new Map<string, Set<string>>();
   for (const { verb, group, resource, subresource, name, namespace } of missing) {
     const what =
       [resource, group].filter((part) => part !== '').join('.') +
       (subresource === undefined ? '' : `/${subresource}`) +
       (name === undefined ? '' : ` "${name}"`) +
       (namespace === undefined ? '' : ` in ${namespace}`);
-    verbs.set(what, [...(verbs.get(what) ?? []), verb]);
+    verbs.set(what, (verbs.get(what) ?? new Set()).add(verb));
   }
-  return [...verbs].map(([what, list]) => `${list.join(', ')} ${what}`).join('; ');
+  return [...verbs].map(([what, list]) => `${[...list].join(', ')} ${what}`).join('; ');
 }

@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import {
   type Admission,
   type AdmissionOptions,
+  admissionMetrics,
   type CrdGateOptions,
   configurationName,
   denialEvents,
@@ -16,6 +17,7 @@ import {
   startPolicySource,
   startReplicaReport,
 } from '../../admission/index.ts';
+import type { StatusApi } from '../../broker/index.ts';
 import { DEFAULT_EXCEPTION_NAMESPACES } from '../../policy/index.ts';
 import {
   addCrdReconcilers,
@@ -34,6 +36,7 @@ import {
   type Runnable,
   silentLogger,
 } from '../../runtime/index.ts';
+import type { DispatchOptions } from './dispatch.ts';
 import type { Undo } from './undo.ts';
 
 export interface PlatformOptions
@@ -56,11 +59,15 @@ export interface PlatformOptions
   readonly exceptionNamespaces?: readonly string[] | undefined;
   /** What the findings of the scan are written as. */
   readonly reportApi?: ReportApi | undefined;
+  /** What admitted objects become, and through whom. Left out: policies are followed, and nothing is dispatched. */
+  readonly dispatch?: DispatchOptions | undefined;
   readonly log?: Logger;
 }
 
 export interface Platform {
   readonly admission: Admission;
+  /** Where brokers report; undefined where nothing is dispatched. */
+  readonly statusApi: StatusApi | undefined;
   readonly source: LivePolicySource;
   readonly reconcilers: PolicyReconcilers;
   /** What follows policies has ended: resolves when it was taken back, rejects where it failed or the Lease was lost. */
@@ -80,6 +87,8 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
   });
   undo.add('closing the watches of policies', () => source.stop());
   const recorder = new EventRecorder({ client, reportingController: 'platform.company.com/admission', log });
+  const metrics = admissionMetrics();
+  const { registry } = metrics;
   const { host, port, reusePort, target, failurePolicy, certificateSecret, drainMilliseconds } = options;
   const admission = await startAdmission({
     client,
@@ -99,6 +108,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     judgePolicy: policyJudge({ client, source }),
     crds: options.crds ?? {},
     observer: denialEvents(recorder),
+    metrics,
     log,
   });
   undo.add('removing the webhook configurations', () => admission.stop());
@@ -107,6 +117,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
   const manager = new Manager({
     client,
     log,
+    registry,
     stopMilliseconds: 5_000,
     ...(leaderElection === undefined ? {} : { leaderElection }),
   });
@@ -120,6 +131,20 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     ...(options.scan === undefined ? {} : { scan: options.scan }),
   });
   addCrdReconcilers(manager, { kept: defaultKeptRevisions, ...options.revisions });
+  const parts = {
+    manager,
+    client,
+    source,
+    platformNamespace,
+    registry,
+    recorder,
+    certificates: admission.certificates,
+    log,
+  };
+  const dispatch =
+    options.dispatch === undefined
+      ? undefined
+      : await (await import('./dispatch.ts')).addDispatch(parts, options.dispatch, undo);
   manager.add(recorder);
   const stopping = new AbortController();
   const running = manager.start(stopping.signal);
@@ -128,7 +153,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     stopping.abort();
     await running;
   });
-  return { admission, source, reconcilers, ended: running };
+  return { admission, statusApi: dispatch?.statusApi, source, reconcilers, ended: running };
 }
 
 /** The configurations stay when a leader ends: the other replicas serve on. */

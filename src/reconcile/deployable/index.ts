@@ -140,6 +140,7 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
         return messageOf(object, entry, facts, address, reply, clock.now());
       },
       dispatcher,
+      settle: options.settleCosts,
       breakers,
       latest,
       clock,

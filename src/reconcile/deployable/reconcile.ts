@@ -34,6 +34,8 @@ export interface DeployerParts {
     broker: BrokerFacts,
   ) => Promise<RequestEvent>;
   readonly dispatcher: Dispatcher;
+  /** Keeps what must outlive the object, before its finalizer goes. */
+  readonly settle: ((object: Deployable) => Promise<void>) | undefined;
   readonly breakers: Breakers;
   readonly latest: Latest;
   readonly clock: Clock;
@@ -108,7 +110,8 @@ export class Deployer {
 
   /** Nothing is left of it, or somebody has answered for leaving it behind. */
   async #release(object: Deployable, step: Step, { client, log }: ReconcileContext): Promise<undefined> {
-    const { kind, latest, metrics } = this.#parts;
+    const { kind, latest, metrics, settle } = this.#parts;
+    await settle?.(object);
     await removeFinalizer(client, kind.resource, object, CLEANUP_FINALIZER);
     latest.forget(object);
     this.#record(object, step.notes);
