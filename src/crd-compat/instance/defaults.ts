@@ -5,7 +5,22 @@ import { copied, type JsonObject } from './json.ts';
 
 /** The value with its defaults; the value itself where there is nothing to fill in or to drop. */
 export function applyDefaults(value: unknown, schema: CrdSchema): unknown {
-  return fillIn(withoutNulls(value, schema), schema);
+  return fillIn(holdsNull(value) ? withoutNulls(value, schema) : value, schema);
+}
+
+/** Mostly there is none, and then no schema has to be looked at. */
+function holdsNull(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === null;
+  if (Array.isArray(value)) {
+    const length = keyOfAlike(value) === undefined ? value.length : 1;
+    for (let index = 0; index < length; index++) {
+      if (index > 0 && value[index] === value[index - 1]) continue;
+      if (holdsNull(value[index])) return true;
+    }
+    return false;
+  }
+  for (const key in value) if (holdsNull((value as JsonObject)[key])) return true;
+  return false;
 }
 
 const hasDefault = (schema: CrdSchema): boolean => schema.default !== undefined && schema.default !== null;
@@ -30,13 +45,12 @@ function withoutNulls(value: unknown, schema: CrdSchema | undefined): unknown {
 }
 
 function fillIn(value: unknown, schema: CrdSchema | undefined): unknown {
-  if (schema === undefined || typeof value !== 'object' || value === null) return value;
+  if (schema === undefined || typeof value !== 'object' || value === null || !fills(schema)) return value;
   const fill = (element: unknown, inner: CrdSchema | undefined): unknown => {
     const replaced = element === null && inner !== undefined && inner.nullable !== true ? defaultOf(inner) : element;
     return fillIn(replaced, inner);
   };
-  if (Array.isArray(value))
-    return fillsItems(schema) ? mappedList(value, (element) => fill(element, schema.items)) : value;
+  if (Array.isArray(value)) return mappedList(value, (element) => fill(element, schema.items));
   return mappedObject(withMissing(value as JsonObject, schema), (element, key) => fill(element, belowKey(schema, key)));
 }
 
@@ -70,20 +84,21 @@ function defaultedIn(schema: CrdSchema): readonly string[] {
 
 const FILLED = new WeakMap<CrdSchema, boolean>();
 
-/** Whether there is a default anywhere in the items of a list: mostly there is none, and lists can be long. */
-function fillsItems({ items }: CrdSchema): boolean {
-  if (items === undefined) return false;
-  const known = FILLED.get(items) ?? hasDefaults(items);
-  FILLED.set(items, known);
+/** Whether there is a default anywhere in a schema, the schema itself aside: mostly there is none, and values can be large. */
+function fills(schema: CrdSchema): boolean {
+  const known = FILLED.get(schema) ?? hasDefaultsInside(schema);
+  FILLED.set(schema, known);
   return known;
 }
 
-function hasDefaults(schema: CrdSchema): boolean {
-  if (hasDefault(schema)) return true;
-  const { items, additionalProperties, properties = {} } = schema;
-  const inner = [items, additionalProperties, ...Object.values(properties)];
-  return inner.some((each) => typeof each === 'object' && hasDefaults(each));
+function hasDefaultsInside({ items, additionalProperties, properties }: CrdSchema): boolean {
+  if (items !== undefined && hasDefaults(items)) return true;
+  if (typeof additionalProperties === 'object' && hasDefaults(additionalProperties)) return true;
+  for (const name in properties) if (hasDefaults(properties[name] as CrdSchema)) return true;
+  return false;
 }
+
+const hasDefaults = (schema: CrdSchema): boolean => hasDefault(schema) || hasDefaultsInside(schema);
 
 /** The list with each element changed that is not a plain value; itself where that changes nothing. */
 function mappedList(list: readonly unknown[], change: (element: unknown) => unknown): readonly unknown[] {

@@ -12,20 +12,13 @@ export interface Rules {
 
 /** undefined where there are none. Inside allOf, anyOf, oneOf and not there can be none: such a schema is not structural. */
 export function rulesOf(schema: CrdSchema, resource: boolean, runs: Runs): Rules | undefined {
-  if (!hasRules(schema)) return undefined;
-  const root = new RuleNode(schema, resource, runs);
+  const root = nodeOf(schema, resource, runs);
+  if (root === undefined) return undefined;
   return {
     check(value, old, run, correlation) {
       root.check(value, old, new Session(run, correlation));
     },
   };
-}
-
-function hasRules(schema: CrdSchema): boolean {
-  if ((schema['x-kubernetes-validations']?.length ?? 0) > 0) return true;
-  const { items, additionalProperties, properties = {} } = schema;
-  const inner = [items, additionalProperties, ...Object.values(properties)];
-  return inner.some((each) => typeof each === 'object' && hasRules(each));
 }
 
 class Session implements RuleSession {
@@ -54,42 +47,34 @@ class Session implements RuleSession {
   }
 }
 
+/** Where further rules are: in the elements of a list, the values of a map, the fields of an object. */
+interface Below {
+  readonly items: RuleNode | undefined;
+  readonly entries: RuleNode | undefined;
+  readonly properties: readonly { readonly name: string; readonly node: RuleNode }[];
+}
+
 /** The rules at one place of the schema, and where further ones are. */
 class RuleNode {
   readonly #rules: readonly ValidationRule[];
   readonly #schema: CrdSchema;
   readonly #resource: boolean;
   readonly #runs: Runs;
-  readonly #items: RuleNode | undefined;
-  readonly #entries: RuleNode | undefined;
-  readonly #properties = new Map<string, RuleNode>();
+  readonly #below: Below;
   /** Whether any rule here or below may compare with the old value. */
   readonly #looksBack: boolean;
   #compiled: CompiledRules | undefined;
 
-  constructor(schema: CrdSchema, resource: boolean, runs: Runs) {
-    const { items, additionalProperties, properties = {} } = schema;
+  constructor(schema: CrdSchema, resource: boolean, runs: Runs, below: Below) {
     this.#rules = schema['x-kubernetes-validations'] ?? [];
     this.#schema = schema;
     this.#resource = resource;
     this.#runs = runs;
-    this.#items = nodeOf(items, runs);
-    this.#entries = typeof additionalProperties === 'object' ? nodeOf(additionalProperties, runs) : undefined;
-    for (const [name, property] of Object.entries(properties)) {
-      const node = nodeOf(property, runs);
-      if (node !== undefined) this.#properties.set(name, node);
-    }
+    this.#below = below;
+    const inside = [below.items, below.entries, ...below.properties.map(({ node }) => node)];
     this.#looksBack =
-      this.#rules.some(({ rule }) => rule.includes('oldSelf')) || this.#below.some((node) => node.#looksBack);
-  }
-
-  get #below(): readonly RuleNode[] {
-    const inner = [this.#items, this.#entries].filter((node) => node !== undefined);
-    return [...inner, ...this.#properties.values()];
-  }
-
-  get isEmpty(): boolean {
-    return this.#rules.length === 0 && this.#below.length === 0;
+      this.#rules.some(({ rule }) => rule.includes('oldSelf')) ||
+      inside.some((node) => (node === undefined ? false : node.#looksBack));
   }
 
   check(value: unknown, old: unknown, session: Session): void {
@@ -104,7 +89,7 @@ class RuleNode {
   }
 
   #checkList(value: readonly unknown[], old: unknown, session: Session): void {
-    const node = this.#items;
+    const node = this.#below.items;
     if (node === undefined) return;
     const before = Array.isArray(old) ? new OldElements(this.#schema, old) : undefined;
     for (let index = 0; index < value.length; index++) {
@@ -115,11 +100,12 @@ class RuleNode {
   }
 
   #checkObject(value: JsonObject, old: unknown, session: Session): void {
-    for (const [name, node] of this.#properties) {
+    const { properties, entries } = this.#below;
+    for (const { name, node } of properties) {
       if (Object.hasOwn(value, name)) checkProperty(name, node, value, old, session);
     }
-    if (this.#entries === undefined) return;
-    for (const key of Object.keys(value)) checkProperty(key, this.#entries, value, old, session);
+    if (entries === undefined) return;
+    for (const key of Object.keys(value)) checkProperty(key, entries, value, old, session);
   }
 }
 
@@ -130,9 +116,23 @@ function checkProperty(name: string, node: RuleNode, value: JsonObject, old: unk
   session.run.leave();
 }
 
-/** undefined where there are no rules below. */
-function nodeOf(schema: CrdSchema | undefined, runs: Runs): RuleNode | undefined {
-  if (schema === undefined) return undefined;
-  const node = new RuleNode(schema, schema['x-kubernetes-embedded-resource'] === true, runs);
-  return node.isEmpty ? undefined : node;
+/** undefined where there are no rules, here or below: nearly everywhere in a large schema. */
+function nodeOf(schema: CrdSchema, resource: boolean, runs: Runs): RuleNode | undefined {
+  const { items, additionalProperties, properties } = schema;
+  const inside = (each: CrdSchema): RuleNode | undefined =>
+    nodeOf(each, each['x-kubernetes-embedded-resource'] === true, runs);
+  const below = {
+    items: items === undefined ? undefined : inside(items),
+    entries: typeof additionalProperties === 'object' ? inside(additionalProperties) : undefined,
+  };
+  let named: { name: string; node: RuleNode }[] | undefined;
+  for (const name in properties) {
+    const node = inside(properties[name] as CrdSchema);
+    if (node === undefined) continue;
+    named ??= [];
+    named.push({ name, node });
+  }
+  const isEmpty = below.items === undefined && below.entries === undefined && named === undefined;
+  if (isEmpty && (schema['x-kubernetes-validations'] ?? []).length === 0) return undefined;
+  return new RuleNode(schema, resource, runs, { ...below, properties: named ?? [] });
 }

@@ -93,13 +93,11 @@ function checkKeys(list: readonly unknown[], run: Run, items: CrdSchema): boolea
 }
 
 function objectCheck(schema: CrdSchema): Check | undefined {
-  const { required = [], minProperties, maxProperties, additionalProperties } = schema;
-  const properties = new Map(
-    Object.entries(schema.properties ?? {}).map(([name, property]) => [name, structureCheck(property)]),
-  );
+  const { required = [], minProperties, maxProperties, additionalProperties, properties = NONE } = schema;
   const entry = typeof additionalProperties === 'object' ? structureCheck(additionalProperties) : undefined;
-  const open = properties.size === 0 && entry === undefined && additionalProperties !== false;
+  const open = isEmpty(properties) && entry === undefined && additionalProperties !== false;
   if (open && required.length === 0 && minProperties === undefined && maxProperties === undefined) return undefined;
+  const checks = new Map<string, Check>();
   return (value, run, correlation) => {
     if (!isObject(value)) return;
     const keys = Object.keys(value);
@@ -113,7 +111,7 @@ function objectCheck(schema: CrdSchema): Check | undefined {
     // The root's own type is not visible to ratcheting: both sides are converted to the same.
     const atRoot = run.atRoot;
     for (const key of keys) {
-      const check = properties.get(key) ?? entry;
+      const check = checks.get(key) ?? propertyCheck(properties, key, checks) ?? entry;
       if (check === undefined) {
         if (additionalProperties === false) run.faultAt(key, 'additionalProperties', 'is no field of the schema');
         continue;
@@ -127,6 +125,25 @@ function objectCheck(schema: CrdSchema): Check | undefined {
       if (!Object.hasOwn(value, name)) run.faultAt(name, 'required', 'is required');
     }
   };
+}
+
+const NONE: Readonly<Record<string, CrdSchema>> = {};
+
+function isEmpty(properties: object): boolean {
+  for (const _ in properties) return false;
+  return true;
+}
+
+/** Made for the fields that there are. */
+function propertyCheck(
+  properties: Readonly<Record<string, CrdSchema>>,
+  name: string,
+  checks: Map<string, Check>,
+): Check | undefined {
+  if (!Object.hasOwn(properties, name)) return undefined;
+  const made = structureCheck(properties[name] as CrdSchema);
+  checks.set(name, made);
+  return made;
 }
 
 /** The schemas inside know nothing of what was before: ratcheting does not reach into them. */

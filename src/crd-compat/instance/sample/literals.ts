@@ -82,10 +82,10 @@ export function mentionedBy(schema: CrdSchema): Mentioned {
   const found = new Collector();
   const visit = (each: CrdSchema): void => {
     for (const { rule } of each['x-kubernetes-validations'] ?? []) found.add(mentionedIn(rule));
-    const { items, additionalProperties, properties = {} } = each;
-    for (const inner of [items, additionalProperties, ...Object.values(properties)]) {
-      if (typeof inner === 'object') visit(inner);
-    }
+    const { items, additionalProperties, properties } = each;
+    if (items !== undefined) visit(items);
+    if (typeof additionalProperties === 'object') visit(additionalProperties);
+    for (const name in properties) visit(properties[name] as CrdSchema);
   };
   visit(schema);
   return found.all;
