@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import { CompactEncrypt, decodeJwt, importJWK, type JWK } from 'jose';
 import { afterEach, describe, expect, test } from 'vitest';
-import { FakeClock, type Logger, silentLogger } from '../../runtime/index.ts';
+import { eventually, FakeClock, type Logger, silentLogger } from '../../runtime/index.ts';
 import { encryptTo } from './encryption.ts';
 import { type KeyRing, type KeyRingOptions, openKeyRing } from './key-ring.ts';
 import { fileKeyStore, type KeyStore, memoryKeyStore } from './key-store.ts';
@@ -179,6 +179,16 @@ describe('stores', () => {
       message: expect.stringContaining(path),
     });
     expect(await readFile(path, 'utf8')).toBe(text);
+  });
+
+  test('keys that somebody deletes are put back by who has them', async () => {
+    const path = await place();
+    const clock = new FakeClock();
+    const ring = await open(fileKeyStore(path), { clock, refreshMilliseconds: 1000 });
+    await rm(path);
+    await clock.advance(1000);
+    await eventually(() => stat(path));
+    expect((await open(fileKeyStore(path), { clock })).jwks()).toEqual(ring.jwks());
   });
 
   test('others that write all the time end in an error, not in a loop', async () => {

@@ -63,13 +63,13 @@ export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Pro
   const { issuer, subject, log = silentLogger, clock = systemClock, refreshMilliseconds = 60_000 } = options;
   const lives = { ...defaultLives, ...options.lives };
   const tokens = new Map<string, { readonly text: string; readonly until: number }>();
-  let keys = await bringUpToDate(store, lives, clock, false);
+  let keys = await bringUpToDate(store, lives, clock);
 
   let closed = false;
   let cancel = () => {};
   const lookAgain = () => {
     cancel = clock.schedule(refreshMilliseconds, () => {
-      bringUpToDate(store, lives, clock, false)
+      bringUpToDate(store, lives, clock, { known: keys })
         .then((read) => {
           keys = read;
         })
@@ -125,7 +125,7 @@ export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Pro
     decrypt: (jwe) =>
       decryptWith((keyId) => keys.find((key) => key.use === 'enc' && key.keyId === keyId)?.privateKey, jwe),
     async rotate() {
-      keys = await bringUpToDate(store, lives, clock, true);
+      keys = await bringUpToDate(store, lives, clock, { known: keys, force: true });
       log.info('new keys were made', { place: store.place, usedInMilliseconds: lives.ahead });
     },
     close() {
@@ -144,16 +144,19 @@ const published = ({ keyId, use, publicKey }: StoredKey): Readonly<Record<string
 
 const mostTries = 10;
 
-/** Reads what there is and writes what is due. Where another replica was faster, its keys are taken. */
+/**
+ * Reads what there is and writes what is due. Where another replica was faster, its keys are taken; where somebody has deleted them,
+ * those that are `known` are put back, since what was encrypted to them would be lost.
+ */
 async function bringUpToDate(
   store: KeyStore,
   lives: KeyLives,
   clock: Clock,
-  force: boolean,
+  { known = [], force = false }: { known?: readonly StoredKey[]; force?: boolean } = {},
 ): Promise<readonly StoredKey[]> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const { text, version } = await store.read();
-    const present = text === undefined ? [] : decodeKeys(text);
+    const present = text === undefined ? known : decodeKeys(text);
     if (present === undefined) {
       throw new ConfigError({
         code: 'keys',
@@ -162,7 +165,8 @@ async function bringUpToDate(
       });
     }
     const wanted = scheduled(present, lives, clock.now(), force);
-    if (wanted === present || (await store.write(encodeKeys(wanted), version)) === 'written') return wanted;
+    if (wanted === present && text !== undefined) return wanted;
+    if ((await store.write(encodeKeys(wanted), version)) === 'written') return wanted;
   }
   throw new Error(`others write to ${store.place} all the time: the keys could not be written`);
 }

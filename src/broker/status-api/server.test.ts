@@ -550,6 +550,11 @@ describe('pages', () => {
     const api = await start({ ready: () => ready });
     expect(await get(api, '/healthz')).toMatchObject({ status: 200, text: 'ok' });
     expect(await get(api, '/readyz')).toMatchObject({ status: 503, text: 'not ready' });
+    expect(await post(api, report())).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '2' },
+      body: { code: 'not-ready' },
+    });
     ready = true;
     expect(await get(api, '/readyz')).toMatchObject({ status: 200, text: 'ok' });
     expect((await get(api, '/metrics')).text).toContain('# TYPE kidp_broker_reports_total counter');

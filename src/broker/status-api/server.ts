@@ -21,7 +21,7 @@ import {
   type ServingCertificate,
 } from './listener.ts';
 import { openApi } from './openapi.ts';
-import { Problem, problemOf, unsupported } from './problem.ts';
+import { Problem, problemOf, retryAfter, unsupported } from './problem.ts';
 import { limiter, type RateLimit } from './rate-limit.ts';
 
 export interface StatusApiOptions {
@@ -38,7 +38,7 @@ export interface StatusApiOptions {
   readonly rateLimit?: (broker: string) => RateLimit | undefined;
   readonly registry: Registry;
   readonly log: Logger;
-  /** Whether reports can be taken now. */
+  /** Whether reports can be taken now: Brokers are known. Until then they are asked to come again. */
   readonly ready?: () => boolean;
   readonly clock?: Clock;
   readonly limits?: Partial<ListenerLimits>;
@@ -150,6 +150,10 @@ function addReports(app: FastifyInstance, options: StatusApiOptions): void {
 
   app.post('/v1/status', {
     async onRequest(request, reply) {
+      // Before the Brokers are known, nobody could be told from a stranger.
+      if (options.ready?.() === false) {
+        throw new Problem(503, 'not-ready', 'the platform is starting: send it again', { headers: retryAfter(2000) });
+      }
       const from = await verifier.token(bearerOf(request), STATUS_SCOPE).catch((error: unknown) => {
         if (error instanceof IdentityError) metrics.rejected('HTTP', error.reason);
         throw error;
