@@ -83,6 +83,8 @@ export interface DeployableOptions {
     heartbeat(event: HeartbeatEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
     usage(event: UsageEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
   };
+  /** Keeps what an object has cost, before its finalizer goes: `settleCosts` of src/reconcile/platform. */
+  readonly settleCosts?: (object: OwnedObject) => Promise<void>;
   readonly registry?: Registry | undefined;
   readonly recorder?: Pick<EventRecorder, 'record'> | undefined;
   readonly clock?: Clock | undefined;
@@ -140,7 +142,7 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
         return messageOf(object, entry, facts, address, reply, clock.now());
       },
       dispatcher,
-      settle: options.settleCosts,
+      settle: options.settleCosts as ((object: KubernetesObject) => Promise<void>) | undefined,
       breakers,
       latest,
       clock,

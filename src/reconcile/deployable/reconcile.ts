@@ -35,7 +35,7 @@ export interface DeployerParts {
   ) => Promise<RequestEvent>;
   readonly dispatcher: Dispatcher;
   /** Keeps what must outlive the object, before its finalizer goes. */
-  readonly settle: ((object: Deployable) => Promise<void>) | undefined;
+  readonly settle?: ((object: Deployable) => Promise<void>) | undefined;
   readonly breakers: Breakers;
   readonly latest: Latest;
   readonly clock: Clock;
