@@ -5,7 +5,7 @@
  */
 import { FenceError, type Logger, Workqueue } from '../../runtime/index.ts';
 import type { BrokerMetrics } from './metrics.ts';
-import { type Provider, ProviderFailure, permanent, type Seen } from './provider.ts';
+import { type Provider, ProviderFailure, permanent, type Seen, type StoredRecord } from './provider.ts';
 import { type DeploymentRecord, isForgettable, type Observation, observed } from './record.ts';
 import type { Reporter } from './reporter.ts';
 import { type Meter, type PriceTable, pricePerHour, turn } from './usage.ts';
@@ -57,7 +57,12 @@ export function openExecutor(options: ExecutorOptions): Executor {
   async function carryOut(uid: string): Promise<void> {
     const stored = records.known(uid);
     if (stored === undefined) return;
-    const { record, version } = stored;
+    const prepared = await preparedOf(stored);
+    if (prepared === undefined) {
+      queue.add(uid);
+      return;
+    }
+    const { record, version } = prepared;
     if (record.state === 'deleted') {
       if (isForgettable(record, options.now(), options.keptMilliseconds)) await records.drop(uid, version);
       else
@@ -84,13 +89,28 @@ export function openExecutor(options: ExecutorOptions): Executor {
     if (againAfterMilliseconds !== undefined) queue.addAfter(uid, againAfterMilliseconds);
   }
 
+  /** With what has to be written down first; undefined where somebody else was faster. A failure comes up again in `outcomeOf`. */
+  async function preparedOf(stored: StoredRecord): Promise<StoredRecord | undefined> {
+    const { record, version } = stored;
+    if (record.state !== 'claimed' || record.request.action === 'Delete' || provider.prepare === undefined)
+      return stored;
+    const notes = await provider.prepare(record).catch((error: unknown) => {
+      if (error instanceof ProviderFailure) return undefined;
+      throw error;
+    });
+    return notes === undefined ? stored : records.put({ ...record, notes }, version);
+  }
+
   async function outcomeOf(
     record: DeploymentRecord,
   ): Promise<{ observation: Observation; againAfterMilliseconds?: number | undefined }> {
     try {
       if (record.request.action === 'Delete') return await removalOf(record);
       if (record.state === 'failed') return { observation: { state: 'failed', report: record.report } };
-      if (record.state === 'claimed') demandCapability(provider, record);
+      if (record.state === 'claimed') {
+        demandCapability(provider, record);
+        await provider.prepare?.(record);
+      }
       const seen = record.state === 'claimed' ? await provider.bring(record) : await provider.observe(record);
       return { observation: observationOf(seen), againAfterMilliseconds: seen.againAfterMilliseconds };
     } catch (error) {
@@ -138,11 +158,15 @@ const observationOf = ({ report, notes }: Seen): Observation => ({
   ...(notes === undefined ? {} : { notes }),
 });
 
-function demandCapability({ capabilities }: Provider, { request }: DeploymentRecord): void {
+function isCapable({ capabilities }: Provider, { request }: DeploymentRecord): boolean {
   const { kind } = request.resource;
-  if (capabilities.some((each) => each === kind || each.startsWith(`${kind}/`))) return;
+  return capabilities.some((each) => each === kind || each.startsWith(`${kind}/`));
+}
+
+function demandCapability(provider: Provider, record: DeploymentRecord): void {
+  if (isCapable(provider, record)) return;
   throw permanent(
     'unsupported-kind',
-    `this broker makes no ${kind}: aim it at a target whose broker does (this one has ${capabilities.join(', ')})`,
+    `this broker makes no ${record.request.resource.kind}: aim it at a target whose broker does (this one has ${provider.capabilities.join(', ')})`,
   );
 }

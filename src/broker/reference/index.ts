@@ -4,6 +4,7 @@
  * In: requests of the platform, through Kafka or over HTTP. Out: the things that were asked for, and reports about them. It must not
  * know reconcilers, nor anything of the platform beyond what any broker is told: the messages and the platform's keys.
  */
+export { type KafkaProviderOptions, kafkaProvider } from './kafka/provider.ts';
 export { type KubernetesProviderOptions, kubernetesProvider } from './kubernetes/provider.ts';
 export { type Provider, ProviderFailure } from './provider.ts';
 export type { DeploymentRecord, LedgerEntry } from './record.ts';

@@ -13,6 +13,10 @@ export interface Provider {
   /** Begins to follow the things that were made. `changed` is told of each object (by uid) that something happened to. */
   start(changed: (uid: string) => void): Promise<void>;
   /**
+   * What has to be written down before anything is made; undefined where nothing has. Rejects as `bring` does.
+   */
+  prepare?(record: DeploymentRecord): Promise<Readonly<Record<string, string>> | undefined>;
+  /**
    * Brings about what the record asks for, or goes on with it: it may be called again for the same record, also where an earlier
    * call was cut short anywhere. Rejects with a `ProviderFailure` where it cannot be done; any other rejection is tried again.
    */

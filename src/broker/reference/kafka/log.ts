@@ -1,0 +1,286 @@
+/**
+ * Records in a compacted topic of one partition, and who of several instances may write them. Kafka knows no compare and swap, so there
+ * is one writer at a time: who is, stands in the same topic under a key of its own and is renewed; and every write is a transaction
+ * under one transactional id, so that a writer that was overtaken is refused by Kafka itself, however late it wakes up.
+ *
+ * Every instance reads the topic, those too that only wait: who takes over knows everything as soon as it has seen its own first write.
+ */
+import { randomUUID } from 'node:crypto';
+import { Admin, Consumer, FetchIsolationLevels, ListOffsetTimestamps, Producer } from '@platformatic/kafka';
+import { type Clock, sleep } from '../../../runtime/index.ts';
+import { clientOptions, end, type KafkaConnection } from '../../kafka/connection.ts';
+import { ensureTopics } from '../../kafka/index.ts';
+import { type Leadership, NotLeading, type RecordStore, type StoredRecord } from '../provider.ts';
+import type { DeploymentRecord } from '../record.ts';
+
+export interface RecordLogOptions extends KafkaConnection {
+  readonly broker: string;
+  /** How long a writer that is not heard of counts as there. */
+  readonly leaseMilliseconds: number;
+  readonly clock: Clock;
+}
+
+export interface RecordLog {
+  readonly records: RecordStore;
+  readonly leadership: Leadership;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface LeaseEntry {
+  readonly instance: string;
+  /** Another one with each write, so that every renewal is something new. */
+  readonly beat: string;
+  readonly released?: boolean;
+}
+
+interface PendingWrite {
+  readonly key: string;
+  readonly value: string | undefined;
+  readonly settle: (error?: Error) => void;
+}
+
+/** No object has a uid with a space. */
+const leaseKey = 'the lease';
+
+export function recordLog(options: RecordLogOptions): RecordLog {
+  const { broker, leaseMilliseconds, clock, log } = options;
+  const topic = `kidp-broker-records-${broker}`;
+  const instance = randomUUID();
+  const known = new Map<string, StoredRecord>();
+  const subscribers = new Set<(uid: string) => void>();
+  const lost = new AbortController();
+  const stopping = new AbortController();
+  let versions = 0;
+  let reader: Consumer<Buffer, Buffer, Buffer, Buffer> | undefined;
+  let producer: Producer<Buffer, Buffer, Buffer, Buffer> | undefined;
+  let leads = false;
+  let lease: LeaseEntry | undefined;
+  let leaseSeen = clock.monotonic();
+  let lastOffset = -1n;
+  const pending: PendingWrite[] = [];
+  let writing: Promise<void> | undefined;
+  let renewing: Promise<void> | undefined;
+  const heard = new Map<string, () => void>();
+
+  function hear(key: string, value: Buffer | undefined): void {
+    if (key === leaseKey) {
+      lease = value === undefined ? undefined : (JSON.parse(value.toString('utf8')) as LeaseEntry);
+      leaseSeen = clock.monotonic();
+      heard.get(lease?.beat ?? '')?.();
+      if (leads && lease?.instance !== instance) lose('another instance has taken over');
+      return;
+    }
+    // The one that writes knows before it reads.
+    if (leads) return;
+    keep(key, value === undefined ? undefined : (JSON.parse(value.toString('utf8')) as DeploymentRecord));
+  }
+
+  function keep(uid: string, record: DeploymentRecord | undefined): void {
+    versions += 1;
+    if (record === undefined) known.delete(uid);
+    else known.set(uid, { record, version: String(versions) });
+    for (const each of subscribers) each(uid);
+  }
+
+  function lose(why: string): void {
+    if (lost.signal.aborted) return;
+    leads = false;
+    log.error('no longer the writer of records', { why });
+    lost.abort(new NotLeading());
+    for (const { settle } of pending.splice(0)) settle(new NotLeading());
+  }
+
+  function write(key: string, value: string | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      pending.push({ key, value, settle: (error) => (error === undefined ? resolve() : reject(error)) });
+      writing ??= writeAll();
+    });
+  }
+
+  /** What waits goes together, in one transaction. */
+  async function writeAll(): Promise<void> {
+    await Promise.resolve();
+    while (pending.length > 0) {
+      const batch = pending.splice(0, 500);
+      try {
+        await transact(batch);
+        for (const { settle } of batch) settle();
+      } catch (error) {
+        // Whether it was written is not known. Who begins anew reads what there is.
+        lose(`a write failed: ${(error as Error).message}`);
+        for (const { settle } of batch) settle(new NotLeading());
+      }
+    }
+    writing = undefined;
+  }
+
+  async function transact(batch: readonly PendingWrite[]): Promise<void> {
+    if (producer === undefined) throw new NotLeading();
+    const transaction = await producer.beginTransaction();
+    const messages = batch.map(({ key, value }) => ({
+      topic,
+      key: Buffer.from(key),
+      ...(value === undefined ? {} : { value: Buffer.from(value) }),
+    }));
+    await transaction.send({ messages, acks: -1 });
+    await transaction.commit();
+  }
+
+  /** Whether everything is read that was written before now. Behind each transaction stands a mark that no reader is shown. */
+  async function isCaughtUp(): Promise<boolean> {
+    const admin = new Admin(clientOptions(options));
+    try {
+      const partitions = [{ partitionIndex: 0, timestamp: ListOffsetTimestamps.LATEST }];
+      const isolationLevel = FetchIsolationLevels.READ_COMMITTED;
+      const [listed] = await admin.listOffsets({ topics: [{ name: topic, partitions }], isolationLevel });
+      const next = listed?.partitions[0]?.offset ?? 0n;
+      return next === 0n || lastOffset >= next - 2n;
+    } catch {
+      return false;
+    } finally {
+      await end(admin);
+    }
+  }
+
+  /** Who has listened for a whole lease without hearing of a writer may take over, whatever else it knows. */
+  async function isFree(): Promise<boolean> {
+    if (clock.monotonic() - leaseSeen > leaseMilliseconds) return true;
+    const isHeld = lease !== undefined && lease.released !== true && lease.instance !== instance;
+    return !isHeld && (await isCaughtUp());
+  }
+
+  /** Writes the lease, and resolves once it was read back: everything before it has been read then. */
+  async function take(signal: AbortSignal): Promise<void> {
+    // Fences whoever wrote before.
+    producer = new Producer<Buffer, Buffer, Buffer, Buffer>({
+      ...clientOptions(options),
+      idempotent: true,
+      acks: -1,
+      transactionalId: topic,
+      // Whatever it was before: the client would ask for the one numbered 0.
+      producerId: -1n,
+      producerEpoch: -1,
+    });
+    const beat = randomUUID();
+    const seen = new Promise<void>((resolve, reject) => {
+      heard.set(beat, resolve);
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    seen.catch(() => {});
+    await write(leaseKey, JSON.stringify({ instance, beat } satisfies LeaseEntry));
+    await seen;
+    heard.delete(beat);
+  }
+
+  async function renew(): Promise<void> {
+    while (leads && !stopping.signal.aborted) {
+      await sleep(clock, leaseMilliseconds / 3, stopping.signal);
+      if (!leads || stopping.signal.aborted) return;
+      await write(leaseKey, JSON.stringify({ instance, beat: randomUUID() } satisfies LeaseEntry)).catch(() => {});
+    }
+  }
+
+  async function read(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const ended = Promise.withResolvers<void>();
+      const client = new Consumer<Buffer, Buffer, Buffer, Buffer>({
+        ...clientOptions(options),
+        // It commits nothing: a group of its own for each instance, of which nothing remains.
+        groupId: `${topic}-${instance}`,
+        autocommit: false,
+        maxWaitTime: 500,
+        isolationLevel: FetchIsolationLevels.READ_COMMITTED,
+      });
+      reader = client;
+      client.on('error', () => ended.resolve());
+      stopping.signal.addEventListener('abort', () => ended.resolve(), { once: true });
+      try {
+        const stream = await client.consume({ topics: [topic], mode: 'earliest' });
+        stream.on('data', ({ key, value, offset }) => {
+          lastOffset = offset;
+          hear(key.toString('utf8'), value?.length > 0 ? value : undefined);
+        });
+        stream.on('error', () => ended.resolve());
+        await ended.promise;
+      } catch (error) {
+        log.warn('the records cannot be read, trying again', { topic, error });
+      }
+      await end(client);
+      await sleep(clock, 1_000, stopping.signal);
+    }
+  }
+  let reading: Promise<void> | undefined;
+
+  const demandLead = () => {
+    if (!leads) throw new NotLeading();
+  };
+  return {
+    records: {
+      known: (uid) => known.get(uid),
+      async get(uid) {
+        demandLead();
+        return known.get(uid);
+      },
+      all: () => known.values(),
+      async put(record, over) {
+        demandLead();
+        if (known.get(record.uid)?.version !== over) return undefined;
+        // Known before it is written, so that nobody decides on the one before; who fails to write it ends.
+        keep(record.uid, record);
+        const stored = known.get(record.uid);
+        await write(record.uid, JSON.stringify(record));
+        return stored;
+      },
+      async drop(uid, version) {
+        demandLead();
+        if (known.get(uid)?.version !== version) return;
+        keep(uid, undefined);
+        await write(uid, undefined);
+      },
+      subscribe(changed) {
+        subscribers.add(changed);
+        for (const uid of known.keys()) changed(uid);
+        return () => subscribers.delete(changed);
+      },
+    },
+    leadership: {
+      exclusive: true,
+      get leads() {
+        return leads;
+      },
+      lost: lost.signal,
+      async acquire(signal) {
+        leaseSeen = clock.monotonic();
+        while (!(await isFree())) {
+          signal.throwIfAborted();
+          await sleep(clock, Math.min(1_000, leaseMilliseconds / 5), signal);
+        }
+        signal.throwIfAborted();
+        await take(signal);
+        leads = true;
+        renewing = renew();
+      },
+      async release() {
+        if (!leads) return;
+        const released = JSON.stringify({ instance, beat: randomUUID(), released: true } satisfies LeaseEntry);
+        await write(leaseKey, released).catch(() => {});
+        leads = false;
+      },
+    },
+    async start() {
+      const configuration = { 'cleanup.policy': 'compact', 'min.cleanable.dirty.ratio': '0.1' };
+      await ensureTopics({ ...options, topics: [{ name: topic, partitions: 1, configuration }] });
+      reading = read();
+    },
+    async stop() {
+      leads = false;
+      stopping.abort();
+      await renewing;
+      await writing;
+      if (reader !== undefined) await end(reader);
+      if (producer !== undefined) await end(producer);
+      await reading;
+    },
+  };
+}

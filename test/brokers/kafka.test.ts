@@ -1,0 +1,218 @@
+/** The broker whose things are topics, on a real Kafka: requests and reports go through the same one. */
+import { randomUUID } from 'node:crypto';
+import { Admin } from '@platformatic/kafka';
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type BrokerEvent,
+  brokerEventKinds,
+  consume,
+  encodeEvent,
+  ensureTopics,
+  type KafkaConsumer,
+  type KafkaProducer,
+  kafkaProducer,
+  kafkaProvider,
+  platformTopics,
+  type RequestEvent,
+  type RunningBroker,
+  readEvent,
+  type StatusReport,
+  startBroker,
+} from '../../src/broker/index.ts';
+import { silentLogger } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing.ts';
+import { uniqueName } from '../support/cluster.ts';
+import { useKafka } from '../support/kafka.ts';
+import { brokerKeys, log, type ResourceSketch, startTestPlatform, type TestPlatform } from './support/platform.ts';
+
+const name = uniqueName('kafka');
+const requestTopic = `requests-${name}`;
+const statusTopic = `status-${name}`;
+const keys = await brokerKeys(name);
+let platform: TestPlatform;
+let broker: RunningBroker;
+let bootstrapServers: readonly string[];
+let producer: KafkaProducer;
+let consumer: KafkaConsumer;
+let admin: Admin;
+const events: BrokerEvent[] = [];
+
+async function start(): Promise<RunningBroker> {
+  const provider = kafkaProvider({
+    broker: name,
+    bootstrapServers,
+    leaseMilliseconds: 6_000,
+    pollMilliseconds: 500,
+    log,
+  });
+  return startBroker({
+    name,
+    provider,
+    keys,
+    platform: { jwks: () => platform.keys.jwks() },
+    http: {},
+    kafka: { bootstrapServers, requestTopic, statusTopic },
+    registry: new Registry(),
+    log,
+  });
+}
+
+beforeAll(async () => {
+  ({ bootstrapServers } = await useKafka());
+  const topics = [requestTopic, statusTopic, `${requestTopic}-dead-letter`].map((each) => ({
+    name: each,
+    partitions: 2,
+  }));
+  await ensureTopics({ bootstrapServers, clientId: 'test', log: silentLogger, topics: [...platformTopics, ...topics] });
+  platform = await startTestPlatform(name, keys);
+  producer = kafkaProducer({ bootstrapServers, clientId: 'test', log: silentLogger });
+  admin = new Admin({ clientId: 'test', bootstrapBrokers: [...bootstrapServers] });
+  consumer = consume({
+    bootstrapServers,
+    clientId: 'test',
+    log: silentLogger,
+    groupId: `test-${name}`,
+    topics: [statusTopic],
+    deadLetterTopic: 'deployment-status-dead-letter',
+    async handle({ value, headers }) {
+      const read = readEvent(value, brokerEventKinds);
+      if (!('event' in read)) throw new Error(read.problem.message);
+      expect(headers.get('signature')).toMatch(/^[\w-]+\.\.[\w-]+$/);
+      events.push(read.event);
+    },
+  });
+  broker = await start();
+  await Promise.all([broker.ready(), consumer.ready()]);
+});
+afterAll(async () => {
+  await broker?.stop();
+  await consumer?.stop();
+  await producer?.close();
+  await admin?.close();
+  await platform?.stop();
+});
+
+const sketch = (spec: Record<string, unknown> = {}): ResourceSketch => ({
+  kind: 'Topic',
+  namespace: 'team',
+  name: uniqueName('events'),
+  uid: randomUUID(),
+  spec,
+});
+const idOf = ({ uid, generation = 1, attempt = 0 }: ResourceSketch) => `${uid}/${generation}/${attempt}`;
+const reportsOf = (deploymentId: string): StatusReport[] =>
+  events.flatMap(({ data }) => ('phase' in data && data.deploymentId === deploymentId ? [data] : []));
+const untilPhase = (deploymentId: string, phase: string) =>
+  eventually(() => {
+    const newest = reportsOf(deploymentId)
+      .sort((a, b) => a.sequence - b.sequence)
+      .at(-1);
+    if (newest?.phase === phase) return newest;
+    throw new Error(`${deploymentId} is not ${phase}: ${JSON.stringify(reportsOf(deploymentId))}`);
+  });
+async function send(event: RequestEvent, signature?: string): Promise<void> {
+  const value = encodeEvent(event);
+  const headers = { signature: signature ?? (await platform.keys.sign(value)) };
+  await producer.send({ topic: requestTopic, key: event.data.resource.uid, value, headers });
+}
+/** Reports go to Kafka alone. */
+const request = (resource: ResourceSketch) =>
+  platform.request(resource, { replyTo: { statusTopic, encryptionKey: platform.keys.encryptionKey() } });
+const deploy = async (resource: ResourceSketch, phase = 'ready') => {
+  await send(request(resource));
+  return untilPhase(idOf(resource), phase);
+};
+const configOf = async (topic: string, key: string) => {
+  const [described] = await admin.describeConfigs({ resources: [{ resourceType: 2, resourceName: topic }] });
+  return described?.configs.find((each) => each.name === key)?.value;
+};
+const setConfig = (topic: string, key: string, value: string) =>
+  admin.incrementalAlterConfigs({
+    resources: [{ resourceType: 2, resourceName: topic, configs: [{ name: key, value, configOperation: 0 }] }],
+  });
+
+describe('from request to report, through Kafka', () => {
+  test('a Topic: created, grown and configured, set back, deleted', async () => {
+    const topic = sketch({ partitions: 2, config: { 'retention.ms': 60_000, 'cleanup.policy': 'delete' } });
+    const { credentials } = await deploy(topic);
+    if (credentials === undefined || !('jwe' in credentials)) throw new Error('no connection');
+    expect(await platform.keys.decrypt(credentials.jwe)).toMatchObject({ topic: topic.name, type: 'kafka' });
+    expect(await configOf(topic.name, 'retention.ms')).toBe('60000');
+
+    const grown = { ...topic, generation: 2, spec: { partitions: 4, config: { 'cleanup.policy': 'compact' } } };
+    expect((await deploy(grown)).outputs).toMatchObject({ partitions: '4', replication: '1' });
+    expect(await configOf(topic.name, 'cleanup.policy')).toBe('compact');
+    expect(await configOf(topic.name, 'retention.ms')).not.toBe('60000');
+
+    await deploy({ ...topic, generation: 3, action: 'Delete' }, 'deleted');
+    expect(await admin.listTopics()).not.toContain(topic.name);
+  });
+
+  test('a queue is a topic that one group shares', async () => {
+    const queue = sketch({ type: 'queue', queue: { retentionSeconds: 120 } });
+    expect((await deploy(queue)).outputs).toMatchObject({ group: `${queue.name}.workers` });
+    expect(await configOf(queue.name, 'retention.ms')).toBe('120000');
+  });
+
+  test.each([
+    {
+      spec: { config: { 'no.such.setting': 'x' } },
+      code: 'invalid-config',
+      reason: 'a setting that Kafka does not know',
+    },
+    { spec: { replication: 3 }, code: 'invalid-replication-factor', reason: 'more servers than there are' },
+    { spec: { type: 'queue', queue: { maxDeliveries: 3 } }, code: 'unsupported-queue-setting', reason: 'a promise' },
+  ])('cannot be had: $reason', async ({ spec, code }) => {
+    expect((await deploy(sketch(spec), 'failed')).error).toMatchObject({ class: 'permanent', code });
+  });
+
+  test('a topic that somebody else has is never taken, nor deleted', async () => {
+    const topic = sketch();
+    await admin.createTopics({ topics: [topic.name], partitions: 1, replicas: 1 });
+    expect((await deploy(topic, 'failed')).error).toMatchObject({ class: 'permanent', code: 'name-taken' });
+    await deploy({ ...topic, generation: 2, action: 'Delete' }, 'deleted');
+    expect(await admin.listTopics()).toContain(topic.name);
+  });
+
+  test('what was changed by hand is reported, and brought back in line', async () => {
+    const topic = sketch({ config: { 'retention.ms': '60000' } });
+    await deploy(topic);
+    await setConfig(topic.name, 'retention.ms', '1');
+    expect((await untilPhase(idOf(topic), 'drifted')).message).toContain('retention.ms is 1, not 60000');
+    const repaired = { ...topic, attempt: 1 };
+    await deploy(repaired);
+    expect(await configOf(topic.name, 'retention.ms')).toBe('60000');
+    await admin.deleteTopics({ topics: [topic.name] });
+    expect((await untilPhase(idOf(repaired), 'drifted')).message).toContain('it was deleted');
+  });
+});
+
+test('a request that is not signed by the platform is put aside, and those for others are left alone', async () => {
+  const forged = sketch();
+  const stranger = await brokerKeys('kidp');
+  await send(request(forged), await stranger.sign(encodeEvent(request(forged))));
+  const other = sketch();
+  await send(platform.request(other, { broker: 'another' }));
+  await deploy(sketch());
+  expect([...reportsOf(idOf(forged)), ...reportsOf(idOf(other))]).toEqual([]);
+  expect(await admin.listTopics()).not.toContain(forged.name);
+  const counted = await (await fetch(`${broker.url}/metrics`)).text();
+  expect(counted).toContain('kidp_reference_broker_requests_refused_total{channel="Kafka",reason="unknown-key"} 1');
+});
+
+test('of two at once one writes; the other refuses over HTTP, and takes over with all that is known', async () => {
+  const topic = sketch({ partitions: 1 });
+  await deploy(topic);
+  const second = await start();
+  const next = { ...topic, generation: 2, spec: { partitions: 2 } };
+  const refused = await platform.post(second.url ?? '', request(next));
+  expect(refused).toMatchObject({ status: 503, body: { code: 'not-leading' } });
+  await broker.stop();
+  broker = second;
+  await second.ready();
+  await send(request(topic));
+  await deploy(next);
+  const { body } = await platform.get(`${second.url}/v1/deployments/${topic.uid}`);
+  expect((body.ledger as object[]).length).toBe(2);
+});
