@@ -28,7 +28,13 @@ export interface ProcessHandle {
 export interface ProcessOptions {
   name: string;
   /** Asked at each start, so that flags may change between two. */
-  command: () => { program: string; arguments: readonly string[]; environment?: Readonly<Record<string, string>> };
+  command: () => {
+    program: string;
+    arguments: readonly string[];
+    environment?: Readonly<Record<string, string>>;
+    /** Where it runs; the default is where this process does. */
+    directory?: string;
+  };
   logFile: string;
   /** Resolves to true once the process serves; called again and again until then. */
   isReady: () => Promise<boolean>;
@@ -46,12 +52,13 @@ export function manageProcess(options: ProcessOptions): ProcessHandle {
   async function start(): Promise<void> {
     if (child !== undefined) return;
     const watcher = reaper();
-    const { program, arguments: flags, environment } = options.command();
+    const { program, arguments: flags, environment, directory } = options.command();
     const log = openSync(options.logFile, 'a');
     firstByte = fstatSync(log).size;
     const started = spawn(program, flags, {
       // A process group of its own: a Ctrl-C in the terminal reaches only the runner, which then stops them in order.
       detached: true,
+      cwd: directory,
       stdio: ['ignore', log, log],
       env: { ...inherited(), ...environment, ...watcher.environment },
     });

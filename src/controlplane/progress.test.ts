@@ -43,6 +43,10 @@ describe('formatProgress', () => {
       text: 'downloading kafka 4.3.1: 3 of about 46 jars, 4 s',
     },
     {
+      progress: { asset: 'kafka', version: '4.3.1', step: 'prepare', done: 1, total: 1, seconds: 4 },
+      text: 'preparing kafka 4.3.1, 4 s',
+    },
+    {
       progress: { ...base, step: 'link', done: 1, total: 1, seconds: 60 },
       text: 'linking kubernetes 1.36.3, 1 min 0 s',
     },

@@ -4,7 +4,7 @@ export interface Progress {
   asset: string;
   version: string;
   /** `wait`: another process is building the same. `done` comes once, after something was built or waited for. */
-  step: 'wait' | 'download' | 'compile' | 'link' | 'done';
+  step: 'wait' | 'download' | 'compile' | 'link' | 'prepare' | 'done';
   done: number;
   total: number;
   /** What a download counts; the default is modules. */
@@ -42,6 +42,8 @@ export function formatProgress(progress: Progress): string {
       return `building ${what}: ${number(progress.done)} of ${number(progress.total)} packages, ${took}`;
     case 'link':
       return `linking ${what}, ${took}`;
+    case 'prepare':
+      return `preparing ${what}, ${took}`;
     case 'done':
       return `${what} is ready after ${took}`;
   }

@@ -43,7 +43,7 @@ afterAll(async () => {
   await relay?.stop();
 });
 
-describe('under load, nothing that was acknowledged is lost', () => {
+describe('under load, nothing that was acknowledged is lost', { timeout: 300_000 }, () => {
   it('when Kafka is killed and comes back: it is known to be away at once, and to be back by itself', async () => {
     const { producer, load, topic, everythingDone } = await start();
     await load.more(100);

@@ -1,33 +1,31 @@
-/** The jars of Kafka, fetched by the machine's Maven into the cache, and a formatted, empty storage to copy for each new Kafka. */
+/**
+ * The jars of Kafka, fetched by the machine's Maven into the cache, and beside them what makes each start quick: a formatted, empty
+ * storage to copy, and an archive of the classes.
+ */
 import { createHash } from 'node:crypto';
-import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
 import { type AssetOptions, recipeFolder } from '../assets.ts';
 import { cacheDirectory, type Environment } from '../cache.ts';
 import { runCommand } from '../command.ts';
 import { ControlPlaneError } from '../errors.ts';
 import { makeOnce } from '../once.ts';
+import { createAuthority } from '../pki.ts';
+import type { ProcessHandle } from '../process.ts';
 import { countLines } from '../progress.ts';
 import { maven, requireJava } from './java.ts';
 import { serverProperties } from './properties.ts';
+import { type KafkaProgram, startServer } from './server.ts';
 
 export const kafkaVersion = '4.3.1';
 
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
+const classArchive = 'classes.jsa';
 const sources = ['pom.xml', 'jars.sha256', 'log4j2.xml'] as const;
 
-export interface KafkaAssets {
-  /** The program. */
-  java: string;
-  /** What `-cp` takes. */
-  classPath: string;
-  logSettings: string;
-  /** The files of an empty storage. */
-  storage: string;
-}
-
 /** Fails in one sentence where Java or Maven is missing: `assets/no-java`, `assets/java-too-old`, `assets/no-maven`. */
-export async function ensureKafka(options: AssetOptions = {}): Promise<KafkaAssets> {
+export async function ensureKafka(options: AssetOptions = {}): Promise<KafkaProgram> {
   const environment = options.environment ?? process.env;
   const recipe = recipeFolder('kafka');
   const java = await requireJava(environment);
@@ -52,20 +50,35 @@ export async function ensureKafka(options: AssetOptions = {}): Promise<KafkaAsse
       });
       await verify(jars, wanted);
       await copyFile(join(recipe, 'log4j2.xml'), join(finished, 'log4j2.xml'));
-      await format({ java, jars, temporary, storage: join(finished, 'storage'), environment });
+      report('prepare', 1, 1);
+      await format({ java, finished, temporary, environment });
+      await archiveClasses({ java, finished, temporary });
     },
   });
-  return {
-    java,
-    classPath: join(folder, 'jars', '*'),
-    logSettings: join(folder, 'log4j2.xml'),
-    storage: join(folder, 'storage'),
-  };
+  return { java, folder, flags: await jvmFlags(folder), storage: join(folder, 'storage') };
+}
+
+/** Of the class path, relative to the folder: that is what an archive of classes knows them by. */
+async function jvmFlags(folder: string): Promise<string[]> {
+  const jars = (await readdir(join(folder, 'jars'))).sort().map((name) => join('jars', name));
+  return [
+    '-Xms64m',
+    '-Xmx512m',
+    // Quick to start and frugal; a broker under test is never hot for long.
+    '-XX:TieredStopAtLevel=1',
+    '-XX:+UseSerialGC',
+    '-XX:+ExitOnOutOfMemoryError',
+    // Without a word where the archive is missing or another Java made it: it only saves time.
+    ...(existsSync(join(folder, classArchive)) ? [`-XX:SharedArchiveFile=${classArchive}`, '-Xlog:disable'] : []),
+    `-Dlog4j2.configurationFile=${join(folder, 'log4j2.xml')}`,
+    '-cp',
+    jars.join(delimiter),
+  ];
 }
 
 /** Jars are the same on every platform. */
 async function cacheKey(recipe: string): Promise<string> {
-  const hash = createHash('sha256').update(copyDependencies);
+  const hash = createHash('sha256').update(`${copyDependencies} ${classArchive}`);
   for (const name of sources) hash.update(`${name}\n`).update(await readFile(join(recipe, name)));
   return `kafka-${kafkaVersion}-${hash.digest('hex').slice(0, 12)}`;
 }
@@ -95,22 +108,25 @@ async function verify(folder: string, wanted: ReadonlyMap<string, string>): Prom
   });
 }
 
-interface FormatOptions {
+interface Preparation {
   java: string;
-  jars: string;
+  finished: string;
   temporary: string;
-  storage: string;
-  environment: Environment;
 }
 
 /** Done once, since it takes as long as a start: of an empty storage only its identities differ from one to the next. */
-async function format({ java, jars, temporary, storage, environment }: FormatOptions): Promise<void> {
+async function format({
+  java,
+  finished,
+  temporary,
+  environment,
+}: Preparation & { environment: Environment }): Promise<void> {
   const properties = join(temporary, 'server.properties');
-  const made = join(temporary, 'storage');
+  const made = join(temporary, 'formatted');
   await writeFile(properties, serverProperties({ storage: made, ports: { client: 1, controller: 2 } }));
   const words = ['kafka.tools.StorageTool', 'format', '--cluster-id', 'AAAAAAAAAAAAAAAAAAAAAA', '--config', properties];
-  const { code, output, errors } = await runCommand(java, ['-Xmx256m', '-cp', join(jars, '*'), ...words], {
-    directory: temporary,
+  const { code, output, errors } = await runCommand(java, [...(await jvmFlags(finished)), ...words], {
+    directory: finished,
     environment,
   });
   if (code !== 0) {
@@ -120,6 +136,29 @@ async function format({ java, jars, temporary, storage, environment }: FormatOpt
       hint: 'Run the command again.',
     });
   }
+  const storage = join(finished, 'storage');
   await mkdir(storage);
   await copyFile(join(made, 'bootstrap.checkpoint'), join(storage, 'bootstrap.checkpoint'));
+}
+
+/** Starts it once, and keeps the classes as the JVM had them then: each later start takes two thirds of the time. */
+async function archiveClasses({ java, finished, temporary }: Preparation): Promise<void> {
+  const flags = [...(await jvmFlags(finished)), `-XX:ArchiveClassesAtExit=${classArchive}`];
+  const program = { java, folder: finished, flags, storage: join(finished, 'storage') };
+  const authority = createAuthority('kidp-kafka');
+  let started: ProcessHandle | undefined;
+  try {
+    await startServer({
+      program,
+      path: temporary,
+      run: temporary,
+      authority,
+      onProcess: (process) => (started = process),
+    });
+    await started?.stop({ graceMilliseconds: 120_000 });
+  } catch {
+    // A Java that cannot do this, or a machine too slow for it: what is wrong with Kafka itself is told when it is needed.
+    await started?.kill();
+    await rm(join(finished, classArchive), { force: true });
+  }
 }
