@@ -2,10 +2,10 @@
 import { TEAM_LABEL, type Team, team as teamKind } from '../../api/index.ts';
 import {
   allOwned,
-  type Demand,
   demandsOf,
   finds,
   type HomeOf,
+  describeObject as idOf,
   keyAsOwner,
   listedOwnership,
   type OwnedObject,
@@ -13,7 +13,7 @@ import {
   ownerPath,
 } from '../../reconcile/index.ts';
 import type { KubernetesObject } from '../../runtime/index.ts';
-import { type Suggestion, suggestions } from './suggest.ts';
+import { type Known, type Suggestion, suggestions } from './suggest.ts';
 
 export interface GraphNode {
   /** `Service team-backend/user-api`. */
@@ -40,21 +40,19 @@ export interface Graph {
   readonly suggestions: readonly Suggestion[];
 }
 
-export const idOf = ({ kind, metadata }: KubernetesObject): string =>
-  `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
-
 /** With a Team: what belongs to it, and what that uses or is used by. */
 export function buildGraph(objects: readonly KubernetesObject[], team?: Team): Graph {
   const shown = objects.filter(({ kind }) => kind === teamKind.kind || ownedKinds.some((each) => each.kind === kind));
   const owned = shown.filter(({ kind }) => kind !== teamKind.kind) as OwnedObject[];
-  const homeOf = homesIn(objects);
+  const view = listedOwnership(shown);
+  const known = { all: owned, byKind: Map.groupBy(owned, ({ kind }) => kind), homeOf: homesIn(objects) };
   const nodes = new Map(shown.map((object) => [idOf(object), nodeOf(object)]));
   const ownership = owned.flatMap((object) => ownsEdge(object, nodes));
-  const usage = owned.flatMap((object) => usesEdges(object, owned, homeOf));
+  const usage = owned.flatMap((object) => usesEdges(object, known));
   const edges = [...ownership, ...usage];
-  const found = suggestions(owned, usage, homeOf, (object) => ownerPath(object, listedView(shown)).applications[0]);
+  const found = suggestions(known, usage, (object) => ownerPath(object, view).applications[0]);
   if (team === undefined) return { nodes: [...nodes.values()], edges, suggestions: found };
-  const own = new Set([idOf(team), ...allOwned(keyAsOwner(team), listedView(shown)).map(idOf)]);
+  const own = new Set([idOf(team), ...allOwned(keyAsOwner(team), view).map(idOf)]);
   const touching = edges.filter(({ from, to }) => own.has(from) || own.has(to));
   const near = new Set([...own, ...touching.flatMap(({ from, to }) => [from, to])]);
   return {
@@ -62,13 +60,6 @@ export function buildGraph(objects: readonly KubernetesObject[], team?: Team): G
     edges: touching,
     suggestions: found.filter((suggestion) => own.has(suggestion.for) || own.has(suggestion.use ?? '')),
   };
-}
-
-const views = new WeakMap<readonly KubernetesObject[], ReturnType<typeof listedOwnership>>();
-function listedView(objects: readonly KubernetesObject[]) {
-  const view = views.get(objects) ?? listedOwnership(objects);
-  views.set(objects, view);
-  return view;
 }
 
 /** By the label of a namespace where there is one, as in a cluster; else by the Team that names it, as in manifests. */
@@ -111,11 +102,13 @@ function ownsEdge(object: OwnedObject, nodes: Map<string, GraphNode>): GraphEdge
   return [{ from: node.id, to: idOf(object), relation: 'owns' }];
 }
 
-function usesEdges(user: OwnedObject, all: readonly OwnedObject[], homeOf: HomeOf): GraphEdge[] {
+function usesEdges(user: OwnedObject, { byKind, homeOf }: Known): GraphEdge[] {
   const bound = new Set(
     (user.status?.bindings ?? []).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
   );
-  const matched = demandsOf(user).flatMap((demand) => matchesOf(user, demand, all, homeOf).map(idOf));
+  const matched = demandsOf(user).flatMap((demand) =>
+    (byKind.get(demand.kind) ?? []).filter((source) => finds(user, demand, source, homeOf)).map(idOf),
+  );
   return [...new Set([...bound, ...matched])].map((to) => ({
     from: idOf(user),
     to,
@@ -123,10 +116,3 @@ function usesEdges(user: OwnedObject, all: readonly OwnedObject[], homeOf: HomeO
     state: bound.has(to) ? 'bound' : 'matches',
   }));
 }
-
-export const matchesOf = (
-  user: OwnedObject,
-  demand: Demand,
-  all: readonly OwnedObject[],
-  homeOf: HomeOf,
-): OwnedObject[] => all.filter((source) => finds(user, demand, source, homeOf));

@@ -1,25 +1,55 @@
 /** The objects of the platform, from manifests or from a cluster. */
-import { GROUP, type Team, team } from '../../api/index.ts';
+import { GROUP, kindNamed, schemaFor, type Team, team } from '../../api/index.ts';
 import { nearest } from '../../cel/index.ts';
-import { ownedKinds } from '../../reconcile/index.ts';
+import { describeObject, ownedKinds } from '../../reconcile/index.ts';
 import { ApiError, type Client, eachObject, type KubernetesObject, type Resource } from '../../runtime/index.ts';
-import { readObjects } from '../documents.ts';
+import { inputErrorOf, type LocatedObject, type Problem, problemAt, readObjects } from '../documents.ts';
 import { InputError } from '../failure.ts';
 
 const namespaces: Resource = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
 
-/** Objects of other kinds are left out; so is a namespace, except where it says whose it is. */
+/** Objects of other kinds are left out. Those of the platform must be what their schema says, or the graph would be of something else. */
 export async function objectsInFiles(
   paths: readonly string[],
   standardInput: NodeJS.ReadableStream,
 ): Promise<KubernetesObject[]> {
-  const located = await readObjects(paths, standardInput);
-  const found = located.map(({ object }) => object).filter(isOfPlatform);
-  if (found.length > 0) return found.map(withSpec);
-  throw new InputError(
-    'nothing',
-    `${paths.join(', ')}: there is no Team, Application or resource of the platform in there.`,
-  );
+  const located = (await readObjects(paths, standardInput)).filter(({ object }) => isOfPlatform(object));
+  if (located.length === 0) {
+    throw new InputError(
+      'nothing',
+      `${paths.join(', ')}: there is no Team, Application or resource of the platform in there.`,
+    );
+  }
+  const wrong = await problemsOf(located);
+  if (wrong.length > 0) throw inputErrorOf(wrong);
+  return located.map(({ object }) => named(object));
+}
+
+async function problemsOf(located: readonly LocatedObject[]): Promise<Problem[]> {
+  const { Ajv } = await import('ajv');
+  // What a manifest of a cluster has besides (managedFields, a newer field) is none of our concern here.
+  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
+  const validators = new Map<string, ReturnType<typeof ajv.compile>>();
+  return located.flatMap((each) => {
+    const kind = kindNamed(each.object.kind);
+    if (kind === undefined) return [];
+    const validate = validators.get(kind.kind) ?? ajv.compile(schemaFor(kind));
+    validators.set(kind.kind, validate);
+    validate(each.object);
+    return (validate.errors ?? [])
+      .filter(({ keyword }) => keyword !== 'additionalProperties')
+      .map(({ instancePath, message }) => {
+        const field = instancePath.slice(1).replaceAll('/', '.');
+        const words = `${describeObject(each.object)}: ${field === '' ? 'it' : field} ${message ?? 'is wrong'}.`;
+        return problemAt(each, 'schema', field, words);
+      });
+  });
+}
+
+/** One that gets its name when it is created. */
+function named(object: KubernetesObject): KubernetesObject {
+  const { name, generateName = '' } = object.metadata as { name?: string; generateName?: string };
+  return name === undefined ? { ...object, metadata: { ...object.metadata, name: `${generateName}…` } } : object;
 }
 
 export async function objectsInCluster(client: Client): Promise<KubernetesObject[]> {
@@ -57,9 +87,3 @@ export function teamNamed(name: string, objects: readonly KubernetesObject[]): T
 const isOfPlatform = ({ apiVersion, kind }: KubernetesObject): boolean =>
   (apiVersion === 'v1' && kind === 'Namespace') ||
   (apiVersion.startsWith(`${GROUP}/`) && (kind === team.kind || ownedKinds.some((each) => each.kind === kind)));
-
-/** A manifest may be half written; where it has no spec, it says nothing. */
-const withSpec = (object: KubernetesObject): KubernetesObject => {
-  const { spec } = object as { spec?: unknown };
-  return typeof spec === 'object' && spec !== null ? object : ({ ...object, spec: {} } as KubernetesObject);
-};

@@ -7,6 +7,7 @@ import {
   demandsOf,
   finds,
   type HomeOf,
+  describeObject as idOf,
   type OwnedObject,
   type SourceKind,
   selectorKinds,
@@ -25,51 +26,65 @@ export interface Suggestion {
   readonly selector?: { readonly matchLabels: Readonly<Record<string, string>> };
 }
 
+/** All that there is, and how it is found. */
+export interface Known {
+  readonly all: readonly OwnedObject[];
+  readonly byKind: ReadonlyMap<string, readonly OwnedObject[]>;
+  readonly homeOf: HomeOf;
+}
+
 export function suggestions(
-  all: readonly OwnedObject[],
+  known: Known,
   usage: readonly GraphEdge[],
-  homeOf: HomeOf,
   applicationOf: (object: OwnedObject) => string | undefined,
 ): Suggestion[] {
-  const used = new Set(usage.map(({ from, to }) => `${from} → ${to}`));
-  const byHand = all.flatMap((user) => namedByHand(user, all, used));
-  const asked = new Set(byHand.map(({ use }) => use));
-  const unused = all
-    .filter((source) => isSource(source) && !usage.some(({ to }) => to === idOf(source)) && !asked.has(idOf(source)))
-    .flatMap((source) => unusedOf(source, all, applicationOf));
+  const { all, byKind, homeOf } = known;
+  const pairs = new Set(usage.map(({ from, to }) => `${from} → ${to}`));
+  const sources = sourceKinds.flatMap((kind) => byKind.get(kind) ?? []);
+  const bySecret = Map.groupBy(sources, (source) => `${source.metadata.namespace ?? ''}/${secretOf(source)}`);
+  const byHand = all.flatMap((user) => namedByHand(user, bySecret, pairs, known));
+  const used = new Set([...usage.map(({ to }) => to), ...byHand.map(({ use }) => use)]);
+  const services = Map.groupBy(byKind.get('Service') ?? [], applicationOf);
+  const unused = sources
+    .filter((source) => !used.has(idOf(source)))
+    .flatMap((source) => unusedOf(source, applicationOf(source), services, known));
   const nothing = all.flatMap((user) =>
     demandsOf(user)
       .filter(({ selector }) => selector.expect !== 'Any')
-      .filter((demand) => !all.some((source) => finds(user, demand, source, homeOf)))
-      .map((demand) => matchesNothing(user, demand, all)),
+      .filter(
+        ({ kind, ...rest }) => !byKind.get(kind)?.some((source) => finds(user, { kind, ...rest }, source, homeOf)),
+      )
+      .map((demand) => matchesNothing(user, demand, known)),
   );
   return [...byHand, ...unused, ...nothing];
 }
 
-const idOf = ({ kind, metadata }: OwnedObject): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
-
 /** Services are used from outside as well: that nobody here uses one says nothing. */
-const isSource = ({ kind }: OwnedObject): boolean => ['Database', 'Cache', 'Topic', 'Secret'].includes(kind);
+const sourceKinds: readonly SourceKind[] = ['Database', 'Cache', 'Topic', 'Secret'];
 
 interface WithVariables {
   env?: readonly { name: string; valueFrom?: { secretKeyRef?: { name: string } } }[];
 }
 
-function namedByHand(user: OwnedObject, all: readonly OwnedObject[], used: ReadonlySet<string>): Suggestion[] {
+function namedByHand(
+  user: OwnedObject,
+  bySecret: ReadonlyMap<string, readonly OwnedObject[]>,
+  pairs: ReadonlySet<string>,
+  known: Known,
+): Suggestion[] {
   const variables = Map.groupBy(
     ((user.spec as WithVariables).env ?? []).filter(({ valueFrom }) => valueFrom?.secretKeyRef !== undefined),
     ({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? '',
   );
   return [...variables].flatMap(([secret, names]) =>
-    all
-      .filter((source) => isSource(source) && source.metadata.namespace === user.metadata.namespace)
-      .filter((source) => secretOf(source) === secret && !used.has(`${idOf(user)} → ${idOf(source)}`))
+    (bySecret.get(`${user.metadata.namespace ?? ''}/${secret}`) ?? [])
+      .filter((source) => !pairs.has(`${idOf(user)} → ${idOf(source)}`))
       .map((source) => ({
         reason: 'secret-named-by-hand' as const,
         for: idOf(user),
         use: idOf(source),
         message: `its variables ${names.map(({ name }) => name).join(', ')} read the Secret ${secret} of ${idOf(source)}: say that it uses it, and it is told of every rotation`,
-        ...selecting(source, all),
+        ...selecting(source, known),
       })),
   );
 }
@@ -83,27 +98,25 @@ function secretOf({ kind, metadata, spec, status }: OwnedObject): string {
 
 function unusedOf(
   source: OwnedObject,
-  all: readonly OwnedObject[],
-  applicationOf: (object: OwnedObject) => string | undefined,
+  application: string | undefined,
+  services: ReadonlyMap<string | undefined, readonly OwnedObject[]>,
+  known: Known,
 ): Suggestion[] {
-  const application = applicationOf(source);
   if (application === undefined) return [];
-  return all
-    .filter((user) => user.kind === 'Service' && applicationOf(user) === application)
-    .map((user) => ({
-      reason: 'unused' as const,
-      for: idOf(user),
-      use: idOf(source),
-      message: `${idOf(source)} belongs to the same Application ${application}, and nothing uses it`,
-      ...selecting(source, all),
-    }));
+  return (services.get(application) ?? []).map((user) => ({
+    reason: 'unused' as const,
+    for: idOf(user),
+    use: idOf(source),
+    message: `${idOf(source)} belongs to the same Application ${application}, and nothing uses it`,
+    ...selecting(source, known),
+  }));
 }
 
-function matchesNothing(user: OwnedObject, { field, kind, selector }: Demand, all: readonly OwnedObject[]): Suggestion {
+function matchesNothing(user: OwnedObject, { field, kind, selector }: Demand, { byKind }: Known): Suggestion {
   const wanted = Object.entries(selector.matchLabels ?? {});
   const differences = (source: OwnedObject) => wanted.filter(([key, value]) => source.metadata.labels?.[key] !== value);
-  const [near] = all
-    .filter((source) => source.kind === kind && source.metadata.namespace === user.metadata.namespace)
+  const [near] = (byKind.get(kind) ?? [])
+    .filter(({ metadata }) => metadata.namespace === user.metadata.namespace)
     .filter((source) => differences(source).length < Math.max(wanted.length, 2))
     .sort((one, other) => differences(one).length - differences(other).length);
   const nearly =
@@ -116,13 +129,13 @@ function matchesNothing(user: OwnedObject, { field, kind, selector }: Demand, al
 }
 
 /** The fewest labels that tell a resource from others of its kind. Keys of the platform itself are the same on all. */
-function selecting(source: OwnedObject, all: readonly OwnedObject[]): Pick<Suggestion, 'field' | 'selector'> {
+function selecting(source: OwnedObject, { byKind }: Known): Pick<Suggestion, 'field' | 'selector'> {
   const labels = Object.entries(source.metadata.labels ?? {}).filter(
     ([key]) => !key.startsWith('platform.company.com/'),
   );
   const field = Object.keys(selectorKinds).find((each) => selectorKinds[each] === (source.kind as SourceKind));
   if (labels.length === 0 || field === undefined) return {};
-  const others = all.filter((other) => other.kind === source.kind && other !== source);
+  const others = (byKind.get(source.kind) ?? []).filter((other) => other !== source);
   const tells = ([key, value]: [string, string]) => others.every(({ metadata }) => metadata.labels?.[key] !== value);
   const enough = labels.find(tells);
   const matchLabels = Object.fromEntries(enough === undefined ? labels : [enough]);
