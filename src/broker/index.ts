@@ -7,6 +7,7 @@
  * dispatched: reconcilers decide that.
  */
 export * from './channel.ts';
+export * from './conformance/index.ts';
 export * from './contract/index.ts';
 export * from './deployment-id.ts';
 export * from './http/index.ts';

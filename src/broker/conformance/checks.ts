@@ -1,0 +1,358 @@
+/** What every broker must do, one check after the other: the order tells a story about one object, from its first deployment to its end. */
+import { randomUUID } from 'node:crypto';
+import { parseTraceparent } from '../contract/index.ts';
+import { badTokens, type SigningIdentity } from './identity.ts';
+import { type Answer, demand, type Subject } from './subject.ts';
+
+export interface Check {
+  readonly id: string;
+  readonly title: string;
+  readonly run: (subject: Subject) => Promise<void>;
+}
+
+const outcomeOf = ({ body }: Answer): unknown => (body as { outcome?: unknown } | undefined)?.outcome;
+const said = ({ status, text }: Answer): string => `it answered ${status} ${text.slice(0, 200)}`;
+const isRefusal = ({ status }: Answer): boolean => status >= 400 && status < 500;
+
+function demandReceipt(answer: Answer, deploymentId: string, outcome: string): void {
+  demand(answer.status === 202, `must answer 202; ${said(answer)}`);
+  demand(
+    (answer.body as { deploymentId?: unknown } | undefined)?.deploymentId === deploymentId,
+    `must answer {"deploymentId": "${deploymentId}", …}; ${said(answer)}`,
+  );
+  demand(outcomeOf(answer) === outcome, `must answer with the outcome "${outcome}"; ${said(answer)}`);
+}
+
+const pages: readonly Check[] = [
+  {
+    id: 'health',
+    title: 'GET /v1/health says name, version and capabilities',
+    async run(subject) {
+      const answer = await subject.get('/v1/health');
+      const { version, capabilities } = (answer.body ?? {}) as { version?: unknown; capabilities?: unknown };
+      demand(answer.status === 200 && typeof version === 'string', `must answer 200 with a version; ${said(answer)}`);
+      const forms =
+        Array.isArray(capabilities) &&
+        capabilities.every((each) =>
+          /^(Database|Service|Cache|Topic|Secret)(\/[a-z0-9][-a-z0-9.]*)?$/.test(String(each)),
+        );
+      demand(forms, `capabilities must be kinds, or kinds with an engine; ${said(answer)}`);
+    },
+  },
+  {
+    id: 'jwks',
+    title: 'GET /.well-known/jwks.json shows public signing keys, and only public ones',
+    async run(subject) {
+      const answer = await subject.get('/.well-known/jwks.json');
+      const keys = ((answer.body ?? {}) as { keys?: Record<string, unknown>[] }).keys ?? [];
+      demand(answer.status === 200, `must answer 200; ${said(answer)}`);
+      const signs = ({ kty, crv, kid, use }: Record<string, unknown>) =>
+        typeof kid === 'string' &&
+        use !== 'enc' &&
+        ((kty === 'OKP' && crv === 'Ed25519') || (kty === 'EC' && crv === 'P-256'));
+      demand(keys.some(signs), 'must have a signing key (Ed25519 or P-256) with a key id');
+      demand(!keys.some((key) => 'd' in key || 'k' in key), 'must not show a private or symmetric key');
+    },
+  },
+  {
+    id: 'metrics',
+    title: 'GET /metrics answers in the format of Prometheus',
+    async run(subject) {
+      const answer = await subject.get('/metrics');
+      demand(
+        answer.status === 200 && /^# (HELP|TYPE) /m.test(answer.text),
+        `must answer 200 with metrics; ${said(answer).slice(0, 120)}`,
+      );
+    },
+  },
+];
+
+/** A request that must not be taken is not carried out either: nothing is known of its object afterwards. */
+async function demandUntouched(subject: Subject, uid: string): Promise<void> {
+  const record = await subject.get(`/v1/deployments/${uid}`, await subject.token());
+  demand(record.status === 404, `must not have taken it; GET /v1/deployments/${uid}: ${said(record)}`);
+}
+
+const refusals: readonly Check[] = [
+  {
+    id: 'malformed',
+    title: 'what is no JSON is refused',
+    async run(subject) {
+      const answer = await subject.post(Buffer.from('{"specversion":'));
+      demand(isRefusal(answer), `must answer 4xx; ${said(answer)}`);
+    },
+  },
+  {
+    id: 'unknown-version',
+    title: 'a type of another version is refused',
+    async run(subject) {
+      const uid = randomUUID();
+      const event = subject.event({ uid });
+      const later = { ...event, type: event.type.replace(/\.v1$/, '.v999') };
+      const answer = await subject.post(Buffer.from(JSON.stringify(later)));
+      demand(isRefusal(answer), `must answer 4xx; ${said(answer)}`);
+      await demandUntouched(subject, uid);
+    },
+  },
+  {
+    id: 'wrong-broker',
+    title: 'a request for another broker is refused',
+    async run(subject) {
+      const uid = randomUUID();
+      const answer = await subject.post(subject.event({ uid, data: { broker: `${subject.broker}-other` } }));
+      demand(isRefusal(answer), `must answer 4xx; ${said(answer)}`);
+      await demandUntouched(subject, uid);
+    },
+  },
+  {
+    id: 'contradiction',
+    title: 'a deployment of another object than the request names is refused',
+    async run(subject) {
+      const [uid, other] = [randomUUID(), randomUUID()];
+      const event = subject.event({ uid, data: { deploymentId: `${other}/1/0` } });
+      const answer = await subject.post(event);
+      demand(isRefusal(answer), `must answer 4xx; ${said(answer)}`);
+    },
+  },
+  {
+    id: 'oversized',
+    title: 'a request of several megabytes is refused',
+    async run(subject) {
+      const event = subject.event({ uid: randomUUID(), data: { spec: { padding: 'x'.repeat(4 * 1024 * 1024) } } });
+      // Who closes the connection on it has refused it too.
+      const answer = await subject.post(event).catch(() => undefined);
+      if (answer !== undefined) demand(isRefusal(answer), `must answer 413; ${said(answer)}`);
+      const alive = await subject.get('/v1/health');
+      demand(alive.status === 200, 'must go on afterwards');
+    },
+  },
+];
+
+const story: readonly Check[] = [
+  {
+    id: 'deploy-once',
+    title: 'the same request, sent five times at once, is accepted once and known four times',
+    async run(subject) {
+      const event = { ...subject.event(), additional: 'fields of later versions are no reason to refuse it' };
+      const answers = await Promise.all(Array.from({ length: 5 }, () => subject.post(event)));
+      for (const answer of answers) demand(answer.status === 202, `must answer 202; ${said(answer)}`);
+      const outcomes = answers.map(outcomeOf).sort();
+      demand(
+        outcomes.join() === 'accepted,duplicate,duplicate,duplicate,duplicate',
+        `one must be accepted and four be duplicates; they are ${outcomes.join(', ')}`,
+      );
+    },
+  },
+  {
+    id: 'ready',
+    title: 'it is reported ready, with a token that the platform believes',
+    async run(subject) {
+      const { uid } = subject.object;
+      const done = await subject.until(
+        uid,
+        'is ready (or failed)',
+        ({ phase }) => phase === 'ready' || phase === 'failed',
+      );
+      demand(done.phase === 'ready', `must be ready, but it failed: ${done.error?.message ?? 'without an error'}`);
+      demand(done.broker === subject.broker, `the report must name the broker ${subject.broker}, not ${done.broker}`);
+      demand(done.deploymentId === `${uid}/1/0`, `the report must be on ${uid}/1/0, not on ${done.deploymentId}`);
+      demand(subject.receiver.refusals.length === 0, `no report may have a bad token: ${subject.receiver.refusals[0]}`);
+    },
+  },
+  {
+    id: 'trace',
+    title: 'reports go on with the trace and the correlation id of the request',
+    async run(subject) {
+      const wanted = parseTraceparent(subject.traceparent)?.traceId;
+      for (const { event } of subject.receiver.reportsOf(subject.object.uid)) {
+        demand(
+          parseTraceparent(event.traceparent)?.traceId === wanted,
+          `traceparent must be of the trace ${wanted}, not ${event.traceparent}`,
+        );
+        demand(
+          event.correlationid === subject.object.uid,
+          `correlationid must be ${subject.object.uid}, not ${event.correlationid}`,
+        );
+      }
+    },
+  },
+  {
+    id: 'credentials',
+    title: 'credentials are encrypted to the platform, or a reference',
+    async run(subject) {
+      for (const { report } of subject.receiver.reportsOf(subject.object.uid)) {
+        const { credentials } = report;
+        if (credentials === undefined || 'secretRef' in credentials) continue;
+        const values = await subject.keys.decrypt(credentials.jwe).catch((error: Error) => {
+          demand(false, `credentials.jwe cannot be decrypted: ${error.message}`);
+        });
+        const { password } = values;
+        demand(
+          password === undefined || !JSON.stringify(report.outputs ?? {}).includes(password),
+          'outputs must not hold the password',
+        );
+      }
+    },
+  },
+  {
+    id: 'duplicate',
+    title: 'sent once more, it is a duplicate, and what is known is told again',
+    async run(subject) {
+      const { uid } = subject.object;
+      const before = subject.receiver.reportsOf(uid).length;
+      demandReceipt(await subject.post(subject.event()), `${uid}/1/0`, 'duplicate');
+      await subject.until(uid, 'says it again', () => subject.receiver.reportsOf(uid).length > before);
+    },
+  },
+  {
+    id: 'record',
+    title: 'GET /v1/deployments/UID shows the deployment, to the platform only',
+    async run(subject) {
+      const { uid } = subject.object;
+      const answer = await subject.get(`/v1/deployments/${uid}`, await subject.token());
+      const { deploymentId } = (answer.body ?? {}) as { deploymentId?: unknown };
+      demand(
+        answer.status === 200 && deploymentId === `${uid}/1/0`,
+        `must answer 200 with ${uid}/1/0; ${said(answer)}`,
+      );
+      const stranger = await subject.get(`/v1/deployments/${uid}`);
+      demand(stranger.status === 401, `without a token it must answer 401; ${said(stranger)}`);
+    },
+  },
+  {
+    id: 'order',
+    title: 'what is older than what was done is stale, and changes nothing',
+    async run(subject) {
+      const { uid } = subject.object;
+      demandReceipt(await subject.post(subject.event({ generation: 3 })), `${uid}/3/0`, 'accepted');
+      demandReceipt(await subject.post(subject.event({ generation: 2 })), `${uid}/2/0`, 'stale');
+      demandReceipt(await subject.post(subject.event({ generation: 3, attempt: 1 })), `${uid}/3/1`, 'accepted');
+      demandReceipt(await subject.post(subject.event({ generation: 3 })), `${uid}/3/0`, 'stale');
+      await subject.until(
+        uid,
+        'is ready',
+        (report) => report.deploymentId === `${uid}/3/1` && report.phase === 'ready',
+      );
+      const stale = subject.receiver
+        .reportsOf(uid)
+        .find(({ report }) => report.deploymentId === `${uid}/2/0` && report.phase === 'ready');
+      demand(stale === undefined, 'a stale request must never be reported ready');
+    },
+  },
+  {
+    id: 'query',
+    title: 'a question is answered with the present state, as something new',
+    async run(subject) {
+      const { uid } = subject.object;
+      const highest = Math.max(...subject.receiver.reportsOf(uid).map(({ report }) => report.sequence));
+      const answer = await subject.post(subject.event({ generation: 3, attempt: 1, action: 'Query', query: 1 }));
+      demand(answer.status === 202, `must answer 202; ${said(answer)}`);
+      await subject.until(
+        uid,
+        `is ready, with a sequence above ${highest}`,
+        ({ phase, sequence }) => phase === 'ready' && sequence > highest,
+      );
+    },
+  },
+  {
+    id: 'query-unknown',
+    title: 'a question about something unknown is answered "absent"',
+    async run(subject) {
+      const uid = randomUUID();
+      const answer = await subject.post(subject.event({ uid, action: 'Query' }));
+      demand(answer.status === 202, `must answer 202; ${said(answer)}`);
+      await subject.until(uid, 'is absent', ({ phase }) => phase === 'absent');
+    },
+  },
+  {
+    id: 'delete',
+    title: 'a deletion is reported, once it is gone',
+    async run(subject) {
+      const { uid } = subject.object;
+      demandReceipt(await subject.post(subject.event({ generation: 4, action: 'Delete' })), `${uid}/4/0`, 'accepted');
+      await subject.until(
+        uid,
+        'is deleted',
+        (report) => report.deploymentId === `${uid}/4/0` && report.phase === 'deleted',
+      );
+    },
+  },
+  {
+    id: 'delete-twice',
+    title: 'a deletion that comes twice is answered "deleted" twice',
+    async run(subject) {
+      const { uid } = subject.object;
+      const deleted = () => subject.receiver.reportsOf(uid).filter(({ report }) => report.phase === 'deleted').length;
+      const before = deleted();
+      demandReceipt(await subject.post(subject.event({ generation: 4, action: 'Delete' })), `${uid}/4/0`, 'duplicate');
+      await subject.until(uid, 'is deleted, once more', () => deleted() > before);
+    },
+  },
+  {
+    id: 'delete-unknown',
+    title: 'a deletion of something unknown is answered "deleted"',
+    async run(subject) {
+      const uid = randomUUID();
+      const answer = await subject.post(
+        subject.event({ uid, name: `conformance-${uid.slice(0, 8)}`, action: 'Delete' }),
+      );
+      demand(answer.status === 202, `must answer 202; ${said(answer)}`);
+      await subject.until(uid, 'is deleted', ({ phase }) => phase === 'deleted');
+    },
+  },
+  {
+    id: 'no-return',
+    title: 'what was deleted does not come back by an old request',
+    async run(subject) {
+      const { uid } = subject.object;
+      demandReceipt(await subject.post(subject.event({ generation: 3, attempt: 1 })), `${uid}/3/1`, 'stale');
+    },
+  },
+  {
+    id: 'sequence',
+    title: 'sequences rise: no two different reports of a deployment have the same',
+    async run(subject) {
+      const seen = new Map<string, string>();
+      for (const { report } of subject.receiver.reportsOf(subject.object.uid)) {
+        const { deploymentId, sequence, phase } = report;
+        demand(Number.isSafeInteger(sequence) && sequence >= 0, `a sequence must be a whole number, not ${sequence}`);
+        const known = seen.get(`${deploymentId} ${sequence}`);
+        demand(
+          known === undefined || known === phase,
+          `${deploymentId} has both ${known} and ${phase} under the sequence ${sequence}`,
+        );
+        seen.set(`${deploymentId} ${sequence}`, phase);
+      }
+      const final = new Map<string, { phase: string; sequence: number }>();
+      for (const { report } of subject.receiver.reportsOf(subject.object.uid)) {
+        const before = final.get(report.deploymentId);
+        const isFirst = report.phase === 'accepted' && before?.phase === 'ready';
+        demand(
+          !(isFirst && report.sequence > before.sequence),
+          `${report.deploymentId} was ready, and accepted after it`,
+        );
+        final.set(report.deploymentId, report);
+      }
+    },
+  },
+];
+
+/** All of them, those with bad tokens first: a broker that believes anybody should hear of that before anything is made. */
+export async function checksFor(identity: SigningIdentity, broker: string): Promise<Check[]> {
+  const tokens = await badTokens(identity, broker);
+  return [
+    ...pages,
+    ...tokens.map(({ id, title, token }) => ({
+      id,
+      title,
+      async run(subject: Subject) {
+        const uid = randomUUID();
+        const answer = await subject.post(subject.event({ uid }), { token });
+        demand([401, 403].includes(answer.status), `must answer 401 or 403; ${said(answer)}`);
+        await demandUntouched(subject, uid);
+      },
+    })),
+    ...refusals,
+    ...story,
+  ];
+}

@@ -1,0 +1,83 @@
+/** Where a broker under test reports to: the real status API, which keeps what it was told and who could not be believed. */
+import { Registry } from 'prom-client';
+import type { Broker } from '../../api/index.ts';
+import { silentLogger } from '../../runtime/index.ts';
+import { brokerVerifier, IdentityError } from '../identity/index.ts';
+import type { BrokerEvent, StatusReport } from '../messages.ts';
+import { startStatusApi } from '../status-api/index.ts';
+import { keySetOf, type SigningIdentity } from './identity.ts';
+
+export interface Receiver {
+  readonly url: string;
+  readonly events: readonly BrokerEvent[];
+  /** Why reports were refused. */
+  readonly refusals: readonly string[];
+  /** The reports about an object, in the order in which they came. */
+  reportsOf(uid: string): { readonly event: BrokerEvent; readonly report: StatusReport }[];
+  stop(): Promise<void>;
+}
+
+export interface ReceiverOptions {
+  readonly identity: SigningIdentity;
+  readonly broker: string;
+  /** Where the broker's keys are. */
+  readonly jwksUri: string;
+  readonly host: string;
+  readonly port: number;
+  /** Claims of the broker's tokens, where they are not its name. */
+  readonly brokerIssuer?: string | undefined;
+  readonly insecureHttp?: boolean | undefined;
+}
+
+export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
+  const { identity, broker, jwksUri } = options;
+  const object = {
+    apiVersion: 'platform.company.com/v1',
+    kind: 'Broker',
+    metadata: { name: broker },
+    spec: { channel: 'Both', identity: { issuer: options.brokerIssuer ?? broker, jwksUri } },
+  } as unknown as Broker;
+  const verifier = brokerVerifier({
+    broker: ({ issuer }) => (issuer === (options.brokerIssuer ?? broker) ? object : undefined),
+    audience: identity.issuer,
+    log: silentLogger,
+    ...(options.insecureHttp === undefined ? {} : { insecureHttp: options.insecureHttp }),
+  });
+  const events: BrokerEvent[] = [];
+  const refusals: string[] = [];
+  const api = await startStatusApi({
+    host: options.host,
+    port: options.port,
+    verifier: {
+      ...verifier,
+      async token(bearer, scope) {
+        try {
+          return await verifier.token(bearer, scope);
+        } catch (error) {
+          refusals.push(error instanceof IdentityError ? `${error.reason}: ${error.message}` : String(error));
+          throw error;
+        }
+      },
+    },
+    sink: {
+      async take(event) {
+        events.push(event);
+        return { result: 'applied' };
+      },
+    },
+    jwks: () => keySetOf(identity),
+    rateLimit: () => ({ requestsPerSecond: 10_000, burst: 10_000 }),
+    registry: new Registry(),
+    log: silentLogger,
+  });
+  return {
+    url: api.url,
+    events,
+    refusals,
+    reportsOf: (uid) =>
+      events.flatMap((event) =>
+        'phase' in event.data && event.data.resource.uid === uid ? [{ event, report: event.data }] : [],
+      ),
+    stop: () => api.stop(),
+  };
+}

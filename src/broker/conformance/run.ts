@@ -1,0 +1,134 @@
+/** Runs every check against a broker, whoever wrote it. */
+import type { JWK } from 'jose';
+import { ConfigError } from '../../runtime/index.ts';
+import { memoryKeyStore, openKeyRing, PLATFORM_ISSUER } from '../identity/index.ts';
+import type { DeployableKind } from '../messages.ts';
+import { checksFor } from './checks.ts';
+import { signingIdentity } from './identity.ts';
+import { startReceiver } from './receiver.ts';
+import { exchange, type Health, NotConforming, openSubject } from './subject.ts';
+
+export interface ConformanceOptions {
+  /** Of the broker: `https://broker.example.com`. */
+  readonly url: string;
+  readonly issuer?: string;
+  /** The platform's private key (Ed25519). Without it one is made up, and shown at `/.well-known/jwks.json` where reports go. */
+  readonly key?: JWK | undefined;
+  /** Where reports are taken. */
+  readonly listen?: { readonly host?: string; readonly port?: number };
+  /** The address of that for the broker, where it is another. */
+  readonly replyUrl?: string | undefined;
+  /** What is deployed to try it. Without it, something small of the broker's first capability. */
+  readonly kind?: DeployableKind | undefined;
+  readonly spec?: Readonly<Record<string, unknown>> | undefined;
+  readonly namespace?: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly brokerIssuer?: string | undefined;
+  /** How long a deployment may take. */
+  readonly timeoutMilliseconds?: number;
+  readonly insecureHttp?: boolean;
+  /** Told of each check as it ends. */
+  readonly onResult?: (result: CheckResult) => void;
+}
+
+export interface CheckResult {
+  readonly id: string;
+  readonly title: string;
+  readonly result: 'pass' | 'fail';
+  /** What was seen, and what should have been. */
+  readonly message?: string;
+  readonly milliseconds: number;
+}
+
+/** Something small of each kind, that a broker can be asked for without much ado. */
+const samples: Readonly<Record<DeployableKind, Readonly<Record<string, unknown>>>> = {
+  Secret: { type: 'Opaque', keys: [{ name: 'value', generate: { length: 16 } }] },
+  Topic: { type: 'topic', partitions: 1 },
+  Cache: { engine: 'redis', size: 'small', eviction: 'allkeys-lru' },
+  Database: { engine: 'postgresql', size: 'small' },
+  Service: { image: 'nginx', replicas: 1 },
+};
+const easiestFirst: readonly DeployableKind[] = ['Secret', 'Topic', 'Cache', 'Database', 'Service'];
+
+/** Rejects with a `ConfigError` where there is no broker to try. */
+export async function verifyBroker(options: ConformanceOptions): Promise<CheckResult[]> {
+  const url = options.url.replace(/\/+$/, '');
+  const health = await healthOf(url);
+  const kind = options.kind ?? kindOf(health);
+  const identity = await signingIdentity(options.issuer ?? PLATFORM_ISSUER, options.key);
+  const keys = await openKeyRing(memoryKeyStore(), { issuer: identity.issuer, subject: identity.issuer });
+  const receiver = await startReceiver({
+    identity,
+    broker: health.broker,
+    jwksUri: `${url}/.well-known/jwks.json`,
+    host: options.listen?.host ?? '127.0.0.1',
+    port: options.listen?.port ?? 0,
+    brokerIssuer: options.brokerIssuer,
+    insecureHttp: options.insecureHttp,
+  });
+  try {
+    const subject = openSubject({
+      url,
+      health,
+      identity,
+      receiver,
+      keys,
+      statusUrl: `${(options.replyUrl ?? receiver.url).replace(/\/+$/, '')}/v1/status`,
+      kind,
+      spec: options.spec ?? samples[kind],
+      namespace: options.namespace ?? 'kidp-conformance',
+      parameters: options.parameters ?? {},
+      timeoutMilliseconds: options.timeoutMilliseconds ?? 120_000,
+    });
+    const results: CheckResult[] = [];
+    for (const check of await checksFor(identity, health.broker)) {
+      const began = performance.now();
+      const failure = await check.run(subject).then(
+        () => undefined,
+        (error: unknown) =>
+          error instanceof NotConforming ? error.message : `it could not be asked: ${(error as Error).message}`,
+      );
+      const result: CheckResult = {
+        id: check.id,
+        title: check.title,
+        result: failure === undefined ? 'pass' : 'fail',
+        ...(failure === undefined ? {} : { message: failure }),
+        milliseconds: Math.round(performance.now() - began),
+      };
+      results.push(result);
+      options.onResult?.(result);
+    }
+    return results;
+  } finally {
+    await receiver.stop();
+    keys.close();
+  }
+}
+
+async function healthOf(url: string): Promise<Health> {
+  const path = `${url}/v1/health`;
+  const answer = await exchange(path, 'GET', {}).catch((error: Error) => {
+    throw noBroker(`${path} cannot be asked: ${error.message}`);
+  });
+  const { broker } = (answer.body ?? {}) as Partial<Health>;
+  if (answer.status !== 200 || typeof broker !== 'string') {
+    throw noBroker(
+      `${path} does not say the name of a broker: it answered ${answer.status} ${answer.text.slice(0, 100)}`,
+    );
+  }
+  return answer.body as Health;
+}
+
+const noBroker = (message: string) =>
+  new ConfigError({
+    code: 'no-broker',
+    message,
+    hint: 'Give the address under which the broker serves /v1/deployments',
+  });
+
+function kindOf({ capabilities }: Health): DeployableKind {
+  const kinds = new Set((Array.isArray(capabilities) ? capabilities : []).map((each) => each.split('/')[0]));
+  const found = easiestFirst.find((kind) => kinds.has(kind));
+  if (found !== undefined) return found;
+  throw noBroker('the broker says that it can bring about nothing');
+}
