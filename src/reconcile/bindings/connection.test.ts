@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import type { OwnedObject } from '../platform/ownership.ts';
+import { addressOf, connectionName, connectionSecret, credentialsOf, isCurrent } from './connection.ts';
+
+const object = (kind: string, namespace: string, name: string, status: object = {}) =>
+  ({
+    apiVersion: 'platform.company.com/v1',
+    kind,
+    metadata: { name, namespace, uid: `uid-${name}` },
+    spec: {},
+    status,
+  }) as OwnedObject;
+const user = object('Service', 'team', 'api');
+
+test('a name says whose connection to what it is, and two pairs never share one', () => {
+  expect(connectionName(user, object('Database', 'team', 'users'))).toMatch(/^service-api-database-users-[0-9a-f]{8}$/);
+  const names = [
+    connectionName(object('Service', 'team', 'a-database'), object('Cache', 'team', 'b')),
+    connectionName(object('Service', 'team', 'a'), object('Cache', 'team', 'b')),
+    connectionName(object('Application', 'team', 'a'), object('Cache', 'team', 'b')),
+    connectionName(object('Service', 'team', 'a'), object('Cache', 'other', 'b')),
+  ];
+  expect(new Set(names).size).toBe(names.length);
+  const long = 'x'.repeat(63);
+  expect(connectionName(object('Application', long, long), object('Database', long, long)).length).toBeLessThanOrEqual(
+    253,
+  );
+});
+
+test('an address has the keys that a Secret can have, and another revision when it moves', () => {
+  const at = (host: string) =>
+    addressOf(object('Service', 'team', 's', { url: 'https://s', outputs: { host, 'not a key': 'x' } }));
+  expect(at('one').data).toEqual({ url: 'aHR0cHM6Ly9z', host: 'b25l' });
+  expect(at('one').revision).toBe(at('one').revision);
+  expect(at('one').revision).not.toBe(at('two').revision);
+});
+
+test('a copy is current while it is whole and of the same source and revision', () => {
+  const source = object('Database', 'team', 'db', { connectionSecret: { name: 'c', revision: '7' } });
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'c' }, data: { password: 'eA==' } };
+  const connection = credentialsOf(source, secret);
+  expect(connection.revision).toBe('7');
+  const copy = connectionSecret(user, source, connection);
+  expect(isCurrent(copy, source, '7')).toBe(true);
+  expect(isCurrent(copy, source, '8')).toBe(false);
+  expect(isCurrent({ ...copy, data: { password: 'eQ==' } }, source, '7')).toBe(false);
+  expect(isCurrent({ ...copy, data: { ...copy.data, more: '' } }, source, '7')).toBe(false);
+  // A resource of the same name that was made anew has other credentials.
+  const anew = { ...source, metadata: { ...source.metadata, uid: 'another' } };
+  expect(isCurrent(copy, anew, '7')).toBe(false);
+});
