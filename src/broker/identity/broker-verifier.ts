@@ -161,7 +161,8 @@ function keySetAddress({ spec }: Broker): KeySetAddress | undefined {
   const url = jwksUri ?? ofEndpoint;
   if (url === undefined) return undefined;
   const caBundle = spec.caBundle === undefined ? undefined : Buffer.from(spec.caBundle, 'base64').toString('utf8');
-  return { url, caBundle };
+  // The bundle is for the endpoint; keys may be at a public provider of identities.
+  return { url, caBundle, trustsSystem: jwksUri !== undefined };
 }
 
 function claimedBy(claimed: string, error: unknown): unknown {

@@ -1,8 +1,10 @@
 /** Key servers as they may be, on real sockets: none of them is followed, waited for, or read without end. */
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { issueAuthority, issueLeaf } from '../../runtime/index.ts';
 import { fetchKeySet } from './fetch-key-set.ts';
 
 const key = { ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }), kid: 'one' };
@@ -105,6 +107,21 @@ const rows: Row[] = [
 test.each(rows)('$reason', async ({ answer, says, isSlow }) => {
   const url = await serve(answer);
   await expect(fetchKeySet({ url }, isSlow === true ? { timeoutMilliseconds: 200 } : {})).rejects.toThrow(says);
+});
+
+test('only who is trusted is asked', async () => {
+  const validity = { now: Date.now(), validMilliseconds: 600_000, backdateMilliseconds: 60_000 };
+  const [authority, other] = [issueAuthority(validity), issueAuthority(validity)];
+  const leaf = issueLeaf(authority, { ...validity, names: ['127.0.0.1'] });
+  const server = createSecureServer({ cert: leaf.certificate, key: leaf.key }, json({ keys: [key] }));
+  servers.push(server as unknown as Server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const caBundle = authority.certificate;
+  expect((await fetchKeySet({ url, caBundle })).size).toBe(1);
+  expect((await fetchKeySet({ url, caBundle, trustsSystem: true })).size).toBe(1);
+  await expect(fetchKeySet({ url })).rejects.toThrow(/certificate/i);
+  await expect(fetchKeySet({ url, caBundle: other.certificate, trustsSystem: true })).rejects.toThrow(/certificate/i);
 });
 
 test('where it sends us is not asked', async () => {

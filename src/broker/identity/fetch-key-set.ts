@@ -2,6 +2,7 @@
  * Fetches a JSON Web Key Set. The address comes from a Broker object and what answers there is not ours: nothing is followed
  * (a redirect could lead inside the cluster), nothing is waited for long, and no more is read than a key set can have.
  */
+import { getCACertificates } from 'node:tls';
 import { Agent, request } from 'undici';
 import { parseStrictly } from '../contract/index.ts';
 import { isSafeToReach, readAtMost } from '../outgoing.ts';
@@ -9,8 +10,10 @@ import { type KeySet, readKeySet } from './public-keys.ts';
 
 export interface KeySetAddress {
   readonly url: string;
-  /** PEM. */
+  /** PEM: who is trusted there. Left out, whom the system trusts. */
   readonly caBundle?: string | undefined;
+  /** Whom the system trusts is trusted besides. */
+  readonly trustsSystem?: boolean | undefined;
 }
 
 export interface FetchOptions {
@@ -31,7 +34,7 @@ export async function fetchKeySet(address: KeySetAddress, options: FetchOptions 
     throw new Error(`keys are fetched over https, not from ${url.protocol}//${url.host}`);
   const agent = new Agent({
     connections: 1,
-    connect: { ...(address.caBundle === undefined ? {} : { ca: address.caBundle }), timeout: timeoutMilliseconds },
+    connect: { ...trustOf(address), timeout: timeoutMilliseconds },
   });
   try {
     const { statusCode, body } = await request(url, {
@@ -48,4 +51,9 @@ export async function fetchKeySet(address: KeySetAddress, options: FetchOptions 
     // Not `close`: a body that was not read to its end would keep it open.
     await agent.destroy();
   }
+}
+
+function trustOf({ caBundle, trustsSystem = false }: KeySetAddress): { readonly ca?: string[] } {
+  if (caBundle === undefined) return {};
+  return { ca: trustsSystem ? [...getCACertificates('default'), caBundle] : [caBundle] };
 }

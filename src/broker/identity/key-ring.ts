@@ -1,5 +1,6 @@
 /** The keys of the platform, or of a broker: signs, makes tokens, decrypts, and rotates by itself. */
-import { CompactSign, importJWK, SignJWT } from 'jose';
+import { createPrivateKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { CompactSign, SignJWT } from 'jose';
 import { type Clock, ConfigError, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
 import { LONGEST_TOKEN_SECONDS } from './claims.ts';
 import { decryptWith, ENCRYPTION_ALGORITHM } from './encryption.ts';
@@ -91,10 +92,10 @@ export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Pro
     issuer,
     subject,
     async sign(bytes) {
-      const { keyId, privateKey } = keyFor('sig');
+      const key = keyFor('sig');
       const jws = await new CompactSign(bytes)
-        .setProtectedHeader({ alg: 'EdDSA', kid: keyId, iss: issuer, sub: subject })
-        .sign(await importJWK(privateKey, 'EdDSA'));
+        .setProtectedHeader({ alg: 'EdDSA', kid: key.keyId, iss: issuer, sub: subject })
+        .sign(signingKeyOf(key));
       const [head, , signature] = jws.split('.');
       return `${head}..${signature}`;
     },
@@ -104,17 +105,17 @@ export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Pro
       const now = clock.now();
       const made = tokens.get(id);
       if (made !== undefined && made.until > now) return made.text;
-      const { keyId, privateKey } = keyFor('sig');
+      const key = keyFor('sig');
       const issuedAt = Math.floor(now / 1000);
       const text = await new SignJWT({ scope })
-        .setProtectedHeader({ alg: 'EdDSA', kid: keyId, typ: 'JWT' })
+        .setProtectedHeader({ alg: 'EdDSA', kid: key.keyId, typ: 'JWT' })
         .setIssuer(issuer)
         .setSubject(subject)
         .setAudience(audience)
         .setIssuedAt(issuedAt)
         .setNotBefore(issuedAt)
         .setExpirationTime(issuedAt + seconds)
-        .sign(await importJWK(privateKey, 'EdDSA'));
+        .sign(signingKeyOf(key));
       tokens.delete(id);
       tokens.set(id, { text, until: now + seconds * 750 });
       if (tokens.size > mostTokens) tokens.delete(tokens.keys().next().value ?? '');
@@ -133,6 +134,15 @@ export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Pro
       cancel();
     },
   };
+}
+
+/** Read once: for every message it would cost as much as the signature. */
+const signingKeys = new WeakMap<StoredKey, KeyObject>();
+
+function signingKeyOf(stored: StoredKey): KeyObject {
+  const key = signingKeys.get(stored) ?? createPrivateKey({ key: stored.privateKey as JsonWebKey, format: 'jwk' });
+  signingKeys.set(stored, key);
+  return key;
 }
 
 const published = ({ keyId, use, publicKey }: StoredKey): Readonly<Record<string, unknown>> => ({

@@ -641,6 +641,25 @@ describe('slow clients are cut off', () => {
     expect((await post(api, report())).status).toBe(202);
   });
 
+  test.each([
+    {
+      reason: 'headers without end',
+      sent: `GET /healthz HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`,
+      status: 431,
+    },
+    { reason: 'no HTTP', sent: 'HELLO\r\n\r\n', status: 400 },
+    {
+      reason: 'two lengths, to smuggle a request',
+      sent: 'POST /v1/status HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+      status: 400,
+    },
+    { reason: 'an address that is none', sent: 'GET /%zz HTTP/1.1\r\nhost: x\r\n\r\n', status: 400 },
+  ])('$status: $reason', async ({ sent, status }) => {
+    const socket = open(await start());
+    socket.write(sent);
+    await until(socket, `HTTP/1.1 ${status}`);
+  });
+
   test('more connections than there is room for are not taken', async () => {
     const api = await start({ limits: { connections: 1 } });
     const first = open(api);
