@@ -1,0 +1,287 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Application, Team } from '../../api/index.ts';
+import type { KubernetesObject } from '../../runtime/index.ts';
+import { applicationReady, environmentsOf, ownerResolved, worstPhase } from './application-status.ts';
+import { refusalOf } from './namespace-holder.ts';
+import {
+  allOwned,
+  costTagsOf,
+  firstNames,
+  listedOwnership,
+  type OwnedObject,
+  type OwnerName,
+  ownerPath,
+  type Phase,
+} from './ownership.ts';
+import { contentsOf, costAnnotations } from './team-objects.ts';
+import { waitingForOwned } from './waiting.ts';
+
+const apiVersion = 'platform.company.com/v1';
+const team = (name: string, over: { spec?: object; metadata?: object } = {}) =>
+  ({
+    apiVersion,
+    kind: 'Team',
+    metadata: { name, uid: name, ...over.metadata },
+    spec: { namespace: `team-${name}`, ...over.spec },
+  }) as unknown as Team;
+const owned = (
+  kind: string,
+  name: string,
+  owner?: OwnerName,
+  over: { spec?: object; status?: object; namespace?: string } = {},
+) =>
+  ({
+    apiVersion,
+    kind,
+    metadata: { name, namespace: over.namespace ?? 'n', uid: name },
+    spec: { owner, ...over.spec },
+    status: over.status,
+  }) as OwnedObject;
+const ofTeam = (name: string): OwnerName => ({ kind: 'Team', name });
+const ofApplication = (name: string): OwnerName => ({ kind: 'Application', name });
+
+const world: KubernetesObject[] = [
+  team('a', { spec: { costTags: { center: '1', who: 'team' } } }),
+  owned('Application', 'shop', ofTeam('a'), { spec: { costTags: { who: 'shop' } } }),
+  owned('Application', 'inner', ofApplication('shop')),
+  owned('Service', 'web', ofApplication('inner'), { spec: { costTags: { own: 'x' } } }),
+  owned('Database', 'db', ofTeam('a')),
+  owned('Cache', 'lost', ofApplication('nobody')),
+  owned('Application', 'one', ofApplication('other')),
+  owned('Application', 'other', ofApplication('one')),
+  owned('Topic', 'free'),
+];
+const view = listedOwnership(world);
+const named = (name: string) => world.find(({ metadata }) => metadata.name === name) as OwnedObject;
+
+test('the tree below an owner, and the way up', () => {
+  expect(allOwned('Team/a', view).map(({ metadata }) => metadata.name)).toEqual(['shop', 'db', 'inner', 'web']);
+  expect(ownerPath(named('web'), view)).toMatchObject({ end: 'team', applications: ['n/inner', 'n/shop'] });
+  expect(ownerPath(named('lost'), view)).toMatchObject({ end: 'missing', missing: 'Application n/nobody' });
+  expect(ownerPath(named('one'), view).end).toBe('cycle');
+  expect(ownerPath(named('free'), view).end).toBe('none');
+  expect(allOwned('Application/n/one', view).map(({ metadata }) => metadata.name)).toEqual(['other']);
+});
+
+test('cost tags come from every owner, and the nearest wins', () => {
+  expect(costTagsOf(named('web'), view)).toEqual({ center: '1', who: 'shop', own: 'x' });
+});
+
+test('whatever owns whatever, both ways end', () => {
+  const names = ['a', 'b', 'c', 'd'];
+  const application = fc.record({ name: fc.constantFrom(...names), owner: fc.constantFrom(...names) });
+  fc.assert(
+    fc.property(fc.uniqueArray(application, { selector: ({ name }) => name }), (links) => {
+      const objects = links.map(({ name, owner }) => owned('Application', name, ofApplication(owner)));
+      const listed = listedOwnership(objects);
+      for (const object of objects) {
+        expect(['missing', 'cycle']).toContain(ownerPath(object, listed).end);
+        expect(allOwned(`Application/n/${object.metadata.name}`, listed).length).toBeLessThan(names.length);
+      }
+    }),
+  );
+});
+
+describe('a namespace', () => {
+  const claim = (over: object = {}) => ({
+    team: team('a'),
+    claimants: [team('a')],
+    namespace: undefined,
+    platformNamespace: 'kidp-system',
+    ...over,
+  });
+  const born = (name: string, creationTimestamp: string) =>
+    team(name, { spec: { namespace: 'x' }, metadata: { creationTimestamp } });
+  const namespace = (metadata: object) => ({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'team-a', ...metadata },
+  });
+  test.each([
+    { reason: 'that is not there', given: claim(), says: undefined },
+    { reason: 'that nobody has', given: claim({ namespace: namespace({}) }), says: undefined },
+    {
+      reason: 'that it has',
+      given: claim({ namespace: namespace({ labels: { 'platform.company.com/team': 'team-a' } }) }),
+      says: undefined,
+    },
+    {
+      reason: 'that another has',
+      given: claim({ namespace: namespace({ labels: { 'platform.company.com/team': 'x' } }) }),
+      says: 'NamespaceOfAnotherTeam',
+    },
+    {
+      reason: 'that is going',
+      given: claim({ namespace: namespace({ deletionTimestamp: 'now' }) }),
+      says: 'NamespaceTerminating',
+    },
+    {
+      reason: 'of the platform',
+      given: claim({ team: team('a', { spec: { namespace: 'kidp-system' } }) }),
+      says: 'NamespaceReserved',
+    },
+    {
+      reason: 'where exceptions count',
+      given: claim({ team: team('a', { spec: { namespace: 'policy-exceptions' } }) }),
+      says: 'NamespaceReserved',
+    },
+    {
+      reason: 'of the cluster',
+      given: claim({ team: team('a', { spec: { namespace: 'kube-public' } }) }),
+      says: 'NamespaceReserved',
+    },
+    {
+      reason: 'that an older Team names',
+      given: claim({ team: born('b', '2026-01-02'), claimants: [born('b', '2026-01-02'), born('z', '2026-01-01')] }),
+      says: 'NamespaceTaken',
+    },
+    {
+      reason: 'that a younger Team names',
+      given: claim({ team: born('z', '2026-01-01'), claimants: [born('b', '2026-01-02'), born('z', '2026-01-01')] }),
+      says: undefined,
+    },
+    {
+      reason: 'that another of the same second names',
+      given: claim({ team: born('b', '2026-01-01'), claimants: [born('b', '2026-01-01'), born('a', '2026-01-01')] }),
+      says: 'NamespaceTaken',
+    },
+  ])('$reason: $says', ({ given, says }) => {
+    expect(refusalOf(given)?.reason).toBe(says);
+  });
+});
+
+test('a Team without people, quota or tags still has a role, a binding and a wall', () => {
+  expect(contentsOf(team('a')).map(({ object }) => object.kind)).toEqual(['Role', 'RoleBinding', 'NetworkPolicy']);
+  expect(contentsOf(team('a', { spec: { quota: { pods: 5 } } })).at(-1)?.object).toMatchObject({
+    spec: { hard: { pods: '5' } },
+  });
+  expect(costAnnotations({ 'cost-center': '1', 'a/b': '2' })).toEqual({
+    tags: { 'cost.platform.company.com/cost-center': '1' },
+    leftOut: ['a/b'],
+  });
+});
+
+describe('an Application', () => {
+  const at = (phase: Phase | undefined, target: string, kind = 'Service') =>
+    owned(kind, `${phase}-${target}`, undefined, {
+      spec: { targetRef: { name: target } },
+      status: phase === undefined ? undefined : { phase },
+    } as { spec: object; status: object });
+  const application = (over: object = {}) =>
+    ({
+      apiVersion,
+      kind: 'Application',
+      metadata: { name: 'app', namespace: 'n' },
+      spec: { owner: ofTeam('a'), ...over },
+    }) as unknown as Application;
+
+  test('environments: the targets that it names, then what the targets say, each by its worst', () => {
+    const environments = [{ name: 'staging', targetRef: { name: 't1' } }, { name: 'empty' }];
+    const target = (name: string) => (name === 't2' ? ({ spec: { environment: 'production' } } as never) : undefined);
+    expect(
+      environmentsOf(
+        application({ environments }),
+        [at('ready', 't1'), at('failed', 't1'), at(undefined, 't2'), at('ready', 't3')],
+        target,
+      ),
+    ).toEqual([
+      { name: 'staging', phase: 'failed', total: 2, ready: 1 },
+      { name: 'empty', phase: 'pending', total: 0, ready: 0 },
+      { name: 'production', phase: 'pending', total: 1, ready: 0 },
+    ]);
+  });
+
+  test.each<{ reason: string; phases: Phase[]; worst: Phase; says: string }>([
+    { reason: 'owns nothing', phases: [], worst: 'ready', says: 'True ResourceReady' },
+    { reason: 'all is well', phases: ['ready', 'ready'], worst: 'ready', says: 'True ResourceReady' },
+    { reason: 'something is under way', phases: ['ready', 'deploying'], worst: 'deploying', says: 'False Progressing' },
+    {
+      reason: 'something has not begun',
+      phases: ['deploying', 'pending'],
+      worst: 'pending',
+      says: 'False Progressing',
+    },
+    {
+      reason: 'of something nothing is known',
+      phases: ['unknown', 'pending'],
+      worst: 'unknown',
+      says: 'Unknown ResourcesUnknown',
+    },
+    {
+      reason: 'something failed',
+      phases: ['failed', 'unknown', 'ready'],
+      worst: 'failed',
+      says: 'False ResourcesFailed',
+    },
+  ])('$reason: $says', ({ phases, worst, says }) => {
+    const deployed = phases.map((phase) => at(phase, 't'));
+    const owner = { type: 'OwnerResolved', status: 'True', reason: 'OwnerFound' } as const;
+    const ready = applicationReady(deployed, owner, undefined);
+    expect(`${ready.status} ${ready.reason}`).toBe(says);
+    expect(worstPhase(deployed)).toBe(worst);
+  });
+
+  test('what it uses and does not find makes it not ready', () => {
+    const owner = { type: 'OwnerResolved', status: 'True', reason: 'OwnerFound' } as const;
+    const unbound = {
+      type: 'DependenciesBound',
+      status: 'False',
+      reason: 'NothingMatches',
+      message: 'so',
+      lastTransitionTime: '',
+    } as const;
+    expect(applicationReady([], owner, unbound)).toMatchObject({
+      status: 'False',
+      reason: 'NothingMatches',
+      message: 'so',
+    });
+  });
+
+  const facts = (over: object = {}) => ({
+    owned: [],
+    path: { end: 'team' as const, team: team('a'), applications: [] },
+    home: ['a'],
+    target: () => undefined,
+    dependenciesBound: undefined,
+    ...over,
+  });
+  test.each([
+    { reason: 'its Team has the namespace', object: application(), given: facts(), says: 'OwnerFound' },
+    { reason: 'no Team has the namespace', object: application(), given: facts({ home: [] }), says: 'OwnerFound' },
+    { reason: 'another Team has', object: application(), given: facts({ home: ['b'] }), says: 'OwnerOfAnotherTeam' },
+    {
+      reason: 'nobody owns it',
+      object: application(),
+      given: facts({ path: { end: 'none', applications: [] } }),
+      says: 'NoOwner',
+    },
+    {
+      reason: 'its owner is not there',
+      object: application(),
+      given: facts({ path: { end: 'missing', missing: 'Team x', applications: [] } }),
+      says: 'OwnerNotFound',
+    },
+    {
+      reason: 'it owns itself',
+      object: application(),
+      given: facts({ path: { end: 'cycle', applications: [] } }),
+      says: 'OwnerCycle',
+    },
+    {
+      reason: 'its owner is not the one that was recorded',
+      object: { ...application(), status: { owner: ofTeam('b') } } as Application,
+      given: facts(),
+      says: 'OwnerChanged',
+    },
+  ])('owner: $reason: $says', ({ object, given, says }) => {
+    expect(ownerResolved(object, given).reason).toBe(says);
+  });
+});
+
+test('names are told in order, and not all of them', () => {
+  expect(firstNames(['c', 'a', 'b'], 2)).toBe('a, b and 1 more');
+  expect(waitingForOwned(['Service n/web']).message).toContain(
+    '1 resource still belongs to it (Service n/web). Delete it',
+  );
+});
