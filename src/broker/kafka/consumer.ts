@@ -23,7 +23,7 @@ export interface ConsumeOptions extends KafkaConnection {
   readonly handle: (message: IncomingMessage, signal: AbortSignal) => Promise<void>;
   /** So many keys at a time. */
   readonly concurrency?: number;
-  /** So many messages are held at most. */
+  /** So many messages are held at most; a large one counts as several. */
   readonly maximumWaiting?: number;
   /** How long the group waits for a member that does not answer before its partitions go to another. */
   readonly sessionTimeoutMilliseconds?: number;
@@ -42,6 +42,7 @@ export interface KafkaConsumer {
 }
 
 const longestPauseBeforeConnecting = 2_000;
+const countedAsOne = 32 * 1024;
 
 export function consume(options: ConsumeOptions): KafkaConsumer {
   const {
@@ -53,6 +54,7 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
     maximumWaiting = 1_000,
     graceMilliseconds = 5_000,
   } = options;
+  const { sessionTimeoutMilliseconds = 10_000 } = options;
   const backoff = options.backoff ?? { firstMilliseconds: 200, longestMilliseconds: 30_000 };
   const lanes = new Lanes(concurrency);
   const producer = kafkaProducer(options);
@@ -66,17 +68,21 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
   function accept(message: IncomingMessage, done: () => void): void {
     let tries = 0;
     const lane = `${message.topic}/${message.partition}/${message.key ?? ''}`;
-    lanes.add(lane, async () => {
-      const result = await attempt(message);
-      metrics?.waiting(groupId, lanes.size);
-      if (result !== 'again') {
-        metrics?.message(groupId, message.topic, result);
-        done();
-        return undefined;
-      }
-      metrics?.message(groupId, message.topic, 'retried');
-      return pauseAfter(tries++);
-    });
+    lanes.add(
+      lane,
+      async () => {
+        const result = await attempt(message);
+        metrics?.waiting(groupId, lanes.weight);
+        if (result !== 'again') {
+          metrics?.message(groupId, message.topic, result);
+          done();
+          return undefined;
+        }
+        metrics?.message(groupId, message.topic, 'retried');
+        return pauseAfter(tries++);
+      },
+      1 + Math.floor(message.value.length / countedAsOne),
+    );
   }
 
   async function attempt(message: IncomingMessage): Promise<'handled' | 'dead-letter' | 'again'> {
@@ -106,10 +112,10 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
   }
 
   /** What does not end in time is left to end by itself: whoever gets its message next does it once more. */
-  async function drain(): Promise<void> {
+  async function drain(milliseconds: number): Promise<void> {
     lanes.clear();
     const timer = new AbortController();
-    await Promise.race([lanes.idle(), sleep(systemClock, graceMilliseconds, timer.signal)]);
+    await Promise.race([lanes.idle(), sleep(systemClock, milliseconds, timer.signal)]);
     timer.abort();
   }
 
@@ -119,12 +125,13 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
       let joined = false;
       session = openSession({
         ...options,
-        sessionTimeoutMilliseconds: options.sessionTimeoutMilliseconds ?? 10_000,
+        sessionTimeoutMilliseconds,
         memberId,
         rewind,
         accept,
         room: () => lanes.below(maximumWaiting),
-        drain,
+        // The group does not wait longer than that for a member.
+        drain: () => drain(Math.min(graceMilliseconds, sessionTimeoutMilliseconds / 2)),
         onReady() {
           joined = true;
           ready.resolve();
@@ -138,6 +145,7 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
       if (stopping.signal.aborted) break;
       log.warn('consumer of Kafka failed and connects anew', { groupId, topics, reason: describeFailure(error) });
       metrics?.restarted(groupId);
+      session.halt();
       lanes.clear();
       memberId = session.memberId();
       await session.abandon();
@@ -152,7 +160,8 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
     stopping.abort();
     ready.reject(new Error('the consumer was stopped before it was ready'));
     await running;
-    await drain();
+    session?.halt();
+    await drain(graceMilliseconds);
     abandoned.abort();
     await session?.close();
     await producer.close();

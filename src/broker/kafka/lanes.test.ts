@@ -37,7 +37,7 @@ describe('Lanes', () => {
           const own = pieces.flatMap((piece, index) => (piece.lane === lane ? [index] : []));
           expect(done.filter((index) => own.includes(index))).toEqual(own);
         }
-        expect(lanes.size).toBe(0);
+        expect(lanes.weight).toBe(0);
       }),
       { numRuns: 50 },
     );
@@ -60,7 +60,7 @@ describe('Lanes', () => {
     });
     await turn();
     lanes.clear();
-    expect(lanes.size).toBe(1);
+    expect(lanes.weight).toBe(1);
     lanes.add('running', async () => void done.push('after it'));
     lanes.add('resting', async () => void done.push('instead'));
     await turn();

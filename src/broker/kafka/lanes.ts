@@ -3,9 +3,14 @@
 /** Resolves to nothing when it is done, or to how long to wait (milliseconds) before it is tried again. Never rejects. */
 export type Task = () => Promise<number | undefined>;
 
+interface Piece {
+  readonly task: Task;
+  readonly weight: number;
+}
+
 interface Lane {
   readonly name: string;
-  readonly tasks: Task[];
+  readonly pieces: Piece[];
   running: boolean;
   /** What runs is not tried again, however it ends. */
   last: boolean;
@@ -19,27 +24,27 @@ export class Lanes {
   /** Those that could run, longest waiting first. */
   #ready: Lane[] = [];
   #running = 0;
-  #size = 0;
+  #weight = 0;
   #watchers: (() => void)[] = [];
 
   constructor(concurrency: number) {
     this.#concurrency = concurrency;
   }
 
-  /** Tasks that are not done. */
-  get size(): number {
-    return this.#size;
+  /** What is not done weighs so much. */
+  get weight(): number {
+    return this.#weight;
   }
 
-  add(name: string, task: Task): void {
+  add(name: string, task: Task, weight = 1): void {
     let lane = this.#lanes.get(name);
     if (lane === undefined) {
-      lane = { name, tasks: [], running: false, last: false, cancelRest: () => undefined };
+      lane = { name, pieces: [], running: false, last: false, cancelRest: () => undefined };
       this.#lanes.set(name, lane);
       this.#ready.push(lane);
     }
-    lane.tasks.push(task);
-    this.#size++;
+    lane.pieces.push({ task, weight });
+    this.#weight += weight;
     this.#start();
   }
 
@@ -48,10 +53,8 @@ export class Lanes {
     for (const lane of this.#lanes.values()) {
       lane.cancelRest();
       lane.last = lane.running;
-      const kept = lane.running ? 1 : 0;
-      this.#size -= lane.tasks.length - kept;
-      lane.tasks.length = kept;
-      if (kept === 0) this.#lanes.delete(lane.name);
+      for (const { weight } of lane.pieces.splice(lane.running ? 1 : 0)) this.#weight -= weight;
+      if (!lane.running) this.#lanes.delete(lane.name);
     }
     this.#ready = [];
     this.#changed();
@@ -62,9 +65,9 @@ export class Lanes {
     while (this.#running > 0) await this.#change();
   }
 
-  /** Resolves once fewer than so many are not done. */
-  async below(size: number): Promise<void> {
-    while (this.#size >= size) await this.#change();
+  /** Resolves once what is not done weighs less. */
+  async below(weight: number): Promise<void> {
+    while (this.#weight >= weight) await this.#change();
   }
 
   #start(): void {
@@ -78,13 +81,12 @@ export class Lanes {
   }
 
   async #run(lane: Lane): Promise<void> {
-    const pause = await lane.tasks[0]?.();
+    const pause = await lane.pieces[0]?.task();
     this.#running--;
     lane.running = false;
     if (pause === undefined || lane.last) {
       lane.last = false;
-      lane.tasks.shift();
-      this.#size--;
+      this.#weight -= lane.pieces.shift()?.weight ?? 0;
       this.#goOn(lane);
     } else {
       const timer = setTimeout(() => this.#goOn(lane), pause);
@@ -96,7 +98,7 @@ export class Lanes {
 
   /** At the end of the line, or gone where nothing waits in it. */
   #goOn(lane: Lane): void {
-    if (lane.tasks.length === 0) {
+    if (lane.pieces.length === 0) {
       this.#lanes.delete(lane.name);
       return;
     }

@@ -37,6 +37,8 @@ export interface Session {
   /** Rejects when it cannot go on. */
   readonly failed: Promise<never>;
   readonly memberId: () => string | null;
+  /** No message is taken any more. */
+  halt(): void;
   /** Commits what is done, and leaves the group. */
   close(): Promise<void>;
   /** Leaves everything as it is, for another session to go on as the same member. */
@@ -61,6 +63,8 @@ export function openSession(options: SessionOptions): Session {
     // Longer than a join may take, which waits for the other members.
     requestTimeout: options.sessionTimeoutMilliseconds * 2 + 5_000,
     maxWaitTime: 1_000,
+    maxBytes: 8 * 1024 * 1024,
+    highWaterMark: 100,
     // Called before each join: the only moment at which the group waits for us.
     protocolsMetadata: async () => {
       await hold();
@@ -78,7 +82,7 @@ export function openSession(options: SessionOptions): Session {
   /** Rises with each assignment; messages of an older one are left alone. */
   let generation = 0;
   let holding = false;
-  let closed = false;
+  let halted = false;
   let progress = new Map<string, Partition>();
   let committing: Promise<void> | undefined;
   let commitTimer: NodeJS.Timeout | undefined;
@@ -98,11 +102,11 @@ export function openSession(options: SessionOptions): Session {
     const mine = ++generation;
     try {
       await options.drain();
-      if (mine !== generation || closed) return;
+      if (mine !== generation || halted) return;
       progress = new Map();
       await rewind();
       const next = await newStream();
-      if (mine !== generation || closed) return void next.destroy();
+      if (mine !== generation || halted) return void next.destroy();
       // Only now: without any stream the client would no longer know its topics.
       stream?.destroy();
       stream = next;
@@ -142,13 +146,13 @@ export function openSession(options: SessionOptions): Session {
     try {
       for await (const message of from) {
         // Not left: that would end the stream, and with the last one the client forgets its topics.
-        if (mine !== generation) continue;
+        if (mine !== generation || halted) continue;
         take(message);
         await options.room();
       }
-      if (from === stream && !closed) failure.reject(new Error('the stream of messages ended'));
+      if (from === stream && !halted) failure.reject(new Error('the stream of messages ended'));
     } catch (error) {
-      if (from === stream && !closed) failure.reject(error);
+      if (from === stream && !halted) failure.reject(error);
     }
   }
 
@@ -203,7 +207,7 @@ export function openSession(options: SessionOptions): Session {
       }
     } catch (error) {
       log.warn('offsets could not be committed', { groupId, reason: describeFailure(error) });
-      if (!closed) commitTimer ??= setTimeout(() => void commit(), 1_000);
+      if (!halted) commitTimer ??= setTimeout(() => void commit(), 1_000);
     }
   }
 
@@ -229,6 +233,9 @@ export function openSession(options: SessionOptions): Session {
   return {
     failed: failure.promise,
     memberId: () => client.memberId,
+    halt() {
+      halted = true;
+    },
     async close() {
       await Promise.race([commit(), sleep(systemClock, farewellMilliseconds)]);
       finish();
@@ -246,7 +253,7 @@ export function openSession(options: SessionOptions): Session {
   };
 
   function finish(): void {
-    closed = true;
+    halted = true;
     clearTimeout(commitTimer);
     stream?.destroy();
   }
