@@ -570,42 +570,45 @@ describe('pages', () => {
 
 describe('stopping', () => {
   test('finishes what is in flight, takes nothing new, and happens once', async () => {
-    let release = () => {};
-    sink = { take: () => new Promise((resolve) => (release = () => resolve({ result: 'applied' }))) };
-    const began = expect.poll(() => release.length >= 0 && taken.length);
-    const wrapped = sink;
+    const release = Promise.withResolvers<ReportOutcome>();
     sink = {
-      take: (event, from, signal) => {
+      take(event, from) {
         taken.push({ event, from });
-        return wrapped.take(event, from, signal);
+        return release.promise;
       },
     };
     const api = await start();
     const answer = post(api, report());
-    await began.toBe(1);
+    await expect.poll(() => taken.length).toBe(1);
     const stopped = api.stop({ limitMilliseconds: 60_000 });
     expect(api.stop()).toBe(stopped);
-    await expect
-      .poll(() =>
-        request(`${api.url}/healthz`).then(
-          () => 'taken',
-          () => 'refused',
-        ),
-      )
-      .toBe('refused');
-    release();
+    const connecting = () =>
+      request(`${api.url}/healthz`).then(
+        () => 'taken',
+        () => 'refused',
+      );
+    await expect.poll(connecting).toBe('refused');
+    release.resolve({ result: 'applied' });
     expect((await answer).status).toBe(202);
     await stopped;
   });
 
-  test('cuts off whoever is left after a while', async () => {
-    sink = { take: () => new Promise(() => {}) };
+  test('cuts off whoever is left after a while, those too who have not said a word', async () => {
+    const asked = Promise.withResolvers<void>();
+    sink = {
+      take() {
+        asked.resolve();
+        return new Promise(() => {});
+      },
+    };
     const api = await start();
     const silent = open(api);
+    const closed = new Promise((resolve) => silent.once('close', resolve));
     const answer = post(api, report()).catch(() => 'cut off');
-    await expect.poll(() => logged.length >= 0 && silent.readyState).toBe('open');
+    await asked.promise;
     await api.stop({ limitMilliseconds: 50 });
     expect(await answer).toBe('cut off');
+    await closed;
   });
 
   test('a port that is taken is told, with what to do', async () => {
@@ -619,26 +622,28 @@ describe('stopping', () => {
 
 describe('slow clients are cut off', () => {
   const limits = { headersMilliseconds: 200, requestMilliseconds: 400 };
-  const cases = async (api: StatusApi) => {
-    const token = await rings.azure.token({ audience: 'kidp', scope: STATUS_SCOPE });
-    return {
-      'says nothing': '',
-      'never ends its headers': 'POST /v1/status HTTP/1.1\r\nhost: x\r\n',
-      'never ends its body': `POST /v1/status HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
-      port: String(api.port),
-    };
-  };
-  test.each(['says nothing', 'never ends its headers', 'never ends its body'] as const)('who %s', async (name) => {
+  const head = 'POST /v1/status HTTP/1.1\r\nhost: x\r\n';
+  test.each([
+    { who: 'says nothing', begin: () => '', drip: '' },
+    { who: 'never ends its headers', begin: () => head, drip: 'x-a: b\r\n' },
+    {
+      who: 'never ends its body',
+      begin: (token: string) =>
+        `${head}authorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{`,
+      drip: ' ',
+    },
+  ])('who $who', async ({ begin, drip }) => {
     const api = await start({ limits });
     const socket = open(api);
     const closed = new Promise((resolve) => socket.once('close', resolve));
-    const drip = setInterval(() => name === 'never ends its headers' && socket.write('x-a: b\r\n'), 50);
-    socket.write((await cases(api))[name]);
+    socket.write(begin(await rings.azure.token({ audience: 'kidp', scope: STATUS_SCOPE })));
+    const dripping = setInterval(() => socket.write(drip), 50);
     socket.resume();
     await closed;
-    clearInterval(drip);
+    clearInterval(dripping);
     expect(taken).toEqual([]);
-    expect((await post(api, report())).status).toBe(202);
+    // On a busy machine even a good request may once be too slow for limits as tight as these.
+    await expect.poll(() => post(api, report()).then(({ status }) => status, String)).toBe(202);
   });
 
   test.each([
