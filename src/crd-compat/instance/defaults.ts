@@ -2,6 +2,7 @@
 import type { CrdSchema } from '../schema.ts';
 import { keyOfAlike } from './alike.ts';
 import { copied, type JsonObject } from './json.ts';
+import { traitsOf } from './traits.ts';
 
 /** The value with its defaults; the value itself where there is nothing to fill in or to drop. */
 export function applyDefaults(value: unknown, schema: CrdSchema): unknown {
@@ -45,7 +46,7 @@ function withoutNulls(value: unknown, schema: CrdSchema | undefined): unknown {
 }
 
 function fillIn(value: unknown, schema: CrdSchema | undefined): unknown {
-  if (schema === undefined || typeof value !== 'object' || value === null || !fills(schema)) return value;
+  if (schema === undefined || typeof value !== 'object' || value === null || !traitsOf(schema).defaults) return value;
   const fill = (element: unknown, inner: CrdSchema | undefined): unknown => {
     const replaced = element === null && inner !== undefined && inner.nullable !== true ? defaultOf(inner) : element;
     return fillIn(replaced, inner);
@@ -81,24 +82,6 @@ function defaultedIn(schema: CrdSchema): readonly string[] {
   }
   return names;
 }
-
-const FILLED = new WeakMap<CrdSchema, boolean>();
-
-/** Whether there is a default anywhere in a schema, the schema itself aside: mostly there is none, and values can be large. */
-function fills(schema: CrdSchema): boolean {
-  const known = FILLED.get(schema) ?? hasDefaultsInside(schema);
-  FILLED.set(schema, known);
-  return known;
-}
-
-function hasDefaultsInside({ items, additionalProperties, properties }: CrdSchema): boolean {
-  if (items !== undefined && hasDefaults(items)) return true;
-  if (typeof additionalProperties === 'object' && hasDefaults(additionalProperties)) return true;
-  for (const name in properties) if (hasDefaults(properties[name] as CrdSchema)) return true;
-  return false;
-}
-
-const hasDefaults = (schema: CrdSchema): boolean => hasDefault(schema) || hasDefaultsInside(schema);
 
 /** The list with each element changed that is not a plain value; itself where that changes nothing. */
 function mappedList(list: readonly unknown[], change: (element: unknown) => unknown): readonly unknown[] {

@@ -2,27 +2,26 @@
 import type { CrdSchema } from '../schema.ts';
 import { canonicalText, isInt64, isObject, shown } from './json.ts';
 import { Run } from './run.ts';
-import { type Visit, visitor } from './visitor.ts';
+import { traitsOf } from './traits.ts';
+import { type At, visitAll } from './visitor.ts';
 
 /**
  * On an update they are only looked at if all of them were right before. There is no walk at all where the schema has no such list, and
  * the old value is only walked where the new one is wrong.
  */
 export function listTypeCheck(schema: CrdSchema): ((value: unknown, old: unknown, run: Run) => void) | undefined {
-  const visit = visitor(schema, listVisit);
-  if (visit === undefined) return undefined;
+  if (!traitsOf(schema).lists) return undefined;
   return (value, old, run) => {
     const before = run.faults.length;
-    visit(value, run);
+    visitAll(value, schema, listVisit, run);
     if (run.faults.length === before || old === undefined) return;
     const earlier = new Run();
-    visit(old, earlier);
+    visitAll(old, schema, listVisit, earlier);
     if (earlier.faults.length > 0) run.forget(before);
   };
 }
 
-function listVisit(schema: CrdSchema): Visit | undefined {
-  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+const listVisit: At = (schema) => {
   switch (schema['x-kubernetes-list-type']) {
     case 'set':
       return (value, run) => {
@@ -30,12 +29,12 @@ function listVisit(schema: CrdSchema): Visit | undefined {
       };
     case 'map':
       return (value, run) => {
-        if (Array.isArray(value)) checkMap(value, keys, run);
+        if (Array.isArray(value)) checkMap(value, schema['x-kubernetes-list-map-keys'] ?? [], run);
       };
     default:
       return undefined;
   }
-}
+};
 
 function checkSet(list: readonly unknown[], run: Run): void {
   for (const index of repeated(list)) {

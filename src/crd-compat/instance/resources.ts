@@ -11,16 +11,19 @@ import type { CrdSchema } from '../schema.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { coerceMetadata } from './metadata.ts';
 import type { Run } from './run.ts';
-import { type Visit, visitor } from './visitor.ts';
+import { traitsOf } from './traits.ts';
+import { type At, visitAll } from './visitor.ts';
 
 /** Resources inside a resource: their type and metadata are looked at wherever they are. undefined where there are none. */
-export const embeddedCheck = (schema: CrdSchema): Visit | undefined =>
-  visitor(schema, (each) => {
-    if (each['x-kubernetes-embedded-resource'] !== true) return undefined;
-    return (value, run) => {
-      if (isObject(value)) checkResource(value, run);
-    };
-  });
+export const embeddedCheck = (schema: CrdSchema): ((value: unknown, run: Run) => void) | undefined =>
+  traitsOf(schema).embedded ? (value, run) => visitAll(value, schema, resourceVisit, run) : undefined;
+
+const resourceVisit: At = (schema) =>
+  schema['x-kubernetes-embedded-resource'] === true
+    ? (value, run) => {
+        if (isObject(value)) checkResource(value, run);
+      }
+    : undefined;
 
 function checkResource(value: JsonObject, run: Run): void {
   for (const name of ['apiVersion', 'kind']) {

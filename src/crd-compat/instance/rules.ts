@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from './json.ts';
 import { CompiledRules, OBJECT_COST_LIMIT, type RuleSession } from './rule.ts';
 import type { Runs } from './rule-program.ts';
 import type { Run } from './run.ts';
+import { traitsOf } from './traits.ts';
 
 export interface Rules {
   check(value: unknown, old: unknown, run: Run, correlation: () => Correlation | undefined): void;
@@ -12,7 +13,7 @@ export interface Rules {
 
 /** undefined where there are none. Inside allOf, anyOf, oneOf and not there can be none: such a schema is not structural. */
 export function rulesOf(schema: CrdSchema, resource: boolean, runs: Runs): Rules | undefined {
-  const root = nodeOf(schema, resource, runs);
+  const root = traitsOf(schema).rules ? nodeOf(schema, resource, runs) : undefined;
   if (root === undefined) return undefined;
   return {
     check(value, old, run, correlation) {

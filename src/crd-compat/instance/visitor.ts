@@ -1,58 +1,59 @@
-/** A walk through a value and its schema together, to the places that a question is about and no others. */
+/** A walk through a value and its schema together, to do something where the schema says so. */
 import type { CrdSchema } from '../schema.ts';
-import { isObject } from './json.ts';
+import { keyOfAlike } from './alike.ts';
+import type { JsonObject } from './json.ts';
 import type { Run } from './run.ts';
 
-export type Visit = (value: unknown, run: Run) => void;
+export type Visit = (value: object, run: Run) => void;
 
-/** undefined where there is no such place. `at` answers what to do where the schema says so, parents first. */
-export function visitor(schema: CrdSchema, at: (schema: CrdSchema) => Visit | undefined): Visit | undefined {
-  const here = at(schema);
-  const { items, additionalProperties, properties = NONE } = schema;
-  const element = items === undefined ? undefined : visitor(items, at);
-  const entry = typeof additionalProperties === 'object' ? visitor(additionalProperties, at) : undefined;
-  const named = namedIn(properties, at);
-  if (here === undefined && element === undefined && entry === undefined && named === undefined) return undefined;
-  return (value, run) => {
-    here?.(value, run);
-    if (Array.isArray(value)) {
-      if (element === undefined) return;
-      const before = run.faults.length;
-      for (let index = 0; index < value.length; index++) {
-        // The lists that are made to show something are long, and of one and the same item.
-        if (index > 0 && value[index] === value[index - 1] && run.faults.length === before) continue;
-        step(index, value[index], element, run);
-      }
-    } else if (isObject(value)) {
-      for (const { name, visit } of named ?? []) if (Object.hasOwn(value, name)) step(name, value[name], visit, run);
-      if (entry === undefined) return;
-      for (const key of Object.keys(value)) if (!Object.hasOwn(properties, key)) step(key, value[key], entry, run);
+/** What to do at a place with such a schema, parents first. Only lists and objects are visited. */
+export type At = (schema: CrdSchema) => Visit | undefined;
+
+export function visitAll(value: unknown, schema: CrdSchema, at: At, run: Run): void {
+  if (typeof value !== 'object' || value === null) return;
+  at(schema)?.(value, run);
+  if (Array.isArray(value)) visitItems(value, schema.items, at, run);
+  else visitFields(value as JsonObject, schema, at, run);
+}
+
+function visitItems(list: readonly unknown[], items: CrdSchema | undefined, at: At, run: Run): void {
+  if (items === undefined) return;
+  const before = run.faults.length;
+  for (let index = 0; index < list.length; index++) {
+    if (index > 0 && run.faults.length === before) {
+      // The lists that are made to show something are long, and of one and the same item, or nearly so.
+      if (list[index] === list[index - 1]) continue;
+      if (index === 1 && keyOfAlike(list) !== undefined && at(items) === undefined) return;
     }
-  };
-}
-
-type Properties = Readonly<Record<string, CrdSchema>>;
-
-const NONE: Properties = {};
-
-/** Few of the fields of a large schema have such a place: nothing is made for the others. */
-function namedIn(
-  properties: Properties,
-  at: (schema: CrdSchema) => Visit | undefined,
-): readonly { readonly name: string; readonly visit: Visit }[] | undefined {
-  let named: { name: string; visit: Visit }[] | undefined;
-  for (const name in properties) {
-    const visit = visitor(properties[name] as CrdSchema, at);
-    if (visit === undefined) continue;
-    named ??= [];
-    named.push({ name, visit });
+    step(index, list[index], items, at, run);
   }
-  return named;
 }
 
-function step(at: string | number, value: unknown, visit: Visit, run: Run): void {
+const NONE: Readonly<Record<string, CrdSchema>> = {};
+
+/** Fields that the schema names come first, in its order: the API server goes by the schema. */
+function visitFields(value: JsonObject, schema: CrdSchema, at: At, run: Run): void {
+  const { properties = NONE, additionalProperties } = schema;
+  const keys = Object.keys(value).filter((key) => typeof value[key] === 'object');
+  if (keys.length === 0) return;
+  const named = keys.filter((key) => Object.hasOwn(properties, key));
+  for (const key of named.length > 1 ? inOrder(named, properties) : named)
+    step(key, value[key], properties[key] as CrdSchema, at, run);
+  if (typeof additionalProperties !== 'object') return;
+  for (const key of keys) if (!Object.hasOwn(properties, key)) step(key, value[key], additionalProperties, at, run);
+}
+
+function inOrder(keys: readonly string[], properties: object): readonly string[] {
+  const order = ORDERS.get(properties) ?? new Map(Object.keys(properties).map((name, index) => [name, index]));
+  ORDERS.set(properties, order);
+  return [...keys].sort((left, right) => (order.get(left) as number) - (order.get(right) as number));
+}
+
+const ORDERS = new WeakMap<object, ReadonlyMap<string, number>>();
+
+function step(at: string | number, value: unknown, schema: CrdSchema, what: At, run: Run): void {
   if (typeof value !== 'object' || value === null) return;
   run.enter(at);
-  visit(value, run);
+  visitAll(value, schema, what, run);
   run.leave();
 }

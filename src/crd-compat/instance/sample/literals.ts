@@ -2,6 +2,7 @@
 import { type Expr, escapeProperty, walk } from '../../../cel/index.ts';
 import type { CrdSchema } from '../../schema.ts';
 import { parsedRule } from '../rule-program.ts';
+import { traitsOf } from '../traits.ts';
 
 export interface Mentioned {
   /** Escaped, as rules write them. */
@@ -87,7 +88,7 @@ export function mentionedBy(schema: CrdSchema): Mentioned {
     if (typeof additionalProperties === 'object') visit(additionalProperties);
     for (const name in properties) visit(properties[name] as CrdSchema);
   };
-  visit(schema);
+  if (traitsOf(schema).rules) visit(schema);
   return found.all;
 }
 
