@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { declareBroker } from './broker/command.ts';
 import { declareCel } from './cel/command.ts';
 import { declareCheck } from './check/command.ts';
 import { declareConvert } from './convert/command.ts';
@@ -108,6 +109,10 @@ async function run(words: string[]): Promise<number> {
   });
 
   declareCrd(program.command('crd'), (result) => {
+    code = result;
+  });
+
+  declareBroker(program.command('broker'), (result) => {
     code = result;
   });
 

@@ -34,6 +34,8 @@ export interface ReporterOptions {
   readonly log: Logger;
 }
 
+const mostAtOnce = 10_000;
+
 export function openReporter(options: ReporterOptions): Reporter {
   const { broker, provider, sender, metrics, log, workers = 16 } = options;
   const { records } = provider;
@@ -148,6 +150,9 @@ export function openReporter(options: ReporterOptions): Reporter {
     },
     tellOnce(event, report) {
       const key = `once ${event.id}`;
+      // Whoever asks so much asks again.
+      const [oldest] = once.keys();
+      if (once.size >= mostAtOnce && oldest !== undefined) once.delete(oldest);
       once.set(key, { event, report, sequence: nextSequence(undefined, options.now()) });
       queue.add(key);
     },

@@ -5,7 +5,7 @@ import { encodeEvent } from '../contract/index.ts';
 import { type KeyRing, STATUS_SCOPE } from '../identity/index.ts';
 import type { KafkaProducer } from '../kafka/index.ts';
 import type { BrokerEvent, ReplyTo } from '../messages.ts';
-import { readAtMost } from '../outgoing.ts';
+import { isSafeToReach, readAtMost } from '../outgoing.ts';
 
 export interface StatusSender {
   /** Resolves once it is acknowledged. Rejects with a `ChannelError`: `refused` where the platform will never take it. */
@@ -22,6 +22,8 @@ export interface StatusSenderOptions {
   readonly statusUrl?: string | undefined;
   /** PEM: whom to trust at the status URL. */
   readonly ca?: string | undefined;
+  /** Tokens over plain HTTP beyond this machine: for clusters whose mesh encrypts. */
+  readonly insecureHttp?: boolean | undefined;
   readonly timeoutMilliseconds?: number;
 }
 
@@ -46,6 +48,10 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
   }
 
   async function byHttp(event: BrokerEvent, url: string): Promise<void> {
+    const address = URL.parse(url);
+    if (address === null || !isSafeToReach(address, options.insecureHttp ?? false)) {
+      throw failure('unavailable', `${url} is not encrypted, and our token would be read on the way: use https`);
+    }
     let status: number;
     let text: string;
     try {

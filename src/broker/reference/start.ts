@@ -101,6 +101,7 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
     statusTopic: kafka?.statusTopic ?? STATUS_TOPIC,
     statusUrl: options.platform.statusUrl,
     ca: options.platform.ca,
+    insecureHttp: options.platform.insecureHttp,
   });
   const reporter = openReporter({ broker: name, provider, sender, now, metrics, log });
   const executor = openExecutor({ provider, reporter, instance, now, prices, keptMilliseconds, metrics, log });

@@ -1,13 +1,15 @@
 /** What the things that are made are called, and the labels that say whose they are. */
+
 import { createHash } from 'node:crypto';
 import { TEAM_LABEL } from '../../../api/index.ts';
 import type { ObjectMeta } from '../../../runtime/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
+import { RESOURCE_UID_LABEL } from '../../messages.ts';
 
 const prefix = 'broker.platform.company.com';
 /** On everything that a broker makes: its name, and the object that it was made for. */
 export const BROKER_LABEL = `${prefix}/name`;
-export const UID_LABEL = `${prefix}/resource-uid`;
+export const UID_LABEL = RESOURCE_UID_LABEL;
 const KIND_LABEL = `${prefix}/resource-kind`;
 const NAME_LABEL = `${prefix}/resource-name`;
 /** Which pods of an object: those of the service are not those of its backups. */

@@ -39,7 +39,7 @@ export interface KubernetesProviderOptions {
   /** Where records and the Lease are; made where it is not there. */
   readonly namespace: string;
   readonly decrypt: (jwe: string) => Promise<Record<string, string>>;
-  /** The cluster is the platform's own: credentials are reported, and connections read, as Secrets that are there anyway. */
+  /** The cluster is the platform's own: connections are read there, and a Secret of the platform is the Secret that is made. */
   readonly managementCluster?: boolean;
   /** Images in place of the usual ones, by engine. */
   readonly images?: Readonly<Record<string, string>>;
@@ -280,7 +280,9 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
       const values = withoutPrevious(valuesOf(present));
       const revision = revisionOf(values);
       const { name, namespace: where = '' } = present.metadata;
-      return managementCluster ? { revision, secretRef: { namespace: where, name } } : { revision, values };
+      // What the platform would write lies there already: a Secret of the platform is its Kubernetes Secret, and no other kind's is.
+      const isThere = managementCluster && request.resource.kind === 'Secret' && where === request.resource.namespace;
+      return isThere ? { revision, secretRef: { namespace: where, name } } : { revision, values };
     },
     async stop() {
       await Promise.all([records.stop(), world.stop()]);

@@ -1,0 +1,58 @@
+/** What the command line says about a broker. */
+import type { DeployableKind } from '../../broker/index.ts';
+import type { LogLevel } from '../serve/log.ts';
+
+export interface BrokerFlags {
+  name: string;
+  platformKeys: string;
+  issuer: string;
+  statusUrl?: string;
+  platformCa?: string;
+  insecureHttp?: boolean;
+  keys?: string;
+  tokenIssuer?: string;
+  host: string;
+  port: number;
+  tlsCert?: string;
+  tlsKey?: string;
+  kafka?: string[];
+  kafkaCa?: string;
+  kafkaCert?: string;
+  kafkaKey?: string;
+  requestTopic: string;
+  statusTopic: string;
+  heartbeat: number;
+  prices?: string;
+  usageInterval: number;
+  lease: number;
+  tombstones: number;
+  debugLedger?: boolean;
+  logLevel: LogLevel;
+}
+
+export interface KubernetesBrokerFlags extends BrokerFlags {
+  kubeconfig?: string;
+  namespace: string;
+  managementCluster?: boolean;
+  image?: Record<string, string>;
+}
+
+export interface KafkaBrokerFlags extends BrokerFlags {
+  topicsKafka: string[];
+  advertised?: string[];
+}
+
+export interface VerifyFlags {
+  key?: string;
+  issuer: string;
+  brokerIssuer?: string;
+  listen: string;
+  replyUrl?: string;
+  kind?: DeployableKind;
+  spec?: string;
+  namespace: string;
+  parameter?: Record<string, string>;
+  timeout: number;
+  insecureHttp?: boolean;
+  output: 'text' | 'json';
+}

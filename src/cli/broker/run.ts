@@ -1,0 +1,163 @@
+/** `kidp broker kubernetes` and `kidp broker kafka`: a reference broker, until it is told to stop. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import {
+  type BrokerOptions,
+  fileKeyStore,
+  type KeyRing,
+  type KeyStore,
+  kafkaProvider,
+  kubernetesProvider,
+  openKeyRing,
+  type Provider,
+  secretKeyStore,
+  startBroker,
+} from '../../broker/index.ts';
+import { connect, isAlreadyExists, type Logger, loadKubeconfig, type Resource } from '../../runtime/index.ts';
+import { InputError } from '../failure.ts';
+import { logOnStandardOutput } from '../serve/log.ts';
+import { untilStopped } from '../up/stop.ts';
+import { kafkaTls, platformKeys, priceTable, readText, servingCertificate } from './files.ts';
+import type { BrokerFlags, KafkaBrokerFlags, KubernetesBrokerFlags } from './options.ts';
+
+const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };
+
+export async function runKubernetesBroker(flags: KubernetesBrokerFlags): Promise<number> {
+  const log = logOnStandardOutput(flags.logLevel);
+  const config = loadKubeconfig(flags.kubeconfig === undefined ? {} : { file: flags.kubeconfig });
+  const client = connect(config, { userAgent: `kidp-broker/${flags.name}` });
+  // With connections of its own: see ElectionOptions.
+  const leaseClient = connect(config, { userAgent: `kidp-broker/${flags.name}` });
+  const { namespace } = flags;
+  try {
+    if (flags.keys === undefined) {
+      await client
+        .create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+        .catch((error: unknown) => {
+          if (!isAlreadyExists(error)) throw error;
+        });
+    }
+    const store =
+      flags.keys === undefined
+        ? secretKeyStore({ client, namespace, name: `kidp-broker-${flags.name}-keys` })
+        : fileKeyStore(flags.keys);
+    return await runBroker(flags, store, log, (keys) =>
+      kubernetesProvider({
+        broker: flags.name,
+        client,
+        leaseClient,
+        namespace,
+        decrypt: (jwe) => keys.decrypt(jwe),
+        managementCluster: flags.managementCluster ?? false,
+        images: flags.image ?? {},
+        leaseMilliseconds: flags.lease * 1000,
+        log,
+      }),
+    );
+  } finally {
+    await Promise.all([client.close(), leaseClient.close()]);
+  }
+}
+
+export async function runKafkaBroker(flags: KafkaBrokerFlags): Promise<number> {
+  if (flags.keys === undefined) {
+    throw new InputError(
+      'keys',
+      'say with --keys FILE where the keys of the broker are kept; instances share the file.',
+    );
+  }
+  const log = logOnStandardOutput(flags.logLevel);
+  const tls = kafkaTls(flags);
+  return runBroker(flags, fileKeyStore(flags.keys), log, () =>
+    kafkaProvider({
+      broker: flags.name,
+      bootstrapServers: flags.topicsKafka,
+      ...(flags.advertised === undefined ? {} : { advertised: flags.advertised }),
+      ...(tls === undefined ? {} : { tls }),
+      leaseMilliseconds: flags.lease * 1000,
+      log,
+    }),
+  );
+}
+
+/** An instance that has lost the right to work ends, and another begins in its place: nothing of the old one is trusted. */
+async function runBroker(
+  flags: BrokerFlags,
+  store: KeyStore,
+  log: Logger,
+  open: (keys: KeyRing) => Provider,
+): Promise<number> {
+  if (flags.kafka === undefined && flags.statusUrl === undefined) {
+    throw new InputError(
+      'channel',
+      'say how reports reach the platform: --kafka HOST:PORT,… or --status-url URL, or both.',
+    );
+  }
+  const { name } = flags;
+  const settings = settingsOf(flags);
+  const keys = await openKeyRing(store, { issuer: flags.tokenIssuer ?? name, subject: name, log });
+  const stopping = new AbortController();
+  const stopped = untilStopped().then((signal) => {
+    log.info('stopping', { signal });
+    stopping.abort();
+  });
+  try {
+    for (let first = true; !stopping.signal.aborted; first = false) {
+      const registry = new Registry();
+      collectDefaultMetrics({ register: registry });
+      try {
+        const broker = await startBroker({ ...settings, provider: open(keys), keys, registry, log });
+        log.info('serving', { broker: name, url: broker.url });
+        const ended = broker.ended.catch((error: unknown) => log.warn('beginning anew', { error }));
+        await Promise.race([stopped, ended]);
+        await broker.stop();
+      } catch (error) {
+        if (first) throw error;
+        log.error('cannot begin, trying again', { error });
+        await sleep(2_000, undefined, { signal: stopping.signal }).catch(() => undefined);
+      }
+    }
+    log.info('stopped');
+    return 0;
+  } finally {
+    keys.close();
+  }
+}
+
+function settingsOf(flags: BrokerFlags): Omit<BrokerOptions, 'provider' | 'keys' | 'registry' | 'log'> {
+  const tls = kafkaTls(flags);
+  const certificate = servingCertificate(flags);
+  const prices = priceTable(flags.prices);
+  return {
+    name: flags.name,
+    version: version(),
+    platform: {
+      issuer: flags.issuer,
+      jwks: platformKeys(flags),
+      ...(flags.statusUrl === undefined ? {} : { statusUrl: flags.statusUrl }),
+      ...(flags.platformCa === undefined ? {} : { ca: readText(flags.platformCa, '--platform-ca') }),
+      ...(flags.insecureHttp === undefined ? {} : { insecureHttp: flags.insecureHttp }),
+    },
+    http: { host: flags.host, port: flags.port, ...(certificate === undefined ? {} : { tls: certificate }) },
+    ...(flags.kafka === undefined
+      ? {}
+      : {
+          kafka: {
+            bootstrapServers: flags.kafka,
+            ...(tls === undefined ? {} : { tls }),
+            requestTopic: flags.requestTopic,
+            statusTopic: flags.statusTopic,
+          },
+        }),
+    heartbeatMilliseconds: flags.heartbeat * 1000,
+    usageMilliseconds: flags.usageInterval * 1000,
+    ...(prices === undefined ? {} : { prices }),
+    tombstoneDays: flags.tombstones,
+    ledger: flags.debugLedger ?? false,
+  };
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version;
+}

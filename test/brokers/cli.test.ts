@@ -1,0 +1,159 @@
+/** `kidp broker` as a program: it passes its own conformance suite, and being killed at any moment loses and repeats nothing. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { afterAll, expect, test } from 'vitest';
+import { type KeyRing, openKeyRing, secretKeyStore } from '../../src/broker/index.ts';
+import { declareBroker } from '../../src/cli/broker/command.ts';
+import { connect, loadKubeconfig } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing.ts';
+import { sharedCluster, uniqueName } from '../support/cluster.ts';
+import { startTestPlatform, type TestPlatform } from './support/platform.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const cluster = sharedCluster();
+const client = connect(loadKubeconfig({ file: cluster.kubeconfig }));
+const children = new Set<ChildProcess>();
+
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await client.close();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+interface BrokerProcess {
+  readonly url: string;
+  kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
+}
+
+async function startProcess(flags: readonly string[]): Promise<BrokerProcess> {
+  const words = [
+    'src/cli/main.ts',
+    'broker',
+    'kubernetes',
+    '--kubeconfig',
+    cluster.kubeconfig,
+    '--host',
+    '127.0.0.1',
+    ...flags,
+  ];
+  const child = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  children.add(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)));
+  const url = await eventually(() => {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${output.slice(-2000)}`);
+    const [, found] = /"url":"([^"]+)","msg":"serving"/.exec(output) ?? [];
+    if (found === undefined) throw new Error(`it does not serve yet: ${output.slice(-2000)}`);
+    return found;
+  });
+  return {
+    url,
+    kill(signal) {
+      child.kill(signal);
+      children.delete(child);
+      return ended;
+    },
+  };
+}
+
+async function runBrokerCommand(words: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+  const written = { out: '', err: '' };
+  let code = -1;
+  const command = new Command('broker').exitOverride();
+  const streams = {
+    out: { write: (text: string) => (written.out += text) },
+    err: { write: (text: string) => (written.err += text) },
+  };
+  declareBroker(command, (result) => (code = result), streams as never);
+  await command.parseAsync([...words], { from: 'user' });
+  return { code, ...written };
+}
+
+test('it passes the conformance suite, and ends in order', async () => {
+  const [port, name] = [await freePort(), uniqueName('verified')];
+  const broker = await startProcess([
+    ...['--name', name, '--namespace', uniqueName('kidp-brokers'), '--port', '0'],
+    ...['--platform-keys', `http://127.0.0.1:${port}/.well-known/jwks.json`],
+    ...['--status-url', `http://127.0.0.1:${port}/v1/status`],
+  ]);
+  const namespace = uniqueName('conformance');
+  const words = ['verify', broker.url, '--listen', `127.0.0.1:${port}`, '--namespace', namespace, '-o', 'json'];
+  const { code, out } = await runBrokerCommand(words);
+  const { results } = JSON.parse(out) as { results: { id: string; result: string; message?: string }[] };
+  expect(results.filter(({ result }) => result === 'fail')).toEqual([]);
+  expect(results.length).toBeGreaterThan(30);
+  expect(code).toBe(0);
+  expect(await broker.kill('SIGTERM')).toBe(0);
+});
+
+test('killed again and again while it works, it does everything once and in order', async () => {
+  const [name, recordNamespace] = [uniqueName('killed'), uniqueName('kidp-brokers')];
+  const namespace = await cluster.uniqueNamespace('team');
+  // The broker makes its keys when it first starts; the platform has to know them before.
+  await cluster.kubectl(['create', 'namespace', recordNamespace]);
+  const store = secretKeyStore({ client, namespace: recordNamespace, name: `kidp-broker-${name}-keys` });
+  const keys: KeyRing = await openKeyRing(store, { issuer: name, subject: name });
+  const platform: TestPlatform = await startTestPlatform(name, keys);
+  const flags = [
+    ...['--name', name, '--namespace', recordNamespace, '--port', '0', '--lease', '5', '--debug-ledger'],
+    ...['--platform-keys', platform.statusUrl.replace('/v1/status', '/.well-known/jwks.json')],
+    ...['--status-url', platform.statusUrl],
+  ];
+  try {
+    let broker = await startProcess(flags);
+    const uids = Array.from({ length: 12 }, () => randomUUID());
+    /** As the platform's outbox does. */
+    const delivered = (uid: string, generation: number, action: 'Deploy' | 'Delete') =>
+      eventually(async () => {
+        const spec = { image: `app:${generation}`, replicas: 1 };
+        const event = platform.request({
+          kind: 'Service',
+          namespace,
+          name: `s-${uid.slice(0, 8)}`,
+          uid,
+          generation,
+          action,
+          spec,
+        });
+        return (await platform.post(broker.url, event)).status === 202;
+      });
+    const story = async (uid: string, isGone: boolean) => {
+      await delivered(uid, 1, 'Deploy');
+      await delivered(uid, 2, 'Deploy');
+      if (isGone) await delivered(uid, 3, 'Delete');
+    };
+    const work = Promise.all(uids.map((uid, index) => story(uid, index % 3 === 0)));
+    for (let times = 0; times < 2; times += 1) {
+      await eventually(() => platform.events.length > times * 6);
+      await broker.kill('SIGKILL');
+      broker = await startProcess(flags);
+    }
+    await work;
+    for (const [index, uid] of uids.entries()) {
+      await platform.untilPhase(index % 3 === 0 ? `${uid}/3/0` : `${uid}/2/0`, index % 3 === 0 ? 'deleted' : 'ready');
+    }
+    const { body } = await platform.get(`${broker.url}/v1/ledger`);
+    const records = body.records as { uid: string; ledger: { deploymentId: string }[] }[];
+    for (const [index, uid] of uids.entries()) {
+      const claims = records.find((each) => each.uid === uid)?.ledger.map(({ deploymentId }) => deploymentId);
+      expect(claims).toEqual((index % 3 === 0 ? [1, 2, 3] : [1, 2]).map((generation) => `${uid}/${generation}/0`));
+    }
+    expect(await broker.kill('SIGTERM')).toBe(0);
+  } finally {
+    await platform.stop();
+    keys.close();
+  }
+});
