@@ -1,0 +1,13 @@
+/** Everything together, with HTTP alone between the platform and its brokers. */
+import { afterAll, beforeAll } from 'vitest';
+import { useKafka } from '../support/kafka.ts';
+import { lifecycleTests } from './lifecycle.ts';
+import { type Stage, startStage } from './stage.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await startStage({ topics: await useKafka() });
+});
+afterAll(() => stage?.stop());
+
+lifecycleTests(() => stage, 'HTTP');

@@ -1,0 +1,440 @@
+/**
+ * The whole of it, in one process: a real API server with webhooks, controllers and nodes, the platform as `kidp serve` puts it
+ * together, and the reference brokers as `kidp broker` does, one for the cluster itself and one for topics of a real Kafka.
+ */
+import { Registry } from 'prom-client';
+import {
+  API_VERSION,
+  broker as brokerKind,
+  deployableKinds,
+  deploymentTarget,
+  kindNamed,
+  team,
+} from '../../src/api/index.ts';
+import {
+  compareDeployments,
+  type DeploymentRecord,
+  type KafkaTls,
+  type KeyRing,
+  kafkaProvider,
+  kubernetesProvider,
+  memoryKeyStore,
+  openKeyRing,
+  type Provider,
+  parseDeploymentId,
+  type RunningBroker,
+  startBroker,
+} from '../../src/broker/index.ts';
+import { installDefinitions } from '../../src/cli/up/definitions.ts';
+import type { DispatchOptions } from '../../src/cli/up/dispatch.ts';
+import { type Platform, startPlatform } from '../../src/cli/up/platform.ts';
+import { addNamespaces } from '../../src/cli/up/starter.ts';
+import { startUndo, type Undo } from '../../src/cli/up/undo.ts';
+import type { Deployable } from '../../src/reconcile/index.ts';
+import {
+  type Client,
+  type ClusterConfig,
+  type Condition,
+  connect,
+  events,
+  eventually,
+  getCondition,
+  isNotFound,
+  type Logger,
+  loadKubeconfig,
+  type Resource,
+  type UnknownObject,
+} from '../../src/runtime/index.ts';
+import { type ControlPlane, startControlPlane, uniqueName } from '../support/cluster.ts';
+
+/** A machine that does much else at the same time. */
+export const patient = { within: 60_000, every: 100 };
+export const namespace = 'team-backend';
+export const platformNamespace = 'kidp-system';
+/** In this cluster: whatever is not a Topic. */
+export const clusterTarget = 'cluster';
+export const topicTarget = 'topics';
+
+interface KafkaAddress {
+  readonly bootstrapServers: readonly string[];
+  readonly tls?: () => KafkaTls;
+}
+
+export interface StageOptions {
+  /** Left out, requests and reports go over HTTP. */
+  readonly kafka?: KafkaAddress;
+  /** Where Topics are made. */
+  readonly topics: KafkaAddress;
+  readonly settings?: DispatchOptions['settings'];
+}
+
+export interface Line {
+  readonly who: string;
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+
+export interface StageBroker {
+  readonly name: string;
+  readonly target: string;
+  readonly records: () => DeploymentRecord[];
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Stage {
+  readonly plane: ControlPlane;
+  readonly client: Client;
+  readonly lines: readonly Line[];
+  readonly platform: Platform;
+  readonly cluster: StageBroker;
+  readonly topics: StageBroker;
+  /** Ends the platform, as its process would, and takes its webhook configurations away. */
+  stopPlatform(): Promise<void>;
+  startPlatform(settings?: DispatchOptions['settings']): Promise<void>;
+  /** Another broker for this cluster, which reaches its API server by another way. */
+  addBroker(name: string, config: ClusterConfig, parameters?: Record<string, string>): Promise<StageBroker>;
+  stop(): Promise<void>;
+}
+
+export async function startStage(options: StageOptions): Promise<Stage> {
+  const undo = startUndo(60_000);
+  try {
+    return await assemble(options, undo);
+  } catch (error) {
+    await undo.run();
+    throw error;
+  }
+}
+
+async function assemble(options: StageOptions, undo: Undo): Promise<Stage> {
+  const plane = await startControlPlane({ controllerManager: true, scheduler: true, nodes: 1 });
+  undo.add('the control plane', () => plane.stop());
+  const config = loadKubeconfig({ file: plane.kubeconfig });
+  const client = connect(config);
+  undo.add('the connections', () => client.close());
+  await installDefinitions(client);
+  await addNamespaces(client, [platformNamespace, 'policy-exceptions']);
+  const lines: Line[] = [];
+  let platform: Platform;
+  let taking: Undo;
+  /** Brokers know where it is: it comes back there. */
+  let port = 0;
+  const start = async (settings = options.settings) => {
+    taking = startUndo(60_000);
+    platform = await startPlatform(
+      {
+        client,
+        platformNamespace,
+        failurePolicy: 'Fail',
+        scan: { settleMilliseconds: 100 },
+        dispatch: { kafka: options.kafka, statusApi: { port }, settings: { retryMilliseconds: 200, ...settings } },
+        log: recorder(lines, { who: 'platform' }),
+      },
+      taking,
+    );
+    port = platform.statusApi?.port ?? 0;
+  };
+  const stopPlatform = async () => void (await taking.run());
+  await start();
+  undo.add('the platform', stopPlatform);
+  const way = { client, statusUrl: () => platform.statusApi?.url ?? '', kafka: options.kafka, lines, undo };
+  const inCluster = (name: string, to: ClusterConfig, parameters: Record<string, string> = {}) =>
+    bringBroker(way, {
+      name,
+      target: name,
+      parameters: { storage: 'ephemeral', ...parameters },
+      capabilities: ['Database', 'Service', 'Cache', 'Secret'],
+      provider: (keys, log) => {
+        const [own, lease] = [connect(to), connect(config)];
+        const provider = kubernetesProvider({
+          broker: name,
+          client: own,
+          leaseClient: lease,
+          namespace: `brokers-${name}`,
+          decrypt: (jwe) => keys.decrypt(jwe),
+          managementCluster: true,
+          leaseMilliseconds: 60_000,
+          log,
+        });
+        return { provider, close: () => Promise.all([own.close(), lease.close()]) };
+      },
+    });
+  // Records of a broker of Kafka lie in a topic of its name, beside those of other tests.
+  const ofTopics = uniqueName('topics');
+  const topics = bringBroker(way, {
+    name: ofTopics,
+    target: topicTarget,
+    parameters: {},
+    capabilities: ['Topic'],
+    provider: (_, log) => ({
+      provider: kafkaProvider({ broker: ofTopics, ...options.topics, pollMilliseconds: 1_000, log }),
+      close: async () => {},
+    }),
+  });
+  const [cluster, kafka] = await Promise.all([inCluster(clusterTarget, config), topics]);
+  await client.create(team.resource, {
+    apiVersion: API_VERSION,
+    kind: 'Team',
+    metadata: { name: 'backend' },
+    spec: { namespace },
+  } as UnknownObject);
+  const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };
+  await eventually(() => client.get(namespaces, { name: namespace }), patient);
+  return {
+    plane,
+    client,
+    lines,
+    get platform() {
+      return platform;
+    },
+    cluster,
+    topics: kafka,
+    stopPlatform,
+    startPlatform: start,
+    addBroker: inCluster,
+    async stop() {
+      const notes = await undo.run();
+      if (notes.length > 0) throw new Error(`left behind: ${notes.join('; ')}`);
+    },
+  };
+}
+
+interface Way {
+  readonly client: Client;
+  readonly statusUrl: () => string;
+  readonly kafka: KafkaAddress | undefined;
+  readonly lines: Line[];
+  readonly undo: Undo;
+}
+
+interface BrokerSketch {
+  readonly name: string;
+  readonly target: string;
+  readonly parameters: Record<string, string>;
+  readonly capabilities: readonly string[];
+  provider(keys: KeyRing, log: Logger): { provider: Provider; close(): Promise<unknown> };
+}
+
+async function bringBroker(way: Way, sketch: BrokerSketch): Promise<StageBroker> {
+  const { client, kafka, lines, undo } = way;
+  const { name, target, capabilities, parameters } = sketch;
+  const keys = await openKeyRing(memoryKeyStore(), { issuer: name, subject: name });
+  const log = recorder(lines, { who: name });
+  let running: { broker: RunningBroker; provider: Provider; close(): Promise<unknown> } | undefined;
+  let port = 0;
+  const stop = async () => {
+    const ending = running;
+    running = undefined;
+    await ending?.broker.stop();
+    await ending?.close();
+  };
+  const start = async () => {
+    const { provider, close } = sketch.provider(keys, log);
+    const broker = await startBroker({
+      name,
+      provider,
+      keys,
+      platform: {
+        jwks: { url: `${way.statusUrl()}/.well-known/jwks.json` },
+        statusUrl: `${way.statusUrl()}/v1/status`,
+      },
+      http: { port },
+      ...(kafka === undefined ? {} : { kafka }),
+      heartbeatMilliseconds: 5_000,
+      registry: new Registry(),
+      log,
+    });
+    running = { broker, provider, close };
+    port = broker.port ?? 0;
+    await broker.ready();
+  };
+  undo.add(`the broker ${name}`, stop);
+  await start();
+  const endpoint = `http://127.0.0.1:${port}`;
+  const apply = (kind: typeof brokerKind | typeof deploymentTarget, as: string, spec: object) =>
+    client.apply(
+      kind.resource,
+      { apiVersion: API_VERSION, kind: kind.kind, metadata: { name: as }, spec } as UnknownObject,
+      { fieldManager: 'test', force: true },
+    );
+  await apply(brokerKind, name, {
+    channel: kafka === undefined ? 'HTTP' : 'Both',
+    endpoint,
+    capabilities,
+    identity: { jwksUri: `${endpoint}/.well-known/jwks.json`, scopes: ['status:write'] },
+    heartbeat: { intervalSeconds: 5, timeoutSeconds: 60 },
+  });
+  await apply(deploymentTarget, target, { provider: 'test', parameters, brokerRef: { name } });
+  return {
+    name,
+    target,
+    records: () => [...(running?.provider.records.all() ?? [])].map(({ record }) => record),
+    start,
+    stop,
+  };
+}
+
+/** Set KIDP_TEST_LOG to see what is logged. */
+function recorder(lines: Line[], fields: { who: string; [field: string]: unknown }): Logger {
+  const write = (message: string, more: Readonly<Record<string, unknown>> = {}) => {
+    lines.push({ message, ...fields, ...more });
+    if (process.env.KIDP_TEST_LOG !== undefined) console.error(message, { ...fields, ...more });
+  };
+  return {
+    debug() {},
+    info: write,
+    warn: write,
+    error: write,
+    with: (more) => recorder(lines, { ...fields, ...more }),
+  };
+}
+
+export const resourceOf = (kind: string): Resource => {
+  const found = kindNamed(kind);
+  if (found === undefined) throw new Error(`there is no kind ${kind}`);
+  return found.resource;
+};
+const core = (kind: string, plural: string, group = ''): Resource => ({
+  group,
+  version: 'v1',
+  kind,
+  plural,
+  namespaced: true,
+});
+export const coreSecrets = core('Secret', 'secrets');
+export const quotas = core('ResourceQuota', 'resourcequotas');
+export const deployments = core('Deployment', 'deployments', 'apps');
+export const statefulSets = core('StatefulSet', 'statefulsets', 'apps');
+export const allKinds = deployableKinds.map(({ kind }) => kind);
+
+/** Of each kind one that its broker can make, and the change that is made to it. */
+export const specs: Readonly<Record<string, { readonly spec: object; readonly change: object }>> = {
+  Database: { spec: { engine: 'postgresql' }, change: { backup: { enabled: true } } },
+  Service: { spec: { image: 'app:1', ports: [{ name: 'http', port: 80 }] }, change: { image: 'app:2' } },
+  Cache: { spec: { engine: 'redis' }, change: { size: 'medium' } },
+  Topic: { spec: { partitions: 1 }, change: { partitions: 2 } },
+  Secret: {
+    spec: { keys: [{ name: 'token', generate: {} }] },
+    change: {
+      keys: [
+        { name: 'token', generate: {} },
+        { name: 'cookie', generate: { length: 40 } },
+      ],
+    },
+  },
+};
+
+/** Objects as their users see them. */
+export class Objects {
+  readonly #client: Client;
+
+  constructor({ client }: Pick<Stage, 'client'>) {
+    this.#client = client;
+  }
+
+  create(kind: string, name: string, more: object = {}, labels: Record<string, string> = {}): Promise<Deployable> {
+    const object = {
+      apiVersion: API_VERSION,
+      kind,
+      metadata: { name, namespace, labels },
+      spec: {
+        owner: { kind: 'Team', name: 'backend' },
+        targetRef: { name: kind === 'Topic' ? topicTarget : clusterTarget },
+        ...specs[kind]?.spec,
+        ...more,
+      },
+    };
+    return this.#client.create<Deployable>(resourceOf(kind), object as unknown as Deployable);
+  }
+
+  get(kind: string, name: string): Promise<Deployable> {
+    return this.#client.get<Deployable>(resourceOf(kind), { namespace, name });
+  }
+
+  patch(kind: string, name: string, body: object): Promise<Deployable> {
+    return this.#client.patch<Deployable>(resourceOf(kind), { namespace, name }, { type: 'merge', body });
+  }
+
+  change(kind: string, name: string, spec: object): Promise<Deployable> {
+    return this.patch(kind, name, { spec });
+  }
+
+  async remove(kind: string, name: string): Promise<void> {
+    await this.#client.delete(resourceOf(kind), { namespace, name });
+  }
+
+  /** Once it holds; fails with what is there. */
+  until(kind: string, name: string, holds: (object: Deployable) => boolean): Promise<Deployable> {
+    return eventually(async () => {
+      const object = await this.get(kind, name);
+      if (holds(object)) return object;
+      throw new Error(`${kind} ${name} is not so: ${JSON.stringify(object.status)}`);
+    }, patient);
+  }
+
+  /** In its newest generation. */
+  ready(kind: string, name: string): Promise<Deployable> {
+    return this.until(kind, name, isReady);
+  }
+
+  /** That the condition has come to this reason. */
+  reason(kind: string, name: string, type: string, reason: string): Promise<Deployable> {
+    return this.until(kind, name, (object) => conditionOf(object, type)?.reason === reason);
+  }
+
+  async gone(kind: string, name: string): Promise<void> {
+    await eventually(async () => {
+      const found = await this.get(kind, name).catch(unlessFound);
+      if (found !== undefined) throw new Error(`${kind} ${name} is there: ${JSON.stringify(found.status)}`);
+    }, patient);
+  }
+
+  /** Decoded; undefined where there is none. */
+  async secret(name: string): Promise<Record<string, string> | undefined> {
+    const found = await this.#client
+      .get<UnknownObject & { data?: Record<string, string> }>(coreSecrets, { namespace, name })
+      .catch(unlessFound);
+    if (found === undefined) return undefined;
+    return Object.fromEntries(
+      Object.entries(found.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
+    );
+  }
+
+  /** Reasons and notes of the events about an object. */
+  async events(name: string): Promise<{ reason: string; note: string }[]> {
+    const { items } = await this.#client.list<
+      UnknownObject & { regarding?: { name?: string }; reason?: string; note?: string }
+    >(events, { namespace });
+    return items
+      .filter(({ regarding }) => regarding?.name === name)
+      .map(({ reason = '', note = '' }) => ({ reason, note }));
+  }
+}
+
+const unlessFound = (error: unknown): undefined => {
+  if (!isNotFound(error)) throw error;
+};
+
+export const isReady = ({ status, metadata }: Deployable): boolean =>
+  status?.phase === 'ready' && status.deployedGeneration === metadata.generation;
+
+export const conditionOf = ({ status }: Deployable, type: string): Condition | undefined =>
+  getCondition(status?.conditions as Condition[] | undefined, type);
+
+/** What was carried out for an object, in order. */
+export const ledgerOf = (broker: StageBroker, uid: string | undefined) =>
+  broker.records().find((record) => record.uid === uid)?.ledger ?? [];
+
+/** Of every object: no deployment twice, and none older after a newer one. Returns what is not so. */
+export function ledgerFaults(...brokers: readonly StageBroker[]): string[] {
+  return brokers.flatMap((broker) =>
+    broker.records().flatMap(({ ledger }) =>
+      ledger.slice(1).flatMap((entry, index) => {
+        const [before, after] = [ledger[index]?.deploymentId ?? '', entry.deploymentId].map(parseDeploymentId);
+        const rises = before !== undefined && after !== undefined && compareDeployments(before, after) < 0;
+        return rises ? [] : [`${broker.name}: ${ledger[index]?.deploymentId} then ${entry.deploymentId}`];
+      }),
+    ),
+  );
+}
