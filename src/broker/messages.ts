@@ -117,7 +117,13 @@ export interface StatusReport {
   readonly credentials?: ReportedCredentials;
 }
 
-/** Encrypted to `replyTo.encryptionKey` (a JWE in compact form of a JSON object of texts), or a Secret of the management cluster. */
+/** On a Kubernetes Secret that a broker refers to: the uid of the object that it was made for. Without it the reference is not followed. */
+export const RESOURCE_UID_LABEL = 'broker.platform.company.com/resource-uid';
+
+/**
+ * Encrypted to `replyTo.encryptionKey` (a JWE in compact form of a JSON object of texts), or a Secret of the management cluster in the
+ * namespace of the object, with the label `RESOURCE_UID_LABEL`.
+ */
 export type ReportedCredentials =
   | { readonly revision: string; readonly jwe: string }
   | { readonly revision: string; readonly secretRef: { readonly namespace: string; readonly name: string } };

@@ -4,7 +4,7 @@
  */
 
 import { GROUP, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../../api/index.ts';
-import { compareDeployments, parseDeploymentId, type StatusReport } from '../../broker/index.ts';
+import { compareDeployments, parseDeploymentId, RESOURCE_UID_LABEL, type StatusReport } from '../../broker/index.ts';
 import {
   type Client,
   isAlreadyExists,
@@ -49,20 +49,53 @@ export async function keepConnection(
   if ('secretRef' in credentials) {
     const { namespace, name } = credentials.secretRef;
     if (namespace === key.namespace && name === key.name) return { secret };
-    return { problem: `credentials.secretRef must name Secret ${key.namespace}/${key.name}, not ${namespace}/${name}` };
   }
-  if (decrypt === undefined) return { problem: 'credentials are encrypted, and the platform has no key to open them' };
-  let values: Record<string, string>;
-  try {
-    values = await decrypt(credentials.jwe);
-  } catch (error) {
-    return { problem: `credentials cannot be opened: ${error instanceof Error ? error.message : String(error)}` };
-  }
-  if (!(await write(client, key, wantedSecret(object, report, key, values), object, signal))) {
+  const read =
+    'jwe' in credentials ? await opened(credentials.jwe, decrypt) : await referred(object, credentials, client, signal);
+  if ('problem' in read) return read;
+  if (!(await write(client, key, wantedSecret(object, report, key, read.values), object, signal))) {
     return { problem: taken(key), taken: true };
   }
   await removeFormer(client, object, key, signal);
   return { secret };
+}
+
+type Values = { readonly values: Readonly<Record<string, string>> } | { readonly problem: string };
+
+async function opened(jwe: string, decrypt: ConnectionParts['decrypt']): Promise<Values> {
+  if (decrypt === undefined) return { problem: 'credentials are encrypted, and the platform has no key to open them' };
+  try {
+    return { values: await decrypt(jwe) };
+  } catch (error) {
+    return { problem: `credentials cannot be opened: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+/** Only what was made for this object: a broker cannot have the platform read out somebody else's Secret. */
+async function referred(
+  { metadata }: Deployable,
+  { secretRef }: { readonly secretRef: { readonly namespace: string; readonly name: string } },
+  client: Client,
+  signal: AbortSignal | undefined,
+): Promise<Values> {
+  const { namespace, name } = secretRef;
+  if (namespace !== metadata.namespace) {
+    return {
+      problem: `credentials.secretRef must name a Secret of the namespace ${metadata.namespace}, not of ${namespace}`,
+    };
+  }
+  const options = signal === undefined ? {} : { signal };
+  const there = await client.get<KubernetesSecret>(kubernetesSecrets, { namespace, name }, options).catch(unlessFound);
+  if (there === undefined || there.metadata.labels?.[RESOURCE_UID_LABEL] !== metadata.uid) {
+    return {
+      problem: `credentials.secretRef must name a Secret with the label ${RESOURCE_UID_LABEL}: ${metadata.uid}`,
+    };
+  }
+  const decoded = Object.entries(there.data ?? {}).map(([each, text]) => [
+    each,
+    Buffer.from(text, 'base64').toString(),
+  ]);
+  return { values: Object.fromEntries(decoded) };
 }
 
 const taken = ({ namespace, name }: ObjectKey): string =>
@@ -116,15 +149,16 @@ async function write(
         await client.create(kubernetesSecrets, wanted, options);
         return true;
       }
-      if (!isOf(there, object)) return false;
-      if (!isOlder(there, wanted)) return true;
+      const ours = isOf(there, object);
+      if (!ours && !isOfPredecessor(there, object)) return false;
+      if (ours && !isOlder(there, wanted)) return true;
       const { resourceVersion, uid } = there.metadata;
-      if (there.type === wanted.type) {
+      if (ours && there.type === wanted.type) {
         const metadata = { ...wanted.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
         await client.update(kubernetesSecrets, { ...wanted, metadata }, options);
         return true;
       }
-      // The type of a Secret never changes.
+      // The type of a Secret never changes; and what goes with another object must not be the one that stays.
       await client.delete(kubernetesSecrets, key, { ...options, preconditions: uid === undefined ? {} : { uid } });
     } catch (error) {
       if (!(isConflict(error) || isAlreadyExists(error) || isNotFound(error)) || tries === mostTries) throw error;
@@ -138,6 +172,14 @@ const unlessFound = (error: unknown): undefined => {
 
 const isOf = ({ metadata }: KubernetesSecret, object: Deployable): boolean =>
   metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) ?? false;
+
+/** Of an object of the same name that is gone: it goes too, only later, when somebody comes to collect it. */
+const isOfPredecessor = ({ metadata }: KubernetesSecret, object: Deployable): boolean =>
+  metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY &&
+  (metadata.ownerReferences?.some(
+    ({ kind, name, controller }) => controller === true && kind === object.kind && name === object.metadata.name,
+  ) ??
+    false);
 
 /** By deployment, then by the number of the report. */
 function isOlder(one: KubernetesSecret, other: KubernetesSecret): boolean {
