@@ -84,7 +84,9 @@ export async function addDispatch(
     insecureHttp,
   });
   const kafkaWay = kafkaChannel({ ...kafka, sign: (bytes) => keys.sign(bytes), log, clientId: 'kidp' });
-  undo.add('closing the connections to brokers', () => Promise.all([http.close(), kafkaWay.close()]));
+  undo.add('closing the connections to brokers', async () => {
+    await Promise.all([http.close(), kafkaWay.close()]);
+  });
 
   const platform = addPlatformReconcilers(manager, { platformNamespace, recorder });
   const brokers = () => manager.caches.store<Broker>(brokerKind.resource).list();

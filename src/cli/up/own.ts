@@ -3,11 +3,15 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { kinds } from '../../api/index.ts';
 import {
+  type AssetOptions,
   type ControlPlane,
+  ControlPlaneError,
   ensureAssets,
+  type Kafka,
   type ProcessHandle,
   renderProgress,
   startControlPlane,
+  startKafka,
 } from '../../controlplane/index.ts';
 import { DEFAULT_EXCEPTION_NAMESPACES, DEFAULT_PLATFORM_NAMESPACE } from '../../policy/index.ts';
 import { connect, loadKubeconfig } from '../../runtime/index.ts';
@@ -15,10 +19,12 @@ import { gateOptions } from '../crd-gate-options.ts';
 import type { Running, UpOptions } from '../up.ts';
 import { installDefinitions } from './definitions.ts';
 import { addExample } from './example.ts';
+import { startLocalBrokers } from './local-brokers.ts';
 import { startPlatform } from './platform.ts';
 import { addNamespaces, addStarterPolicies } from './starter.ts';
 import type { Steps } from './steps.ts';
 import type { Undo } from './undo.ts';
+import { addVolumes } from './volumes.ts';
 import { webhookAddress } from './webhook.ts';
 import { commandsToTry } from './welcome.ts';
 
@@ -31,6 +37,10 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
     ensureAssets(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok', 'kubectl'], assets),
   );
   await mkdir(directory, { recursive: true, mode: 0o700 });
+  if (options.reset === true) await rm(join(directory, 'kafka'), { recursive: true, force: true });
+  // It starts while the control plane does.
+  const starting = startLocalKafka(join(directory, 'kafka'), assets, undo);
+  starting.catch(() => undefined);
   const plane = await step(`etcd, kube-apiserver, controller-manager, scheduler, ${nodes} nodes`, () =>
     startControlPlane({
       directory: join(directory, 'cluster'),
@@ -43,10 +53,12 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
     }),
   );
   undo.add('stopping the control plane', () => plane.stop());
-  const client = connect(await loadKubeconfig({ file: plane.kubeconfig }));
+  const config = await loadKubeconfig({ file: plane.kubeconfig });
+  const client = connect(config);
   undo.add('closing the connections', () => client.close());
   await step(`${kinds.length} kinds of platform.company.com`, () => installDefinitions(client));
   const { policies, example } = await step('starter policies, and an example of a CRD', async () => {
+    await addVolumes(client);
     await addNamespaces(client, [DEFAULT_PLATFORM_NAMESPACE, ...DEFAULT_EXCEPTION_NAMESPACES]);
     const adding = addExample(client).then(
       () => true,
@@ -54,7 +66,8 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
     );
     return { policies: await addStarterPolicies(client), example: await adding };
   });
-  const { admission } = await step('admission webhooks', () =>
+  const kafka = await step('Kafka', () => starting);
+  const { admission, statusApi } = await step('admission webhooks, reconcilers, status API', () =>
     startPlatform(
       {
         client,
@@ -63,10 +76,17 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
         crds: gateOptions(options),
         revisions: { kept: options.crdHistory },
         platformNamespace: DEFAULT_PLATFORM_NAMESPACE,
+        dispatch: { kafka: 'away' in kafka ? undefined : kafka },
       },
       undo,
     ),
   );
+  if (statusApi !== undefined) {
+    const ways = 'away' in kafka ? undefined : kafka;
+    await step('brokers: one for this cluster, one for topics of Kafka', () =>
+      startLocalBrokers({ client, config, directory, statusApi, kafka: ways }, undo),
+    );
+  }
   // A run that was killed has left its webhook behind, which lets no definition in: by now it is ours.
   if (!example) await step('an example of a CRD', () => addExample(client, 10));
   const kubeconfig = join(directory, 'kubeconfig');
@@ -80,6 +100,10 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
     welcome: [
       `  API server  ${plane.url}`,
       `  admission   ${admission.url}`,
+      `  status API  ${statusApi?.url}`,
+      'away' in kafka
+        ? `  Kafka       none, brokers are reached over HTTP: ${kafka.away}`
+        : `  Kafka       ${kafka.bootstrapServers}`,
       `  policies    ${policies} starter policies (policies/), and those that you apply`,
       `  kubeconfig  ${kubeconfig}`,
       `  state       ${directory} (npm start -- --reset begins anew)`,
@@ -87,6 +111,24 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
       ...commandsToTry(`${relative(process.cwd(), directory) || '.'}/kubectl`),
     ],
   };
+}
+
+/** Without Java everything goes over HTTP; who waits at the terminal is told why. */
+async function startLocalKafka(
+  directory: string,
+  assets: AssetOptions,
+  undo: Undo,
+): Promise<Pick<Kafka, 'bootstrapServers'> | { readonly away: string }> {
+  try {
+    const kafka = await startKafka({ directory, assets });
+    undo.add('stopping Kafka', () => kafka.stop());
+    return kafka;
+  } catch (error) {
+    if (error instanceof ControlPlaneError && ['assets/no-java', 'assets/no-maven'].includes(error.code)) {
+      return { away: error.message };
+    }
+    throw error;
+  }
 }
 
 /** A kubectl for this cluster, whatever kubectl and KUBECONFIG the machine has. */

@@ -31,6 +31,13 @@ export function commandsToTry(kubectl: string, cluster: 'own' | 'theirs' = 'own'
     '  # the policies, whether each is in force, and how many existing objects violate it',
     `  ${kubectl} get policies`,
     '',
-    'Not in this version yet: the reconcilers of deployables (CHANGELOG.md).',
+    ...(cluster === 'own'
+      ? [
+          '  # a service that uses the database, and a topic: handed to a broker, ready in a moment, with a connection secret',
+          `  ${kubectl} apply -f examples/quickstart/service.yaml`,
+          `  ${kubectl} get kidp -n team-backend`,
+          '',
+        ]
+      : []),
   ];
 }

@@ -1,0 +1,97 @@
+/**
+ * The brokers of a cluster of our own: one that deploys into the cluster itself, and where there is a Kafka one that makes its topics.
+ * Each is what `kidp broker` runs, with its Broker and its DeploymentTarget beside it.
+ */
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { API_VERSION, broker, deploymentTarget } from '../../api/index.ts';
+import {
+  fileKeyStore,
+  kafkaProvider,
+  kubernetesProvider,
+  openKeyRing,
+  type Provider,
+  type StatusApi,
+  startBroker,
+} from '../../broker/index.ts';
+import { type Client, type ClusterConfig, connect, type KubernetesObject, silentLogger } from '../../runtime/index.ts';
+import type { Undo } from './undo.ts';
+
+export interface LocalBrokersOptions {
+  readonly client: Client;
+  readonly config: ClusterConfig;
+  /** Where their keys are kept for the next start. */
+  readonly directory: string;
+  readonly statusApi: StatusApi;
+  readonly kafka: { readonly bootstrapServers: readonly string[] } | undefined;
+}
+
+/** In place of `docs/brokers.md`'s own namespace for each. */
+const namespace = 'kidp-brokers';
+
+export async function startLocalBrokers(options: LocalBrokersOptions, undo: Undo): Promise<void> {
+  const { client, config, kafka } = options;
+  await startOne(options, undo, {
+    name: 'local',
+    provider: 'onprem',
+    capabilities: ['Database', 'Service', 'Cache', 'Secret'],
+    with(decrypt) {
+      const leaseClient = connect(config);
+      undo.add('closing the connection of the broker', () => leaseClient.close());
+      const parts = { broker: 'local', client, leaseClient, namespace, decrypt, managementCluster: true };
+      return kubernetesProvider({ ...parts, log: silentLogger });
+    },
+  });
+  if (kafka === undefined) return;
+  await startOne(options, undo, {
+    name: 'local-kafka',
+    provider: 'kafka',
+    capabilities: ['Topic'],
+    with: () => kafkaProvider({ broker: 'local-kafka', ...kafka, log: silentLogger }),
+  });
+}
+
+interface LocalBroker {
+  /** Of the Broker, and of the DeploymentTarget that it serves. */
+  readonly name: string;
+  readonly provider: string;
+  readonly capabilities: readonly string[];
+  with(decrypt: (jwe: string) => Promise<Record<string, string>>): Provider;
+}
+
+async function startOne(
+  { client, directory, statusApi, kafka }: LocalBrokersOptions,
+  undo: Undo,
+  { name, provider, capabilities, ...local }: LocalBroker,
+): Promise<void> {
+  const keys = await openKeyRing(fileKeyStore(join(directory, `broker-${name}.keys`)), { issuer: name, subject: name });
+  undo.add(`closing the keys of the broker ${name}`, async () => keys.close());
+  const jwks = { url: new URL('/.well-known/jwks.json', statusApi.url).href };
+  const running = await startBroker({
+    name,
+    provider: local.with((jwe) => keys.decrypt(jwe)),
+    keys,
+    platform: { jwks, statusUrl: `${statusApi.url}/v1/status` },
+    http: {},
+    ...(kafka === undefined ? {} : { kafka }),
+    registry: new Registry(),
+    log: silentLogger,
+  });
+  undo.add(`stopping the broker ${name}`, () => running.stop());
+  const apply = (kind: typeof broker | typeof deploymentTarget, spec: object) =>
+    client.apply(
+      kind.resource,
+      { apiVersion: API_VERSION, kind: kind.kind, metadata: { name }, spec } as KubernetesObject,
+      {
+        fieldManager: 'kidp-up',
+        force: true,
+      },
+    );
+  await apply(broker, {
+    channel: kafka === undefined ? 'HTTP' : 'Both',
+    endpoint: running.url,
+    capabilities,
+    identity: { jwksUri: `${running.url}/.well-known/jwks.json`, scopes: ['status:write'] },
+  });
+  await apply(deploymentTarget, { provider, brokerRef: { name } });
+}
