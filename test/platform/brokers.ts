@@ -128,6 +128,12 @@ export function brokerTests(running: () => RunningPlatform): void {
           spec: { owner: { kind: 'Team', name: 'later' }, environments },
         });
         await whenCondition(client, shop, { status: 'False', reason: 'OwnerNotFound' });
+        const early = { kind: 'Topic', name: 'early', namespace: 'team-later' };
+        await create(client, {
+          ...early,
+          spec: { owner: { kind: 'Application', name: 'shop' } },
+          status: { phase: 'ready' },
+        });
         await create(client, {
           kind: 'DeploymentTarget',
           name: 'later-prod',
@@ -135,6 +141,10 @@ export function brokerTests(running: () => RunningPlatform): void {
         });
         await createTeam(client, 'later', { namespace });
         await whenCondition(client, shop, { status: 'True', reason: 'ResourceReady' });
+        await eventually(async () => {
+          const { labels } = (await client.get(resourceOf('Topic'), early)).metadata;
+          expect(labels?.['platform.company.com/team']).toBe(namespace);
+        }, patient);
         const owner = { kind: 'Application', name: 'shop' };
         const at = (target: string) => ({ owner, targetRef: { name: target } });
         const web = await create(client, {
@@ -177,7 +187,7 @@ export function brokerTests(running: () => RunningPlatform): void {
           await writeStatus(client, { apiVersion: '', kind, metadata: { name, namespace } }, { phase: 'ready' });
         }
         await whenCondition(client, shop, { status: 'True', reason: 'ResourceReady' });
-        await eventually(async () => expect(await statusOf('Team', 'later')).toMatchObject({ resources: 4 }), patient);
+        await eventually(async () => expect(await statusOf('Team', 'later')).toMatchObject({ resources: 5 }), patient);
         await eventually(
           async () => expect(await statusOf('DeploymentTarget', 'later-prod')).toMatchObject({ resources: 2 }),
           patient,

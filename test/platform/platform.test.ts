@@ -2,6 +2,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import { bindingTests } from './bindings.ts';
 import { brokerTests } from './brokers.ts';
+import { commandTests } from './commands.ts';
 import { type RunningPlatform, startReconciledPlatform } from './support.ts';
 import { teamTests } from './teams.ts';
 
@@ -14,3 +15,4 @@ afterAll(() => platform?.stop());
 teamTests(() => platform);
 bindingTests(() => platform);
 brokerTests(() => platform);
+commandTests(() => platform);

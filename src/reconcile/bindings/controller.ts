@@ -39,8 +39,10 @@ export interface BindingOptions {
 const fieldManager = 'kidp-bindings';
 const lookAgainMilliseconds = 30_000;
 const copies = { labelSelector: bindingSelector };
+/** By the kind that is used, everywhere and within a namespace. */
 const usesIndex = {
-  'kidp-uses': (object: KubernetesObject): string[] => demandsOf(object as OwnedObject).map(({ kind }) => kind),
+  'kidp-uses': (object: KubernetesObject): string[] =>
+    demandsOf(object as OwnedObject).flatMap(({ kind }) => [kind, `${kind} ${object.metadata.namespace ?? ''}`]),
 };
 const sharedIndex = {
   'kidp-shared': (object: KubernetesObject): readonly string[] => (object as OwnedObject).spec.sharedWith ?? [],
@@ -64,9 +66,18 @@ function addBindingReconciler(manager: Manager, kind: Kind, { recorder }: Bindin
   const homeOf: HomeOf = (namespace) =>
     caches.store(namespaces).get({ name: namespace })?.metadata.labels?.[TEAM_LABEL];
   const users = (): ReadonlyStore<OwnedObject> => caches.store<OwnedObject>(kind.resource);
+  const namespacesOf = (home: string) => caches.store(namespaces).byIndex('kidp-home', home);
+  /** Who may have to do with a source: most are for the namespaces of one team only. */
+  const near = ({ kind: used, metadata: { namespace = '' }, spec: { sharedWith = [] } }: OwnedObject) => {
+    if (sharedWith.includes('*')) return users().byIndex('kidp-uses', used);
+    const home = homeOf(namespace);
+    const teams = home === undefined ? sharedWith : [home, ...sharedWith];
+    const further = teams.flatMap((team) => namespacesOf(team).map(({ metadata }) => metadata.name));
+    const within = new Set([namespace, ...sharedWith, ...further]);
+    return [...within].flatMap((each) => users().byIndex('kidp-uses', `${used} ${each}`));
+  };
   const usersOf = (source: OwnedObject): ObjectKey[] =>
-    users()
-      .byIndex('kidp-uses', source.kind)
+    near(source)
       .filter((user) => isConcerned(user, source, homeOf))
       .map(({ metadata: { namespace = '', name } }) => ({ namespace, name }));
 

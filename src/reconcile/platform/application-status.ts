@@ -7,16 +7,6 @@ import { describeObject, firstNames, type OwnedObject, type OwnerPath, type Phas
 const phases: readonly Phase[] = ['failed', 'unknown', 'pending', 'deploying', 'ready'];
 const mostEnvironments = 32;
 
-export interface ApplicationFacts {
-  /** Everything below it; Applications among it are only a way to what they own. */
-  readonly owned: readonly OwnedObject[];
-  readonly path: OwnerPath;
-  /** The Teams whose namespace the Application is in. */
-  readonly home: readonly string[];
-  readonly target: (name: string) => DeploymentTarget | undefined;
-  readonly dependenciesBound: Condition | undefined;
-}
-
 export interface Tally {
   readonly name: string;
   readonly phase: Phase;
@@ -28,7 +18,7 @@ export interface Tally {
 export function environmentsOf(
   { spec }: Application,
   deployed: readonly OwnedObject[],
-  target: ApplicationFacts['target'],
+  target: (name: string) => DeploymentTarget | undefined,
 ): Tally[] {
   const named = spec.environments ?? [];
   const byTarget = new Map(
@@ -58,10 +48,11 @@ export function worstPhase(objects: readonly OwnedObject[]): Phase {
 /** Before anybody has looked at it. */
 const phaseOf = ({ status }: OwnedObject): Phase => status?.phase ?? 'pending';
 
-/** Whether its owner leads to a Team, and to the one whose namespace it is in. */
+/** Whether its owner leads to a Team, and to the one whose namespace it is in: `home` are the Teams that have it. */
 export function ownerResolved(
   { spec, status, metadata }: Application,
-  { path, home }: ApplicationFacts,
+  path: OwnerPath,
+  home: readonly string[],
 ): DesiredCondition {
   const say = (status: DesiredCondition['status'], reason: string, message: string) => ({
     type: 'OwnerResolved',

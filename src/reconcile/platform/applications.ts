@@ -8,18 +8,15 @@ import {
   type DeploymentTarget,
   deploymentTarget,
   OWNED_RESOURCES_FINALIZER,
-  TEAM_LABEL,
   type Team,
   team,
 } from '../../api/index.ts';
 import {
   addFinalizer,
-  type Client,
   controllerManagedBy,
   type EventRecorder,
   generationChanged,
   hasFinalizer,
-  isConflict,
   type Manager,
   type ObjectKey,
   removeFinalizer,
@@ -41,8 +38,9 @@ import {
 import { Pace } from './pace.ts';
 import { configMaps } from './resources.ts';
 import { rollUpChanged, settledIn, settledSelection, sumOf } from './roll-up.ts';
-import { applyStatus, conditionOf, fieldManager, statusDiffers } from './status.ts';
+import { applyStatus, conditionOf, statusDiffers } from './status.ts';
 import { targetIndex } from './targets.ts';
+import { labelled } from './team-label.ts';
 import { waitingForOwned } from './waiting.ts';
 
 export interface ApplicationOptions {
@@ -98,35 +96,37 @@ export function addApplicationReconciler(manager: Manager, options: ApplicationO
   builder.complete(async (key, { client, read }) => {
     const cached = await read.get<Application>(application.resource, key);
     if (cached === undefined) return;
-    const owned = allOwned(keyAsOwner(cached), view);
+    const ownedNow = () => allOwned(keyAsOwner(cached), view);
     const deleting = cached.metadata.deletionTimestamp !== undefined;
-    if (deleting && owned.length === 0) {
+    if (deleting && !hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
+    if (deleting && ownedNow().length === 0) {
       await removeFinalizer(client, application.resource, cached, OWNED_RESOURCES_FINALIZER);
       return;
     }
-    if (deleting && !hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
     const path = ownerPath(cached as OwnedObject, view);
     let object = await addFinalizer(client, application.resource, cached, OWNED_RESOURCES_FINALIZER);
-    object = await labelled(client, object, path.team);
+    object = await labelled(client, application.resource, object, path.team);
     const { namespace = '', name } = object.metadata;
-    const deployed = owned.filter(({ kind }) => kind !== 'Application');
-    const services = deployed.filter(({ kind }) => kind === 'Service');
-    const facts = {
-      owned,
+    const owner = ownerResolved(
+      object,
       path,
-      home: view.teamsOf(namespace).map(({ metadata }) => metadata.name),
-      target: (target: string) => read.store<DeploymentTarget>(deploymentTarget.resource).get({ name: target }),
-      dependenciesBound: conditionOf(object, 'DependenciesBound'),
-    };
-    const owner = ownerResolved(object, facts);
-    const ready = deleting
-      ? waitingForOwned(owned.map(describeObject))
-      : applicationReady(deployed, owner, facts.dependenciesBound);
+      view.teamsOf(namespace).map(({ metadata }) => metadata.name),
+    );
     const observedGeneration = object.metadata.generation ?? 0;
     const core = {
       conditions: [{ ...owner, observedGeneration }],
       fields: { observedGeneration, owner: object.status?.owner ?? object.spec.owner },
     };
+    const wait = statusDiffers(object, core) ? 0 : pace.wait(keyAsOwner(object));
+    if (wait > 0) return { requeueAfterMilliseconds: wait };
+    pace.looked(keyAsOwner(object));
+    const owned = ownedNow();
+    const deployed = owned.filter(({ kind }) => kind !== 'Application');
+    const services = deployed.filter(({ kind }) => kind === 'Service');
+    const ready = deleting
+      ? waitingForOwned(owned.map(describeObject))
+      : applicationReady(deployed, owner, conditionOf(object, 'DependenciesBound'));
+    const target = (of: string) => read.store<DeploymentTarget>(deploymentTarget.resource).get({ name: of });
     const settled = settledIn(manager.caches, platformNamespace, path.team?.spec.namespace ?? namespace);
     const own = settled.filter(({ applications }) => applications.includes(`${namespace}/${name}`));
     const all = {
@@ -135,48 +135,14 @@ export function addApplicationReconciler(manager: Manager, options: ApplicationO
         ...core.fields,
         phase: worstPhase(deployed),
         services: { total: services.length, ready: services.filter(({ status }) => status?.phase === 'ready').length },
-        environments: environmentsOf(object, deployed, facts.target),
+        environments: environmentsOf(object, deployed, target),
         costs: sumOf(owned, own),
       },
     };
-    if (!statusDiffers(object, all)) return;
-    const wait = statusDiffers(object, core) ? 0 : pace.wait(keyAsOwner(object));
-    if (wait > 0) return { requeueAfterMilliseconds: wait };
     await applyStatus(client, application.resource, object, all, { now: manager.clock.now() });
-    pace.wrote(keyAsOwner(object));
     if (conditionOf(object, 'Ready')?.status !== ready.status) announceReady(recorder, object, ready);
     return;
   });
-}
-
-/** Admission sets the team's label where the owner exists; where the owner comes later, this does. */
-async function labelled(client: Client, object: Application, owner: Team | undefined): Promise<Application> {
-  const namespace = owner?.spec.namespace;
-  const { metadata } = object;
-  if (
-    namespace === undefined ||
-    metadata.labels?.[TEAM_LABEL] === namespace ||
-    metadata.deletionTimestamp !== undefined
-  ) {
-    return object;
-  }
-  const body = {
-    apiVersion: object.apiVersion,
-    kind: object.kind,
-    metadata: {
-      name: metadata.name,
-      ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
-      ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
-      labels: { [TEAM_LABEL]: namespace },
-    },
-  };
-  try {
-    return await client.apply(application.resource, body as unknown as Application, { fieldManager, force: true });
-  } catch (error) {
-    // It has gone since.
-    if (isConflict(error)) return object;
-    throw error;
-  }
 }
 
 const keyFrom = (key: string): ObjectKey => {

@@ -16,6 +16,7 @@ import { takeHeartbeat } from './heartbeats.ts';
 import { lookupOver } from './lookup.ts';
 import { cachedOwnership, type OwnedObject } from './ownership.ts';
 import { addTargetReconciler } from './targets.ts';
+import { addTeamLabelReconcilers } from './team-label.ts';
 import { addTeamReconciler } from './teams.ts';
 
 export {
@@ -56,6 +57,7 @@ export function addPlatformReconcilers(manager: Manager, options: PlatformReconc
   addApplicationReconciler(manager, options);
   addTargetReconciler(manager, options);
   addBrokerReconciler(manager, options);
+  addTeamLabelReconcilers(manager);
   addBindingReconcilers(manager, options);
   const settled = settledCosts(manager.client, options.platformNamespace);
   const view = cachedOwnership((resource) => manager.caches.store(resource));

@@ -11,6 +11,7 @@ import {
   listedOwnership,
   type OwnedObject,
   type OwnerName,
+  type OwnerPath,
   ownerPath,
   type Phase,
 } from './ownership.ts';
@@ -238,44 +239,25 @@ describe('an Application', () => {
     });
   });
 
-  const facts = (over: object = {}) => ({
-    owned: [],
-    path: { end: 'team' as const, team: team('a'), applications: [] },
-    home: ['a'],
-    target: () => undefined,
-    dependenciesBound: undefined,
-    ...over,
-  });
-  test.each([
-    { reason: 'its Team has the namespace', object: application(), given: facts(), says: 'OwnerFound' },
-    { reason: 'no Team has the namespace', object: application(), given: facts({ home: [] }), says: 'OwnerFound' },
-    { reason: 'another Team has', object: application(), given: facts({ home: ['b'] }), says: 'OwnerOfAnotherTeam' },
-    {
-      reason: 'nobody owns it',
-      object: application(),
-      given: facts({ path: { end: 'none', applications: [] } }),
-      says: 'NoOwner',
-    },
+  const toTeam: OwnerPath = { end: 'team', team: team('a'), applications: [] };
+  test.each<{ reason: string; object?: Application; path?: OwnerPath; home?: string[]; says: string }>([
+    { reason: 'its Team has the namespace', says: 'OwnerFound' },
+    { reason: 'no Team has the namespace', home: [], says: 'OwnerFound' },
+    { reason: 'another Team has', home: ['b'], says: 'OwnerOfAnotherTeam' },
+    { reason: 'nobody owns it', path: { end: 'none', applications: [] }, says: 'NoOwner' },
     {
       reason: 'its owner is not there',
-      object: application(),
-      given: facts({ path: { end: 'missing', missing: 'Team x', applications: [] } }),
+      path: { end: 'missing', missing: 'Team x', applications: [] },
       says: 'OwnerNotFound',
     },
-    {
-      reason: 'it owns itself',
-      object: application(),
-      given: facts({ path: { end: 'cycle', applications: [] } }),
-      says: 'OwnerCycle',
-    },
+    { reason: 'it owns itself', path: { end: 'cycle', applications: [] }, says: 'OwnerCycle' },
     {
       reason: 'its owner is not the one that was recorded',
       object: { ...application(), status: { owner: ofTeam('b') } } as Application,
-      given: facts(),
       says: 'OwnerChanged',
     },
-  ])('owner: $reason: $says', ({ object, given, says }) => {
-    expect(ownerResolved(object, given).reason).toBe(says);
+  ])('owner: $reason: $says', ({ object = application(), path = toTeam, home = ['a'], says }) => {
+    expect(ownerResolved(object, path, home).reason).toBe(says);
   });
 });
 

@@ -1,26 +1,26 @@
-/** How often something may be written: counts and totals change with every object, and nobody reads them that fast. */
+/** How often something is summed up: counts and totals change with every object, and nobody reads them that fast. */
 import type { Clock } from '../../runtime/index.ts';
 
 export class Pace {
   readonly #clock: Clock;
   readonly #milliseconds: number;
-  /** When each was last written, by the clock that never steps back. */
-  readonly #written = new Map<string, number>();
+  /** When each was last summed up, by the clock that never steps back. */
+  readonly #looked = new Map<string, number>();
 
   constructor(clock: Clock, milliseconds = 2_000) {
     this.#clock = clock;
     this.#milliseconds = milliseconds;
   }
 
-  /** How long to wait before the next write; 0 where it may be now. */
+  /** How long to wait before the next time; 0 where it may be now. */
   wait(key: string): number {
-    const last = this.#written.get(key);
+    const last = this.#looked.get(key);
     return last === undefined ? 0 : Math.max(0, last + this.#milliseconds - this.#clock.monotonic());
   }
 
-  wrote(key: string): void {
+  looked(key: string): void {
     const now = this.#clock.monotonic();
-    for (const [other, last] of this.#written) if (last + this.#milliseconds < now) this.#written.delete(other);
-    this.#written.set(key, now);
+    for (const [other, last] of this.#looked) if (last + this.#milliseconds < now) this.#looked.delete(other);
+    this.#looked.set(key, now);
   }
 }

@@ -52,18 +52,17 @@ export function addTargetReconciler(manager: Manager, { recorder, settleMillisec
     const brokerName = object.spec.brokerRef?.name;
     const served = brokerName === undefined ? undefined : await read.get<Broker>(broker.resource, { name: brokerName });
     const { ready, phase } = targetReadiness(object, served);
+    const observedGeneration = object.metadata.generation ?? 0;
+    const core = { conditions: [{ ...ready, observedGeneration }], fields: { phase, observedGeneration } };
+    const wait = statusDiffers(object, core) ? 0 : pace.wait(name);
+    if (wait > 0) return { requeueAfterMilliseconds: wait };
+    pace.looked(name);
     const resources = deployableKinds.reduce(
       (count, kind) => count + read.store<OwnedObject>(kind.resource).byIndex('kidp-target', name).length,
       0,
     );
-    const observedGeneration = object.metadata.generation ?? 0;
-    const core = { conditions: [{ ...ready, observedGeneration }], fields: { phase, observedGeneration } };
-    const wait = statusDiffers(object, core) ? 0 : pace.wait(name);
     const all = { ...core, fields: { ...core.fields, resources } };
-    if (!statusDiffers(object, all)) return;
-    if (wait > 0) return { requeueAfterMilliseconds: wait };
     await applyStatus(client, deploymentTarget.resource, object, all, { now: manager.clock.now() });
-    pace.wrote(name);
     announceReady(recorder, object, ready);
     return;
   });

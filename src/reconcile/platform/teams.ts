@@ -110,24 +110,20 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
   builder.complete(async ({ name }, { client, read }) => {
     const cached = await read.get<Team>(team.resource, { name });
     if (cached === undefined) return;
-    const owned = allOwned(keyAsOwner(cached), view);
     const claimants = view.teamsOf(cached.spec.namespace);
     const namespace = await read.get(namespaces, { name: cached.spec.namespace });
     const refusal = refusalOf({ team: cached, claimants, namespace, platformNamespace });
-    if (cached.metadata.deletionTimestamp !== undefined) {
-      if (!hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
-      if (owned.length === 0) {
-        if (refusal === undefined) await endRights(client, cached);
-        await removeFinalizer(client, team.resource, cached, OWNED_RESOURCES_FINALIZER);
-        return;
-      }
+    const ownedNow = () => allOwned(keyAsOwner(cached), view);
+    const deleting = cached.metadata.deletionTimestamp !== undefined;
+    if (deleting && !hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
+    if (deleting && ownedNow().length === 0) {
+      if (refusal === undefined) await endRights(client, cached);
+      await removeFinalizer(client, team.resource, cached, OWNED_RESOURCES_FINALIZER);
+      return;
     }
     const object = await addFinalizer(client, team.resource, cached, OWNED_RESOURCES_FINALIZER);
     const failure = refusal ?? (await setUp(client, read, object, namespace));
-    const ready =
-      cached.metadata.deletionTimestamp === undefined
-        ? readiness(object, failure)
-        : waitingForOwned(owned.map(describeObject));
+    const ready = deleting ? waitingForOwned(ownedNow().map(describeObject)) : readiness(object, failure);
     const observedGeneration = object.metadata.generation ?? 0;
     const core = {
       conditions: [{ ...ready, observedGeneration }],
@@ -137,18 +133,16 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
         observedGeneration,
       },
     };
-    const settled = settledIn(manager.caches, platformNamespace, object.spec.namespace);
-    // Another Team's namespace, another Team's bills.
-    const costs = sumOf(owned, refusal === undefined ? settled : []);
-    const all = { ...core, fields: { ...core.fields, resources: owned.length, costs } };
-    const again = failure === undefined ? undefined : { requeueAfterMilliseconds: refusedMilliseconds };
-    if (!statusDiffers(object, all)) return again;
     const wait = statusDiffers(object, core) ? 0 : pace.wait(name);
     if (wait > 0) return { requeueAfterMilliseconds: wait };
-    await applyStatus(client, team.resource, object, all, { now: manager.clock.now() });
-    pace.wrote(name);
+    pace.looked(name);
+    const owned = ownedNow();
+    // Another Team's namespace, another Team's bills.
+    const settled = refusal === undefined ? settledIn(manager.caches, platformNamespace, object.spec.namespace) : [];
+    const fields = { ...core.fields, resources: owned.length, costs: sumOf(owned, settled) };
+    await applyStatus(client, team.resource, object, { ...core, fields }, { now: manager.clock.now() });
     announceReady(recorder, object, ready);
-    return again;
+    return failure === undefined ? undefined : { requeueAfterMilliseconds: refusedMilliseconds };
   });
 }
 
