@@ -5,6 +5,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ChannelName } from '../channel.ts';
 import type { Action } from '../messages.ts';
+import { oncePerRegistry } from '../once.ts';
 
 export interface BrokerCallMetrics {
   /** `result`: `success`, or why not. */
@@ -12,15 +13,7 @@ export interface BrokerCallMetrics {
   failed(broker: string, channel: ChannelName, reason: string): void;
 }
 
-const made = new WeakMap<Registry, BrokerCallMetrics>();
-
-export function brokerCallMetrics(registry: Registry): BrokerCallMetrics {
-  const metrics = made.get(registry) ?? makeMetrics(registry);
-  made.set(registry, metrics);
-  return metrics;
-}
-
-function makeMetrics(registry: Registry): BrokerCallMetrics {
+export const brokerCallMetrics = oncePerRegistry((registry: Registry): BrokerCallMetrics => {
   const duration = new Histogram({
     name: 'kidp_broker_call_duration_seconds',
     help: 'How long it took until a broker, or Kafka for it, had acknowledged a request',
@@ -39,4 +32,4 @@ function makeMetrics(registry: Registry): BrokerCallMetrics {
       duration.observe({ broker, channel, action, result }, seconds),
     failed: (broker, channel, reason) => errors.inc({ broker, channel, reason }),
   };
-}
+});

@@ -1,6 +1,7 @@
 /** What is counted about who was not believed. */
 import { Counter, type Registry } from 'prom-client';
 import type { ChannelName } from '../channel.ts';
+import { oncePerRegistry } from '../once.ts';
 import type { RefusalReason } from './refusal.ts';
 
 export interface IdentityMetrics {
@@ -8,7 +9,7 @@ export interface IdentityMetrics {
   refused(broker: string | undefined, channel: ChannelName, reason: RefusalReason): void;
 }
 
-export function identityMetrics(registry: Registry): IdentityMetrics {
+export const identityMetrics = oncePerRegistry((registry: Registry): IdentityMetrics => {
   const refusals = new Counter({
     name: 'kidp_broker_identity_refusals_total',
     help: 'Tokens and signatures that were not believed, by reason',
@@ -16,4 +17,4 @@ export function identityMetrics(registry: Registry): IdentityMetrics {
     registers: [registry],
   });
   return { refused: (broker = 'unknown', channel, reason) => refusals.inc({ broker, channel, reason }) };
-}
+});

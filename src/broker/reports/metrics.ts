@@ -1,6 +1,7 @@
 /** What is counted of reports, whichever way they came. One set a registry. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ChannelName } from '../channel.ts';
+import { oncePerRegistry } from '../once.ts';
 
 export interface ReportMetrics {
   /** `result`: what became of it; `retry` where it could not be taken now. `delaySeconds`: since the broker said it. */
@@ -9,15 +10,7 @@ export interface ReportMetrics {
   rejected(channel: ChannelName, code: string): void;
 }
 
-const made = new WeakMap<Registry, ReportMetrics>();
-
-export function reportMetrics(registry: Registry): ReportMetrics {
-  const metrics = made.get(registry) ?? makeMetrics(registry);
-  made.set(registry, metrics);
-  return metrics;
-}
-
-function makeMetrics(registry: Registry): ReportMetrics {
+export const reportMetrics = oncePerRegistry((registry: Registry): ReportMetrics => {
   const registers = [registry];
   const reports = new Counter({
     name: 'kidp_broker_reports_total',
@@ -45,4 +38,4 @@ function makeMetrics(registry: Registry): ReportMetrics {
     },
     rejected: (channel, code) => rejected.inc({ channel, code }),
   };
-}
+});

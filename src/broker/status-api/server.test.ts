@@ -530,6 +530,28 @@ describe('a rate limit', () => {
     expect(seen).toEqual([...Array.from({ length: 20 }, () => 202), 429]);
   });
 
+  test('is not used up by who hangs up while it is being found out who they are', async () => {
+    const inner = brokerVerifier({ broker: (identity) => findBroker(brokers, identity), audience: 'kidp', log });
+    const waiting: (() => void)[] = [];
+    let isSlow = true;
+    const token: typeof inner.token = async (bearer, scope) => {
+      const from = await inner.token(bearer, scope);
+      if (isSlow) await new Promise<void>((resolve) => waiting.push(resolve));
+      return from;
+    };
+    const api = await start({ verifier: { ...inner, token } });
+    const bearer = await rings.azure.token({ audience: 'kidp', scope: STATUS_SCOPE });
+    const impatient = Array.from({ length: 40 }, () => open(api));
+    for (const socket of impatient)
+      socket.write(`POST /v1/status HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${bearer}\r\n\r\n`);
+    await expect.poll(() => waiting.length).toBe(40);
+    for (const socket of impatient) socket.destroy();
+    await expect.poll(async () => (await get(api, '/healthz')).status).toBe(200);
+    for (const resolve of waiting) resolve();
+    isSlow = false;
+    await expect.poll(async () => (await post(api, report())).status).toBe(202);
+  });
+
   test('holds for requests at once too', async () => {
     const release: (() => void)[] = [];
     sink = { take: () => new Promise((resolve) => release.push(() => resolve({ result: 'applied' }))) };

@@ -158,7 +158,10 @@ function addReports(app: FastifyInstance, options: StatusApiOptions): void {
         if (error instanceof IdentityError) metrics.rejected('HTTP', error.reason);
         throw error;
       });
-      reply.raw.once('close', limits.enter(from.name));
+      const leave = limits.enter(from.name);
+      // Who has hung up meanwhile will not do so again.
+      if (reply.raw.destroyed) leave();
+      else reply.raw.once('close', leave);
       limits.spend(from.name, 1);
       const { 'content-encoding': encoding = 'identity' } = request.headers;
       if (encoding !== 'identity') throw unsupported();
