@@ -11,6 +11,9 @@ export interface KafkaTls {
   readonly key: string;
 }
 
+/** Loaded when it is first needed: that takes most of a second of processor time, and most programs here never need it. */
+export const loadClient = () => import('@platformatic/kafka');
+
 export interface KafkaConnection {
   readonly bootstrapServers: readonly string[];
   /** Asked at each new connection, so that certificates rotate without a restart. Without it nothing is encrypted. */

@@ -4,6 +4,7 @@
  * and holds up its own key only. An offset is committed when everything before it is done. It connects anew by itself, for ever.
  */
 import { sleep, systemClock } from '../../runtime/index.ts';
+import { atMost } from './at-most.ts';
 import type { KafkaConnection } from './connection.ts';
 import { bury } from './dead-letter.ts';
 import { describeFailure } from './failure.ts';
@@ -63,6 +64,18 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
   const stopping = new AbortController();
   const abandoned = new AbortController();
   const rewind = options.fromBeginning === true ? { done: new Set<string>() } : undefined;
+  const stopped = new Promise<void>((resolve) => {
+    stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const sessionOptions = {
+    ...options,
+    sessionTimeoutMilliseconds,
+    rewind,
+    accept,
+    room: () => lanes.below(maximumWaiting),
+    // The group does not wait longer than that for a member.
+    drain: () => drain(Math.min(graceMilliseconds, sessionTimeoutMilliseconds / 2)),
+  };
   let session: Session | undefined;
 
   function accept(message: IncomingMessage, done: () => void): void {
@@ -114,48 +127,37 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
   /** What does not end in time is left to end by itself: whoever gets its message next does it once more. */
   async function drain(milliseconds: number): Promise<void> {
     lanes.clear();
-    const timer = new AbortController();
-    await Promise.race([lanes.idle(), sleep(systemClock, milliseconds, timer.signal)]);
-    timer.abort();
+    await atMost(milliseconds, lanes.idle());
   }
 
   async function run(): Promise<void> {
     let memberId: string | null = null;
     for (let failures = 0; !stopping.signal.aborted; failures++) {
       let joined = false;
-      session = openSession({
-        ...options,
-        sessionTimeoutMilliseconds,
-        memberId,
-        rewind,
-        accept,
-        room: () => lanes.below(maximumWaiting),
-        // The group does not wait longer than that for a member.
-        drain: () => drain(Math.min(graceMilliseconds, sessionTimeoutMilliseconds / 2)),
-        onReady() {
-          joined = true;
-          ready.resolve();
-        },
-      });
-      const stopped = new Promise<void>((resolve) => {
-        stopping.signal.addEventListener('abort', () => resolve(), { once: true });
-        if (stopping.signal.aborted) resolve();
-      });
-      const error = await Promise.race([session.failed.catch((reason: unknown) => reason), stopped]);
-      if (stopping.signal.aborted) break;
-      log.warn('consumer of Kafka failed and connects anew', { groupId, topics, reason: describeFailure(error) });
-      metrics?.restarted(groupId);
-      session.halt();
+      const onReady = () => {
+        joined = true;
+        ready.resolve();
+      };
+      try {
+        session = await openSession({ ...sessionOptions, memberId, onReady });
+        await Promise.race([session.failed, stopped]);
+      } catch (error) {
+        log.warn('consumer of Kafka failed and connects anew', { groupId, topics, reason: describeFailure(error) });
+        metrics?.restarted(groupId);
+      }
+      if (stopping.signal.aborted) return;
+      session?.halt();
       lanes.clear();
-      memberId = session.memberId();
-      await session.abandon();
+      memberId = session?.memberId() ?? null;
+      await session?.abandon();
+      session = undefined;
       if (joined) failures = 0;
       await sleep(systemClock, Math.min(pauseAfter(failures), longestPauseBeforeConnecting), stopping.signal);
     }
   }
   const running = run();
 
-  let stopped: Promise<void> | undefined;
+  let stop: Promise<void> | undefined;
   async function stopAll(): Promise<void> {
     stopping.abort();
     ready.reject(new Error('the consumer was stopped before it was ready'));
@@ -170,8 +172,8 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
   return {
     ready: () => ready.promise,
     stop() {
-      stopped ??= stopAll();
-      return stopped;
+      stop ??= stopAll();
+      return stop;
     },
   };
 }

@@ -8,10 +8,10 @@
  * Where the cluster does not answer, everything that waits fails at once and so does what comes, until a probe finds it again: callers
  * have another way or another time. What failed as `unavailable` or `timeout` may have arrived; receivers know a message by its id.
  */
-import { Producer } from '@platformatic/kafka';
+import type { Producer as ProducerClient } from '@platformatic/kafka';
 import { sleep, systemClock } from '../../runtime/index.ts';
 import type { ChannelError, SendOptions } from '../channel.ts';
-import { clientOptions, end, type KafkaConnection } from './connection.ts';
+import { clientOptions, end, type KafkaConnection, loadClient } from './connection.ts';
 import { describeFailure, failed, failureOf, isAboutOne } from './failure.ts';
 import type { OutgoingMessage } from './message.ts';
 
@@ -28,7 +28,7 @@ export interface TopicSender {
   close(): Promise<void>;
 }
 
-type Client = Producer<Buffer, Buffer, Buffer, Buffer>;
+type Client = ProducerClient<Buffer, Buffer, Buffer, Buffer>;
 
 interface Waiting {
   readonly message: OutgoingMessage;
@@ -104,7 +104,7 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
   async function deliver(batch: readonly Waiting[]): Promise<void> {
     if (batch.length === 0) return;
     try {
-      client ??= newClient();
+      client ??= await newClient();
       const messages = batch.map(({ message }) => encode(message));
       await within(timeoutMilliseconds, client.send({ messages, idempotent: true }));
       for (const entry of batch) entry.settle();
@@ -136,14 +136,11 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
     for (let pause = 100; ; pause = Math.min(pause * 2, longestProbePause)) {
       await sleep(systemClock, pause * (0.5 + Math.random() / 2), closing.signal);
       if (closing.signal.aborted) return;
-      const candidate = newClient();
-      try {
-        await within(timeoutMilliseconds, candidate.metadata({ topics: [] }));
-      } catch (error) {
-        void end(candidate);
+      const candidate = await connected().catch((error: unknown) => {
         down = describeFailure(error);
-        continue;
-      }
+      });
+      if (candidate === undefined) continue;
+      if (closing.signal.aborted) return void end(candidate);
       client = candidate;
       down = undefined;
       log.info('Kafka is available again', { bootstrapServers });
@@ -151,13 +148,20 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
     }
   }
 
-  function newClient(): Client {
-    const created: Client = new Producer({
-      ...clientOptions(options),
-      requestTimeout: timeoutMilliseconds,
-      idempotent: true,
-    });
-    return created;
+  async function connected(): Promise<Client> {
+    const candidate = await newClient();
+    try {
+      await within(timeoutMilliseconds, candidate.metadata({ topics: [] }));
+      return candidate;
+    } catch (error) {
+      void end(candidate);
+      throw error;
+    }
+  }
+
+  async function newClient(): Promise<Client> {
+    const { Producer } = await loadClient();
+    return new Producer({ ...clientOptions(options), requestTimeout: timeoutMilliseconds, idempotent: true });
   }
 
   function discardClient(): void {

@@ -6,9 +6,9 @@
  * where this one stopped, and messages of one key are never in two hands.
  */
 import { setImmediate } from 'node:timers/promises';
-import { Consumer, ListOffsetTimestamps, type Message, type MessagesStream } from '@platformatic/kafka';
-import { sleep, systemClock } from '../../runtime/index.ts';
-import { clientOptions, cutterOf, type KafkaConnection } from './connection.ts';
+import type { Message, MessagesStream } from '@platformatic/kafka';
+import { atMost } from './at-most.ts';
+import { clientOptions, cutterOf, type KafkaConnection, loadClient } from './connection.ts';
 import { describeFailure } from './failure.ts';
 import type { IncomingMessage } from './message.ts';
 import { PartitionProgress } from './progress.ts';
@@ -48,7 +48,8 @@ export interface Session {
 const commitEvery = 200;
 const farewellMilliseconds = 3_000;
 
-export function openSession(options: SessionOptions): Session {
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const { Consumer, ListOffsetTimestamps } = await loadClient();
   const { groupId, topics, log } = options;
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => undefined);
@@ -237,10 +238,10 @@ export function openSession(options: SessionOptions): Session {
       halted = true;
     },
     async close() {
-      await Promise.race([commit(), sleep(systemClock, farewellMilliseconds)]);
+      await atMost(farewellMilliseconds, commit());
       finish();
       const cut = cutterOf(client);
-      await Promise.race([client.close(true).catch(() => undefined), sleep(systemClock, farewellMilliseconds)]);
+      await atMost(farewellMilliseconds, client.close(true));
       cut();
     },
     async abandon() {
@@ -248,7 +249,7 @@ export function openSession(options: SessionOptions): Session {
       cutterOf(client)();
       // Only now: over a connection that is still there it would say that this member leaves.
       await setImmediate();
-      await Promise.race([client.close(true).catch(() => undefined), sleep(systemClock, farewellMilliseconds)]);
+      await atMost(farewellMilliseconds, client.close(true));
     },
   };
 

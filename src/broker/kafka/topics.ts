@@ -1,6 +1,6 @@
 /** The topics that platform and brokers talk through, made where they are missing. */
-import { Admin } from '@platformatic/kafka';
-import { clientOptions, end, type KafkaConnection } from './connection.ts';
+import type { Admin as AdminClient } from '@platformatic/kafka';
+import { clientOptions, end, type KafkaConnection, loadClient } from './connection.ts';
 import { describeFailure, failed, failureOf } from './failure.ts';
 
 export const REQUEST_TOPIC = 'deployment-requests';
@@ -27,6 +27,7 @@ export async function ensureTopics(
   options: KafkaConnection & { readonly topics?: readonly TopicRequest[] },
 ): Promise<void> {
   const { topics = platformTopics, log, ...connection } = options;
+  const { Admin } = await loadClient();
   const admin = new Admin(clientOptions({ ...connection, log }));
   try {
     const existing = new Set(await admin.listTopics());
@@ -39,7 +40,7 @@ export async function ensureTopics(
   }
 }
 
-async function create(admin: Admin, { name, partitions = 6, replicas = -1, configuration = {} }: TopicRequest) {
+async function create(admin: AdminClient, { name, partitions = 6, replicas = -1, configuration = {} }: TopicRequest) {
   try {
     await admin.createTopics({
       topics: [name],
@@ -54,6 +55,6 @@ async function create(admin: Admin, { name, partitions = 6, replicas = -1, confi
 }
 
 /** A topic is made before its partitions have a leader; until then nothing can be sent to them. The client tries a few times. */
-async function untilLed(admin: Admin, topics: readonly TopicRequest[]): Promise<void> {
+async function untilLed(admin: AdminClient, topics: readonly TopicRequest[]): Promise<void> {
   if (topics.length > 0) await admin.metadata({ topics: topics.map(({ name }) => name), forceUpdate: true });
 }

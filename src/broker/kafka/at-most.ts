@@ -1,0 +1,12 @@
+/** Waits for something, but not for ever. */
+import { sleep, systemClock } from '../../runtime/index.ts';
+
+/** Resolves when the work has ended, however, or the time is over. */
+export async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const ended = new AbortController();
+  const settled = work.then(
+    () => ended.abort(),
+    () => ended.abort(),
+  );
+  await Promise.race([settled, sleep(systemClock, milliseconds, ended.signal)]);
+}
