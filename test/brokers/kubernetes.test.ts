@@ -158,6 +158,75 @@ describe('from request to report', () => {
   });
 });
 
+describe('what Kubernetes makes hard', () => {
+  test('handing the number of copies to an autoscaler and back never drops it to one', async () => {
+    const ports = [{ name: 'http', port: 80 }];
+    const service = sketch('Service', { image, replicas: 3, ports });
+    await deploy(service);
+    const uidOf = async () => (await made(core('pods', 'Pod'), service)).map(({ metadata }) => metadata.uid).sort();
+    const before = await uidOf();
+    const autoscaling = { minReplicas: 2, maxReplicas: 5 };
+    const loadBalancer = { scope: 'external', host: 'users.example.com', tls: { secretName: 'cert' } };
+    const scaled = { ...service, generation: 2, spec: { image, replicas: 1, ports, autoscaling, loadBalancer } };
+    const report = await deploy(scaled);
+    expect(report).toMatchObject({ replicas: 3, url: 'https://users.example.com/' });
+    expect(await uidOf()).toEqual(before);
+    await client.patch(
+      deployments,
+      { namespace, name: service.name },
+      { type: 'merge', body: { spec: { replicas: 4 } } },
+    );
+    await eventually(() => platform.reportsOf(service.uid).at(-1)?.readyReplicas === 4);
+    expect(platform.reportsOf(service.uid).map(({ phase }) => phase)).not.toContain('drifted');
+
+    const fixed = { ...service, generation: 3, spec: { image, replicas: 2, ports } };
+    expect(await deploy(fixed)).toMatchObject({ replicas: 2 });
+    const autoscalers = {
+      group: 'autoscaling',
+      version: 'v2',
+      plural: 'horizontalpodautoscalers',
+      kind: 'HorizontalPodAutoscaler',
+      namespaced: true,
+    };
+    expect(await made(autoscalers, service)).toEqual([]);
+  });
+
+  test('a disk stays when the rest changes, is never made smaller, and goes with its Database', async () => {
+    const storageClass = uniqueName('disks');
+    const cluster = { version: 'v1', namespaced: false };
+    await client.create({ ...cluster, group: 'storage.k8s.io', plural: 'storageclasses', kind: 'StorageClass' }, {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: storageClass },
+      provisioner: 'kubernetes.io/no-provisioner',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    } as unknown as UnknownObject);
+    await client.create({ ...cluster, group: '', plural: 'persistentvolumes', kind: 'PersistentVolume' }, {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: storageClass },
+      spec: {
+        capacity: { storage: '100Gi' },
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: storageClass,
+        hostPath: { path: '/tmp/unused' },
+      },
+    } as unknown as UnknownObject);
+    const target = { name: 'disks', provider: 'onprem', parameters: { storageClass } };
+    const database = sketch('Database', { size: '20Gi' });
+    const asked = async (resource: ResourceSketch, phase: string) => {
+      await platform.post(url, platform.request(resource, { target }));
+      return platform.untilPhase(idOf(resource), phase);
+    };
+    await asked(database, 'ready');
+    await asked({ ...database, generation: 2, spec: { size: '20Gi', version: '17' } }, 'ready');
+    const smaller = await asked({ ...database, generation: 3, spec: { size: '10Gi' } }, 'failed');
+    expect(smaller.error).toMatchObject({ class: 'permanent', code: 'storage-cannot-shrink' });
+    await asked({ ...database, generation: 4, action: 'Delete' }, 'deleted');
+    expect(await made(core('persistentvolumeclaims', 'PersistentVolumeClaim'), database)).toEqual([]);
+  });
+});
+
 describe('what is delivered more than once, late or out of order', () => {
   test('is done once, and never after something newer', async () => {
     const secret = sketch('Secret', { keys: [{ name: 'k', generate: {} }] });
