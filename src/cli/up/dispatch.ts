@@ -117,6 +117,15 @@ export async function addDispatch(
     recorder,
     ...(options.settings === undefined ? {} : { settings: options.settings }),
   });
+  let synced = false;
+  manager.add({
+    name: 'readiness of the status API',
+    leaderOnly: false,
+    async start() {
+      await manager.caches.synced();
+      synced = true;
+    },
+  });
   const { host, port, tls, url } = options.statusApi ?? {};
   const statusApi = await startStatusApi({
     ...(host === undefined ? {} : { host }),
@@ -126,6 +135,8 @@ export async function addDispatch(
     sink,
     jwks: () => keys.jwks(),
     rateLimit: (name) => brokers().find(({ metadata }) => metadata.name === name)?.spec.rateLimit,
+    // Before the Brokers are known, none of them could be told from a stranger.
+    ready: () => synced,
     registry,
     log,
   });
