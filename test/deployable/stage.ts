@@ -62,10 +62,17 @@ export class StageBroker {
         this.ledger.push(deploymentId);
         this.#newest.set(resource.uid, event);
       }
-      for (const answer of this.answers(event)) void this.report(event, answer).catch(() => {});
+      void this.#answer(event);
       return { channel: 'Kafka' };
     },
   };
+
+  /** After it was acknowledged, one report after the other. */
+  async #answer(event: RequestEvent): Promise<void> {
+    const answers = this.answers(event);
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const answer of answers) await this.report(event, answer).catch(() => {});
+  }
 
   /** Reports, again and again until it is taken. */
   async report(event: RequestEvent, said: Partial<StatusReport>, from = this.#name): Promise<ReportOutcome> {
@@ -121,7 +128,7 @@ export async function startReconcilers(
     platform: {},
     registry,
     recorder: { record: (event) => void events.push(event) },
-    settings: { retryMilliseconds: 50, longestRetryMilliseconds: 500 },
+    settings: { retryMilliseconds: 50, longestRetryMilliseconds: 500, receiptMilliseconds: 200 },
     ...options,
   });
   from.sink = sink;

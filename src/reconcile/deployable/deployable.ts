@@ -73,6 +73,8 @@ export interface Settings {
   readonly longestRetryMilliseconds: number;
   /** What was well for so long begins anew with the shortest wait. */
   readonly stableMilliseconds: number;
+  /** So long after a message has arrived that is written down, where no report has told it before. */
+  readonly receiptMilliseconds: number;
 }
 
 export const defaultSettings: Settings = {
@@ -81,6 +83,7 @@ export const defaultSettings: Settings = {
   retryMilliseconds: 1_000,
   longestRetryMilliseconds: 5 * 60_000,
   stableMilliseconds: 10 * 60_000,
+  receiptMilliseconds: 3_000,
 };
 
 /** Something to tell people of. */

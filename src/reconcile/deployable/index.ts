@@ -53,6 +53,7 @@ import { type Stores, surroundingsOf } from './facts.ts';
 import { Latest } from './latest.ts';
 import { messageOf } from './message.ts';
 import { deployableMetrics } from './metrics.ts';
+import { Receipts } from './receipts.ts';
 import { Deployer } from './reconcile.ts';
 import { reportSink } from './sink.ts';
 import { sweepOnChange } from './sweep.ts';
@@ -110,6 +111,7 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
   const clock = options.clock ?? manager.clock;
   const stores: Stores = (resource) => manager.caches.store(resource);
   const latest = new Latest();
+  const receipts = new Receipts();
   const breakers = new Breakers({ mostAtOnce: Math.max(1, Math.ceil(concurrency * 0.75)) });
   const objects = (kind: Kind) => stores<Deployable>(kind.resource);
   const metrics = deployableMetrics({
@@ -145,6 +147,7 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
       settle: options.settleCosts as ((object: KubernetesObject) => Promise<void>) | undefined,
       breakers,
       latest,
+      receipts,
       clock,
       settings,
       recorder,
@@ -163,6 +166,7 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
     client: manager.client,
     cached: (kind, key) => orNone(() => objects(kind).get(key)),
     latest,
+    receipts,
     decrypt: options.decrypt,
     events: options.events,
     recorder,

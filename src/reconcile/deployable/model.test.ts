@@ -21,6 +21,7 @@ import { type Admitted, type Deployable, defaultSettings, type Facts } from './d
 import { Latest } from './latest.ts';
 import { messageOf } from './message.ts';
 import { deployableMetrics } from './metrics.ts';
+import { Receipts } from './receipts.ts';
 import { Deployer } from './reconcile.ts';
 import { reportSink } from './sink.ts';
 
@@ -210,6 +211,7 @@ class Process {
   alive = true;
   cache: Deployable | undefined;
   readonly latest = new Latest();
+  readonly receipts = new Receipts();
   readonly deployer: Deployer;
   readonly take: (event: BrokerEvent) => Promise<unknown>;
   reconciling: Promise<unknown> | undefined;
@@ -235,6 +237,7 @@ class Process {
       },
       breakers: new Breakers({ failures: 3 }),
       latest: this.latest,
+      receipts: this.receipts,
       clock: world.clock,
       settings,
       recorder: undefined,
@@ -244,6 +247,7 @@ class Process {
       client: this.client,
       cached: () => this.cache,
       latest: this.latest,
+      receipts: this.receipts,
       decrypt: undefined,
       events: undefined,
       recorder: undefined,

@@ -22,6 +22,7 @@ import { traceOf } from './message.ts';
 import type { DeployableMetrics } from './metrics.ts';
 import { nextStep } from './next-step.ts';
 import { acknowledged, notAcknowledged } from './outbox.ts';
+import type { Receipts } from './receipts.ts';
 import { swapStatus, writeStatus } from './write-status.ts';
 
 export interface DeployerParts {
@@ -38,6 +39,7 @@ export interface DeployerParts {
   readonly settle?: ((object: Deployable) => Promise<void>) | undefined;
   readonly breakers: Breakers;
   readonly latest: Latest;
+  readonly receipts: Receipts;
   readonly clock: Clock;
   readonly settings: Settings;
   readonly recorder: Pick<EventRecorder, 'record'> | undefined;
@@ -94,18 +96,50 @@ export class Deployer {
       latest.keep(current);
       this.#tell(object, current, step, context);
     }
-    let wait = step.wakeAt === undefined ? undefined : Math.max(0, step.wakeAt - clock.now());
-    if (facts.admission.admitted === 'unknown') wait = Math.min(wait ?? unknownMilliseconds, unknownMilliseconds);
+    const waits: number[] = facts.admission.admitted === 'unknown' ? [unknownMilliseconds] : [];
+    const { object: settled, waits: untilWritten } = await this.#writeReceipts(current, context);
+    current = settled;
     for (const entry of step.send) {
+      if (this.#isReceived(current, entry)) continue;
       const { object: after, waitMilliseconds } = await this.#send(current, entry, facts, context);
       current = after;
-      if (waitMilliseconds !== undefined) wait = Math.min(wait ?? Number.POSITIVE_INFINITY, waitMilliseconds);
+      waits.push(waitMilliseconds);
     }
-    if (step.send.length > 0) {
-      const { wakeAt } = nextStep(current, facts, clock.now());
-      if (wakeAt !== undefined) wait = Math.min(wait ?? Number.POSITIVE_INFINITY, Math.max(0, wakeAt - clock.now()));
+    const { wakeAt } = current === object ? step : nextStep(current, facts, clock.now());
+    if (wakeAt !== undefined) waits.push(Math.max(0, wakeAt - clock.now()));
+    const wait = Math.min(...waits, ...untilWritten);
+    return wait === Number.POSITIVE_INFINITY ? undefined : { requeueAfterMilliseconds: wait };
+  }
+
+  #isReceived({ metadata }: Deployable, { id }: OutboxEntry): boolean {
+    return this.#parts.receipts.dueOf(metadata.uid ?? '', id) !== undefined;
+  }
+
+  /** Writes down what has arrived a while ago and no report has told yet. */
+  async #writeReceipts(
+    object: Deployable,
+    { client }: ReconcileContext,
+  ): Promise<{ object: Deployable; waits: number[] }> {
+    const { kind, latest, receipts, clock } = this.#parts;
+    const { uid = '' } = object.metadata;
+    const outbox = object.status?.outbox ?? [];
+    receipts.prune(
+      uid,
+      outbox.map(({ id }) => id),
+    );
+    const waits: number[] = [];
+    let current = object;
+    for (const { id } of outbox) {
+      const due = receipts.dueOf(uid, id);
+      if (due === undefined) continue;
+      if (due > clock.now()) {
+        waits.push(due - clock.now());
+        continue;
+      }
+      current = await swapStatus(client, kind.resource, current, (fresh) => acknowledged(fresh, id, clock.now()));
+      latest.keep(current);
     }
-    return wait === undefined ? undefined : { requeueAfterMilliseconds: wait };
+    return { object: current, waits };
   }
 
   /** Nothing is left of it, or somebody has answered for leaving it behind. */
@@ -114,6 +148,7 @@ export class Deployer {
     await settle?.(object);
     await removeFinalizer(client, kind.resource, object, CLEANUP_FINALIZER);
     latest.forget(object);
+    this.#parts.receipts.prune(object.metadata.uid ?? '', []);
     this.#record(object, step.notes);
     const { deploymentId, targetRef } = object.status ?? {};
     const about = { kind: object.kind, uid: object.metadata.uid, deploymentId, broker: targetRef?.broker };
@@ -148,33 +183,34 @@ export class Deployer {
     entry: OutboxEntry,
     facts: Facts,
     context: ReconcileContext,
-  ): Promise<{ object: Deployable; waitMilliseconds?: number }> {
-    const { kind, dispatcher, breakers, clock, settings, latest, message, metrics } = this.#parts;
+  ): Promise<{ object: Deployable; waitMilliseconds: number }> {
+    const { kind, dispatcher, breakers, clock, settings, latest, message, metrics, receipts } = this.#parts;
     const { client, signal } = context;
     const broker = facts.broker(object.status?.targetRef?.broker ?? '');
-    if (broker === undefined) return { object };
+    if (broker === undefined) return { object, waitMilliseconds: Number.POSITIVE_INFINITY };
     const way = breakers.enter(broker.address.name, clock.now());
     if (!way.entered) return { object, waitMilliseconds: way.waitMilliseconds };
     const log = context.log.with({ ...correlation(object), messageId: entry.id });
-    let change: (fresh: Deployable) => NonNullable<Deployable['status']>;
     try {
       const event = await message(object, entry, facts, broker);
       const { channel } = await dispatcher.send(event, broker.address, { signal, urgent: object.spec.urgent === true });
       way.succeeded();
       metrics.acknowledged(object.kind, (clock.now() - Date.parse(entry.createdAt)) / 1000);
       log.info('a message was acknowledged', { channel, action: entry.action });
-      change = (fresh) => acknowledged(fresh, entry.id, clock.now());
+      const { receiptMilliseconds } = settings;
+      receipts.keep(object.metadata.uid ?? '', entry.id, clock.now() + receiptMilliseconds);
+      return { object, waitMilliseconds: receiptMilliseconds };
     } catch (failure) {
       way.failed(failure, clock.now());
       signal.throwIfAborted();
       const error = failure instanceof Error ? failure : new Error(String(failure));
       log.warn('a message was not acknowledged and stays in the outbox', { error, action: entry.action });
-      change = (fresh) => notAcknowledged(fresh, entry.id, { error, now: clock.now(), settings });
+      const change = (fresh: Deployable) => notAcknowledged(fresh, entry.id, { error, now: clock.now(), settings });
+      // Others may have written meanwhile, even a report on this very message.
+      const after = await swapStatus(client, kind.resource, latest.of(object), change);
+      latest.keep(after);
+      return { object: after, waitMilliseconds: Number.POSITIVE_INFINITY };
     }
-    // Others may have written meanwhile, even a report on this very message; to send it again for that would be a waste.
-    const after = await swapStatus(client, kind.resource, latest.of(object), change);
-    latest.keep(after);
-    return { object: after };
   }
 }
 

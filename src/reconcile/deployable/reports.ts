@@ -20,6 +20,8 @@ export interface ReportContext {
   readonly time: string;
   readonly now: number;
   readonly settings: Settings;
+  /** Whether it is known, and about to be written, that a message has arrived. */
+  readonly isReceived?: (id: string) => boolean;
   /** Where the connection was put, once it was. */
   readonly connectionSecret?: DeployableStatus['connectionSecret'];
 }
@@ -49,15 +51,15 @@ export function takeReport(object: Deployable, report: StatusReport, context: Re
   if (heard !== undefined && report.sequence <= (heard.sequence ?? -1)) {
     return { outcome: { result: report.sequence === heard.sequence ? 'duplicate' : 'stale' } };
   }
-  if (isOldNews(report, status)) return { outcome: { result: 'applied' } };
+  if (isOldNews(report, status, context)) return { outcome: { result: 'applied' } };
   return { outcome: { result: 'applied' }, status: described(object, after(object, report, context), context.now) };
 }
 
 /** The first word, where it is known already that the broker has it: nothing that could still come was said before it. */
-const isOldNews = ({ phase }: StatusReport, status: DeployableStatus): boolean =>
+const isOldNews = ({ phase }: StatusReport, status: DeployableStatus, { isReceived }: ReportContext): boolean =>
   phase === 'accepted' &&
   heardOf(status) === undefined &&
-  (status.outbox ?? []).length === 0 &&
+  (status.outbox ?? []).every(({ id }) => isReceived?.(id) === true) &&
   status.awaiting?.overdue !== true;
 
 function after(object: Deployable, report: StatusReport, context: ReportContext): DeployableStatus {

@@ -28,6 +28,7 @@ import type { DeployableOptions } from './index.ts';
 import type { Latest } from './latest.ts';
 import type { DeployableMetrics } from './metrics.ts';
 import { notesBetween } from './notes.ts';
+import type { Receipts } from './receipts.ts';
 import { takeReport } from './reports.ts';
 import { writeStatus } from './write-status.ts';
 
@@ -37,6 +38,7 @@ export interface SinkParts {
   /** The object as the cache has it; undefined where it does not. */
   readonly cached: (kind: Kind, key: { namespace: string; name: string }) => Deployable | undefined;
   readonly latest: Latest;
+  readonly receipts: Receipts;
   readonly decrypt: DeployableOptions['decrypt'];
   readonly events: DeployableOptions['events'];
   readonly recorder: Pick<EventRecorder, 'record'> | undefined;
@@ -103,9 +105,10 @@ class Taking {
   }
 
   async #tryToTake(kind: Kind, object: Deployable, isLive: boolean): Promise<ReportOutcome | 'look again'> {
-    const { client, clock, settings, latest, decrypt } = this.#parts;
+    const { client, clock, settings, latest, receipts, decrypt } = this.#parts;
     const { data: report, time } = this.#event;
-    const context = { from: this.#from.name, time, now: clock.now(), settings };
+    const isReceived = (id: string) => receipts.dueOf(object.metadata.uid ?? '', id) !== undefined;
+    const context = { from: this.#from.name, time, now: clock.now(), settings, isReceived };
     const first = takeReport(object, report, context);
     if (first.outcome.result === 'refused') return isLive ? this.#told(first.outcome, object) : 'look again';
     if (first.status === undefined) return this.#told(first.outcome, object);
