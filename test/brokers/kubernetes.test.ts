@@ -116,7 +116,7 @@ describe('from request to report', () => {
     const again = await deploy({ ...database, attempt: 1 });
     expect(again.credentials?.revision).toBe(credentials.revision);
     const rotated = { ...database, attempt: 2 };
-    const request = platform.request(rotated, { labels: { 'platform.company.com/rotate': '1' } });
+    const request = platform.request(rotated, { labels: { 'broker.platform.company.com/rotate': '1' } });
     await platform.post(url, request);
     const report = await platform.untilPhase(idOf(rotated), 'ready');
     expect(report.credentials?.revision).not.toBe(credentials.revision);

@@ -18,8 +18,8 @@ export const DEPLOYMENT_ANNOTATION = `${prefix}/deployment-id`;
 export const ROTATED_ANNOTATION = `${prefix}/rotated-at`;
 export const ROTATION_ANNOTATION = `${prefix}/rotation`;
 export const REVISION_ANNOTATION = `${prefix}/credentials-revision`;
-/** On an object of the platform: another value than before asks for new credentials. */
-export const ROTATE_LABEL = 'platform.company.com/rotate';
+/** On an object of the platform: another value than before asks for new credentials. Users set it, so it is not the platform's own. */
+export const ROTATE_LABEL = `${prefix}/rotate`;
 const COST_LABEL_PREFIX = 'cost.platform.company.com/';
 
 /** In which namespace things are made: that of the object, with a prefix where the target asks for one. */
