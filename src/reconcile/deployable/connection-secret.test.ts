@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { memoryCluster } from '../../../test/support/memory-cluster.ts';
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
+import type { StatusReport } from '../../broker/index.ts';
+import { kubernetesSecrets } from '../platform/resources.ts';
+import { keepConnection } from './connection-secret.ts';
+import type { Deployable } from './deployable.ts';
+
+const object = (uid: string): Deployable => ({
+  apiVersion: 'platform.company.com/v1',
+  kind: 'Cache',
+  metadata: { name: 'sessions', namespace: 'team', uid },
+  spec: {},
+});
+const report = (uid: string): StatusReport => ({
+  broker: 'b',
+  deploymentId: `${uid}/1/1`,
+  resource: { apiVersion: 'platform.company.com/v1', kind: 'Cache', namespace: 'team', name: 'sessions', uid },
+  sequence: 1,
+  phase: 'ready',
+  credentials: { revision: uid, jwe: uid },
+});
+const key = { namespace: 'team', name: 'sessions-connection' };
+const keep = (cluster: ReturnType<typeof memoryCluster>, uid: string) =>
+  keepConnection(object(uid), report(uid), { client: cluster.client, decrypt: async (jwe) => ({ of: jwe }) });
+
+test('what an object of the same name has left behind, and nobody has collected yet, makes way', async () => {
+  const cluster = memoryCluster([kubernetesSecrets]);
+  await keep(cluster, 'first');
+  expect(await keep(cluster, 'second')).toEqual({ secret: { name: key.name, revision: 'second' } });
+  const secret = cluster.get(kubernetesSecrets, key);
+  expect(secret?.metadata.ownerReferences).toMatchObject([{ uid: 'second' }]);
+  expect(secret?.data).toEqual({ of: Buffer.from('second').toString('base64') });
+});
+
+test.each([
+  { reason: 'nobody’s', metadata: {} },
+  {
+    reason: 'of the platform, for another object',
+    metadata: {
+      labels: { [MANAGED_BY_LABEL]: MANAGED_BY },
+      ownerReferences: [{ kind: 'Database', name: 'sessions', uid: 'other', controller: true }],
+    },
+  },
+  {
+    reason: 'of somebody else, for an object of the same name',
+    metadata: { ownerReferences: [{ kind: 'Cache', name: 'sessions', uid: 'other', controller: true }] },
+  },
+])('what is $reason stays, and the report cannot be taken', async ({ metadata }) => {
+  const cluster = memoryCluster([kubernetesSecrets]);
+  cluster.put(kubernetesSecrets, { metadata: { ...key, ...metadata }, data: { a: 'Yg==' } });
+  expect(await keep(cluster, 'second')).toMatchObject({ taken: true });
+  expect(cluster.get(kubernetesSecrets, key)?.data).toEqual({ a: 'Yg==' });
+});

@@ -1,0 +1,164 @@
+import { Registry } from 'prom-client';
+import { describe, expect, test } from 'vitest';
+import { ChannelError } from '../../broker/index.ts';
+import { FakeClock } from '../../runtime/index.ts';
+import { Breakers } from './breakers.ts';
+import type { Deployable } from './deployable.ts';
+import { Latest } from './latest.ts';
+import { deployableMetrics } from './metrics.ts';
+import { Receipts } from './receipts.ts';
+import { sweepOnChange } from './sweep.ts';
+import { differences } from './write-status.ts';
+
+const objectWith = (more: { metadata?: object; status?: object } = {}): Deployable =>
+  ({
+    apiVersion: 'platform.company.com/v1',
+    kind: 'Database',
+    metadata: { name: 'users', namespace: 'team', uid: 'u', resourceVersion: '5', ...more.metadata },
+    spec: {},
+    ...(more.status === undefined ? {} : { status: more.status }),
+  }) as Deployable;
+
+describe('what is written', () => {
+  test.each([
+    { reason: 'what is the same is left out', before: { a: 1, b: [1] }, after: { a: 1, b: [1] }, patch: {} },
+    { reason: 'what is gone is null', before: { a: 1, b: 2 }, after: { a: 1 }, patch: { b: null } },
+    { reason: 'a list is given whole', before: { a: [1, 2] }, after: { a: [2] }, patch: { a: [2] } },
+    {
+      reason: 'within an object too',
+      before: { a: { b: 1, c: 2 } },
+      after: { a: { b: 3 } },
+      patch: { a: { b: 3, c: null } },
+    },
+    { reason: 'an object in place of none', before: {}, after: { a: { b: 1 } }, patch: { a: { b: 1 } } },
+  ])('$reason', ({ before, after, patch }) => {
+    expect(differences(before, after)).toEqual(patch);
+  });
+});
+
+describe('the newest version that is known', () => {
+  const at = (resourceVersion: string, uid = 'u') => objectWith({ metadata: { resourceVersion, uid } });
+
+  test('is what was written, until the cache has it', () => {
+    const latest = new Latest();
+    latest.keep(at('10'));
+    expect(latest.of(at('9')).metadata.resourceVersion).toBe('10');
+    expect(latest.of(at('10')).metadata.resourceVersion).toBe('10');
+    expect(latest.size).toBe(0);
+  });
+
+  test('is never an older one', () => {
+    const latest = new Latest();
+    latest.keep(at('10'));
+    latest.keep(at('9'));
+    expect(latest.of(at('8')).metadata.resourceVersion).toBe('10');
+    expect(latest.of(at('11')).metadata.resourceVersion).toBe('11');
+  });
+
+  test('is not that of another object', () => {
+    const latest = new Latest();
+    latest.keep(at('10'));
+    expect(latest.of(at('7', 'v')).metadata.uid).toBe('v');
+  });
+});
+
+test('receipts are forgotten with the messages that they are for', () => {
+  const receipts = new Receipts();
+  receipts.keep('u', 'a', 1);
+  receipts.keep('u', 'b', 2);
+  receipts.prune('u', ['b']);
+  expect([receipts.dueOf('u', 'a'), receipts.dueOf('u', 'b')]).toEqual([undefined, 2]);
+  receipts.prune('u', []);
+  expect(receipts.size).toBe(0);
+});
+
+describe('a broker that does not answer', () => {
+  const away = new ChannelError({ channel: 'HTTP', failure: 'unavailable', message: 'away' });
+  const enter = (breakers: Breakers, now: number) => {
+    const entry = breakers.enter('b', now);
+    if (!entry.entered) throw new Error(`closed for ${entry.waitMilliseconds}`);
+    return entry;
+  };
+
+  test('is left alone after some failures, tried by one, and open again once that succeeds', () => {
+    const breakers = new Breakers({ failures: 2, shortestMilliseconds: 1_000 });
+    for (const now of [0, 1]) enter(breakers, now).failed(away, now);
+    expect(breakers.enter('b', 2)).toEqual({ entered: false, waitMilliseconds: 999 });
+    expect(breakers.enter('other', 2).entered).toBe(true);
+    const trial = enter(breakers, 1_001);
+    expect(breakers.enter('b', 1_001).entered).toBe(false);
+    trial.failed(away, 1_100);
+    expect(breakers.enter('b', 1_200)).toEqual({ entered: false, waitMilliseconds: 1_900 });
+    enter(breakers, 3_100).succeeded();
+    expect([breakers.enter('b', 3_100).entered, breakers.enter('b', 3_100).entered]).toEqual([true, true]);
+  });
+
+  test('is given so many messages at once', () => {
+    const breakers = new Breakers({ mostAtOnce: 1 });
+    const first = enter(breakers, 0);
+    expect(breakers.enter('b', 0).entered).toBe(false);
+    first.succeeded();
+    expect(breakers.enter('b', 0).entered).toBe(true);
+  });
+
+  test.each([
+    { reason: 'refuses one message takes the next', failure: 'refused' as const, entered: true },
+    { reason: 'asks for time gets it', failure: 'throttled' as const, retryAfterMilliseconds: 5_000, entered: false },
+  ])('that $reason', ({ failure, entered, ...more }) => {
+    const breakers = new Breakers({ failures: 3 });
+    enter(breakers, 0).failed(new ChannelError({ channel: 'HTTP', failure, message: 'x', ...more }), 0);
+    expect(breakers.enter('b', 4_000).entered).toBe(entered);
+  });
+});
+
+test('objects are counted by phase, and those that hang apart', async () => {
+  const registry = new Registry();
+  const now = Date.parse('2026-02-01T12:00:00Z');
+  const since = (time: string, phase: string) => ({
+    metadata: { creationTimestamp: '2026-01-01T00:00:00Z' },
+    status: { phase, conditions: [{ type: 'Ready', status: 'False', reason: 'x', lastTransitionTime: time }] },
+  });
+  const all = [
+    objectWith(since('2026-02-01T11:49:00Z', 'pending')),
+    objectWith(since('2026-02-01T11:55:00Z', 'pending')),
+    objectWith({ metadata: { creationTimestamp: '2026-02-01T10:00:00Z' } }),
+    objectWith(since('2026-01-01T00:00:00Z', 'ready')),
+    objectWith({ metadata: { deletionTimestamp: '2026-02-01T11:00:00Z' }, status: { phase: 'ready' } }),
+  ];
+  deployableMetrics({ registry, objects: (kind) => (kind === 'Database' ? all : undefined), now: () => now });
+  const valuesOf = async (name: string) => {
+    const { values } = (await registry.getSingleMetric(name)?.get()) ?? { values: [] };
+    return Object.fromEntries(
+      values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.status, value]),
+    );
+  };
+  expect(await valuesOf('kidp_resource_count')).toEqual({ pending: 3, ready: 2 });
+  expect(await valuesOf('kidp_resource_stuck_count')).toEqual({ pending: 2, deleting: 1 });
+});
+
+test('after policies have changed, what waits is looked at first, and the rest bit by bit', async () => {
+  const clock = new FakeClock();
+  const ready = { phase: 'ready', conditions: [{ type: 'Admitted', status: 'True' }] };
+  const objects = [
+    ...Array.from({ length: 250 }, (_, index) => objectWith({ metadata: { name: `r${index}` }, status: ready })),
+    objectWith({ metadata: { name: 'waits' }, status: { phase: 'pending' } }),
+  ];
+  const seen: string[] = [];
+  let changed = () => {};
+  const stopping = new AbortController();
+  const ended = sweepOnChange({
+    clock,
+    kinds: [{ objects: () => objects, enqueue: ({ name }) => void seen.push(name) }],
+    changes: (listener) => {
+      changed = listener;
+      return () => {};
+    },
+  }).start(stopping.signal);
+  changed();
+  await clock.advance(0);
+  expect([seen[0], seen.length]).toEqual(['waits', 101]);
+  await clock.advance(1_000);
+  expect(seen).toHaveLength(251);
+  stopping.abort();
+  await ended;
+});
