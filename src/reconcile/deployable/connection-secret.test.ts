@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
-import type { StatusReport } from '../../broker/index.ts';
+import { RESOURCE_UID_LABEL, type StatusReport } from '../../broker/index.ts';
 import { kubernetesSecrets } from '../platform/resources.ts';
 import { keepConnection } from './connection-secret.ts';
 import type { Deployable } from './deployable.ts';
@@ -51,4 +51,27 @@ test.each([
   cluster.put(kubernetesSecrets, { metadata: { ...key, ...metadata }, data: { a: 'Yg==' } });
   expect(await keep(cluster, 'second')).toMatchObject({ taken: true });
   expect(cluster.get(kubernetesSecrets, key)?.data).toEqual({ a: 'Yg==' });
+});
+
+test.each([
+  {
+    reason: 'is taken where it was made for the object',
+    uid: 'first',
+    taken: { secret: { name: key.name, revision: 'first' } },
+  },
+  {
+    reason: 'is not where it was made for another',
+    uid: 'other',
+    taken: { problem: expect.stringContaining('label') },
+  },
+])('a Secret that a broker has put in place itself $reason', async ({ uid, taken }) => {
+  const cluster = memoryCluster([kubernetesSecrets]);
+  cluster.put(kubernetesSecrets, { metadata: { ...key, labels: { [RESOURCE_UID_LABEL]: uid } }, data: { a: 'Yg==' } });
+  const credentials = { revision: 'first', secretRef: key };
+  const kept = await keepConnection(
+    object('first'),
+    { ...report('first'), credentials },
+    { client: cluster.client, decrypt: undefined },
+  );
+  expect(kept).toEqual(taken);
 });
