@@ -1,6 +1,7 @@
 /** The broker whose things are topics, on a real Kafka: requests and reports go through the same one. */
 import { randomUUID } from 'node:crypto';
 import { Admin } from '@platformatic/kafka';
+import { exportJWK, generateKeyPair } from 'jose';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -19,17 +20,21 @@ import {
   readEvent,
   type StatusReport,
   startBroker,
+  verifyBroker,
 } from '../../src/broker/index.ts';
 import { silentLogger } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { useKafka } from '../support/kafka.ts';
 import { brokerKeys, log, type ResourceSketch, startTestPlatform, type TestPlatform } from './support/platform.ts';
+import { startPretendBroker } from './support/pretend-broker.ts';
 
 const name = uniqueName('kafka');
 const requestTopic = `requests-${name}`;
 const statusTopic = `status-${name}`;
 const keys = await brokerKeys(name);
+/** Of the conformance suite, which this broker believes too. */
+const suiteKey = await makeKey();
 let platform: TestPlatform;
 let broker: RunningBroker;
 let bootstrapServers: readonly string[];
@@ -37,6 +42,15 @@ let producer: KafkaProducer;
 let consumer: KafkaConsumer;
 let admin: Admin;
 const events: BrokerEvent[] = [];
+
+async function makeKey() {
+  const pair = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
+  const more = { kid: randomUUID(), use: 'sig', alg: 'EdDSA' };
+  return {
+    privateKey: { ...(await exportJWK(pair.privateKey)), ...more },
+    publicKey: { ...(await exportJWK(pair.publicKey)), ...more },
+  };
+}
 
 async function start(): Promise<RunningBroker> {
   const provider = kafkaProvider({
@@ -50,7 +64,7 @@ async function start(): Promise<RunningBroker> {
     name,
     provider,
     keys,
-    platform: { jwks: () => platform.keys.jwks() },
+    platform: { jwks: () => ({ keys: [...platform.keys.jwks().keys, suiteKey.publicKey] }) },
     http: {},
     kafka: { bootstrapServers, requestTopic, statusTopic },
     registry: new Registry(),
@@ -199,6 +213,32 @@ test('a request that is not signed by the platform is put aside, and those for o
   expect(await admin.listTopics()).not.toContain(forged.name);
   const counted = await (await fetch(`${broker.url}/metrics`)).text();
   expect(counted).toContain('kidp_reference_broker_requests_refused_total{channel="Kafka",reason="unknown-key"} 1');
+});
+
+test('it passes the conformance suite, over HTTP and through Kafka', async () => {
+  const kafka = { bootstrapServers, requestTopic, statusTopic };
+  const results = await verifyBroker({
+    url: broker.url ?? '',
+    key: suiteKey.privateKey,
+    kafka,
+    timeoutMilliseconds: 60_000,
+  });
+  expect(results.filter(({ result }) => result === 'fail')).toEqual([]);
+  expect(results.map(({ id }) => id)).toEqual(expect.arrayContaining(['kafka-deploy', 'kafka-forged', 'no-return']));
+});
+
+test('a broker that takes nothing from Kafka is found out', async () => {
+  const strangers = await brokerKeys('deaf');
+  const broken = await startPretendBroker('deaf', strangers, { jwks: 'http://127.0.0.1:9/' }, new Set(), strangers);
+  try {
+    const kafka = { bootstrapServers, requestTopic, statusTopic };
+    const results = await verifyBroker({ url: broken.url, kafka, timeoutMilliseconds: 200 });
+    const failed = results.filter(({ result }) => result === 'fail').map(({ id }) => id);
+    expect(failed).toEqual(expect.arrayContaining(['kafka-deploy', 'kafka-forged']));
+  } finally {
+    await broken.stop();
+    strangers.close();
+  }
 });
 
 test('of two at once one writes; the other refuses over HTTP, and takes over with all that is known', async () => {

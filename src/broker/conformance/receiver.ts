@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import type { Broker } from '../../api/index.ts';
 import { silentLogger } from '../../runtime/index.ts';
-import { brokerVerifier, IdentityError } from '../identity/index.ts';
+import { type BrokerVerifier, brokerVerifier, IdentityError } from '../identity/index.ts';
 import type { BrokerEvent, StatusReport } from '../messages.ts';
 import { startStatusApi } from '../status-api/index.ts';
 import { keySetOf, type SigningIdentity } from './identity.ts';
@@ -12,6 +12,10 @@ export interface Receiver {
   readonly events: readonly BrokerEvent[];
   /** Why reports were refused. */
   readonly refusals: readonly string[];
+  readonly verifier: BrokerVerifier;
+  /** What came another way. */
+  receive(event: BrokerEvent): void;
+  refuse(why: string): void;
   /** The reports about an object, in the order in which they came. */
   reportsOf(uid: string): { readonly event: BrokerEvent; readonly report: StatusReport }[];
   stop(): Promise<void>;
@@ -74,6 +78,9 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     url: api.url,
     events,
     refusals,
+    verifier,
+    receive: (event) => void events.push(event),
+    refuse: (why) => void refusals.push(why),
     reportsOf: (uid) =>
       events.flatMap((event) =>
         'phase' in event.data && event.data.resource.uid === uid ? [{ event, report: event.data }] : [],

@@ -5,6 +5,7 @@ import { memoryKeyStore, openKeyRing, PLATFORM_ISSUER } from '../identity/index.
 import type { DeployableKind } from '../messages.ts';
 import { checksFor } from './checks.ts';
 import { signingIdentity } from './identity.ts';
+import { type ConformanceKafka, type KafkaTrial, openKafkaTrial } from './kafka.ts';
 import { startReceiver } from './receiver.ts';
 import { exchange, type Health, NotConforming, openSubject } from './subject.ts';
 
@@ -27,6 +28,8 @@ export interface ConformanceOptions {
   /** How long a deployment may take. */
   readonly timeoutMilliseconds?: number;
   readonly insecureHttp?: boolean;
+  /** Where requests and reports of this broker also go; without it only HTTP is tried. */
+  readonly kafka?: ConformanceKafka | undefined;
   /** Told of each check as it ends. */
   readonly onResult?: (result: CheckResult) => void;
 }
@@ -66,7 +69,12 @@ export async function verifyBroker(options: ConformanceOptions): Promise<CheckRe
     brokerIssuer: options.brokerIssuer,
     insecureHttp: options.insecureHttp,
   });
+  let trial: KafkaTrial | undefined;
   try {
+    trial =
+      options.kafka === undefined
+        ? undefined
+        : await openKafkaTrial(options.kafka, identity, receiver.verifier, receiver.receive, receiver.refuse);
     const subject = openSubject({
       url,
       health,
@@ -81,7 +89,8 @@ export async function verifyBroker(options: ConformanceOptions): Promise<CheckRe
       timeoutMilliseconds: options.timeoutMilliseconds ?? 120_000,
     });
     const results: CheckResult[] = [];
-    for (const check of await checksFor(identity, health.broker)) {
+    const checks = [...(await checksFor(identity, health.broker)), ...(trial?.checks ?? [])];
+    for (const check of checks) {
       const began = performance.now();
       const failure = await check.run(subject).then(
         () => undefined,
@@ -100,6 +109,7 @@ export async function verifyBroker(options: ConformanceOptions): Promise<CheckRe
     }
     return results;
   } finally {
+    await trial?.stop();
     await receiver.stop();
     keys.close();
   }

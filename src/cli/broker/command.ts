@@ -38,8 +38,7 @@ export function declareBroker(
       done(await runKafkaBroker(options));
     });
 
-  command
-    .command('verify')
+  talking(command.command('verify'))
     .description('try whether a broker keeps the contract, whoever wrote it')
     .argument('<url>', 'of the broker')
     .option('--key <file>', 'the private key of the platform that the broker trusts, as JSON Web Key (Ed25519)')
@@ -57,6 +56,7 @@ export function declareBroker(
     .option('--spec <file>', 'its spec, in YAML or JSON (default: something small)')
     .option('--namespace <name>', 'of what is deployed', 'kidp-conformance')
     .option('--parameter <name=value...>', 'parameters of the target', pairs)
+    .option('--kafka <servers>', 'try it through this Kafka too, as HOST:PORT,…', list)
     .option('--timeout <seconds>', 'how long a deployment may take', seconds, 120)
     .option('--insecure-http', 'take the broker’s keys over plain HTTP beyond this machine')
     .addOption(new Option('-o, --output <format>', 'how to say it').choices(['text', 'json']).default('text'))
@@ -76,7 +76,7 @@ Exit codes: 0 it keeps the contract, 1 it does not, 2 bad input or no broker the
 
 /** What every reference broker is told. */
 function serving(command: Command): Command {
-  return command
+  return talking(command)
     .requiredOption('--name <name>', 'of the Broker object of the platform')
     .requiredOption(
       '--platform-keys <url|file>',
@@ -96,11 +96,6 @@ function serving(command: Command): Command {
     .option('--tls-cert <file>', 'certificate (PEM) to serve with; read again when it changes')
     .option('--tls-key <file>', 'its key')
     .option('--kafka <servers>', 'take requests from this Kafka and report to it, as HOST:PORT,…', list)
-    .option('--kafka-ca <file>', 'certificates (PEM) that Kafka is trusted by; read again for each connection')
-    .option('--kafka-cert <file>', 'certificate of this broker for Kafka')
-    .option('--kafka-key <file>', 'its key')
-    .option('--request-topic <name>', 'the topic of requests', 'deployment-requests')
-    .option('--status-topic <name>', 'the topic of reports', 'deployment-status')
     .option('--heartbeat <seconds>', 'how often it says that it is alive', seconds, 15)
     .option('--prices <file>', 'what things cost an hour, in YAML or JSON; without it no costs are reported')
     .option('--usage-interval <seconds>', 'how often costs are reported', seconds, 3600)
@@ -119,6 +114,16 @@ function serving(command: Command): Command {
 Nothing is kept in the process: any number of instances may run, one of them works, and another goes on where it was ended.
 What it must be told, what it answers and what it reports: docs/brokers.md.`,
     );
+}
+
+/** How Kafka is reached, where there is one. */
+function talking(command: Command): Command {
+  return command
+    .option('--kafka-ca <file>', 'certificates (PEM) that Kafka is trusted by; read again for each connection')
+    .option('--kafka-cert <file>', 'certificate to show to Kafka')
+    .option('--kafka-key <file>', 'its key')
+    .option('--request-topic <name>', 'the topic of requests', 'deployment-requests')
+    .option('--status-topic <name>', 'the topic of reports', 'deployment-status');
 }
 
 function list(text: string): string[] {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { KafkaTls, KeySetAddress, PriceTable, ServingCertificate } from '../../broker/index.ts';
 import { InputError } from '../failure.ts';
-import type { BrokerFlags } from './options.ts';
+import type { BrokerFlags, KafkaFlags } from './options.ts';
 
 export function readText(file: string, what: string): string {
   try {
@@ -34,7 +34,7 @@ export function platformKeys({ platformKeys: from, platformCa }: BrokerFlags): K
   return () => readFields(from, '--platform-keys');
 }
 
-export function kafkaTls({ kafkaCa, kafkaCert, kafkaKey }: BrokerFlags): (() => KafkaTls) | undefined {
+export function kafkaTls({ kafkaCa, kafkaCert, kafkaKey }: KafkaFlags): (() => KafkaTls) | undefined {
   if (kafkaCa === undefined && kafkaCert === undefined && kafkaKey === undefined) return undefined;
   if (kafkaCa === undefined || kafkaCert === undefined || kafkaKey === undefined) {
     throw new InputError('kafka-tls', 'give --kafka-ca, --kafka-cert and --kafka-key together, or none of them.');

@@ -2,7 +2,17 @@
 import type { DeployableKind } from '../../broker/index.ts';
 import type { LogLevel } from '../serve/log.ts';
 
-export interface BrokerFlags {
+/** How Kafka is reached. */
+export interface KafkaFlags {
+  kafka?: string[];
+  kafkaCa?: string;
+  kafkaCert?: string;
+  kafkaKey?: string;
+  requestTopic: string;
+  statusTopic: string;
+}
+
+export interface BrokerFlags extends KafkaFlags {
   name: string;
   platformKeys: string;
   issuer: string;
@@ -15,12 +25,6 @@ export interface BrokerFlags {
   port: number;
   tlsCert?: string;
   tlsKey?: string;
-  kafka?: string[];
-  kafkaCa?: string;
-  kafkaCert?: string;
-  kafkaKey?: string;
-  requestTopic: string;
-  statusTopic: string;
   heartbeat: number;
   prices?: string;
   usageInterval: number;
@@ -42,7 +46,7 @@ export interface KafkaBrokerFlags extends BrokerFlags {
   advertised?: string[];
 }
 
-export interface VerifyFlags {
+export interface VerifyFlags extends KafkaFlags {
   key?: string;
   issuer: string;
   brokerIssuer?: string;

@@ -2,7 +2,7 @@
 import { type CheckResult, type ConformanceOptions, verifyBroker } from '../../broker/index.ts';
 import { InputError } from '../failure.ts';
 import type { BrokerStreams } from './command.ts';
-import { readFields } from './files.ts';
+import { kafkaTls, readFields } from './files.ts';
 import type { VerifyFlags } from './options.ts';
 
 export async function verify(url: string, flags: VerifyFlags, { out, err }: BrokerStreams): Promise<number> {
@@ -24,6 +24,7 @@ export async function verify(url: string, flags: VerifyFlags, { out, err }: Brok
     spec: flags.spec === undefined ? undefined : readFields(flags.spec, '--spec'),
     brokerIssuer: flags.brokerIssuer,
     insecureHttp: flags.insecureHttp ?? false,
+    kafka: flags.kafka === undefined ? undefined : { ...flags, bootstrapServers: flags.kafka, tls: kafkaTls(flags) },
     onResult: (result) => {
       if (isText) out.write(`${line(result)}\n`);
     },

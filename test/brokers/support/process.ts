@@ -1,0 +1,60 @@
+/** `kidp broker` as a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { eventually } from '../../../src/runtime/testing.ts';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const children = new Set<ChildProcess>();
+
+export interface BrokerProcess {
+  readonly url: string;
+  output(): string;
+  kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
+}
+
+/** Ends after the tests of the file, whatever becomes of them. */
+export function endBrokerProcesses(): void {
+  afterAll(() => {
+    for (const child of children) child.kill('SIGKILL');
+  });
+}
+
+export async function startBrokerProcess(words: readonly string[]): Promise<BrokerProcess> {
+  const child = spawn(process.execPath, ['src/cli/main.ts', 'broker', ...words], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  let output = '';
+  const add = (text: string) => {
+    output += text;
+  };
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', add);
+  const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)));
+  const url = await eventually(() => {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${output.slice(-2000)}`);
+    const [, found] = /"url":"([^"]+)","msg":"serving"/.exec(output) ?? [];
+    if (found === undefined) throw new Error(`it does not serve yet: ${output.slice(-2000)}`);
+    return found;
+  });
+  return {
+    url,
+    output: () => output,
+    kill(signal) {
+      child.kill(signal);
+      children.delete(child);
+      return ended;
+    },
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
