@@ -132,9 +132,13 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
 
   async function run(): Promise<void> {
     let memberId: string | null = null;
+    /** Why it failed last; said once, however long it lasts. */
+    let reason = '';
     for (let failures = 0; !stopping.signal.aborted; failures++) {
       let joined = false;
       const onReady = () => {
+        if (reason !== '') log.info('consumer of Kafka is back in its group', { groupId, topics });
+        reason = '';
         joined = true;
         ready.resolve();
       };
@@ -142,7 +146,9 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
         session = await openSession({ ...sessionOptions, memberId, onReady });
         await Promise.race([session.failed, stopped]);
       } catch (error) {
-        log.warn('consumer of Kafka failed and connects anew', { groupId, topics, reason: describeFailure(error) });
+        const next = describeFailure(error);
+        if (next !== reason) log.warn('consumer of Kafka failed and connects anew', { groupId, topics, reason: next });
+        reason = next;
         metrics?.restarted(groupId);
       }
       if (stopping.signal.aborted) return;

@@ -207,8 +207,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
         if (partition !== undefined) partition.committed = offset;
       }
     } catch (error) {
+      if (halted) return;
       log.warn('offsets could not be committed', { groupId, reason: describeFailure(error) });
-      if (!halted) commitTimer ??= setTimeout(() => void commit(), 1_000);
+      commitTimer ??= setTimeout(() => void commit(), 1_000);
     }
   }
 
