@@ -46,13 +46,11 @@ export async function keepConnection(
   if (credentials === undefined || unneeded) return { secret: object.status?.connectionSecret };
   const key = { namespace: object.metadata.namespace ?? '', name: connectionSecretName(object) };
   const secret = { name: key.name, revision: credentials.revision.slice(0, 128) };
-  if ('secretRef' in credentials) {
-    const { namespace, name } = credentials.secretRef;
-    if (namespace === key.namespace && name === key.name) return { secret };
-  }
   const read =
     'jwe' in credentials ? await opened(credentials.jwe, decrypt) : await referred(object, credentials, client, signal);
   if ('problem' in read) return read;
+  // The broker has put it where it belongs.
+  if ('secretRef' in credentials && credentials.secretRef.name === key.name) return { secret };
   if (!(await write(client, key, wantedSecret(object, report, key, read.values), object, signal))) {
     return { problem: taken(key), taken: true };
   }

@@ -3,6 +3,7 @@
  * that would only be refused. What is kept here is dropped as soon as the cache has caught up.
  */
 import { isAtLeast } from '../../api/index.ts';
+import { formatKey, keyOf, type ObjectKey } from '../../runtime/index.ts';
 import type { Deployable } from './deployable.ts';
 
 export class Latest {
@@ -23,8 +24,9 @@ export class Latest {
     return cached;
   }
 
-  forget(object: Deployable): void {
-    this.#objects.delete(idOf(object));
+  /** It is gone. */
+  forget(kind: string, key: ObjectKey): void {
+    this.#objects.delete(`${kind}/${formatKey(key)}`);
   }
 
   get size(): number {
@@ -32,7 +34,7 @@ export class Latest {
   }
 }
 
-const idOf = ({ metadata }: Deployable): string => metadata.uid ?? '';
+const idOf = (object: Deployable): string => `${object.kind}/${formatKey(keyOf(object))}`;
 
 const isNewer = (one: Deployable, other: Deployable): boolean =>
   !isAtLeast(other.metadata.resourceVersion ?? '', one.metadata.resourceVersion ?? '');

@@ -593,7 +593,7 @@ describe('whatever is cut off, lost, repeated or overtaken', () => {
         expect(last).toMatchObject({ id: status?.deploymentId, action: 'Deploy' });
         expect(parsed(last?.id ?? '').generation).toBe(metadata.generation);
       }),
-      { numRuns: 250 },
+      { numRuns: 160 },
     );
   });
 

@@ -55,10 +55,13 @@ describe('the newest version that is known', () => {
     expect(latest.of(at('11')).metadata.resourceVersion).toBe('11');
   });
 
-  test('is not that of another object', () => {
+  test('is that of the object of today, where there was another of its name', () => {
     const latest = new Latest();
     latest.keep(at('10'));
-    expect(latest.of(at('7', 'v')).metadata.uid).toBe('v');
+    expect(latest.of(at('12', 'v')).metadata.uid).toBe('v');
+    latest.keep(at('13', 'v'));
+    latest.forget('Database', { namespace: 'team', name: 'users' });
+    expect(latest.size).toBe(0);
   });
 });
 
@@ -159,6 +162,11 @@ test('after policies have changed, what waits is looked at first, and the rest b
   expect([seen[0], seen.length]).toEqual(['waits', 101]);
   await clock.advance(1_000);
   expect(seen).toHaveLength(251);
+  changed();
+  await clock.advance(1_000);
+  expect(seen.slice(251)).toEqual(['waits']);
+  await clock.advance(30_000);
+  expect(seen).toHaveLength(252 + 251);
   stopping.abort();
   await ended;
 });

@@ -62,7 +62,10 @@ export class Deployer {
   async reconcile(key: ObjectKey, context: ReconcileContext): Promise<Result> {
     const { kind, latest } = this.#parts;
     const cached = await context.read.get<Deployable>(kind.resource, key);
-    if (cached === undefined) return undefined;
+    if (cached === undefined) {
+      latest.forget(kind.kind, key);
+      return undefined;
+    }
     let object = latest.of(cached);
     for (let tries = 1; tries <= mostTries; tries += 1) {
       try {
@@ -147,7 +150,7 @@ export class Deployer {
     const { kind, latest, metrics, settle } = this.#parts;
     await settle?.(object);
     await removeFinalizer(client, kind.resource, object, CLEANUP_FINALIZER);
-    latest.forget(object);
+    latest.forget(kind.kind, keyOf(object));
     this.#parts.receipts.prune(object.metadata.uid ?? '', []);
     this.#record(object, step.notes);
     const { deploymentId, targetRef } = object.status ?? {};

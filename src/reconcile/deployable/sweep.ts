@@ -26,6 +26,8 @@ export interface SweepOptions {
 
 const sliceSize = 100;
 const pauseMilliseconds = 100;
+/** What a policy reads may change all the time: what is settled is looked at no more often than this. */
+const restMilliseconds = 15_000;
 
 export function sweepOnChange({ changes, kinds, clock }: SweepOptions): Runnable {
   return {
@@ -34,31 +36,45 @@ export function sweepOnChange({ changes, kinds, clock }: SweepOptions): Runnable
     async start(signal) {
       let pending = false;
       let wake = () => {};
-      const end = changes(() => {
+      const rouse = () => {
         pending = true;
         wake();
-      });
-      signal.addEventListener('abort', () => wake(), { once: true });
-      while (!signal.aborted) {
+      };
+      const end = changes(rouse);
+      signal.addEventListener('abort', rouse, { once: true });
+      let cancel = () => {};
+      for (let restUntil = 0; !signal.aborted; ) {
         if (!pending) await new Promise<void>((resolve) => (wake = resolve));
         if (signal.aborted) break;
         pending = false;
-        await sweep(kinds, clock, signal);
+        enqueue(select(kinds, (object) => !isSettled(object)));
+        cancel();
+        const rest = restUntil - clock.monotonic();
+        if (rest > 0) {
+          cancel = clock.schedule(rest, rouse);
+          continue;
+        }
+        await enqueueSlowly(select(kinds, isSettled), clock, signal);
+        restUntil = clock.monotonic() + restMilliseconds;
       }
+      cancel();
       end();
     },
   };
 }
 
-async function sweep(kinds: readonly SweptKind[], clock: Clock, signal: AbortSignal): Promise<void> {
-  const all = kinds.flatMap((kind) => [...kind.objects()].map((object) => ({ kind, object })));
-  const [settled, waiting] = [
-    all.filter(({ object }) => isSettled(object)),
-    all.filter(({ object }) => !isSettled(object)),
-  ];
-  for (const { kind, object } of waiting) kind.enqueue(keyOf(object));
-  for (let next = 0; next < settled.length && !signal.aborted; next += sliceSize) {
-    for (const { kind, object } of settled.slice(next, next + sliceSize)) kind.enqueue(keyOf(object));
+type Swept = readonly { readonly kind: SweptKind; readonly object: Deployable }[];
+
+const select = (kinds: readonly SweptKind[], wanted: (object: Deployable) => boolean): Swept =>
+  kinds.flatMap((kind) => [...kind.objects()].filter(wanted).map((object) => ({ kind, object })));
+
+function enqueue(all: Swept): void {
+  for (const { kind, object } of all) kind.enqueue(keyOf(object));
+}
+
+async function enqueueSlowly(all: Swept, clock: Clock, signal: AbortSignal): Promise<void> {
+  for (let next = 0; next < all.length && !signal.aborted; next += sliceSize) {
+    enqueue(all.slice(next, next + sliceSize));
     await sleep(clock, pauseMilliseconds, signal);
   }
 }
