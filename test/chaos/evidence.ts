@@ -1,0 +1,106 @@
+/** Gathers what there is to judge by: from the API server, from Kafka, and from the witness. */
+import { randomUUID } from 'node:crypto';
+import { Admin, Consumer, FetchIsolationLevels, ListOffsetTimestamps } from '@platformatic/kafka';
+import type { DeploymentRecord } from '../../src/broker/index.ts';
+import { topicAdmin } from '../../src/broker/reference/kafka/admin.ts';
+import type { Deployable } from '../../src/reconcile/index.ts';
+import { type Client, type KubernetesObject, silentLogger } from '../../src/runtime/index.ts';
+import type { Evidence, Thing } from './judge.ts';
+import { KAFKA_BROKER, NAMESPACE, type Stage, THINGS_NAMESPACE, TOPIC_PREFIX } from './stage.ts';
+import type { Witness } from './witness.ts';
+import { resourceOf, type Workload } from './workload.ts';
+
+interface KubernetesSecret extends KubernetesObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+const kubernetesSecrets = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
+const uidLabel = 'broker.platform.company.com/resource-uid';
+
+export async function gather(stage: Stage, workload: Workload, witness: Witness): Promise<Evidence> {
+  const { client, kafka } = stage;
+  const stored = (await Promise.all(['Secret', 'Topic'].map((kind) => objectsOf(client, kind)))).flat();
+  const topicRecords = await recordsInKafka(kafka.bootstrapServers);
+  const things = [...(await secretsMade(client)), ...(await topicsMade(kafka.bootstrapServers, topicRecords))];
+  // By now the witness has seen what was read above.
+  const { records, intents, executions, departures } = witness;
+  return {
+    expected: [...workload.expected.values()],
+    stored,
+    records: [...records, ...topicRecords],
+    things,
+    intents,
+    executions,
+    departures,
+  };
+}
+
+async function objectsOf(client: Client, kind: string): Promise<Deployable[]> {
+  const { items } = await client.list<Deployable>(resourceOf(kind), { namespace: NAMESPACE });
+  return items.map((object) => ({ ...object, kind }));
+}
+
+async function secretsMade(client: Client): Promise<Thing[]> {
+  const { items } = await client.list<KubernetesSecret>(kubernetesSecrets, { namespace: THINGS_NAMESPACE });
+  return items.map(({ metadata, data = {} }) => ({
+    uid: metadata.labels?.[uidLabel],
+    name: `Secret ${metadata.name}`,
+    shape: { keys: Object.keys(data) },
+  }));
+}
+
+const connection = (bootstrapServers: readonly string[]) => ({
+  bootstrapServers,
+  clientId: 'chaos',
+  log: silentLogger,
+});
+
+/** Kafka does not say whose a topic is; the newest record that names it does. */
+async function topicsMade(bootstrapServers: readonly string[], records: readonly DeploymentRecord[]): Promise<Thing[]> {
+  const admin = topicAdmin(connection(bootstrapServers));
+  const lister = new Admin({ clientId: 'chaos', bootstrapBrokers: [...bootstrapServers] });
+  try {
+    const names = (await lister.listTopics()).filter((name) => name.startsWith(TOPIC_PREFIX));
+    const owners = new Map(records.map(({ uid, notes }) => [notes.topic, uid]));
+    return [...(await admin.read(names))].map(([name, { partitions, config }]) => ({
+      uid: owners.get(name),
+      name: `topic ${name}`,
+      shape: { partitions, config },
+    }));
+  } finally {
+    await lister.close();
+    await admin.close();
+  }
+}
+
+/** Every state of every record that was written: a run is too short for the log to be compacted. */
+async function recordsInKafka(bootstrapServers: readonly string[]): Promise<DeploymentRecord[]> {
+  const topic = `kidp-broker-records-${KAFKA_BROKER}`;
+  const admin = new Admin({ clientId: 'chaos', bootstrapBrokers: [...bootstrapServers] });
+  const consumer = new Consumer<Buffer, Buffer, Buffer, Buffer>({
+    clientId: 'chaos',
+    groupId: `chaos-${randomUUID()}`,
+    bootstrapBrokers: [...bootstrapServers],
+    autocommit: false,
+    maxWaitTime: 200,
+    isolationLevel: FetchIsolationLevels.READ_COMMITTED,
+  });
+  const records: DeploymentRecord[] = [];
+  try {
+    const partitions = [{ partitionIndex: 0, timestamp: ListOffsetTimestamps.LATEST }];
+    const isolationLevel = FetchIsolationLevels.READ_COMMITTED;
+    const [listed] = await admin.listOffsets({ topics: [{ name: topic, partitions }], isolationLevel });
+    const next = listed?.partitions[0]?.offset ?? 0n;
+    const stream = await consumer.consume({ topics: [topic], mode: 'earliest' });
+    for await (const { value, offset } of stream) {
+      const text = value?.toString('utf8') ?? '';
+      if (text.startsWith('{"version":1')) records.push(JSON.parse(text) as DeploymentRecord);
+      // Behind each transaction stands a mark that no reader is shown.
+      if (offset >= next - 2n) break;
+    }
+  } finally {
+    await consumer.close(true);
+    await admin.close();
+  }
+  return records;
+}

@@ -1,0 +1,151 @@
+/**
+ * What is done to whom, and when: planned from the seed alone before anything runs, so that a run can be had again as far as a machine
+ * allows. Each fault ends before the run does.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Program } from './program.ts';
+import type { Random } from './random.ts';
+import type { Stage } from './stage.ts';
+
+/** `leader`: whichever replica leads in that moment; `standby`: the other one. */
+export type Victim = 'leader' | 'standby' | 'cluster-broker' | 'kafka-broker' | 'kafka' | 'api-server';
+
+export interface Fault {
+  readonly victim: Victim;
+  /** SIGKILL and a new start after a while, or SIGSTOP and SIGCONT. */
+  readonly how: 'kill' | 'pause';
+  /** Milliseconds after the begin of the run. */
+  readonly at: number;
+  readonly lasts: number;
+}
+
+export interface PlanOptions {
+  readonly milliseconds: number;
+  readonly victims: readonly Victim[];
+  /** Between two faults, at most. */
+  readonly pauseMilliseconds: number;
+  /** Of a process that is stopped; who is killed is down for less than half of that. */
+  readonly longestPauseMilliseconds: number;
+}
+
+const everybody: readonly Victim[] = ['leader', 'standby', 'cluster-broker', 'kafka-broker', 'kafka', 'api-server'];
+
+/**
+ * Everybody is a victim once before anybody is for the second time, and the first time everybody is killed. Now and then the next
+ * fault comes before the last one is over.
+ */
+export function planFaults(random: Random, options: PlanOptions): Fault[] {
+  const { milliseconds, victims, pauseMilliseconds, longestPauseMilliseconds: longest } = options;
+  const plan: Fault[] = [];
+  let round: Victim[] = [];
+  for (let at = random.between(500, 1_500); at < milliseconds; ) {
+    if (round.length === 0) round = shuffled(victims, random);
+    const victim = round.pop() ?? 'leader';
+    const how = plan.length < victims.length || random.chance(0.6) ? 'kill' : 'pause';
+    const lasts =
+      how === 'kill'
+        ? random.between(100, Math.max(1_000, longest * 0.4))
+        : random.between(Math.min(5_000, longest), longest);
+    plan.push({ victim, how, at, lasts });
+    at += random.between(200, pauseMilliseconds) + (random.chance(0.7) ? lasts : 0);
+  }
+  return plan;
+}
+
+export const allVictims = everybody;
+
+function shuffled<T>(list: readonly T[], random: Random): T[] {
+  return list
+    .map((value) => ({ value, key: random.next() }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ value }) => value);
+}
+
+/** Somebody who can be hurt. */
+interface Hurtable {
+  readonly name: string;
+  readonly pid: number | undefined;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  pause(): void;
+  resume(): void;
+}
+
+export interface Chaos {
+  /** What was done, a line for each, with the seconds since the begin. */
+  readonly timeline: readonly string[];
+  /** Resolves once every fault is over and everybody runs. */
+  readonly over: Promise<void>;
+}
+
+export function unleash(stage: Stage, plan: readonly Fault[], log: (line: string) => void): Chaos {
+  const began = Date.now();
+  const timeline: string[] = [];
+  const busy = new Set<string>();
+  const note = (line: string) => {
+    const stamped = `${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`;
+    timeline.push(stamped);
+    log(stamped);
+  };
+
+  async function hurt({ victim, how, at, lasts }: Fault): Promise<void> {
+    await sleep(Math.max(0, began + at - Date.now()));
+    const target = targetOf(stage, victim);
+    if (busy.has(target.name)) {
+      note(`${victim} (${target.name}) is hurt already`);
+      return;
+    }
+    busy.add(target.name);
+    note(`${how} ${victim} (${target.name}, ${target.pid ?? 'down'}) for ${lasts} ms`);
+    if (how === 'kill') await target.kill();
+    else target.pause();
+    await sleep(lasts);
+    if (how === 'kill') await startAgain(target, note);
+    else target.resume();
+    note(`${target.name} is back`);
+    busy.delete(target.name);
+  }
+
+  return { timeline, over: Promise.all(plan.map(hurt)).then(() => undefined) };
+}
+
+/** A server may not come up at the first try, where what it needs is being hurt too. */
+async function startAgain(target: Hurtable, note: (line: string) => void): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await target.start();
+      return;
+    } catch (error) {
+      if (tries === 5) throw error;
+      note(`${target.name} did not start: ${error instanceof Error ? error.message.slice(0, 300) : error}`);
+    }
+  }
+}
+
+function targetOf({ plane, kafka, replicas, brokers }: Stage, victim: Victim): Hurtable {
+  const [first, second] = replicas;
+  const [clusterBroker, kafkaBroker] = brokers;
+  if (first === undefined || second === undefined || clusterBroker === undefined || kafkaBroker === undefined) {
+    throw new Error('the stage is not complete');
+  }
+  const leader = lastAcquired(first) >= lastAcquired(second) ? first : second;
+  switch (victim) {
+    case 'leader':
+      return leader;
+    case 'standby':
+      return leader === first ? second : first;
+    case 'cluster-broker':
+      return clusterBroker;
+    case 'kafka-broker':
+      return kafkaBroker;
+    case 'kafka':
+      return kafka.process;
+    case 'api-server':
+      return plane.apiServer;
+  }
+}
+
+/** As the replica itself said; an API server that is away cannot be asked. */
+function lastAcquired(program: Program): string {
+  return program.lines().findLast(({ msg }) => msg === 'acquired the lease')?.time ?? '';
+}

@@ -1,0 +1,195 @@
+/** The judge of chaos, given evidence of each thing that must never happen: one who finds nothing wrong proves nothing. */
+import { describe, expect, test } from 'vitest';
+import type { DeploymentRecord } from '../../src/broker/index.ts';
+import type { Deployable } from '../../src/reconcile/index.ts';
+import { type Evidence, judge } from './judge.ts';
+import type { Departure } from './witness.ts';
+import type { Expected } from './workload.ts';
+
+const uid = '11111111-2222-3333-4444-555555555555';
+const id = (generation: number, attempt = 1) => `${uid}/${generation}/${attempt}`;
+const spec = { keys: [{ name: 'a', generate: { length: 16 } }] };
+const present: Expected = { kind: 'Secret', name: 's', uid, spec, deleted: false };
+const deleted: Expected = { ...present, deleted: true };
+const stored = (status: object = {}, metadata: object = {}): Deployable => ({
+  apiVersion: 'platform.company.com/v1',
+  kind: 'Secret',
+  metadata: { name: 's', uid, generation: 2, ...metadata },
+  spec: { ...spec, type: 'Opaque' },
+  status: {
+    phase: 'ready',
+    deploymentId: id(2),
+    deployedGeneration: 2,
+    conditions: [{ type: 'Ready', status: 'True', reason: '', message: '', lastTransitionTime: '' }],
+    ...status,
+  } as NonNullable<Deployable['status']>,
+});
+type Claim = readonly [id: string, action: 'Deploy' | 'Delete'];
+const record = (ledger: readonly Claim[], more: object = {}): DeploymentRecord => {
+  const [deploymentId, action] = ledger.at(-1) ?? [id(1), 'Deploy'];
+  return {
+    uid,
+    deploymentId,
+    state: action === 'Delete' ? 'deleted' : 'done',
+    request: { action, spec: action === 'Delete' ? undefined : spec },
+    ledger: ledger.map(([each, what]) => ({ deploymentId: each, action: what, at: '', instance: '' })),
+    ...more,
+  } as unknown as DeploymentRecord;
+};
+const thing = { uid, name: 'Secret s', shape: { keys: ['a'] } };
+const departure: Departure = {
+  uid,
+  subject: 'Secret s',
+  revision: 9,
+  deploymentId: id(3),
+  left: [],
+  recordState: 'deleted',
+};
+const deploys = [
+  [id(1), 'Deploy'],
+  [id(2), 'Deploy'],
+] as const;
+const deletes = [...deploys, [id(3), 'Delete']] as const;
+
+const nothing: Evidence = {
+  expected: [],
+  stored: [],
+  records: [],
+  things: [],
+  intents: new Map(),
+  executions: new Map(),
+  departures: [],
+};
+const converged: Evidence = {
+  ...nothing,
+  expected: [present],
+  stored: [stored()],
+  records: [record(deploys.slice(0, 1)), record(deploys)],
+  things: [thing],
+  intents: new Map([[uid, [id(1), id(2)]]]),
+  executions: new Map([[uid, [id(1), id(2)]]]),
+};
+const gone: Evidence = {
+  ...nothing,
+  expected: [deleted],
+  records: [record(deploys), record(deletes)],
+  departures: [departure],
+};
+
+describe('what is well', () => {
+  test.each([
+    { reason: 'nothing at all', evidence: nothing },
+    { reason: 'an object that is ready at its last generation', evidence: converged },
+    { reason: 'an object that was deleted, after what it stood for', evidence: gone },
+    { reason: 'one that was deleted before it was ever dispatched', evidence: { ...nothing, expected: [deleted] } },
+    {
+      reason: 'the same claim in record after record, and the oldest dropped',
+      evidence: { ...converged, records: [record(deploys), record(deploys), record(deploys.slice(1))] },
+    },
+  ])('$reason', ({ evidence }) => {
+    expect(judge(evidence)).toEqual([]);
+  });
+});
+
+describe('what must not be', () => {
+  test.each([
+    {
+      rule: 'lost',
+      reason: 'an object that nobody deleted is gone',
+      evidence: { ...converged, stored: [], things: [] },
+    },
+    {
+      rule: 'lost',
+      reason: 'an object that nobody deleted went',
+      evidence: { ...converged, departures: [departure] },
+    },
+    { rule: 'unasked', reason: 'an object that nobody made', evidence: { ...converged, expected: [] } },
+    {
+      rule: 'unfinished',
+      reason: 'an older generation is ready',
+      evidence: { ...converged, stored: [stored({ deployedGeneration: 1 })] },
+    },
+    {
+      rule: 'unfinished',
+      reason: 'a message is still to be sent',
+      evidence: { ...converged, stored: [stored({ outbox: [{ id: 'a' }] })] },
+    },
+    {
+      rule: 'unfinished',
+      reason: 'the spec is not the one that was acknowledged last',
+      evidence: { ...converged, expected: [{ ...present, spec: { keys: [] } }] },
+    },
+    {
+      rule: 'unfinished',
+      reason: 'the broker has an older deployment',
+      evidence: { ...converged, records: [record(deploys.slice(0, 1))] },
+    },
+    { rule: 'unfinished', reason: 'the broker knows nothing of it', evidence: { ...converged, records: [] } },
+    { rule: 'unfinished', reason: 'there is nothing in the target', evidence: { ...converged, things: [] } },
+    {
+      rule: 'unfinished',
+      reason: 'what is in the target is of another spec',
+      evidence: { ...converged, things: [{ ...thing, shape: { keys: ['b'] } }] },
+    },
+    {
+      rule: 'unfinished',
+      reason: 'a finalizer is left',
+      evidence: { ...converged, expected: [deleted], records: [record(deletes)], stored: [stored()] },
+    },
+    {
+      rule: 'twice',
+      reason: 'a deployment was claimed twice',
+      evidence: {
+        ...converged,
+        records: [record(deploys), record([...deploys, [id(1), 'Deploy'], [id(2), 'Deploy']])],
+      },
+    },
+    {
+      rule: 'order',
+      reason: 'an older deployment was claimed after a newer one',
+      evidence: {
+        ...converged,
+        records: [
+          record([[id(3), 'Deploy']]),
+          record([
+            [id(3), 'Deploy'],
+            [id(2), 'Deploy'],
+          ]),
+        ],
+      },
+    },
+    {
+      rule: 'order',
+      reason: 'a thing was written for an older deployment after a newer one',
+      evidence: { ...converged, executions: new Map([[uid, [id(2), id(1)]]]) },
+    },
+    {
+      rule: 'order',
+      reason: 'a status went back to an older deployment',
+      evidence: { ...converged, intents: new Map([[uid, [id(1, 2), id(1, 1)]]]) },
+    },
+    {
+      rule: 'early',
+      reason: 'an object went before what it stood for',
+      evidence: { ...gone, departures: [{ ...departure, left: ['secrets/s'] }] },
+    },
+    {
+      rule: 'early',
+      reason: 'an object went before its broker had said that it is gone',
+      evidence: { ...gone, departures: [{ ...departure, recordState: 'claimed' as const }] },
+    },
+    {
+      rule: 'early',
+      reason: 'an object is gone, and its broker was never told',
+      evidence: { ...gone, records: [record(deploys)] },
+    },
+    { rule: 'orphan', reason: 'a thing without an object', evidence: { ...gone, things: [thing] } },
+    {
+      rule: 'orphan',
+      reason: 'a thing that nobody knows the owner of',
+      evidence: { ...converged, things: [thing, { ...thing, uid: undefined }] },
+    },
+  ])('$rule: $reason', ({ rule, evidence }) => {
+    expect(judge(evidence).map((each) => each.rule)).toContain(rule);
+  });
+});

@@ -1,0 +1,197 @@
+/**
+ * Everything that a deployment passes through, each a real process: etcd and API server, Kafka, two replicas of `kidp serve` behind one
+ * address, a broker that makes Secrets in a cluster and a broker that makes topics.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { broker, deploymentTarget, type Kind, team } from '../../src/api/index.ts';
+import { fileKeyStore, openKeyRing } from '../../src/broker/index.ts';
+import {
+  type ControlPlane,
+  ensureAssets,
+  type Kafka,
+  startControlPlane,
+  startKafka,
+} from '../../src/controlplane/index.ts';
+import { createAuthority, issueLeaf } from '../../src/controlplane/pki.ts';
+import { freePort } from '../../src/controlplane/ports.ts';
+import { type Client, connect, eventually, type KubernetesObject, loadKubeconfig } from '../../src/runtime/index.ts';
+import { type Front, startFront } from './front.ts';
+import { type Program, superviseProgram } from './program.ts';
+
+export const NAMESPACE = 'team-chaos';
+/** What the brokers make is kept apart from what the platform keeps about it, as in another cluster and another Kafka. */
+export const THINGS_NAMESPACE = `cloud-${NAMESPACE}`;
+export const TOPIC_PREFIX = 'cloud.';
+export const CLUSTER_BROKER = 'onprem';
+export const KAFKA_BROKER = 'streams';
+
+export interface Stage {
+  readonly plane: ControlPlane;
+  readonly kafka: Kafka;
+  readonly client: Client;
+  readonly replicas: readonly Program[];
+  readonly brokers: readonly Program[];
+  stop(): Promise<void>;
+}
+
+const root = join(import.meta.dirname, '..', '..');
+/** Shorter than in production, so that there is more than one take-over in a run. */
+const brokerLeaseSeconds = 6;
+const patient = { within: 120_000, every: 200 };
+
+export async function startStage(log: (line: string) => void): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'kidp-chaos-'));
+  const undo: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  const stop = async () => {
+    for (const each of undo.splice(0).reverse()) await each();
+  };
+  try {
+    const [plane, kafka] = await Promise.all([startControlPlane(), startKafka()]);
+    undo.push(
+      () => plane.stop(),
+      () => kafka.stop(),
+    );
+    const client = connect(loadKubeconfig({ file: plane.kubeconfig }));
+    undo.push(() => client.close());
+    await install(plane);
+    log('the API server and Kafka are up');
+    const { replicas, statusUrl, authorityFile } = await startReplicas({ folder, plane, kafka, undo });
+    const brokers = await startBrokers({ folder, plane, kafka, undo, client, statusUrl, authorityFile });
+    await apply(client, team, 'chaos', { namespace: NAMESPACE });
+    for (const program of [...replicas, ...brokers]) log(`${program.name} runs as ${program.pid}`);
+    await eventually(() => namespaceIsThere(client), patient);
+    return { plane, kafka, client, replicas, brokers, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface Started {
+  readonly folder: string;
+  readonly plane: ControlPlane;
+  readonly kafka: Kafka;
+  readonly undo: (() => unknown)[];
+}
+
+async function install(plane: ControlPlane): Promise<void> {
+  const kubectl = await kubectlOn(plane);
+  await kubectl('apply', '--server-side', '-f', join(root, 'manifests/crds'));
+  await kubectl('apply', '-k', join(root, 'manifests/install'));
+  await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=90s');
+}
+
+async function kubectlOn(plane: ControlPlane): Promise<(...words: string[]) => Promise<string>> {
+  const { kubectl } = await ensureAssets(['kubectl']);
+  return async (...words) =>
+    (await promisify(execFile)(kubectl, [`--kubeconfig=${plane.kubeconfig}`, ...words])).stdout.trim();
+}
+
+/** With the rights of manifests/install and no more. */
+async function startReplicas({ folder, plane, kafka, undo }: Started) {
+  const token = await (await kubectlOn(plane))('create', 'token', 'kidp', '-n', 'kidp-system', '--duration=24h');
+  const kubeconfig = join(folder, 'kidp.json');
+  const cluster = { server: plane.url, 'certificate-authority-data': Buffer.from(plane.authority).toString('base64') };
+  writeFileSync(
+    kubeconfig,
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'plane', cluster }],
+      users: [{ name: 'kidp', user: { token } }],
+      contexts: [{ name: 'plane', context: { cluster: 'plane', user: 'kidp' } }],
+      'current-context': 'plane',
+    }),
+  );
+  const signer = createAuthority('kidp-chaos');
+  const pair = issueLeaf(signer, { commonName: 'status', hosts: ['127.0.0.1'] });
+  const authorityFile = join(folder, 'ca.crt');
+  writeFileSync(authorityFile, signer.certificate);
+  writeFileSync(join(folder, 'tls.crt'), pair.certificate);
+  writeFileSync(join(folder, 'tls.key'), pair.key, { mode: 0o600 });
+  const ports = [];
+  for (const _ of [1, 2]) ports.push({ webhook: await freePort(), status: await freePort() });
+  const fronts: Front[] = [];
+  for (const way of ['webhook', 'status'] as const) fronts.push(await startFront(ports.map((each) => each[way])));
+  undo.push(() => Promise.all(fronts.map((each) => each.stop())));
+  const [webhookUrl, statusUrl] = fronts.map(({ port }) => `https://127.0.0.1:${port}`) as [string, string];
+  const replicas = ports.map(({ webhook, status }, index) =>
+    superviseProgram(`replica-${index + 1}`, folder, [
+      process.execPath,
+      join(root, 'bin', 'kidp.js'),
+      'serve',
+      ...['--kubeconfig', kubeconfig, '--host', '127.0.0.1', '--port', String(webhook), '--url', webhookUrl],
+      ...['--status-port', String(status), '--status-url', statusUrl, '--status-tls', folder],
+      ...['--kafka', kafka.bootstrapServers.join(','), '--drain-seconds', '0'],
+    ]),
+  );
+  undo.push(() => Promise.all(replicas.map((each) => each.kill())));
+  await Promise.all(replicas.map((each) => each.start()));
+  await eventually(() => replicas.every((each) => each.lines().some(({ msg }) => msg === 'ready')), patient);
+  return { replicas, statusUrl, authorityFile };
+}
+
+async function startBrokers(
+  started: Started & { readonly client: Client; readonly statusUrl: string; readonly authorityFile: string },
+): Promise<Program[]> {
+  const { folder, plane, kafka, undo, client, statusUrl, authorityFile } = started;
+  const sketches = [
+    {
+      name: CLUSTER_BROKER,
+      words: ['kubernetes', '--kubeconfig', plane.kubeconfig],
+      parameters: { namespacePrefix: 'cloud-' },
+    },
+    {
+      name: KAFKA_BROKER,
+      words: ['kafka', '--topics-kafka', kafka.bootstrapServers.join(',')],
+      parameters: { topicPrefix: TOPIC_PREFIX },
+    },
+  ];
+  const programs: Program[] = [];
+  for (const { name, words, parameters } of sketches) {
+    const keyFile = join(folder, `${name}.keys`);
+    const keys = await openKeyRing(fileKeyStore(keyFile), { issuer: name, subject: name });
+    const publicKeys = keys.jwks().keys.map((key) => JSON.stringify(key));
+    keys.close();
+    const port = await freePort();
+    const program = superviseProgram(`broker-${name}`, folder, [
+      process.execPath,
+      join(root, 'bin', 'kidp.js'),
+      ...['broker', ...words, '--name', name, '--keys', keyFile, '--lease', String(brokerLeaseSeconds)],
+      ...['--host', '127.0.0.1', '--port', String(port), '--kafka', kafka.bootstrapServers.join(',')],
+      ...['--platform-keys', `${statusUrl}/.well-known/jwks.json`, '--status-url', `${statusUrl}/v1/status`],
+      ...['--platform-ca', authorityFile],
+    ]);
+    undo.push(() => program.kill());
+    await apply(client, broker, name, {
+      channel: 'Both',
+      endpoint: `http://127.0.0.1:${port}`,
+      identity: { publicKeys, scopes: ['status:write'] },
+    });
+    await apply(client, deploymentTarget, name, { provider: 'onprem', brokerRef: { name }, parameters });
+    await program.start();
+    programs.push(program);
+  }
+  await eventually(
+    () => programs.every((each) => each.lines().some(({ msg }) => msg === 'this instance works')),
+    patient,
+  );
+  return programs;
+}
+
+/** The webhook may not be reached by everybody yet. */
+async function apply(client: Client, kind: Kind, name: string, spec: object): Promise<void> {
+  const object = { apiVersion: 'platform.company.com/v1', kind: kind.kind, metadata: { name }, spec };
+  await eventually(
+    () => client.apply(kind.resource, object as KubernetesObject, { fieldManager: 'chaos', force: true }),
+    patient,
+  );
+}
+
+async function namespaceIsThere(client: Client): Promise<boolean> {
+  return (await client.request({ method: 'GET', path: `/api/v1/namespaces/${NAMESPACE}` })).status === 200;
+}
