@@ -124,7 +124,10 @@ async function startLocalKafka(
     undo.add('stopping Kafka', () => kafka.stop());
     return kafka;
   } catch (error) {
-    if (error instanceof ControlPlaneError && ['assets/no-java', 'assets/no-maven'].includes(error.code)) {
+    if (
+      error instanceof ControlPlaneError &&
+      ['assets/no-java', 'assets/java-too-old', 'assets/no-maven'].includes(error.code)
+    ) {
       return { away: error.message };
     }
     throw error;
