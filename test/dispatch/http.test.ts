@@ -2,6 +2,8 @@
 import { afterAll, beforeAll } from 'vitest';
 import { useKafka } from '../support/kafka.ts';
 import { lifecycleTests } from './lifecycle.ts';
+import { obstacleTests } from './obstacles.ts';
+import { relationshipTests } from './relationships.ts';
 import { type Stage, startStage } from './stage.ts';
 
 let stage: Stage;
@@ -11,3 +13,5 @@ beforeAll(async () => {
 afterAll(() => stage?.stop());
 
 lifecycleTests(() => stage, 'HTTP');
+relationshipTests(() => stage);
+obstacleTests(() => stage);

@@ -1,0 +1,88 @@
+/** Bind, rotate, unbind: what a Service uses reaches what runs, and follows what becomes of it. */
+import { describe, expect, test } from 'vitest';
+import { RETRY_ANNOTATION } from '../../src/api/index.ts';
+import { parseDeploymentId } from '../../src/broker/index.ts';
+import type { Deployable } from '../../src/reconcile/index.ts';
+import { eventually } from '../../src/runtime/index.ts';
+import { conditionOf, isReady, ledgerFaults, Objects, patient, type Stage } from './stage.ts';
+
+const attemptOf = ({ status }: Deployable): number => parseDeploymentId(status?.deploymentId ?? '')?.attempt ?? 0;
+/** What its containers have as environment variables. */
+const environment = 'api-bindings';
+
+export function relationshipTests(running: () => Stage): void {
+  describe('relationships', () => {
+    test('a Service waits for its Database, gets its connection, follows its rotation, and is told when it is gone', async () => {
+      const stage = running();
+      const objects = new Objects(stage);
+      const labels = { app: 'users' };
+      await objects.create('Service', 'api', {
+        dependencies: { databaseSelector: { matchLabels: labels, expect: 'One' } },
+      });
+      const waiting = await objects.reason('Service', 'api', 'Ready', 'DependenciesUnbound');
+      expect(conditionOf(waiting, 'DependenciesBound')?.message).toContain('databaseSelector matches no Database');
+      expect(waiting.status?.deploymentId).toBeUndefined();
+
+      await objects.create('Database', 'users', {}, labels);
+      const bound = await objects.ready('Service', 'api');
+      const [binding] = bound.status?.bindings ?? [];
+      expect(binding).toMatchObject({ kind: 'Database', name: 'users' });
+      expect(conditionOf(bound, 'DependenciesBound')).toMatchObject({ status: 'True' });
+      const credentials = await objects.secret('users-connection');
+      expect(await objects.secret(binding?.connectionSecret ?? '')).toEqual(credentials);
+      expect((await objects.secret(environment))?.DATABASE_USERS_PASSWORD).toBe(credentials?.password);
+
+      // Another value of the label asks its broker for other credentials.
+      await objects.patch('Database', 'users', {
+        metadata: {
+          labels: { 'broker.platform.company.com/rotate': '1' },
+          annotations: { [RETRY_ANNOTATION]: 'rotate' },
+        },
+      });
+      const followed = await objects.until(
+        'Service',
+        'api',
+        (object) =>
+          isReady(object) && object.status?.bindings?.[0]?.revision !== binding?.revision && attemptOf(object) > 1,
+      );
+      expect(followed.metadata.generation).toBe(bound.metadata.generation);
+      await eventually(async () => {
+        const rotated = await objects.secret('users-connection');
+        expect(rotated?.password).not.toBe(credentials?.password);
+        expect(await objects.secret(binding?.connectionSecret ?? '')).toEqual(rotated);
+        expect((await objects.secret(environment))?.DATABASE_USERS_PASSWORD).toBe(rotated?.password);
+      }, patient);
+
+      // A second one that fits makes it ambiguous; what works is kept.
+      await objects.create('Database', 'users-too', {}, labels);
+      const ambiguous = await objects.reason('Service', 'api', 'DependenciesBound', 'Ambiguous');
+      expect(conditionOf(ambiguous, 'DependenciesBound')?.message).toContain('narrow it with another label');
+      expect(ambiguous.status?.bindings).toHaveLength(1);
+      expect(isReady(await objects.ready('Service', 'api'))).toBe(true);
+      await objects.remove('Database', 'users-too');
+      await objects.gone('Database', 'users-too');
+      await objects.reason('Service', 'api', 'DependenciesBound', 'AllBound');
+
+      // The label that it was found by goes: it is no longer bound, and everybody is told.
+      await objects.patch('Database', 'users', { metadata: { labels: { app: null } } });
+      const lost = await objects.reason('Service', 'api', 'DependenciesBound', 'BindingLost');
+      expect(lost.status?.bindings ?? []).toEqual([]);
+      await eventually(async () => (await objects.secret(binding?.connectionSecret ?? '')) === undefined, patient);
+      await eventually(
+        async () => (await objects.events('api')).some(({ reason }) => reason === 'BindingLost'),
+        patient,
+      );
+      const without = await objects.until('Service', 'api', (o) => isReady(o) && attemptOf(o) > attemptOf(followed));
+      expect(conditionOf(without, 'Ready')?.status).toBe('True');
+
+      await objects.patch('Database', 'users', { metadata: { labels } });
+      await objects.reason('Service', 'api', 'DependenciesBound', 'AllBound');
+      await objects.remove('Database', 'users');
+      await objects.reason('Service', 'api', 'DependenciesBound', 'BindingLost');
+      await objects.gone('Database', 'users');
+      await objects.remove('Service', 'api');
+      await objects.gone('Service', 'api');
+      expect(ledgerFaults(stage.cluster)).toEqual([]);
+    });
+  });
+}
