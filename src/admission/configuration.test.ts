@@ -64,14 +64,33 @@ describe('the webhook configurations', () => {
 
   it('are for the kinds of the platform, and leave Policies mendable while we are away', () => {
     for (const { webhooks = [] } of built()) {
-      expect(webhooks.map(({ failurePolicy }) => failurePolicy)).toEqual(['Fail', 'Ignore']);
-      const [own, policies] = webhooks.map(({ rules }) => (rules as { resources: string[]; apiGroups: string[] }[])[0]);
+      const ofKinds = webhooks.filter(({ name }) => !name.includes('namespaces'));
+      expect(ofKinds.map(({ failurePolicy }) => failurePolicy)).toEqual(['Fail', 'Ignore']);
+      const [own, policies] = ofKinds.map(({ rules }) => (rules as { resources: string[]; apiGroups: string[] }[])[0]);
       expect(own?.apiGroups).toEqual(['platform.company.com']);
       expect(own?.resources).toEqual(
         expect.arrayContaining(['teams', 'applications', 'databases', 'services', 'caches', 'topics', 'secrets']),
       );
       expect(own?.resources.filter((resource) => /[*/]|polic/.test(resource))).toEqual([]);
       expect(policies?.resources).toEqual(['policies', 'policyexceptions']);
+    }
+  });
+
+  const deletions = (over: Partial<ConfigurationOptions>) =>
+    webhooksOf(built(over)).filter(({ name }) => name.includes('namespaces'));
+  const anyDeletion = entry({ group: '*', version: '*', kind: '*', operations: ['DELETE'] });
+  const ofNamespaces: { reason: string; over: Partial<ConfigurationOptions>; failurePolicies: string[] }[] = [
+    { reason: 'of a Team wait for us, others do not', over: {}, failurePolicies: ['Fail', 'Ignore'] },
+    { reason: 'wait for nobody', over: { failurePolicy: 'Ignore' }, failurePolicies: ['Ignore', 'Ignore'] },
+    { reason: 'wait where a policy says so', over: { scope: [anyDeletion] }, failurePolicies: ['Fail', 'Fail'] },
+  ];
+  it.each(ofNamespaces)('are for Namespaces that are deleted: those $reason', ({ over, failurePolicies }) => {
+    const webhooks = deletions(over);
+    expect(webhooks.map(({ name }) => name.split('.')[0])).toEqual(['validate-team-namespaces', 'validate-namespaces']);
+    expect(webhooks.map(({ failurePolicy }) => failurePolicy)).toEqual(failurePolicies);
+    for (const { clientConfig, namespaceSelector } of webhooks) {
+      expect(clientConfig.url).toBe('https://127.0.0.1:1/validate/namespaces');
+      expect(JSON.stringify(namespaceSelector)).toContain('"values":["kube-system","kidp-system"]');
     }
   });
 

@@ -6,14 +6,16 @@
  * the object as it will be stored, after everybody else's mutations.
  *
  * In each there is a webhook for the platform's own kinds, one for Policies and PolicyExceptions, and up to two for what policies
- * match (more only where they name different versions of one resource). That for Policies ignores our absence: a cluster whose webhook is gone must be mendable, and a Policy that came in unseen
+ * match (more only where they name different versions of one resource); besides, those of single gates (crds, namespaces). That for Policies ignores our absence: a cluster whose webhook is gone must be mendable, and a Policy that came in unseen
  * is judged by the leader, which puts what is wrong with it in its status and does not let it judge.
  */
 import { GROUP, kinds, policy, policyException, VERSION } from '../api/index.ts';
 import type { ScopeEntry } from '../policy/index.ts';
 import type { Bundle, KubernetesObject, Resource, ResourceMapping } from '../runtime/index.ts';
 import { gatePath, gateTimeoutSeconds, gateWebhooks } from './crds/webhook.ts';
-import { type Rule, rulesFor, type WebhookScope } from './rules.ts';
+import { namespacesPath, namespaceWebhooks } from './namespaces/webhook.ts';
+import { exemptNamespaces, type Rule, rulesFor, type WebhookScope } from './rules.ts';
+import { targetsOf } from './targets.ts';
 
 export type FailurePolicy = 'Fail' | 'Ignore';
 
@@ -95,6 +97,7 @@ export function buildConfiguration(phase: Phase, options: ConfigurationOptions):
     webhooks: [
       ...platformWebhooks(phase, options),
       ...definitionWebhooks(phase, options),
+      ...deletionWebhooks(phase, options),
       ...policyWebhooks(phase, options),
     ],
   };
@@ -125,6 +128,19 @@ function definitionWebhooks(phase: Phase, options: ConfigurationOptions): Webhoo
     ...webhookOf(phase, options, { name: `${phase.verb}-${name}`, path: gatePath, failurePolicy }, scope),
     timeoutSeconds: gateTimeoutSeconds,
   }));
+}
+
+/** Of Namespaces that are deleted. */
+function deletionWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
+  if (phase.verb !== 'validate') return [];
+  const { failurePolicy, scope, mapping, platformNamespace } = options;
+  const targets = scope
+    .filter((entry) => entry.phase === phase.verb)
+    .flatMap((entry) => targetsOf(entry, mapping).targets);
+  const exempt = exemptNamespaces(platformNamespace);
+  return namespaceWebhooks({ failurePolicy, targets, exemptNamespaces: exempt }).map(({ name, scope: asked, ...own }) =>
+    webhookOf(phase, options, { name: `${phase.verb}-${name}`, path: namespacesPath, ...own }, asked),
+  );
 }
 
 /** Not their subresources: a write to status or scale cannot reach spec.owner or labels, the API server puts the stored ones back. */

@@ -18,6 +18,7 @@ import {
 } from './asked-conditions.ts';
 import type { FailurePolicy } from './configuration.ts';
 import { isSentToGate, withoutDefinitions } from './crds/webhook.ts';
+import { isSentToNamespaceGate, withoutNamespaceDeletions } from './namespaces/webhook.ts';
 import { covers, standsFor, type Target, targetsOf } from './targets.ts';
 import { layersOf, withoutStars } from './versions.ts';
 
@@ -60,6 +61,9 @@ export interface RulesQuestion {
   readonly crds?: boolean | undefined;
 }
 
+/** Whose deletion, and what is in them, is nobody's to judge unless a Policy asks for it. */
+export const exemptNamespaces = (platformNamespace: string): readonly string[] => ['kube-system', platformNamespace];
+
 export function rulesFor(question: RulesQuestion): PolicyRules {
   const { scope, phase, reinvocation, mapping, platformNamespace } = question;
   const unresolved: ScopeEntry[] = [];
@@ -69,9 +73,10 @@ export function rulesFor(question: RulesQuestion): PolicyRules {
     .flatMap((entry) => {
       const { resolved, targets } = targetsOf(entry, mapping);
       if (!resolved) unresolved.push(entry);
-      return haveGate ? targets.filter((target) => !isSentToGate(target)) : targets;
+      if (phase === 'mutate') return targets;
+      return targets.filter((target) => !isSentToNamespaceGate(target) && !(haveGate && isSentToGate(target)));
     });
-  const exempt = ['kube-system', platformNamespace];
+  const exempt = exemptNamespaces(platformNamespace);
   const concrete = (some: readonly Target[]) => some.flatMap((target) => withoutStars(target, mapping));
   const asked = layersOf(all, mapping).flatMap(({ converted, targets }) => {
     const closed = targets.filter(({ failurePolicy }) => failurePolicy === 'Fail');
@@ -81,6 +86,7 @@ export function rulesFor(question: RulesQuestion): PolicyRules {
     const more = (some: readonly Target[]) => [
       ...(reinvocation === 'Never' ? [] : withoutPlatform(some)),
       ...(haveGate ? withoutDefinitions(some) : []),
+      ...(phase === 'validate' ? withoutNamespaceDeletions(some, exempt) : []),
       ...(converted === undefined ? [] : onlyConverted(some)),
     ];
     return [

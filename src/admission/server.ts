@@ -48,7 +48,7 @@ export interface AskedFor {
 const webhooks = new Map<string, AskedFor>([
   ...at('/mutate', 'mutate', ['', '/policies', '/fail-again', '/ignore-again']),
   ...at('/mutate', 'mutate-once', ['/fail', '/ignore']),
-  ...at('/validate', 'validate', ['', '/policies', '/fail', '/ignore', '/crds']),
+  ...at('/validate', 'validate', ['', '/policies', '/fail', '/ignore', '/crds', '/namespaces']),
 ]);
 
 function at(verb: string, phase: Phase, paths: readonly string[]): [string, AskedFor][] {

@@ -35,6 +35,7 @@ import type { Findings } from './gates.ts';
 import { keepInLine } from './in-line.ts';
 import { type Deadline, type JudgeOptions, judgeWith, type LaterGate } from './judge.ts';
 import { type AdmissionMetrics, admissionMetrics } from './metrics.ts';
+import { namespaceGate } from './namespaces/index.ts';
 import { type Observer, observers } from './observer.ts';
 import type { OwnerLookup } from './owners.ts';
 import type { PolicySource } from './policies.ts';
@@ -179,6 +180,7 @@ async function answersOf(
       ...(judgePolicy === undefined ? [] : [gateForPolicies(judgePolicy)]),
       approvalVerbGate(ask),
       abandonGate(ask),
+      ...(client === undefined ? [] : [namespaceGate(client)]),
       ...(crds === undefined
         ? []
         : [crdGate({ ...crds, client, ask, comparers, log, metrics: crdMetrics(metrics.registry) })]),
