@@ -1,9 +1,5 @@
 /** `kidp broker` as a program: it passes its own conformance suite, and being killed at any moment loses and repeats nothing. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, expect, test } from 'vitest';
 import { type KeyRing, openKeyRing, secretKeyStore } from '../../src/broker/index.ts';
@@ -12,62 +8,18 @@ import { connect, loadKubeconfig } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import { startTestPlatform, type TestPlatform } from './support/platform.ts';
+import { type BrokerProcess, endBrokerProcesses, freePort, startBrokerProcess } from './support/process.ts';
 
-const root = join(import.meta.dirname, '..', '..');
 const cluster = sharedCluster();
 const client = connect(loadKubeconfig({ file: cluster.kubeconfig }));
-const children = new Set<ChildProcess>();
+endBrokerProcesses();
 
 afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL');
   await client.close();
 });
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-interface BrokerProcess {
-  readonly url: string;
-  kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
-}
-
-async function startProcess(flags: readonly string[]): Promise<BrokerProcess> {
-  const words = [
-    'src/cli/main.ts',
-    'broker',
-    'kubernetes',
-    '--kubeconfig',
-    cluster.kubeconfig,
-    '--host',
-    '127.0.0.1',
-    ...flags,
-  ];
-  const child = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-  children.add(child);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)));
-  const url = await eventually(() => {
-    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${output.slice(-2000)}`);
-    const [, found] = /"url":"([^"]+)","msg":"serving"/.exec(output) ?? [];
-    if (found === undefined) throw new Error(`it does not serve yet: ${output.slice(-2000)}`);
-    return found;
-  });
-  return {
-    url,
-    kill(signal) {
-      child.kill(signal);
-      children.delete(child);
-      return ended;
-    },
-  };
-}
+const startProcess = (flags: readonly string[]): Promise<BrokerProcess> =>
+  startBrokerProcess(['kubernetes', '--kubeconfig', cluster.kubeconfig, '--host', '127.0.0.1', ...flags]);
 
 async function runBrokerCommand(words: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   const written = { out: '', err: '' };

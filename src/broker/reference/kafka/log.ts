@@ -198,6 +198,8 @@ export function recordLog(options: RecordLogOptions): RecordLog {
       try {
         const stream = await client.consume({ topics: [topic], mode: 'earliest' });
         stream.on('data', ({ key, value, offset }) => {
+          // After a break it begins anew: what was heard before is of no use, and a lease of old would be taken for a new one.
+          if (offset <= lastOffset) return;
           lastOffset = offset;
           hear(key.toString('utf8'), value?.length > 0 ? value : undefined);
         });

@@ -71,6 +71,24 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
     }
   }
 
+  async function bring(record: DeploymentRecord): Promise<Seen> {
+    const wanted = wantedTopic(record.request);
+    let present = (await admin.read([wanted.name])).get(wanted.name);
+    if (present === undefined) await admin.create(wanted);
+    else await adapt(admin, wanted, present, settingsIn(record));
+    present = (await admin.read([wanted.name])).get(wanted.name);
+    const notes = { ...record.notes, settings: JSON.stringify(Object.keys(wanted.config)) };
+    if (present === undefined || differences(wanted, present).length > 0) {
+      // Servers learn of it one after the other.
+      return {
+        report: { phase: 'deploying', message: 'the topic is being made' },
+        notes,
+        againAfterMilliseconds: 500,
+      };
+    }
+    return { ...ready(wanted, present), notes };
+  }
+
   const topicOf = (record: DeploymentRecord) => record.notes.topic ?? topicNameOf(record.request);
 
   return {
@@ -97,29 +115,14 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
       }
       return { ...record.notes, topic: wanted.name };
     },
-    async bring(record) {
-      const wanted = wantedTopic(record.request);
-      let present = (await admin.read([wanted.name])).get(wanted.name);
-      if (present === undefined) await admin.create(wanted);
-      else await adapt(admin, wanted, present, settingsIn(record));
-      present = (await admin.read([wanted.name])).get(wanted.name);
-      const notes = { ...record.notes, settings: JSON.stringify(Object.keys(wanted.config)) };
-      if (present === undefined || differences(wanted, present).length > 0) {
-        // Servers learn of it one after the other.
-        return {
-          report: { phase: 'deploying', message: 'the topic is being made' },
-          notes,
-          againAfterMilliseconds: 500,
-        };
-      }
-      return { ...ready(wanted, present), notes };
-    },
+    bring,
     async observe(record) {
       const wanted = wantedTopic(record.request);
       const present = (await admin.read([wanted.name])).get(wanted.name);
       const found = present === undefined ? ['it was deleted'] : differences(wanted, present);
       if (present !== undefined && found.length === 0) return ready(wanted, present);
-      if (record.report.phase === 'deploying') return { report: record.report, againAfterMilliseconds: 500 };
+      // It has not been in line yet, so what is missing is still ours to do.
+      if (record.report.phase === 'deploying') return bring(record);
       return { report: { phase: 'drifted', message: `topic ${wanted.name}: ${found.join('; ')}` } };
     },
     async remove(record) {
