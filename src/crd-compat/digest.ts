@@ -34,19 +34,22 @@ function specText(crd: Crd | undefined, versions: string): string {
   return `{${texts.join(',')}}`;
 }
 
+/** To the fields of a version's schema, and those within them: further down it takes longer to look for what is shared than to write it. */
+const DEEPEST = 8;
+
 /** The texts of two tidy values, as `canonical` has them. */
-function tidyTexts(one: unknown, other: unknown): readonly [string, string] {
+function tidyTexts(one: unknown, other: unknown, depth = 0): readonly [string, string] {
   if (one === other) {
     const text = tidyText(one);
     return [text, text];
   }
   if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
-    const texts = one.map((item, index) => tidyTexts(item, other[index]));
+    const texts = one.map((item, index) => tidyTexts(item, other[index], depth + 1));
     return [`[${texts.map(([text]) => text).join(',')}]`, `[${texts.map(([, text]) => text).join(',')}]`];
   }
-  if (!isObject(one) || !isObject(other)) return [tidyText(one), tidyText(other)];
+  if (depth >= DEEPEST || !isObject(one) || !isObject(other)) return [tidyText(one), tidyText(other)];
   const shared = new Map<string, readonly [string, string]>();
-  for (const key in one) if (Object.hasOwn(other, key)) shared.set(key, tidyTexts(one[key], other[key]));
+  for (const key in one) if (Object.hasOwn(other, key)) shared.set(key, tidyTexts(one[key], other[key], depth + 1));
   const whole = (value: Readonly<Record<string, unknown>>, side: 0 | 1): string => {
     let text = '';
     for (const key in value) {
