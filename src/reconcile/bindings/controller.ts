@@ -1,42 +1,27 @@
-/** The controllers of bindings: one for each kind that may use something, all over the same caches. */
-import { isDeepStrictEqual } from 'node:util';
 import { deployableKinds, type Kind, TEAM_LABEL } from '../../api/index.ts';
 import {
   type Client,
   type Condition,
   controllerManagedBy,
   type EventRecorder,
-  isAlreadyExists,
-  isNotFound,
   type KubernetesObject,
-  labelsChanged,
   type Manager,
   type ObjectKey,
-  type Predicate,
   type ReadonlyStore,
 } from '../../runtime/index.ts';
 import { type Binding, type OwnedObject, ownedKinds } from '../platform/ownership.ts';
 import { kubernetesSecrets, namespaces } from '../platform/resources.ts';
 import { applyStatus, conditionOf } from '../platform/status.ts';
-import {
-  addressOf,
-  bindingSelector,
-  type Connection,
-  connectionName,
-  connectionSecret,
-  credentialsOf,
-  isCopyOf,
-  isCurrent,
-  type SecretObject,
-} from './connection.ts';
+import { homeChanged, isConcerned, sourceChanged, usesSomething } from './changes.ts';
+import { bindingSelector, connectionName, type SecretObject } from './connection.ts';
 import { type Before, type Decision, decideBindings, type Found, type Obstacle } from './decide.ts';
+import { fieldManager, handOver, removeCopy } from './hand-over.ts';
 import { demandsOf, finds, type HomeOf } from './visible.ts';
 
 export interface BindingOptions {
   readonly recorder: Pick<EventRecorder, 'record'>;
 }
 
-const fieldManager = 'kidp-bindings';
 const lookAgainMilliseconds = 30_000;
 const copies = { labelSelector: bindingSelector };
 /** By the kind that is used, everywhere and within a namespace. */
@@ -102,7 +87,8 @@ function addBindingReconciler(manager: Manager, kind: Kind, { recorder }: Bindin
     });
   }
 
-  builder.complete(async (key, { client, read }) => {
+  // Most of a reconcile is waiting for the API server: a Secret to read, one to write, and the status.
+  builder.withOptions({ maxConcurrentReconciles: 16 }).complete(async (key, { client, read }) => {
     const user = await read.get<OwnedObject>(kind.resource, key);
     if (user === undefined || user.metadata.deletionTimestamp !== undefined) return;
     const own = read.store<SecretObject>(kubernetesSecrets, copies).byIndex('kidp-user', user.metadata.uid ?? '');
@@ -182,68 +168,6 @@ async function bind(
   }
 }
 
-/** The revision that was handed over, or what is in the way. */
-async function handOver(
-  client: Client,
-  user: OwnedObject,
-  source: OwnedObject,
-  copy: SecretObject | undefined,
-): Promise<string | Obstacle> {
-  const { connectionSecret: secret } = source.status ?? {};
-  if (copy !== undefined && secret?.revision !== undefined && isCurrent(copy, source, secret.revision))
-    return secret.revision;
-  const connection = secret === undefined ? addressOf(source) : await read(client, source, secret.name);
-  if (connection === undefined) return { kind: 'missing', secret: secret?.name ?? '' };
-  if (copy !== undefined && isCurrent(copy, source, connection.revision)) return connection.revision;
-  const wanted = connectionSecret(user, source, connection);
-  const written = await writeCopy(client, user, wanted, copy);
-  return written ? connection.revision : { kind: 'taken', secret: wanted.metadata.name };
-}
-
-async function read(client: Client, source: OwnedObject, name: string): Promise<Connection | undefined> {
-  try {
-    const key = { namespace: source.metadata.namespace ?? '', name };
-    return credentialsOf(source, await client.get<SecretObject>(kubernetesSecrets, key));
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Exactly this content: what somebody has added to a copy goes. False where a Secret of that name is not ours: it is left alone. */
-async function writeCopy(
-  client: Client,
-  user: OwnedObject,
-  wanted: SecretObject,
-  known: SecretObject | undefined,
-): Promise<boolean> {
-  let there = known;
-  if (there === undefined) {
-    try {
-      await client.create(kubernetesSecrets, wanted, { fieldManager });
-      return true;
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      const { namespace = '', name } = wanted.metadata;
-      there = await client.get<SecretObject>(kubernetesSecrets, { namespace, name });
-    }
-  }
-  if (!isCopyOf(there, user)) return false;
-  const { resourceVersion } = there.metadata;
-  const metadata = { ...wanted.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-  await client.update(kubernetesSecrets, { ...wanted, metadata }, { fieldManager });
-  return true;
-}
-
-async function removeCopy(client: Client, { metadata }: SecretObject): Promise<void> {
-  const { namespace = '', name, uid } = metadata;
-  try {
-    await client.delete(kubernetesSecrets, { namespace, name }, uid === undefined ? {} : { preconditions: { uid } });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-}
-
 /** Nothing is left of it where nothing is asked for any more. */
 async function writeStatus(
   client: Client,
@@ -303,53 +227,3 @@ function tell(
     say('Warning', condition.reason, condition.message ?? condition.reason);
   }
 }
-
-/** Whether what happens to the source is this user's concern. */
-function isConcerned(user: OwnedObject, source: OwnedObject, homeOf: HomeOf): boolean {
-  const bound = user.status?.bindings?.some(
-    ({ kind, namespace, name }) =>
-      kind === source.kind && namespace === source.metadata.namespace && name === source.metadata.name,
-  );
-  if (bound === true) return true;
-  const { deletionTimestamp: _, ...metadata } = source.metadata;
-  return demandsOf(user).some((demand) => finds(user, demand, { ...source, metadata }, homeOf));
-}
-
-const usesSomething: Predicate<OwnedObject> = (change) => {
-  const concerns = (object: OwnedObject) =>
-    demandsOf(object).length > 0 ||
-    object.status?.bindings !== undefined ||
-    conditionOf(object, 'DependenciesBound') !== undefined;
-  if (!concerns(change.object) && !(change.type === 'updated' && concerns(change.old))) return false;
-  if (change.type !== 'updated') return true;
-  const [now, before] = [change.object, change.old];
-  return (
-    now.metadata.generation !== before.metadata.generation ||
-    now.metadata.deletionTimestamp !== before.metadata.deletionTimestamp ||
-    now.metadata.labels?.[TEAM_LABEL] !== before.metadata.labels?.[TEAM_LABEL] ||
-    // Somebody may have written over what is ours.
-    !isDeepStrictEqual(now.status?.bindings, before.status?.bindings) ||
-    !isDeepStrictEqual(conditionOf(now, 'DependenciesBound'), conditionOf(before, 'DependenciesBound'))
-  );
-};
-
-const homeChanged: Predicate = (change) =>
-  labelsChanged(change) &&
-  (change.type !== 'updated' ||
-    change.object.metadata.labels?.[TEAM_LABEL] !== change.old.metadata.labels?.[TEAM_LABEL]);
-
-/** Of a resource that may be used, what its users hear of. */
-const sourceChanged: Predicate<OwnedObject> = (change) => {
-  if (change.type !== 'updated') return true;
-  const [now, before] = [change.object, change.old];
-  const facts = ({ metadata, spec, status }: OwnedObject) => [
-    metadata.labels,
-    metadata.deletionTimestamp,
-    spec.sharedWith,
-    status?.phase,
-    status?.connectionSecret,
-    status?.outputs,
-    status?.url,
-  ];
-  return !isDeepStrictEqual(facts(now), facts(before));
-};

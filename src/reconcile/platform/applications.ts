@@ -41,7 +41,7 @@ import { rollUpChanged, settledIn, settledSelection, sumOf } from './roll-up.ts'
 import { applyStatus, conditionOf, statusDiffers } from './status.ts';
 import { targetIndex } from './targets.ts';
 import { labelled } from './team-label.ts';
-import { waitingForOwned } from './waiting.ts';
+import { isWaiting, waitingForOwned } from './waiting.ts';
 
 export interface ApplicationOptions {
   readonly platformNamespace: string;
@@ -96,10 +96,9 @@ export function addApplicationReconciler(manager: Manager, options: ApplicationO
   builder.complete(async (key, { client, read }) => {
     const cached = await read.get<Application>(application.resource, key);
     if (cached === undefined) return;
-    const ownedNow = () => allOwned(keyAsOwner(cached), view);
     const deleting = cached.metadata.deletionTimestamp !== undefined;
     if (deleting && !hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
-    if (deleting && ownedNow().length === 0) {
+    if (deleting && view.directlyOwned(keyAsOwner(cached)).length === 0) {
       await removeFinalizer(client, application.resource, cached, OWNED_RESOURCES_FINALIZER);
       return;
     }
@@ -117,10 +116,11 @@ export function addApplicationReconciler(manager: Manager, options: ApplicationO
       conditions: [{ ...owner, observedGeneration }],
       fields: { observedGeneration, owner: object.status?.owner ?? object.spec.owner },
     };
-    const wait = statusDiffers(object, core) ? 0 : pace.wait(keyAsOwner(object));
+    const settling = !statusDiffers(object, core) && deleting === isWaiting(object);
+    const wait = settling ? pace.wait(keyAsOwner(object)) : 0;
     if (wait > 0) return { requeueAfterMilliseconds: wait };
     pace.looked(keyAsOwner(object));
-    const owned = ownedNow();
+    const owned = allOwned(keyAsOwner(object), view);
     const deployed = owned.filter(({ kind }) => kind !== 'Application');
     const services = deployed.filter(({ kind }) => kind === 'Service');
     const ready = deleting

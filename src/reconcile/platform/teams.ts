@@ -49,7 +49,7 @@ import {
 import { Pace } from './pace.ts';
 import { configMaps, namespaces, networkPolicies, resourceQuotas, roleBindings, roles } from './resources.ts';
 import { rollUpChanged, settledIn, settledSelection, sumOf } from './roll-up.ts';
-import { applyStatus, fieldManager, statusDiffers } from './status.ts';
+import { applyStatus, type DesiredStatus, fieldManager, statusDiffers } from './status.ts';
 import {
   COST_TAG_PREFIX,
   contentsOf,
@@ -59,7 +59,7 @@ import {
   QUOTA_NAME,
   type Wanted,
 } from './team-objects.ts';
-import { waitingForOwned } from './waiting.ts';
+import { isWaiting, waitingForOwned } from './waiting.ts';
 
 export interface TeamOptions {
   readonly platformNamespace: string;
@@ -113,34 +113,36 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
     const claimants = view.teamsOf(cached.spec.namespace);
     const namespace = await read.get(namespaces, { name: cached.spec.namespace });
     const refusal = refusalOf({ team: cached, claimants, namespace, platformNamespace });
-    const ownedNow = () => allOwned(keyAsOwner(cached), view);
     const deleting = cached.metadata.deletionTimestamp !== undefined;
     if (deleting && !hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
-    if (deleting && ownedNow().length === 0) {
+    // What is owned through an Application keeps that Application.
+    if (deleting && view.directlyOwned(keyAsOwner(cached)).length === 0) {
       if (refusal === undefined) await endRights(client, cached);
       await removeFinalizer(client, team.resource, cached, OWNED_RESOURCES_FINALIZER);
       return;
     }
     const object = await addFinalizer(client, team.resource, cached, OWNED_RESOURCES_FINALIZER);
     const failure = refusal ?? (await setUp(client, read, object, namespace));
-    const ready = deleting ? waitingForOwned(ownedNow().map(describeObject)) : readiness(object, failure);
     const observedGeneration = object.metadata.generation ?? 0;
-    const core = {
+    const statusWith = (ready: DesiredCondition, more: object = {}): DesiredStatus => ({
       conditions: [{ ...ready, observedGeneration }],
       fields: {
         phase: phaseOf(ready),
         namespace: failure === undefined ? object.spec.namespace : undefined,
         observedGeneration,
+        ...more,
       },
-    };
-    const wait = statusDiffers(object, core) ? 0 : pace.wait(name);
+    });
+    const settling = deleting ? isWaiting(object) : !statusDiffers(object, statusWith(readiness(object, failure)));
+    const wait = settling ? pace.wait(name) : 0;
     if (wait > 0) return { requeueAfterMilliseconds: wait };
     pace.looked(name);
-    const owned = ownedNow();
+    const owned = allOwned(keyAsOwner(object), view);
+    const ready = deleting ? waitingForOwned(owned.map(describeObject)) : readiness(object, failure);
     // Another Team's namespace, another Team's bills.
     const settled = refusal === undefined ? settledIn(manager.caches, platformNamespace, object.spec.namespace) : [];
-    const fields = { ...core.fields, resources: owned.length, costs: sumOf(owned, settled) };
-    await applyStatus(client, team.resource, object, { ...core, fields }, { now: manager.clock.now() });
+    const status = statusWith(ready, { resources: owned.length, costs: sumOf(owned, settled) });
+    await applyStatus(client, team.resource, object, status, { now: manager.clock.now() });
     announceReady(recorder, object, ready);
     return failure === undefined ? undefined : { requeueAfterMilliseconds: refusedMilliseconds };
   });

@@ -1,0 +1,55 @@
+/** Which changes of users, namespaces and resources a binding hears of. */
+import { isDeepStrictEqual } from 'node:util';
+import { TEAM_LABEL } from '../../api/index.ts';
+import type { Predicate } from '../../runtime/index.ts';
+import type { OwnedObject } from '../platform/ownership.ts';
+import { conditionOf } from '../platform/status.ts';
+import { demandsOf, finds, type HomeOf } from './visible.ts';
+
+/** Whether what happens to the source is this user's concern. */
+export function isConcerned(user: OwnedObject, source: OwnedObject, homeOf: HomeOf): boolean {
+  const bound = user.status?.bindings?.some(
+    ({ kind, namespace, name }) =>
+      kind === source.kind && namespace === source.metadata.namespace && name === source.metadata.name,
+  );
+  if (bound === true) return true;
+  const { deletionTimestamp: _, ...metadata } = source.metadata;
+  return demandsOf(user).some((demand) => finds(user, demand, { ...source, metadata }, homeOf));
+}
+
+export const usesSomething: Predicate<OwnedObject> = (change) => {
+  const concerns = (object: OwnedObject) =>
+    demandsOf(object).length > 0 ||
+    object.status?.bindings !== undefined ||
+    conditionOf(object, 'DependenciesBound') !== undefined;
+  if (!concerns(change.object) && !(change.type === 'updated' && concerns(change.old))) return false;
+  if (change.type !== 'updated') return true;
+  const [now, before] = [change.object, change.old];
+  return (
+    now.metadata.generation !== before.metadata.generation ||
+    now.metadata.deletionTimestamp !== before.metadata.deletionTimestamp ||
+    now.metadata.labels?.[TEAM_LABEL] !== before.metadata.labels?.[TEAM_LABEL] ||
+    // Somebody may have written over what is ours.
+    !isDeepStrictEqual(now.status?.bindings, before.status?.bindings) ||
+    !isDeepStrictEqual(conditionOf(now, 'DependenciesBound'), conditionOf(before, 'DependenciesBound'))
+  );
+};
+
+export const homeChanged: Predicate = (change) =>
+  change.type !== 'updated' || change.object.metadata.labels?.[TEAM_LABEL] !== change.old.metadata.labels?.[TEAM_LABEL];
+
+/** Of a resource that may be used, what its users hear of. */
+export const sourceChanged: Predicate<OwnedObject> = (change) => {
+  if (change.type !== 'updated') return true;
+  const [now, before] = [change.object, change.old];
+  const facts = ({ metadata, spec, status }: OwnedObject) => [
+    metadata.labels,
+    metadata.deletionTimestamp,
+    spec.sharedWith,
+    status?.phase,
+    status?.connectionSecret,
+    status?.outputs,
+    status?.url,
+  ];
+  return !isDeepStrictEqual(facts(now), facts(before));
+};

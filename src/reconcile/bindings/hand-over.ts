@@ -1,0 +1,78 @@
+/** Brings a connection from where a resource is to where its user is: the only place that reads or writes credentials here. */
+import { type Client, isAlreadyExists, isNotFound } from '../../runtime/index.ts';
+import type { OwnedObject } from '../platform/ownership.ts';
+import { kubernetesSecrets } from '../platform/resources.ts';
+import {
+  addressOf,
+  type Connection,
+  connectionSecret,
+  credentialsOf,
+  isCopyOf,
+  isCurrent,
+  type SecretObject,
+} from './connection.ts';
+import type { Obstacle } from './decide.ts';
+
+export const fieldManager = 'kidp-bindings';
+
+/** The revision that was handed over, or what is in the way. */
+export async function handOver(
+  client: Client,
+  user: OwnedObject,
+  source: OwnedObject,
+  copy: SecretObject | undefined,
+): Promise<string | Obstacle> {
+  const { connectionSecret: secret } = source.status ?? {};
+  if (copy !== undefined && secret?.revision !== undefined && isCurrent(copy, source, secret.revision))
+    return secret.revision;
+  const connection = secret === undefined ? addressOf(source) : await read(client, source, secret.name);
+  if (connection === undefined) return { kind: 'missing', secret: secret?.name ?? '' };
+  if (copy !== undefined && isCurrent(copy, source, connection.revision)) return connection.revision;
+  const wanted = connectionSecret(user, source, connection);
+  const written = await writeCopy(client, user, wanted, copy);
+  return written ? connection.revision : { kind: 'taken', secret: wanted.metadata.name };
+}
+
+async function read(client: Client, source: OwnedObject, name: string): Promise<Connection | undefined> {
+  try {
+    const key = { namespace: source.metadata.namespace ?? '', name };
+    return credentialsOf(source, await client.get<SecretObject>(kubernetesSecrets, key));
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Exactly this content: what somebody has added to a copy goes. False where a Secret of that name is not ours: it is left alone. */
+async function writeCopy(
+  client: Client,
+  user: OwnedObject,
+  wanted: SecretObject,
+  known: SecretObject | undefined,
+): Promise<boolean> {
+  let there = known;
+  if (there === undefined) {
+    try {
+      await client.create(kubernetesSecrets, wanted, { fieldManager });
+      return true;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const { namespace = '', name } = wanted.metadata;
+      there = await client.get<SecretObject>(kubernetesSecrets, { namespace, name });
+    }
+  }
+  if (!isCopyOf(there, user)) return false;
+  const { resourceVersion } = there.metadata;
+  const metadata = { ...wanted.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  await client.update(kubernetesSecrets, { ...wanted, metadata }, { fieldManager });
+  return true;
+}
+
+export async function removeCopy(client: Client, { metadata }: SecretObject): Promise<void> {
+  const { namespace = '', name, uid } = metadata;
+  try {
+    await client.delete(kubernetesSecrets, { namespace, name }, uid === undefined ? {} : { preconditions: { uid } });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
