@@ -27,7 +27,7 @@ export interface SweepOptions {
 const sliceSize = 100;
 const pauseMilliseconds = 100;
 /** What a policy reads may change all the time: what is settled is looked at no more often than this. */
-const restMilliseconds = 15_000;
+const restMilliseconds = 5_000;
 
 export function sweepOnChange({ changes, kinds, clock }: SweepOptions): Runnable {
   return {
