@@ -21,7 +21,7 @@ import { installDefinitions } from './definitions.ts';
 import { addExample } from './example.ts';
 import { startLocalBrokers } from './local-brokers.ts';
 import { startPlatform } from './platform.ts';
-import { addNamespaces, addStarterPolicies } from './starter.ts';
+import { addNamespaces, addPlatformAdmin, addStarterPolicies } from './starter.ts';
 import type { Steps } from './steps.ts';
 import type { Undo } from './undo.ts';
 import { addVolumes } from './volumes.ts';
@@ -59,6 +59,7 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
   await step(`${kinds.length} kinds of platform.company.com`, () => installDefinitions(client));
   const { policies, example } = await step('starter policies, and an example of a CRD', async () => {
     await addVolumes(client);
+    await addPlatformAdmin(client);
     await addNamespaces(client, [DEFAULT_PLATFORM_NAMESPACE, ...DEFAULT_EXCEPTION_NAMESPACES]);
     const adding = addExample(client).then(
       () => true,

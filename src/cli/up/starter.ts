@@ -28,6 +28,22 @@ export async function addNamespaces(client: Client, names: readonly string[]): P
   }
 }
 
+const platformAdmin = fileURLToPath(new URL('../../../manifests/install/platform-admin.yaml', import.meta.url));
+const clusterRoles: Resource = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural: 'clusterroles',
+  kind: 'ClusterRole',
+  namespaced: false,
+};
+
+/** The role of who runs the platform, as manifests/install has it. */
+export async function addPlatformAdmin(client: Client): Promise<void> {
+  for (const { object } of await readObjects([platformAdmin], Readable.from([]))) {
+    await addMissing(client, clusterRoles, object);
+  }
+}
+
 /** Without a cluster nothing changes: the same set for as long as it runs. */
 export async function starterSource(): Promise<PolicySource> {
   const { set, problems } = takeInventory(await readStarter());
