@@ -2,7 +2,7 @@
 import type { Chaos } from './faults.ts';
 import type { Evidence, Violation } from './judge.ts';
 import type { LogLine } from './program.ts';
-import { NAMESPACE, type Stage } from './stage.ts';
+import { NAMESPACE, programsOf, type Stage } from './stage.ts';
 
 export interface Findings {
   readonly seed: number;
@@ -32,7 +32,7 @@ export async function diagnose(findings: Findings): Promise<string> {
 async function aboutObject(uid: string, { stage, evidence }: Findings): Promise<string> {
   const object = evidence.stored.find(({ metadata }) => metadata.uid === uid);
   const record = evidence.records.findLast((each) => each.uid === uid);
-  const lines = [...stage.replicas, ...stage.brokers]
+  const lines = programsOf(stage)
     .flatMap((program) => program.lines().map((line) => ({ program: program.name, line })))
     .filter(({ line }) => JSON.stringify(line).includes(uid))
     .sort((a, b) => ((a.line.time ?? '') < (b.line.time ?? '') ? -1 : 1));

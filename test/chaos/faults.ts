@@ -7,7 +7,7 @@ import type { Program } from './program.ts';
 import type { Random } from './random.ts';
 import type { Stage } from './stage.ts';
 
-/** `leader`: whichever replica leads in that moment; `standby`: the other one. */
+/** `leader`: whichever replica leads in that moment; `standby`: the other one. Of a broker, the instance that works. */
 export type Victim = 'leader' | 'standby' | 'cluster-broker' | 'kafka-broker' | 'kafka' | 'api-server';
 
 export interface Fault {
@@ -122,22 +122,18 @@ async function startAgain(target: Hurtable, note: (line: string) => void): Promi
   }
 }
 
-function targetOf({ plane, kafka, replicas, brokers }: Stage, victim: Victim): Hurtable {
-  const [first, second] = replicas;
-  const [clusterBroker, kafkaBroker] = brokers;
-  if (first === undefined || second === undefined || clusterBroker === undefined || kafkaBroker === undefined) {
-    throw new Error('the stage is not complete');
-  }
-  const leader = lastAcquired(first) >= lastAcquired(second) ? first : second;
+function targetOf({ plane, kafka, replicas, clusterBroker, kafkaBroker }: Stage, victim: Victim): Hurtable {
   switch (victim) {
     case 'leader':
-      return leader;
-    case 'standby':
-      return leader === first ? second : first;
+      return lastToSay('acquired the lease', replicas);
+    case 'standby': {
+      const leader = lastToSay('acquired the lease', replicas);
+      return replicas.find((each) => each !== leader) ?? leader;
+    }
     case 'cluster-broker':
-      return clusterBroker;
+      return lastToSay('this instance works', clusterBroker);
     case 'kafka-broker':
-      return kafkaBroker;
+      return lastToSay('this instance works', kafkaBroker);
     case 'kafka':
       return kafka.process;
     case 'api-server':
@@ -145,7 +141,10 @@ function targetOf({ plane, kafka, replicas, brokers }: Stage, victim: Victim): H
   }
 }
 
-/** As the replica itself said; an API server that is away cannot be asked. */
-function lastAcquired(program: Program): string {
-  return program.lines().findLast(({ msg }) => msg === 'acquired the lease')?.time ?? '';
+/** As they say themselves; an API server that is away cannot be asked. */
+function lastToSay(message: string, programs: readonly Program[]): Program {
+  const said = (program: Program) => program.lines().findLast(({ msg }) => msg === message)?.time ?? '';
+  const [last] = [...programs].sort((a, b) => (said(a) < said(b) ? 1 : -1));
+  if (last === undefined) throw new Error('there is nobody to hurt');
+  return last;
 }

@@ -123,7 +123,7 @@ function judgeLedger(records: readonly DeploymentRecord[]): Violation[] {
     const known = claims.get(uid) ?? { seen: new Set<string>(), last: undefined };
     claims.set(uid, known);
     // What comes after the last claim that was seen is new.
-    const from = ledger.findLastIndex((entry) => nameOf(entry) === known.last);
+    const from = ledger.findIndex((entry) => nameOf(entry) === known.last);
     for (const entry of ledger.slice(from + 1)) {
       const name = nameOf(entry);
       if (known.seen.has(name)) found.push(violation('twice', uid, `${name} was claimed twice`));

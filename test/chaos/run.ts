@@ -8,7 +8,7 @@ import { gather } from './evidence.ts';
 import { allVictims, planFaults, unleash, type Victim } from './faults.ts';
 import { type Evidence, judge, type Violation } from './judge.ts';
 import { seeded } from './random.ts';
-import { type Stage, startStage } from './stage.ts';
+import { programsOf, type Stage, startStage } from './stage.ts';
 import { startWitness, type Witness } from './witness.ts';
 import { startWorkload, type Workload } from './workload.ts';
 
@@ -18,6 +18,7 @@ export interface ChaosOptions {
   readonly milliseconds: number;
   readonly log: (line: string) => void;
   readonly victims?: readonly Victim[];
+  readonly brokerInstances?: number;
   readonly users?: number;
   readonly mostObjects?: number;
   readonly workPauseMilliseconds?: number;
@@ -56,7 +57,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     pauseMilliseconds: options.faultPauseMilliseconds ?? 4_000,
     longestPauseMilliseconds: options.longestPauseMilliseconds ?? 20_000,
   });
-  const stage = await startStage(log);
+  const stage = await startStage({ brokerInstances: options.brokerInstances ?? 2, log });
   let witness: Witness | undefined;
   try {
     witness = await startWitness(stage.plane.etcd);
@@ -95,8 +96,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     await stage.stop();
   }
 }
-
-const programsOf = ({ replicas, brokers }: Stage) => [...replicas, ...brokers];
 
 /** Until nothing is left that may still pass, or for as long as that may take. */
 async function settled(

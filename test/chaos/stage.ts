@@ -34,16 +34,30 @@ export interface Stage {
   readonly kafka: Kafka;
   readonly client: Client;
   readonly replicas: readonly Program[];
-  readonly brokers: readonly Program[];
+  /** The instances of each. */
+  readonly clusterBroker: readonly Program[];
+  readonly kafkaBroker: readonly Program[];
   stop(): Promise<void>;
 }
+
+export const programsOf = ({ replicas, clusterBroker, kafkaBroker }: Omit<Stage, 'stop'>): readonly Program[] => [
+  ...replicas,
+  ...clusterBroker,
+  ...kafkaBroker,
+];
 
 const root = join(import.meta.dirname, '..', '..');
 /** Shorter than in production, so that there is more than one take-over in a run. */
 const brokerLeaseSeconds = 6;
 const patient = { within: 120_000, every: 200 };
 
-export async function startStage(log: (line: string) => void): Promise<Stage> {
+export interface StageOptions {
+  /** Of each broker: one of them works, the others are there to take over. */
+  readonly brokerInstances: number;
+  readonly log: (line: string) => void;
+}
+
+export async function startStage({ brokerInstances, log }: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'kidp-chaos-'));
   const undo: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   const stop = async () => {
@@ -60,11 +74,24 @@ export async function startStage(log: (line: string) => void): Promise<Stage> {
     await install(plane);
     log('the API server and Kafka are up');
     const { replicas, statusUrl, authorityFile } = await startReplicas({ folder, plane, kafka, undo });
-    const brokers = await startBrokers({ folder, plane, kafka, undo, client, statusUrl, authorityFile });
+    const parts = { folder, plane, kafka, undo, client, statusUrl, authorityFile, brokerInstances };
+    const [clusterBroker, kafkaBroker] = await Promise.all([
+      startBroker(parts, {
+        name: CLUSTER_BROKER,
+        words: ['kubernetes', '--kubeconfig', plane.kubeconfig],
+        parameters: { namespacePrefix: 'cloud-' },
+      }),
+      startBroker(parts, {
+        name: KAFKA_BROKER,
+        words: ['kafka', '--topics-kafka', kafka.bootstrapServers.join(',')],
+        parameters: { topicPrefix: TOPIC_PREFIX },
+      }),
+    ]);
     await apply(client, team, 'chaos', { namespace: NAMESPACE });
-    for (const program of [...replicas, ...brokers]) log(`${program.name} runs as ${program.pid}`);
+    const stage = { plane, kafka, client, replicas, clusterBroker, kafkaBroker, stop };
+    for (const program of programsOf(stage)) log(`${program.name} runs as ${program.pid}`);
     await eventually(() => namespaceIsThere(client), patient);
-    return { plane, kafka, client, replicas, brokers, stop };
+    return stage;
   } catch (error) {
     await stop();
     throw error;
@@ -135,49 +162,49 @@ async function startReplicas({ folder, plane, kafka, undo }: Started) {
   return { replicas, statusUrl, authorityFile };
 }
 
-async function startBrokers(
-  started: Started & { readonly client: Client; readonly statusUrl: string; readonly authorityFile: string },
-): Promise<Program[]> {
-  const { folder, plane, kafka, undo, client, statusUrl, authorityFile } = started;
-  const sketches = [
-    {
-      name: CLUSTER_BROKER,
-      words: ['kubernetes', '--kubeconfig', plane.kubeconfig],
-      parameters: { namespacePrefix: 'cloud-' },
-    },
-    {
-      name: KAFKA_BROKER,
-      words: ['kafka', '--topics-kafka', kafka.bootstrapServers.join(',')],
-      parameters: { topicPrefix: TOPIC_PREFIX },
-    },
-  ];
-  const programs: Program[] = [];
-  for (const { name, words, parameters } of sketches) {
-    const keyFile = join(folder, `${name}.keys`);
-    const keys = await openKeyRing(fileKeyStore(keyFile), { issuer: name, subject: name });
-    const publicKeys = keys.jwks().keys.map((key) => JSON.stringify(key));
-    keys.close();
-    const port = await freePort();
-    const program = superviseProgram(`broker-${name}`, folder, [
+interface BrokerParts extends Started {
+  readonly client: Client;
+  readonly statusUrl: string;
+  readonly authorityFile: string;
+  readonly brokerInstances: number;
+}
+
+interface BrokerSketch {
+  readonly name: string;
+  readonly words: readonly string[];
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+async function startBroker(parts: BrokerParts, { name, words, parameters }: BrokerSketch): Promise<Program[]> {
+  const { folder, kafka, undo, client, statusUrl, authorityFile, brokerInstances } = parts;
+  const keyFile = join(folder, `${name}.keys`);
+  const keys = await openKeyRing(fileKeyStore(keyFile), { issuer: name, subject: name });
+  const publicKeys = keys.jwks().keys.map((key) => JSON.stringify(key));
+  keys.close();
+  const ports: number[] = [];
+  for (let count = 0; count < brokerInstances; count += 1) ports.push(await freePort());
+  const front = await startFront(ports);
+  undo.push(() => front.stop());
+  const programs = ports.map((port, index) =>
+    superviseProgram(`broker-${name}-${index + 1}`, folder, [
       process.execPath,
       join(root, 'bin', 'kidp.js'),
       ...['broker', ...words, '--name', name, '--keys', keyFile, '--lease', String(brokerLeaseSeconds)],
       ...['--host', '127.0.0.1', '--port', String(port), '--kafka', kafka.bootstrapServers.join(',')],
       ...['--platform-keys', `${statusUrl}/.well-known/jwks.json`, '--status-url', `${statusUrl}/v1/status`],
       ...['--platform-ca', authorityFile],
-    ]);
-    undo.push(() => program.kill());
-    await apply(client, broker, name, {
-      channel: 'Both',
-      endpoint: `http://127.0.0.1:${port}`,
-      identity: { publicKeys, scopes: ['status:write'] },
-    });
-    await apply(client, deploymentTarget, name, { provider: 'onprem', brokerRef: { name }, parameters });
-    await program.start();
-    programs.push(program);
-  }
+    ]),
+  );
+  undo.push(() => Promise.all(programs.map((each) => each.kill())));
+  await apply(client, broker, name, {
+    channel: 'Both',
+    endpoint: `http://127.0.0.1:${front.port}`,
+    identity: { publicKeys, scopes: ['status:write'] },
+  });
+  await apply(client, deploymentTarget, name, { provider: 'onprem', brokerRef: { name }, parameters });
+  await Promise.all(programs.map((each) => each.start()));
   await eventually(
-    () => programs.every((each) => each.lines().some(({ msg }) => msg === 'this instance works')),
+    () => programs.some((each) => each.lines().some(({ msg }) => msg === 'this instance works')),
     patient,
   );
   return programs;
