@@ -86,14 +86,15 @@ export async function startPretendBroker(
   }
   const next = () => (has('counts-backwards') ? 7 : ++ticks);
 
-  function take(event: RequestEvent): string {
+  /** Answers when all is reported: what comes late would be taken for what is missing. */
+  async function take(event: RequestEvent): Promise<string> {
     const { action, deploymentId, resource } = event.data;
     const present = known.get(resource.uid);
     if (action === 'Query') {
       const isAbsent = present === undefined;
       if (isAbsent && has('knows-no-absence')) return 'accepted';
       const sequence = has('says-nothing-new') ? (present?.sequence ?? 0) : next();
-      void report(
+      await report(
         { ...event, data: { ...event.data, deploymentId: present?.event.data.deploymentId ?? deploymentId } },
         present?.phase ?? 'absent',
         sequence,
@@ -103,16 +104,15 @@ export async function startPretendBroker(
     const order = present === undefined ? 1 : compare(deploymentId, present.event.data.deploymentId);
     if (order < 0 && !has('has-no-order')) return 'stale';
     if (order === 0 && !has('takes-more-than-once')) {
-      if (!has('is-silent-when-asked-again')) void report(event, present?.phase ?? 'absent', present?.sequence ?? 0);
+      if (!has('is-silent-when-asked-again')) await report(event, present?.phase ?? 'absent', present?.sequence ?? 0);
       return 'duplicate';
     }
     const phase = action === 'Delete' ? 'deleted' : 'ready';
     const first = next();
     const entry = { event, phase, sequence: next() } as const;
     known.set(resource.uid, { ...entry });
-    void report(event, 'accepted', first).then(() => {
-      if (phase !== 'deleted' || !has('never-deletes')) return report(event, phase, entry.sequence);
-    });
+    await report(event, 'accepted', first);
+    if (phase !== 'deleted' || !has('never-deletes')) await report(event, phase, entry.sequence);
     return 'accepted';
   }
 
@@ -152,10 +152,10 @@ export async function startPretendBroker(
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     const read = readEvent(body, ['request']);
-    if (has('takes-anything')) return void send(202, { outcome: 'accepted', ...receiptOf(body, take) });
+    if (has('takes-anything')) return void send(202, { outcome: 'accepted', ...(await receiptOf(body, take)) });
     if ('problem' in read) return void send(422, read.problem);
     if (read.event.data.broker !== name) return void send(422, {});
-    send(202, { deploymentId: read.event.data.deploymentId, outcome: take(read.event) });
+    send(202, { deploymentId: read.event.data.deploymentId, outcome: await take(read.event) });
   }
 
   const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
@@ -170,10 +170,10 @@ export async function startPretendBroker(
 }
 
 /** Whatever it is, as long as it looks like something. */
-function receiptOf(body: Buffer, take: (event: RequestEvent) => string): object {
+async function receiptOf(body: Buffer, take: (event: RequestEvent) => Promise<string>): Promise<object> {
   try {
     const event = JSON.parse(body.toString('utf8')) as RequestEvent;
-    return { deploymentId: event.data.deploymentId, outcome: take(event) };
+    return { deploymentId: event.data.deploymentId, outcome: await take(event) };
   } catch {
     return {};
   }

@@ -34,12 +34,16 @@ export async function startBrokerProcess(words: readonly string[]): Promise<Brok
   };
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', add);
   const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)));
-  const url = await eventually(() => {
-    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${output.slice(-2000)}`);
-    const [, found] = /"url":"([^"]+)","msg":"serving"/.exec(output) ?? [];
-    if (found === undefined) throw new Error(`it does not serve yet: ${output.slice(-2000)}`);
-    return found;
-  });
+  const url = await eventually(
+    () => {
+      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${output.slice(-2000)}`);
+      const [, found] = /"url":"([^"]+)","msg":"serving"/.exec(output) ?? [];
+      if (found === undefined) throw new Error(`it does not serve yet: ${output.slice(-2000)}`);
+      return found;
+      // Several of them start at once on a busy machine.
+    },
+    { within: 180_000 },
+  );
   return {
     url,
     output: () => output,

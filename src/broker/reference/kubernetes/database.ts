@@ -25,7 +25,7 @@ export function databaseManifests(request: DeploymentRequest, context: ManifestC
   ];
 }
 
-export function engineOf(spec: Spec): Engine {
+function engineOf(spec: Spec): Engine {
   const engine = engines[spec.engine ?? 'postgresql'];
   if (engine !== undefined) return engine;
   throw permanent(
@@ -150,9 +150,9 @@ function statefulSet(
   };
 }
 
-export const isPersistent = ({ target }: DeploymentRequest): boolean => target.parameters?.storage !== 'ephemeral';
+const isPersistent = ({ target }: DeploymentRequest): boolean => target.parameters?.storage !== 'ephemeral';
 
-export function claimSpec({ target }: DeploymentRequest, storage: string): Record<string, unknown> {
+function claimSpec({ target }: DeploymentRequest, storage: string): Record<string, unknown> {
   const storageClassName = target.parameters?.storageClass;
   return {
     accessModes: ['ReadWriteOnce'],

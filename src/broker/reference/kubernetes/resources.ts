@@ -40,11 +40,6 @@ export const derivedResources: readonly Resource[] = [jobs, pods];
 /** An object as it is to be; what is not in it is for others to set. */
 export type Manifest = UnknownObject;
 
-export interface PodTemplate {
-  readonly metadata: { readonly labels: Record<string, string>; readonly annotations: Record<string, string> };
-  readonly spec: Record<string, unknown>;
-}
-
 export function resourceOf(object: KubernetesObject): Resource {
   const found = madeResources.find(({ kind }) => kind === object.kind);
   if (found === undefined) throw new RangeError(`${object.kind} is none of the kinds that are made`);
