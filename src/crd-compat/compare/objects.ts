@@ -86,8 +86,13 @@ export function distinct(schema: CrdSchema, count: number): unknown[] {
   if (count <= 0) return [];
   if (schema.enum !== undefined) return accepted(schema.enum);
   if (schema.type === 'string') {
-    const counted = accepted(Array.from({ length: count }, (_, index) => `item${index + 1}`));
-    return counted.length === count ? counted : [...stringsOf(schema).examples(Math.min(count, FEW))];
+    const counted = Array.from({ length: count }, (_, index) => `item${index + 1}`);
+    // Where only lengths are asked for, the shortest and the longest speak for all.
+    const tried = judgedByMore.some((name) => schema[name] !== undefined)
+      ? counted
+      : [...new Set([counted[0], counted.at(-1)])];
+    const areAccepted = accepted(tried).length === tried.length;
+    return areAccepted ? counted : [...stringsOf(schema).examples(Math.min(count, FEW))];
   }
   if (schema.type === 'integer' || schema.type === 'number') {
     const step = schema.multipleOf ?? 1;
@@ -97,6 +102,8 @@ export function distinct(schema: CrdSchema, count: number): unknown[] {
   }
   return [...samples(schema, { seed: 1, count: Math.min(count, FEW) })];
 }
+
+const judgedByMore = ['pattern', 'format', 'allOf', 'anyOf', 'oneOf', 'not', 'x-kubernetes-validations'] as const;
 
 /** How many values are searched for one by one. */
 const FEW = 16;

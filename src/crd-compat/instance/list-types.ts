@@ -65,6 +65,7 @@ function checkMap(list: readonly unknown[], keys: readonly string[], run: Run): 
 /** The places of the second of each. */
 function repeated(list: readonly unknown[]): readonly number[] {
   if (list.length < 2) return [];
+  if (list.every((each) => typeof each === 'string') && new Set(list).size === list.length) return [];
   const seen = new Map<string, number>();
   const found: number[] = [];
   for (let index = 0; index < list.length; index++) {
