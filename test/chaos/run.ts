@@ -54,7 +54,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const plan = planFaults(random.stream('faults'), {
     milliseconds: victims.length === 0 ? 0 : milliseconds,
     victims,
-    pauseMilliseconds: options.faultPauseMilliseconds ?? 4_000,
+    pauseMilliseconds: options.faultPauseMilliseconds ?? 12_000,
     longestPauseMilliseconds: options.longestPauseMilliseconds ?? 20_000,
   });
   const stage = await startStage({ brokerInstances: options.brokerInstances ?? 2, log });
@@ -71,12 +71,17 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const chaos = unleash(stage, plan, log);
     await Promise.all([chaos.over, sleep(milliseconds)]);
     const quiet = Date.now();
-    await workload.finish();
+    const givenUp = await workload.finish().then(
+      () => [],
+      (error: Error) => [`a user gave up: ${error.message}`],
+    );
     log(`all is well again; ${JSON.stringify(workload.counts)}`);
     const { evidence, violations } = await settled(stage, workload, witness, options);
     const faults = [
       ...violations.map(({ message }) => message),
       ...crashes(stage),
+      ...putAside(stage),
+      ...givenUp,
       ...(witness.failure === undefined ? [] : [witness.failure]),
     ];
     if (faults.length > 0) {
@@ -116,6 +121,19 @@ async function settled(
     }
     await sleep(1_000);
   }
+}
+
+/** Everybody is honest here: only about an object that has gone meanwhile may there be a message that nobody can use. */
+function putAside(stage: Stage): string[] {
+  return programsOf(stage).flatMap((program) =>
+    program
+      .lines()
+      .flatMap(({ msg, code, reason, topic }) =>
+        msg === 'message went to the dead letters' && code !== 'unknown-object'
+          ? [`${program.name} put a message of ${topic} aside: ${code}, ${reason}`]
+          : [],
+      ),
+  );
 }
 
 /** Words that are neither a line of a log nor a failure that is told as one: the last ones of a program that broke. */

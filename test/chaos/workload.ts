@@ -16,7 +16,7 @@ import {
 import type { Random } from './random.ts';
 import { CLUSTER_BROKER, KAFKA_BROKER, NAMESPACE } from './stage.ts';
 
-/** Longer than any fault lasts. */
+/** How long a user goes on trying once all is well again. */
 const patienceMilliseconds = 180_000;
 
 /** What an object must have become. */
@@ -52,7 +52,7 @@ export function startWorkload(options: WorkloadOptions): Workload {
   const counts = { created: 0, changed: 0, deleted: 0, retried: 0 };
   const stopping = new AbortController();
   const users = Array.from({ length: options.users }, (_, index) =>
-    new User(`u${index + 1}`, options, expected, counts).run(stopping.signal),
+    new User(`u${index + 1}`, options, expected, counts, stopping.signal).run(),
   );
   // It is looked at in `finish`.
   for (const each of users) each.catch(() => {});
@@ -72,6 +72,8 @@ class User {
   readonly #random: Random;
   readonly #expected: Map<string, Expected>;
   readonly #counts: Record<keyof Workload['counts'], number>;
+  /** Aborted when there is enough work. */
+  readonly #signal: AbortSignal;
   readonly #own: Expected[] = [];
   /** Names of objects that are deleted, to be used again. */
   readonly #former: string[] = [];
@@ -82,7 +84,9 @@ class User {
     options: WorkloadOptions,
     expected: Map<string, Expected>,
     counts: Record<keyof Workload['counts'], number>,
+    signal: AbortSignal,
   ) {
+    this.#signal = signal;
     this.#name = name;
     this.#options = options;
     this.#random = options.random.stream(name);
@@ -90,7 +94,8 @@ class User {
     this.#counts = counts;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  async run(): Promise<void> {
+    const signal = this.#signal;
     while (!signal.aborted) {
       await this.#doSomething();
       await sleep(this.#random.between(0, this.#options.pauseMilliseconds), undefined, { signal }).catch(() => {});
@@ -178,11 +183,12 @@ class User {
 
   /** Refusals of the webhook that cannot be reached, and no answer at all, pass; anything else is not the user's to survive. */
   async #untilDone<T>(attempt: () => Promise<T>): Promise<T> {
-    const until = Date.now() + patienceMilliseconds;
+    let until = Number.POSITIVE_INFINITY;
     for (let tries = 1; ; tries += 1) {
       try {
         return await attempt();
       } catch (error) {
+        if (this.#signal.aborted) until = Math.min(until, Date.now() + patienceMilliseconds);
         if (!mayPass(error) || Date.now() > until) throw error;
         this.#counts.retried += 1;
         await sleep(Math.min(100 * tries, 2_000));
