@@ -12,6 +12,8 @@ import { type Contents, contentsOf, type Held, type Reader } from './contents.ts
 const gate = 'namespaces';
 /** What is left when time is up, to say so. */
 const farewellMilliseconds = 500;
+/** A warning of more than 256 characters may be cut off on its way. */
+const longestWarning = 250;
 
 export function namespaceGate(client: Reader): LaterGate {
   return {
@@ -36,7 +38,7 @@ async function judgeDeletion(request: AdmissionRequest, deadline: Deadline, clie
     if (contents.held.length === 0 && contents.unknown === undefined) return nothing;
     return {
       ...nothing,
-      warnings: [`${gate}: ${name} is deleted with ${wordsOf(contents)}; let in by the annotation ${CONFIRM_DELETE}`],
+      warnings: [cut(`${gate}: ${name} is deleted with ${wordsOf(contents)}, as its annotation confirms`)],
       auditAnnotations: { 'namespace-holds': wordsOf(contents), 'namespace-confirmed-by': userInfo?.username ?? '' },
     };
   }
@@ -77,6 +79,8 @@ function countedOf({ kind, count, isEstimate, first }: Held): string {
   const more = count > first.length ? ', …' : '';
   return `${isEstimate ? 'about ' : ''}${count} ${kind}${count === 1 ? '' : 's'} (${first.join(', ')}${more})`;
 }
+
+const cut = (text: string): string => (text.length > longestWarning ? `${text.slice(0, longestWarning - 1)}…` : text);
 
 const metadataOf = (object: Json | undefined): Json => (isObject(object?.metadata) ? object.metadata : {});
 
