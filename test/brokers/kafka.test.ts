@@ -53,7 +53,7 @@ async function makeKey() {
 }
 
 async function start(): Promise<RunningBroker> {
-  const provider = kafkaProvider({
+  const provider = await kafkaProvider({
     broker: name,
     bootstrapServers,
     leaseMilliseconds: 6_000,

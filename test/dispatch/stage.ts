@@ -145,7 +145,7 @@ async function assemble(options: StageOptions, undo: Undo): Promise<Stage> {
       target: name,
       parameters: { storage: 'ephemeral', ...parameters },
       capabilities: ['Database', 'Service', 'Cache', 'Secret'],
-      provider: (keys, log) => {
+      provider: async (keys, log) => {
         const [own, lease] = [connect(to), connect(config)];
         const provider = kubernetesProvider({
           broker: name,
@@ -167,8 +167,8 @@ async function assemble(options: StageOptions, undo: Undo): Promise<Stage> {
     target: topicTarget,
     parameters: {},
     capabilities: ['Topic'],
-    provider: (_, log) => ({
-      provider: kafkaProvider({ broker: ofTopics, ...options.topics, pollMilliseconds: 1_000, log }),
+    provider: async (_, log) => ({
+      provider: await kafkaProvider({ broker: ofTopics, ...options.topics, pollMilliseconds: 1_000, log }),
       close: async () => {},
     }),
   });
@@ -213,7 +213,7 @@ interface BrokerSketch {
   readonly target: string;
   readonly parameters: Record<string, string>;
   readonly capabilities: readonly string[];
-  provider(keys: KeyRing, log: Logger): { provider: Provider; close(): Promise<unknown> };
+  provider(keys: KeyRing, log: Logger): Promise<{ provider: Provider; close(): Promise<unknown> }>;
 }
 
 async function bringBroker(way: Way, sketch: BrokerSketch): Promise<StageBroker> {
@@ -230,7 +230,7 @@ async function bringBroker(way: Way, sketch: BrokerSketch): Promise<StageBroker>
     await ending?.close();
   };
   const start = async () => {
-    const { provider, close } = sketch.provider(keys, log);
+    const { provider, close } = await sketch.provider(keys, log);
     const broker = await startBroker({
       name,
       provider,

@@ -86,7 +86,7 @@ async function runBroker(
   flags: BrokerFlags,
   store: KeyStore,
   log: Logger,
-  open: (keys: KeyRing) => Provider,
+  open: (keys: KeyRing) => Provider | Promise<Provider>,
 ): Promise<number> {
   if (flags.kafka === undefined && flags.statusUrl === undefined) {
     throw new InputError(
@@ -107,7 +107,7 @@ async function runBroker(
       const registry = new Registry();
       collectDefaultMetrics({ register: registry });
       try {
-        const broker = await startBroker({ ...settings, provider: open(keys), keys, registry, log });
+        const broker = await startBroker({ ...settings, provider: await open(keys), keys, registry, log });
         log.info('serving', { broker: name, url: broker.url });
         const ended = broker.ended.catch((error: unknown) => log.warn('beginning anew', { error }));
         await Promise.race([stopped, ended]);

@@ -56,7 +56,7 @@ interface LocalBroker {
   readonly name: string;
   readonly provider: string;
   readonly capabilities: readonly string[];
-  with(decrypt: (jwe: string) => Promise<Record<string, string>>): Provider;
+  with(decrypt: (jwe: string) => Promise<Record<string, string>>): Provider | Promise<Provider>;
 }
 
 async function startOne(
@@ -69,7 +69,7 @@ async function startOne(
   const jwks = { url: new URL('/.well-known/jwks.json', statusApi.url).href };
   const running = await startBroker({
     name,
-    provider: local.with((jwe) => keys.decrypt(jwe)),
+    provider: await local.with((jwe) => keys.decrypt(jwe)),
     keys,
     platform: { jwks, statusUrl: `${statusApi.url}/v1/status` },
     http: {},
