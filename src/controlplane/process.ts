@@ -92,24 +92,19 @@ export function manageProcess(options: ProcessOptions): ProcessHandle {
     const deadline = Date.now() + (options.readyWithinMilliseconds ?? 120_000);
     for (let pause = 20; ; pause = Math.min(pause * 1.5, 250)) {
       const ready = await options.isReady().catch(() => false);
-      if (child !== started) throw endedEarly(options, started, lastWords());
+      if (child !== started) throw endedEarly(options, started, allWords());
       if (ready) return;
       if (Date.now() > deadline) {
         await kill();
-        throw notReady(options, lastWords());
+        throw notReady(options, lastOf(allWords()));
       }
       await Promise.race([sleep(pause, undefined, { ref: true }), exited]);
     }
   }
 
-  function lastWords(): string {
-    return readFileSync(options.logFile)
-      .subarray(firstByte)
-      .toString('utf8')
-      .trimEnd()
-      .split('\n')
-      .slice(-8)
-      .join('\n');
+  /** Since it was started. */
+  function allWords(): string {
+    return readFileSync(options.logFile).subarray(firstByte).toString('utf8').trimEnd();
   }
 
   function signal(name: NodeJS.Signals): void {
@@ -158,12 +153,15 @@ function inherited(): Record<string, string> {
   return { ...Object.fromEntries(kept), GOGC: '200' };
 }
 
+const lastOf = (words: string): string => words.split('\n').slice(-8).join('\n');
+
 function endedEarly(options: ProcessOptions, child: ChildProcess, words: string): ControlPlaneError {
   const how = child.signalCode === null ? `status ${child.exitCode}` : `signal ${child.signalCode}`;
+  // A stack trace may follow that sentence.
   const taken = /address already in use/i.test(words);
   return new ControlPlaneError({
     code: taken ? 'port/taken' : 'process/failed',
-    message: `${options.name} ended with ${how} before it was ready; its last words: ${words}`,
+    message: `${options.name} ended with ${how} before it was ready; its last words: ${lastOf(words)}`,
     hint: taken ? 'Stop what listens on its port, then start it again.' : `The whole log is in ${options.logFile}`,
   });
 }
