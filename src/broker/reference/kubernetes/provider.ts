@@ -9,6 +9,7 @@ import {
   isAlreadyExists,
   LeaderElection,
   type Logger,
+  type Resource,
   type UnknownObject,
 } from '../../../runtime/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
@@ -240,37 +241,16 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     async remove(record): Promise<Removal> {
       const { request, uid } = record;
       const where = record.notes.namespace ?? namespaceOf(request);
-      const labelSelector = `${UID_LABEL}=${labelValue(uid)}`;
-      const left = new Set<string>();
-      const found = await Promise.all(
-        [...madeResources, ...derivedResources].map(async (resource) => ({
-          resource,
-          items: (await client.list(resource, { namespace: where, labelSelector })).items,
-        })),
-      );
-      for (const { resource, items } of found) {
-        for (const { metadata } of items.filter((each) => isOurs(each.metadata, broker, uid))) {
-          left.add(resource.kind);
-          if (derivedResources.includes(resource) || metadata.deletionTimestamp !== undefined) continue;
-          const preconditions = metadata.uid === undefined ? {} : { uid: metadata.uid };
-          await client
-            .delete(
-              resource,
-              { namespace: where, name: metadata.name },
-              { propagationPolicy: 'Background', preconditions },
-            )
-            .catch((error: unknown) => {
-              const { status } = error as { status?: number };
-              if (status !== 404 && status !== 409)
-                throw failureOf(error, `deleting ${resource.kind} ${metadata.name}`);
-            });
-        }
-      }
-      if (left.size === 0) {
+      // Of a Secret nothing else is ever made, and it is gone at once: to ask for all the rest would take most of the time of many.
+      const isSecret = request.resource.kind === 'Secret';
+      const parts = isSecret ? [secrets] : [...madeResources, ...derivedResources];
+      let left = await takeAway(parts, where, uid);
+      if (isSecret && left.length > 0) left = await takeAway(parts, where, uid);
+      if (left.length === 0) {
         uids.delete(labelValue(uid));
         return { gone: true };
       }
-      const message = `waiting for what it is made of to be gone: ${[...left].join(', ')}`;
+      const message = `waiting for what it is made of to be gone: ${left.map(({ kind }) => kind).join(', ')}`;
       return { gone: false, message, againAfterMilliseconds: removalMilliseconds };
     },
     async credentials(record): Promise<Credentials | undefined> {
@@ -288,6 +268,36 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
       await Promise.all([records.stop(), world.stop()]);
     },
   };
+
+  /** Deletes what was made for an object. Returns the resources of which there was something. */
+  async function takeAway(resources: readonly Resource[], where: string, uid: string): Promise<Resource[]> {
+    const labelSelector = `${UID_LABEL}=${labelValue(uid)}`;
+    const found = await Promise.all(
+      resources.map(async (resource) => {
+        const { items } = await client.list(resource, { namespace: where, labelSelector });
+        return { resource, items: items.filter(({ metadata }) => isOurs(metadata, broker, uid)) };
+      }),
+    );
+    for (const { resource, items } of found) {
+      // What Kubernetes has made of the rest goes with it.
+      if (derivedResources.includes(resource)) continue;
+      for (const { metadata } of items) {
+        if (metadata.deletionTimestamp !== undefined) continue;
+        const preconditions = metadata.uid === undefined ? {} : { uid: metadata.uid };
+        await client
+          .delete(
+            resource,
+            { namespace: where, name: metadata.name },
+            { propagationPolicy: 'Background', preconditions },
+          )
+          .catch((error: unknown) => {
+            const { status } = error as { status?: number };
+            if (status !== 404 && status !== 409) throw failureOf(error, `deleting ${resource.kind} ${metadata.name}`);
+          });
+      }
+    }
+    return found.filter(({ items }) => items.length > 0).map(({ resource }) => resource);
+  }
 
   /** The plan as it was made, for comparing: values as they are in the cluster, nothing made up and nothing decrypted. */
   async function shapeOf(request: DeploymentRequest, present: SecretObject | undefined): Promise<ManifestContext> {
