@@ -1,6 +1,8 @@
 /** Everything together, with HTTP alone between the platform and its brokers. */
 import { afterAll, beforeAll } from 'vitest';
 import { useKafka } from '../support/kafka.ts';
+import { aroundTests } from './around.ts';
+import { burstTests } from './burst.ts';
 import { lifecycleTests } from './lifecycle.ts';
 import { obstacleTests } from './obstacles.ts';
 import { relationshipTests } from './relationships.ts';
@@ -15,3 +17,5 @@ afterAll(() => stage?.stop());
 lifecycleTests(() => stage, 'HTTP');
 relationshipTests(() => stage);
 obstacleTests(() => stage);
+burstTests(() => stage);
+aroundTests(() => stage);

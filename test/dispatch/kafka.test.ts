@@ -1,0 +1,127 @@
+/**
+ * Everything together, through a real Kafka that asks everybody for a certificate: as it should be, with certificates that change all the
+ * time, with a broker that is away, and with Kafka itself away. Judged by the ledgers of the brokers.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { KafkaTls } from '../../src/broker/index.ts';
+import { eventually } from '../../src/runtime/index.ts';
+import { type Relay, startRelay } from '../kafka/relay.ts';
+import { type Kafka, startKafka } from '../support/kafka.ts';
+import { lifecycleTests, live } from './lifecycle.ts';
+import { conditionOf, isReady, ledgerFaults, ledgerOf, Objects, patient, type Stage, startStage } from './stage.ts';
+
+let kafka: Kafka;
+let relay: Relay;
+let stage: Stage;
+let objects: Objects;
+/** What everybody shows; asked for at each connection. */
+let certificate: KafkaTls;
+
+beforeAll(async () => {
+  relay = await startRelay();
+  // Clients are told to come through the relay.
+  kafka = await startKafka({ tls: true, settings: { 'advertised.listeners': `CLIENT://127.0.0.1:${relay.port}` } });
+  relay.to(Number(kafka.bootstrapServers[0]?.split(':')[1]));
+  certificate = kafka.clientCertificate('kidp');
+  const address = { bootstrapServers: [`127.0.0.1:${relay.port}`], tls: () => certificate };
+  stage = await startStage({ kafka: address, topics: address });
+  objects = new Objects(stage);
+});
+afterAll(async () => {
+  await stage?.stop();
+  await kafka?.stop();
+  await relay?.stop();
+});
+
+lifecycleTests(() => stage, 'Kafka');
+
+test('a broker that is silent: unknown, with an event; it is asked, and answers when it is back', async () => {
+  await stage.stopPlatform();
+  await stage.startPlatform({ answerMilliseconds: 1_000 });
+  await stage.cluster.stop();
+  await objects.create('Secret', 'silent');
+  const unknown = await objects.until('Secret', 'silent', ({ status }) => status?.phase === 'unknown');
+  expect(conditionOf(unknown, 'Ready')).toMatchObject({ status: 'Unknown', reason: 'NoAnswer' });
+  expect(conditionOf(unknown, 'Ready')?.message).toContain('kubectl get brokers');
+  await eventually(async () => (await objects.events('silent')).some(({ reason }) => reason === 'NoAnswer'), patient);
+  await stage.cluster.start();
+  const ready = await objects.ready('Secret', 'silent');
+  expect(ready.status?.deploymentId).toBe(`${ready.metadata.uid}/1/1`);
+  const asked = stage.lines.filter(
+    ({ who, message, action, deploymentId }) =>
+      who === stage.cluster.name &&
+      message === 'request taken' &&
+      action === 'Query' &&
+      deploymentId === ready.status?.deploymentId,
+  );
+  expect(asked.length).toBeGreaterThan(0);
+  expect(ledgerOf(stage.cluster, ready.metadata.uid)).toHaveLength(1);
+  await stage.stopPlatform();
+  await stage.startPlatform();
+});
+
+test('certificates that rotate every other second, under load: nothing is lost, nothing is done twice', async () => {
+  const names = Array.from({ length: 40 }, (_, index) => `rotated-${index}`);
+  const kindOf = (name: string) => (Number(name.split('-')[1]) % 4 === 0 ? 'Topic' : 'Secret');
+  const before = relay.connections;
+  let rotating = true;
+  const rotation = (async () => {
+    while (rotating) {
+      certificate = kafka.clientCertificate('kidp', { validMilliseconds: 60_000 });
+      relay.cut();
+      await sleep(2_000);
+    }
+  })();
+  try {
+    for (const name of names) {
+      await objects.create(kindOf(name), name);
+      await sleep(100);
+    }
+    await Promise.all(names.map((name) => objects.ready(kindOf(name), name)));
+    await Promise.all(names.map((name) => objects.change(kindOf(name), name, { costTags: { again: 'yes' } })));
+    await Promise.all(names.map((name) => objects.ready(kindOf(name), name)));
+  } finally {
+    rotating = false;
+    await rotation;
+    certificate = kafka.clientCertificate('kidp');
+  }
+  expect(relay.connections).toBeGreaterThan(before + 10);
+  for (const name of names) {
+    const { metadata, status } = await objects.get(kindOf(name), name);
+    const broker = kindOf(name) === 'Topic' ? stage.topics : stage.cluster;
+    expect(status?.deploymentId).toBe(`${metadata.uid}/2/1`);
+    expect(ledgerOf(broker, metadata.uid).map(({ deploymentId }) => deploymentId)).toEqual([
+      `${metadata.uid}/1/1`,
+      `${metadata.uid}/2/1`,
+    ]);
+  }
+});
+
+describe('Kafka is away', () => {
+  test('everything goes by HTTP; when it is back nothing is done again, and it is used again', async () => {
+    await kafka.kill();
+    const kinds = ['Database', 'Service', 'Cache', 'Secret'];
+    await Promise.all(kinds.map((kind) => live(stage, kind, 'HTTP', `away-${kind.toLowerCase()}`)));
+    const done = stage.cluster.records().map(({ uid, ledger }) => [uid, ledger.length]);
+    await kafka.start();
+    // It keeps its records in Kafka, and ends where it cannot: somebody starts it again.
+    await stage.topics.stop();
+    await stage.topics.start();
+    await eventually(async () => {
+      const name = `back-${Date.now()}`;
+      const { metadata } = await objects.create('Secret', name);
+      await objects.ready('Secret', name);
+      const sent = stage.lines.find(
+        ({ who, message, uid }) =>
+          who === 'platform' && message === 'a message was acknowledged' && uid === metadata.uid,
+      );
+      expect(sent?.channel).toBe('Kafka');
+    }, patient);
+    const now = new Map(stage.cluster.records().map(({ uid, ledger }) => [uid, ledger.length]));
+    expect(done.map(([uid]) => [uid, now.get(String(uid))])).toEqual(done);
+    expect(ledgerFaults(stage.cluster, stage.topics)).toEqual([]);
+    await objects.create('Topic', 'back');
+    expect(isReady(await objects.ready('Topic', 'back'))).toBe(true);
+  });
+});
