@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
 import { RESOURCE_UID_LABEL, type StatusReport } from '../../broker/index.ts';
+import { ApiError, type Client } from '../../runtime/index.ts';
 import { kubernetesSecrets } from '../platform/resources.ts';
 import { keepConnection } from './connection-secret.ts';
 import type { Deployable } from './deployable.ts';
@@ -74,4 +75,19 @@ test.each([
     { client: cluster.client, decrypt: undefined },
   );
   expect(kept).toEqual(taken);
+});
+
+test.each([
+  { reason: 'values that its type does not have', status: 422, kept: { problem: expect.stringContaining('no') } },
+  { reason: 'a full quota', status: 403, kept: { problem: expect.stringContaining('no') } },
+  { reason: 'more than fits', status: 413, kept: { problem: expect.stringContaining('no') } },
+  { reason: 'an API server that is away', status: 503, kept: 'again' },
+])('what the API server does not take because of $reason', async ({ status, kept }) => {
+  const { client } = memoryCluster([kubernetesSecrets]);
+  const refusing = {
+    get: client.get,
+    create: () => Promise.reject(new ApiError({ doing: 'create', status, reason: 'Refused', message: 'no' })),
+  } as unknown as Client;
+  const keeping = keepConnection(object('first'), report('first'), { client: refusing, decrypt: async () => ({}) });
+  expect(await keeping.catch(() => 'again')).toEqual(kept);
 });

@@ -6,6 +6,7 @@
 import { GROUP, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../../api/index.ts';
 import { compareDeployments, parseDeploymentId, RESOURCE_UID_LABEL, type StatusReport } from '../../broker/index.ts';
 import {
+  ApiError,
   type Client,
   isAlreadyExists,
   isConflict,
@@ -51,12 +52,23 @@ export async function keepConnection(
   if ('problem' in read) return read;
   // The broker has put it where it belongs.
   if ('secretRef' in credentials && credentials.secretRef.name === key.name) return { secret };
-  if (!(await write(client, key, wantedSecret(object, report, key, read.values), object, signal))) {
-    return { problem: taken(key), taken: true };
+  try {
+    const written = await write(client, key, wantedSecret(object, report, key, read.values), object, signal);
+    if (!written) return { problem: taken(key), taken: true };
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return { problem: `Secret ${key.namespace}/${key.name} cannot be written: ${error.message.slice(0, 512)}` };
   }
   await removeFormer(client, object, key, signal);
   return { secret };
 }
+
+/**
+ * The API server has understood and does not take it: keys that no Secret can have, too little for its type, a full quota, a namespace that
+ * is going. Delivered again it would be refused again, and everything behind it would wait; who is asked how it fares reports anew.
+ */
+const isRefusal = (error: unknown): error is ApiError =>
+  error instanceof ApiError && [400, 403, 413, 422].includes(error.status);
 
 type Values = { readonly values: Readonly<Record<string, string>> } | { readonly problem: string };
 

@@ -57,7 +57,15 @@ export function reportSink(parts: SinkParts): ReportSink {
       if (event.type === STATUS_TYPE) return new Taking(parts, event, from, signal).take();
       const { events } = parts;
       if (events === undefined) return refused('invalid', 'nobody takes such events here');
-      return event.type === HEARTBEAT_TYPE ? events.heartbeat(event, from, signal) : events.usage(event, from, signal);
+      try {
+        return await (event.type === HEARTBEAT_TYPE
+          ? events.heartbeat(event, from, signal)
+          : events.usage(event, from, signal));
+      } catch (error) {
+        // What is not as the schema has it will not be so when it is delivered again.
+        if (error instanceof ApiError && error.status === 422) return refused('invalid', error.message);
+        throw error;
+      }
     },
   };
 }
