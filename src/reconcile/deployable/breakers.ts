@@ -24,10 +24,14 @@ interface State {
   /** Until then only nothing is sent; after it one message tries. */
   closedUntil: number;
   trying: boolean;
+  /** When the next of those that were turned away comes again. */
+  nextTurn: number;
 }
 
 /** Comes again so soon where all places are taken. */
 const busyMilliseconds = 100;
+/** Thousands may wait for one broker: they come again one after the other, or they would do nothing but ask. */
+const turnMilliseconds = 1;
 
 export class Breakers {
   readonly #states = new Map<string, State>();
@@ -44,16 +48,22 @@ export class Breakers {
   }
 
   enter(broker: string, now: number): Entry {
-    const state = this.#states.get(broker) ?? { atOnce: 0, failures: 0, closedUntil: 0, trying: false };
+    const state = this.#states.get(broker) ?? { atOnce: 0, failures: 0, closedUntil: 0, trying: false, nextTurn: 0 };
     this.#states.set(broker, state);
     const failing = state.failures >= this.#options.failures;
-    if (now < state.closedUntil) return { entered: false, waitMilliseconds: state.closedUntil - now };
+    if (now < state.closedUntil) return this.#turnedAway(state, now, state.closedUntil);
     if ((failing && state.trying) || state.atOnce >= this.#options.mostAtOnce) {
-      return { entered: false, waitMilliseconds: busyMilliseconds };
+      return this.#turnedAway(state, now, now + busyMilliseconds);
     }
     state.atOnce += 1;
     if (failing) state.trying = true;
     return this.#entry(state);
+  }
+
+  #turnedAway(state: State, now: number, soonest: number): Entry {
+    const latest = soonest + this.#options.longestMilliseconds;
+    state.nextTurn = Math.min(Math.max(soonest, state.nextTurn + turnMilliseconds), latest);
+    return { entered: false, waitMilliseconds: state.nextTurn - now };
   }
 
   #entry(state: State): Entry {

@@ -1,18 +1,26 @@
 /**
  * The newest version of an object that this process knows: a cache is a moment behind what we have just written, and a decision made on
- * that would only be refused. What is kept here is dropped as soon as the cache has caught up.
+ * that would only be refused. What is kept here is dropped as soon as the cache has caught up and somebody looks. A replica that does not
+ * lead takes reports and never looks: so it is no more than so many, and of those the newest.
  */
 import { isAtLeast } from '../../api/index.ts';
 import { formatKey, keyOf, type ObjectKey } from '../../runtime/index.ts';
 import type { Deployable } from './deployable.ts';
+
+const mostObjects = 2_048;
 
 export class Latest {
   readonly #objects = new Map<string, Deployable>();
 
   /** What the API server has answered. */
   keep(object: Deployable): void {
-    const known = this.#objects.get(idOf(object));
-    if (known === undefined || isNewer(object, known)) this.#objects.set(idOf(object), object);
+    const id = idOf(object);
+    const known = this.#objects.get(id);
+    if (known !== undefined && !isNewer(object, known)) return;
+    this.#objects.delete(id);
+    this.#objects.set(id, object);
+    const [oldest] = this.#objects.keys();
+    if (this.#objects.size > mostObjects && oldest !== undefined) this.#objects.delete(oldest);
   }
 
   /** The newer of what the cache has and what was kept. */

@@ -63,6 +63,15 @@ describe('the newest version that is known', () => {
     latest.forget('Database', { namespace: 'team', name: 'users' });
     expect(latest.size).toBe(0);
   });
+
+  test('is not kept of everything for ever where nobody looks', () => {
+    const latest = new Latest();
+    const named = (index: number) => objectWith({ metadata: { name: `n${index}`, resourceVersion: '10' } });
+    for (let index = 0; index < 5_000; index += 1) latest.keep(named(index));
+    expect(latest.size).toBe(2_048);
+    const older = objectWith({ metadata: { name: 'n4999', resourceVersion: '9' } });
+    expect(latest.of(older).metadata.resourceVersion).toBe('10');
+  });
 });
 
 test('receipts are forgotten with the messages that they are for', () => {
@@ -102,6 +111,25 @@ describe('a broker that does not answer', () => {
     expect(breakers.enter('b', 0).entered).toBe(false);
     first.succeeded();
     expect(breakers.enter('b', 0).entered).toBe(true);
+  });
+
+  test('is not asked for all the time by the thousands that wait for it', () => {
+    const breakers = new Breakers({ failures: 1, shortestMilliseconds: 1_000 });
+    enter(breakers, 0).failed(away, 0);
+    // One tries, and hears nothing for ten seconds.
+    const due = Array.from({ length: 2_000 }, () => 1_000);
+    let looks = 0;
+    enter(breakers, 1_000);
+    for (let now = 1_000; now < 11_000; now += 5) {
+      for (const [index, at] of due.entries()) {
+        if (at > now) continue;
+        const entry = breakers.enter('b', now);
+        looks += 1;
+        due[index] = now + (entry.entered ? 0 : entry.waitMilliseconds);
+      }
+    }
+    expect(looks).toBeLessThan(13_000);
+    expect(Math.max(...due)).toBeLessThan(14_000);
   });
 
   test.each([
