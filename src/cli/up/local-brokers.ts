@@ -3,6 +3,7 @@
  * Each is what `kidp broker` runs, with its Broker and its DeploymentTarget beside it.
  */
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { API_VERSION, broker, deploymentTarget } from '../../api/index.ts';
 import {
@@ -67,17 +68,38 @@ async function startOne(
   const keys = await openKeyRing(fileKeyStore(join(directory, `broker-${name}.keys`)), { issuer: name, subject: name });
   undo.add(`closing the keys of the broker ${name}`, async () => keys.close());
   const jwks = { url: new URL('/.well-known/jwks.json', statusApi.url).href };
-  const running = await startBroker({
-    name,
-    provider: await local.with((jwe) => keys.decrypt(jwe)),
-    keys,
-    platform: { jwks, statusUrl: `${statusApi.url}/v1/status` },
-    http: {},
-    ...(kafka === undefined ? {} : { kafka }),
-    registry: new Registry(),
-    log: silentLogger,
+  const start = async (port?: number) =>
+    startBroker({
+      name,
+      provider: await local.with((jwe) => keys.decrypt(jwe)),
+      keys,
+      platform: { jwks, statusUrl: `${statusApi.url}/v1/status` },
+      http: port === undefined ? {} : { port },
+      ...(kafka === undefined ? {} : { kafka }),
+      registry: new Registry(),
+      log: silentLogger,
+    });
+  let running = await start();
+  const { url, port } = running;
+  let stopping = false;
+  undo.add(`stopping the broker ${name}`, () => {
+    stopping = true;
+    return running.stop();
   });
-  undo.add(`stopping the broker ${name}`, () => running.stop());
+  // One that has lost the right to work (a machine that was asleep) ends, and another begins in its place.
+  const follow = (): void =>
+    void running.ended.catch(async () => {
+      await running.stop().catch(() => undefined);
+      while (!stopping) {
+        try {
+          running = await start(port);
+          return follow();
+        } catch {
+          await sleep(1_000);
+        }
+      }
+    });
+  follow();
   const apply = (kind: typeof broker | typeof deploymentTarget, spec: object) =>
     client.apply(
       kind.resource,
@@ -89,9 +111,9 @@ async function startOne(
     );
   await apply(broker, {
     channel: kafka === undefined ? 'HTTP' : 'Both',
-    endpoint: running.url,
+    endpoint: url,
     capabilities,
-    identity: { jwksUri: `${running.url}/.well-known/jwks.json`, scopes: ['status:write'] },
+    identity: { jwksUri: `${url}/.well-known/jwks.json`, scopes: ['status:write'] },
   });
   await apply(deploymentTarget, { provider, brokerRef: { name } });
 }
