@@ -1,7 +1,7 @@
 /** How a report reaches the platform: through Kafka first, over HTTP where that is away. */
 import { Agent, request } from 'undici';
 import { ChannelError, type ChannelName } from '../channel.ts';
-import { encodeEvent } from '../contract/index.ts';
+import { encodeEvent, parseStrictly } from '../contract/index.ts';
 import { type KeyRing, STATUS_SCOPE } from '../identity/index.ts';
 import type { KafkaProducer } from '../kafka/index.ts';
 import type { BrokerEvent, ReplyTo } from '../messages.ts';
@@ -53,7 +53,7 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
       throw failure('unavailable', `${url} is not encrypted, and our token would be read on the way: use https`);
     }
     let status: number;
-    let text: string;
+    let body: Buffer;
     try {
       const answer = await request(url, {
         dispatcher: agent,
@@ -68,14 +68,15 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
         body: encodeEvent(event),
       });
       status = answer.statusCode;
-      text = Buffer.from(await readAtMost(answer.body, mostAnswerBytes)).toString('utf8');
+      body = await readAtMost(answer.body, mostAnswerBytes);
     } catch (cause) {
       throw failure('unavailable', `the platform cannot be reached at ${url}: ${(cause as Error).message}`, cause);
     }
-    if (status >= 200 && status < 300) return;
+    const said = saidIn(body);
+    if (status >= 200 && status < 300 && typeof said.result === 'string') return;
     throw failure(
-      isFinal(status) ? 'refused' : 'unavailable',
-      `the platform answered ${status}: ${text.slice(0, 300)}`,
+      isFinal(status) && typeof said.code === 'string' ? 'refused' : 'unavailable',
+      `the platform answered ${status}: ${body.toString('utf8', 0, 300)}`,
     );
   }
 
@@ -89,7 +90,7 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
           await byKafka(kafka, event, topic, key);
           return 'Kafka';
         } catch (error) {
-          failed = error;
+          failed = mayHeal(error);
         }
       }
       if (url === undefined) {
@@ -103,6 +104,18 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
     },
     close: () => agent.destroy(),
   };
+}
+
+/** What a proxy on the way says, a page to log in at or one that is not found, is no word of the platform: the report would be lost. */
+function saidIn(body: Buffer): { readonly result?: unknown; readonly code?: unknown } {
+  const parsed = parseStrictly(body);
+  return 'value' in parsed && typeof parsed.value === 'object' && parsed.value !== null ? parsed.value : {};
+}
+
+/** What Kafka refuses of ours is always about the topic, that it is missing or not ours to write to: somebody will mend that. */
+function mayHeal(error: unknown): unknown {
+  if (!(error instanceof ChannelError) || error.failure !== 'refused') return error;
+  return new ChannelError({ channel: 'Kafka', failure: 'unavailable', message: error.message, cause: error });
 }
 
 /** 401 and 403 may be about keys that the platform does not have yet; what else it understood and refused, it refuses again. */
