@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { described, dispatchRights, type Right, rights } from './access.ts';
+import type { Client } from '../../runtime/index.ts';
+import { demandAccess, described, dispatchRights, type Right, rights } from './access.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -46,4 +47,13 @@ test('what is missing is said by what it is about', () => {
   expect(described(missing)).toBe(
     'list, watch teams.platform.company.com; patch policies.platform.company.com/status; update webhooks.g "kidp-admission"; create secrets in kidp-system',
   );
+});
+
+test.each([
+  { reason: 'the kinds are not installed', status: 404, code: 'config/kinds' },
+  { reason: 'the API server does not know yet who may ask', status: 403, code: 'config/discovery' },
+  { reason: 'the API server is not up yet', status: 503, code: 'config/discovery' },
+])('$reason: $code', async ({ status, code }) => {
+  const client = { request: async () => ({ status, headers: {}, warnings: [], text: '' }) } as unknown as Client;
+  await expect(demandAccess(client, 'kidp-system', 'this test', { dispatch: true })).rejects.toMatchObject({ code });
 });

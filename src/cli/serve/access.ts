@@ -47,6 +47,14 @@ const watchedKinds = [policy, policyException, team, application, approval, crdR
 async function demandKinds(client: Client, needed: readonly { readonly plural: string }[]): Promise<void> {
   const path = `/apis/${GROUP}/${VERSION}`;
   const { status, text } = await client.request({ method: 'GET', path });
+  // An API server that has just started does not know yet who may ask, nor what it serves.
+  if (status !== 200 && status !== 404) {
+    throw new ConfigError({
+      code: 'discovery',
+      message: `It cannot be found out which kinds the cluster serves (${path} answers ${status})`,
+      hint: 'Start again once the API server is ready; where it stays so, let this user read discovery (ClusterRole system:discovery)',
+    });
+  }
   const served = status === 200 ? ((JSON.parse(text) as { resources?: { name: string }[] }).resources ?? []) : [];
   const missing = needed.filter(({ plural }) => !served.some(({ name }) => name === plural));
   if (missing.length === 0) return;
