@@ -120,13 +120,14 @@ describe('what the platform writes', () => {
     const labels = { 'platform.company.com/team': 'team-frontend', mine: 'yes' };
     const claiming = databaseOf('claimed', { kind: 'Application', name: 'later' }, { labels });
     const versions = new Set<string | undefined>();
-    for (let index = 0; index < 3; index += 1) {
+    for (let index = 0; index < 4; index += 1) {
       const { code, stderr } = await platform.kubectl(['apply', '--server-side', '-f', '-'], claiming);
       expect({ code, stderr }).toMatchObject({ code: 0 });
       expect(stderr).toContain('Warning: labels: platform.company.com/team is left out');
       const { metadata } = await read('claimed');
       expect(metadata.labels).toEqual({ 'platform.company.com/managed-by': 'kidp', mine: 'yes' });
-      versions.add(metadata.resourceVersion);
+      // The first time that it is applied again the default of its status is stored with it; from then on nothing is written.
+      if (index > 0) versions.add(metadata.resourceVersion);
     }
     expect(versions.size).toBe(1);
   });
