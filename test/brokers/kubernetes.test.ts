@@ -105,6 +105,15 @@ describe('from request to report', () => {
     expect([...(await made(deployments, service)), ...(await made(core('pods', 'Pod'), service))]).toEqual([]);
   });
 
+  test('a namespace that somebody has deleted is made again', async () => {
+    const namespaces: Resource = { ...core('namespaces', 'Namespace'), namespaced: false };
+    const secret = { ...sketch('Secret', { keys: [{ name: 'a', generate: {} }] }), namespace: uniqueName('gone') };
+    await deploy(secret);
+    await client.delete(namespaces, { name: secret.namespace });
+    await platform.untilPhase(idOf(secret), 'drifted');
+    await deploy({ ...secret, attempt: 1 });
+  });
+
   test('a Database: credentials encrypted to the platform, kept by the next deployment', async () => {
     const database = sketch('Database', { engine: 'postgresql', backup: { enabled: true } });
     const { credentials, outputs } = await deploy(database);

@@ -145,7 +145,11 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     const manifests = manifestsFor(request, { ...context, environment });
     await ensureNamespace(namespaceOf(request));
     const making: Making = { client, world, request };
-    const made = await make(making, manifests);
+    const made = await make(making, manifests).catch((error: unknown) => {
+      // Somebody may have deleted the namespace since: the next try looks.
+      ensured.delete(namespaceOf(request));
+      throw error;
+    });
     const earlier = Object.keys(digestsIn(record));
     await prune(making, new Set(made.objects.keys()), earlier);
     const notes = { ...record.notes, namespace: namespaceOf(request), made: JSON.stringify(made.digests) };
