@@ -1,6 +1,6 @@
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import { CompactEncrypt, decodeJwt, importJWK, type JWK } from 'jose';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -156,6 +156,13 @@ describe('stores', () => {
     const first = await open(fileKeyStore(path));
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect((await open(fileKeyStore(path))).jwks()).toEqual(first.jwks());
+  });
+
+  test('instances that start at the same time have the same keys', async () => {
+    const path = await place();
+    const [first, ...others] = await Promise.all([1, 2, 3, 4].map(() => open(fileKeyStore(path))));
+    for (const other of others) expect(other.jwks()).toEqual(first?.jwks());
+    expect(await readdir(dirname(path))).toEqual(['keys.json']);
   });
 
   test('a file that others can read is not used', async () => {

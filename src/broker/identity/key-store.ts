@@ -2,8 +2,8 @@
  * Where keys are kept: one document, written whole and only over the version that was read, so that replicas that rotate at the same
  * time end up with the same keys.
  */
-import { createHash } from 'node:crypto';
-import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { chmod, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
   type Client,
@@ -43,7 +43,10 @@ export function memoryKeyStore(): KeyStore {
   };
 }
 
-/** For one process at a time. Readable by its owner alone; one that others can read is not used. */
+/**
+ * Shared by processes: of those that find none at the same time one makes it, and the others take it. Readable by its owner alone; one that
+ * others can read is not used.
+ */
 export function fileKeyStore(path: string): KeyStore {
   const read = async (): Promise<StoredDocument> => {
     try {
@@ -68,12 +71,24 @@ export function fileKeyStore(path: string): KeyStore {
     async write(text, version) {
       if ((await read()).version !== version) return 'conflict';
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      const temporary = `${path}.${process.pid}.tmp`;
+      const temporary = `${path}.${randomUUID()}.tmp`;
       await writeFile(temporary, text, { mode: 0o600 });
       // The mode above is only for a file that was not there.
       await chmod(temporary, 0o600);
-      await rename(temporary, path);
-      return 'written';
+      if (version !== undefined) {
+        await rename(temporary, path);
+        return 'written';
+      }
+      try {
+        // Unlike a rename, it is refused where somebody was faster.
+        await link(temporary, path);
+        return 'written';
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        return 'conflict';
+      } finally {
+        await rm(temporary, { force: true });
+      }
     },
   };
 }
