@@ -196,6 +196,21 @@ describe('a message that cannot be taken', () => {
     expect(counted).toContain(`kidp_kafka_messages_total{group="${groupId}",topic="${topic}",result="handled"} 1`);
   });
 
+  it('stays where it is in the dead-letter topic itself, and does not go round for ever', async () => {
+    const topic = await kafka.makeTopic('dead', { partitions: 1 });
+    const seen: string[] = [];
+    const refuse = async ({ value }: IncomingMessage) => {
+      seen.push(value.toString());
+      throw new DeadLetter('no', 'unknown');
+    };
+    start(topic, refuse, { deadLetterTopic: topic });
+    for (const text of ['a:0', 'a:1', 'a:2']) {
+      await send(topic, [text]);
+      await expect.poll(() => seen).toContain(text);
+    }
+    expect(seen).toEqual(['a:0', 'a:1', 'a:2']);
+  });
+
   it('waits where there is no dead-letter topic, and is not lost', async () => {
     const topic = await kafka.makeTopic('status', { partitions: 1 });
     const deadLetterTopic = deadLetterTopicOf(topic);

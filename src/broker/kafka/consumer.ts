@@ -107,7 +107,8 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
         return 'handled';
       } catch (error) {
         if (!(error instanceof DeadLetter)) throw error;
-        await bury(producer, options.deadLetterTopic, message, error);
+        // What is there already would be read and buried for ever, where somebody has this topic read.
+        if (topic !== options.deadLetterTopic) await bury(producer, options.deadLetterTopic, message, error);
         metrics?.deadLetter(topic, error.code);
         log.warn('message went to the dead letters', { ...place, code: error.code, reason: error.message });
         return 'dead-letter';
