@@ -59,6 +59,7 @@ export function recordLog(options: RecordLogOptions): RecordLog {
   let leaseSeen = clock.monotonic();
   let lastOffset = -1n;
   const pending: PendingWrite[] = [];
+  const underWay = new Map<string, Promise<void>>();
   let writing: Promise<void> | undefined;
   let renewing: Promise<void> | undefined;
   const heard = new Map<string, () => void>();
@@ -71,7 +72,7 @@ export function recordLog(options: RecordLogOptions): RecordLog {
       if (leads && lease?.instance !== instance) lose('another instance has taken over');
       return;
     }
-    // The one that writes knows before it reads.
+    // The one that writes knows it by itself.
     if (leads) return;
     keep(key, value === undefined ? undefined : (JSON.parse(value.toString('utf8')) as DeploymentRecord));
   }
@@ -96,6 +97,28 @@ export function recordLog(options: RecordLogOptions): RecordLog {
       pending.push({ key, value, settle: (error) => (error === undefined ? resolve() : reject(error)) });
       writing ??= writeAll();
     });
+  }
+
+  /**
+   * Nobody acts on a record, nor tells of it, before it is written: what fails to be was never so. Resolves to false where another
+   * write of this record is under way, once that is over.
+   */
+  async function writeAlone(uid: string, record: DeploymentRecord | undefined): Promise<boolean> {
+    const before = underWay.get(uid);
+    if (before !== undefined) {
+      await before.catch(() => {});
+      return false;
+    }
+    const written = write(uid, record === undefined ? undefined : JSON.stringify(record));
+    underWay.set(uid, written);
+    try {
+      await written;
+    } finally {
+      underWay.delete(uid);
+    }
+    demandLead();
+    keep(uid, record);
+    return true;
   }
 
   /** What waits goes together, in one transaction. */
@@ -214,9 +237,9 @@ export function recordLog(options: RecordLogOptions): RecordLog {
   }
   let reading: Promise<void> | undefined;
 
-  const demandLead = () => {
+  function demandLead(): void {
     if (!leads) throw new NotLeading();
-  };
+  }
   return {
     records: {
       known: (uid) => known.get(uid),
@@ -227,18 +250,12 @@ export function recordLog(options: RecordLogOptions): RecordLog {
       all: () => known.values(),
       async put(record, over) {
         demandLead();
-        if (known.get(record.uid)?.version !== over) return undefined;
-        // Known before it is written, so that nobody decides on the one before; who fails to write it ends.
-        keep(record.uid, record);
-        const stored = known.get(record.uid);
-        await write(record.uid, JSON.stringify(record));
-        return stored;
+        if (known.get(record.uid)?.version !== over || !(await writeAlone(record.uid, record))) return undefined;
+        return known.get(record.uid);
       },
       async drop(uid, version) {
         demandLead();
-        if (known.get(uid)?.version !== version) return;
-        keep(uid, undefined);
-        await write(uid, undefined);
+        if (known.get(uid)?.version === version) await writeAlone(uid, undefined);
       },
       subscribe(changed) {
         subscribers.add(changed);
