@@ -11,6 +11,7 @@ import { claimsIn, shownKeyId, takeApart, type Unverified, verifySignature } fro
 import { type FetchKeySet, fetchKeySet, type KeySetAddress } from './fetch-key-set.ts';
 import { type KeyCache, keyCache } from './key-cache.ts';
 import type { IdentityMetrics } from './metrics.ts';
+import { STATUS_SCOPE } from './platform-verifier.ts';
 import { type KeySet, readPublicKeys, type VerificationKey } from './public-keys.ts';
 import { IdentityError } from './refusal.ts';
 
@@ -111,6 +112,10 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
         const { name } = broker.metadata;
         try {
           await verifySignature(unverified, key, bytes);
+          // There is no token that could hold less: what its Broker may do is what counts.
+          if (broker.spec.identity?.scopes?.includes(STATUS_SCOPE) === false) {
+            throw new IdentityError('missing-scope', `spec.identity.scopes of the Broker has no ${STATUS_SCOPE}`);
+          }
         } catch (error) {
           throw claimedBy(name, error);
         }

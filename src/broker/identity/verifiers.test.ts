@@ -315,6 +315,11 @@ describe('signatures of brokers', () => {
       make: () => sign({ kid: 'aws-1' }, keys.aws.privateKey),
       refused: 'unknown-key',
     },
+    {
+      reason: 'of a broker that may not report',
+      make: () => sign({ iss: 'reader', sub: 'reader' }),
+      refused: 'missing-scope',
+    },
     { reason: 'of nobody', make: () => sign({ iss: 'gcp', sub: 'gcp' }), refused: 'wrong-issuer' },
     {
       reason: 'that does not say whose',
