@@ -1,5 +1,5 @@
 /** Makes the objects of a plan and removes those that an earlier plan had: by server-side apply, over nobody else's. */
-import { type Client, keyOf, type UnknownObject } from '../../../runtime/index.ts';
+import { type Client, keyOf, type Resource, type UnknownObject } from '../../../runtime/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
 import { stable } from '../record.ts';
@@ -157,9 +157,16 @@ export async function prune(
 const isStandingAlone = ({ kind, metadata }: UnknownObject): boolean =>
   kind !== 'PersistentVolumeClaim' || !/^data-.*-\d+$/.test(metadata.name);
 
+/** Looks something up, in what is watched or in what is stored. */
+export type Find = (
+  resource: Resource,
+  key: { readonly namespace: string; readonly name: string },
+) => Promise<UnknownObject | undefined>;
+
 /** What of the plan is no longer as it was made: a sentence for each. */
 export async function driftOf(
-  { client, world }: Making,
+  client: Client,
+  find: Find,
   manifests: readonly Manifest[],
   digests: Readonly<Record<string, string>>,
   confirmed: Map<string, string>,
@@ -169,7 +176,7 @@ export async function driftOf(
     const [kind, namespace = '', name = ''] = ref.split('/');
     const resource = madeResources.find((each) => each.kind === kind);
     if (resource === undefined) continue;
-    const live = world.find(resource, { namespace, name });
+    const live = await find(resource, { namespace, name });
     if (live === undefined || live.metadata.deletionTimestamp !== undefined) {
       drift.push(`${ref} was deleted`);
       continue;

@@ -21,7 +21,7 @@ import { revisionOf, rotationAnnotations, rotationDue, type SecretObject, values
 import { databaseName, databaseSecretName, databaseValues } from './database.ts';
 import { engines } from './engines.ts';
 import { failureOf } from './failures.ts';
-import { driftOf, type Making, make, prune } from './made.ts';
+import { driftOf, type Find, type Making, make, prune } from './made.ts';
 import { type ManifestContext, manifestsFor } from './manifests.ts';
 import { bounded, isOurs, labelValue, namespaceOf, ROTATE_LABEL, selectorOf, UID_LABEL } from './names.ts';
 import { readinessOf, replicasOf } from './readiness.ts';
@@ -73,11 +73,14 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
   const confirmed = new Map<string, string>();
   const ensured = new Set<string>();
 
-  const secretOf = async (request: DeploymentRequest): Promise<SecretObject | undefined> => {
+  const watched: Find = async (resource, key) => world.find(resource, key);
+  const stored: Find = (resource, key) => getIfThere(client, resource, key);
+
+  const secretOf = async (request: DeploymentRequest, find: Find = watched): Promise<SecretObject | undefined> => {
     const name = secretNameOf(request);
     if (name === undefined) return undefined;
     const key = { namespace: namespaceOf(request), name };
-    const live = (world.find(secrets, key) ?? (await getIfThere(client, secrets, key))) as SecretObject | undefined;
+    const live = ((await find(secrets, key)) ?? (await stored(secrets, key))) as SecretObject | undefined;
     return live !== undefined && isOurs(live.metadata, broker, request.resource.uid) ? live : undefined;
   };
 
@@ -216,12 +219,18 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     },
     async observe(record) {
       const { request } = record;
-      const present = await secretOf(request);
+      const look = async (from: Find) => {
+        const present = await secretOf(request, from);
+        const context = await shapeOf(request, present, from);
+        const manifests = manifestsFor(request, context);
+        const drift = await driftOf(client, from, manifests, digestsIn(record), confirmed);
+        return { present, context, manifests, drift };
+      };
+      let looked = await look(watched);
+      // What is watched may be behind what this broker itself has just made.
+      if (looked.drift.length > 0) looked = await look(stored);
+      const { present, context, manifests, drift } = looked;
       const due = present === undefined ? undefined : rotationDue(present, rotationOf(request), now());
-      const digests = digestsIn(record);
-      const context = await shapeOf(request, present);
-      const manifests = manifestsFor(request, context);
-      const drift = await driftOf({ client, world, request }, manifests, digests, confirmed);
       if (drift.length > 0) {
         return {
           report: { phase: 'drifted', message: drift.join('; ') },
@@ -304,13 +313,17 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
   }
 
   /** The plan as it was made, for comparing: values as they are in the cluster, nothing made up and nothing decrypted. */
-  async function shapeOf(request: DeploymentRequest, present: SecretObject | undefined): Promise<ManifestContext> {
+  async function shapeOf(
+    request: DeploymentRequest,
+    present: SecretObject | undefined,
+    find: Find,
+  ): Promise<ManifestContext> {
     const { kind } = request.resource;
     const values = kind === 'Service' ? {} : valuesOf(present);
     const bound = (request.bindings ?? []).length > 0;
     const key = { namespace: namespaceOf(request), name: bounded(`${request.resource.name}-bindings`, 253) };
     const environment =
-      kind === 'Service' && bound ? valuesOf(world.find(secrets, key) as SecretObject | undefined) : {};
+      kind === 'Service' && bound ? valuesOf((await find(secrets, key)) as SecretObject | undefined) : {};
     return { values, rotation: rotationAnnotations(present, rotationOf(request), false, now()), environment, images };
   }
 }
