@@ -21,10 +21,10 @@ test('a name says whose connection to what it is, and two pairs never share one'
     connectionName(object('Service', 'team', 'a'), object('Cache', 'other', 'b')),
   ];
   expect(new Set(names).size).toBe(names.length);
-  const long = 'x'.repeat(63);
-  expect(connectionName(object('Application', long, long), object('Database', long, long)).length).toBeLessThanOrEqual(
-    253,
-  );
+  const long = `${'x'.repeat(230)}.${'y'.repeat(22)}`;
+  const longest = connectionName(object('Service', 'team', long), object('Database', 'team', long));
+  expect(longest.length).toBeLessThanOrEqual(253);
+  expect(longest).toMatch(/^service-x+\.[a-z0-9-]*[a-z0-9]-[0-9a-f]{8}$/);
 });
 
 test('an address has the keys that a Secret can have, and another revision when it moves', () => {

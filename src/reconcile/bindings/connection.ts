@@ -27,7 +27,9 @@ const CONTENT_ANNOTATION = `${GROUP}/binding-content`;
 export function connectionName(user: OwnedObject, source: OwnedObject): string {
   const parts = [user, source].map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name]);
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 8);
-  return [user.kind, user.metadata.name, source.kind, source.metadata.name, digest].join('-').toLowerCase();
+  const words = [user.kind, user.metadata.name, source.kind, source.metadata.name].join('-').toLowerCase();
+  // As long as the name of a Secret may be; what would end in a dot or a hyphen there is no name.
+  return `${words.slice(0, 253 - digest.length - 1).replace(/[-.]+$/, '')}-${digest}`;
 }
 
 /** Without credentials: where it is. Keys that a Secret cannot have are left out. */
