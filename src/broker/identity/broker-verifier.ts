@@ -157,7 +157,7 @@ function keysOfBrokers(fetched: KeyCache) {
 }
 
 /** Undefined where keys are given and nothing is to be fetched. A broker that says nothing of keys serves them at its endpoint. */
-function keySetAddress({ spec }: Broker): KeySetAddress | undefined {
+export function keySetAddress({ spec }: Broker): KeySetAddress | undefined {
   const { jwksUri, publicKeys = [] } = spec.identity ?? {};
   const ofEndpoint =
     spec.endpoint === undefined || publicKeys.length > 0

@@ -28,6 +28,14 @@ export type FetchKeySet = (address: KeySetAddress) => Promise<KeySet>;
 
 /** Rejects with a plain Error that says what went wrong. */
 export async function fetchKeySet(address: KeySetAddress, options: FetchOptions = {}): Promise<KeySet> {
+  const keys = await readKeySet(await fetchDocument(address, options));
+  if (keys === undefined)
+    throw new Error(`${new URL(address.url).host} answered with something that is no JSON Web Key Set`);
+  return keys;
+}
+
+/** The JSON that is there. */
+export async function fetchDocument(address: KeySetAddress, options: FetchOptions = {}): Promise<unknown> {
   const { timeoutMilliseconds = 5000, insecureHttp = false } = options;
   const url = new URL(address.url);
   if (!isSafeToReach(url, insecureHttp))
@@ -44,9 +52,7 @@ export async function fetchKeySet(address: KeySetAddress, options: FetchOptions 
     });
     if (statusCode !== 200) throw new Error(`${url.host} answered ${statusCode}; redirects are not followed`);
     const parsed = parseStrictly(await readAtMost(body, mostBytes));
-    const keys = 'value' in parsed ? await readKeySet(parsed.value) : undefined;
-    if (keys === undefined) throw new Error(`${url.host} answered with something that is no JSON Web Key Set`);
-    return keys;
+    return 'value' in parsed ? parsed.value : undefined;
   } finally {
     // Not `close`: a body that was not read to its end would keep it open.
     await agent.destroy();

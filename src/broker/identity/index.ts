@@ -4,6 +4,7 @@
  * In: Broker objects, and tokens and signatures of anybody. Out: the Broker that it certainly is, or an `IdentityError` with the
  * reason. It must not know what is said, only who says it.
  */
+export { type BrokerEncryptionOptions, brokerEncryption } from './broker-encryption.ts';
 export {
   type BrokerVerifier,
   type BrokerVerifierOptions,

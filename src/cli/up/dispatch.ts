@@ -7,9 +7,11 @@ import { type LivePolicySource, storedGate } from '../../admission/index.ts';
 import { type Broker, broker as brokerKind } from '../../api/index.ts';
 import {
   brokerCallMetrics,
+  brokerEncryption,
   brokerVerifier,
   DEPLOYMENTS_SCOPE,
   dispatcher,
+  encryptTo,
   findBroker,
   httpChannel,
   identityMetrics,
@@ -97,6 +99,7 @@ export async function addDispatch(
     metrics: identityMetrics(registry),
     insecureHttp,
   });
+  const encryptionKeyOf = brokerEncryption({ insecureHttp });
   const gate = storedGate(source);
   undo.add('closing the gate', async () => gate.stop());
   let statusUrl: string | undefined;
@@ -111,6 +114,11 @@ export async function addDispatch(
       encryptionKey: () => keys.encryptionKey(),
     },
     decrypt: (jwe) => keys.decrypt(jwe),
+    seal: async (name, values) => {
+      const object = brokers().find(({ metadata }) => metadata.name === name);
+      const key = object === undefined ? undefined : await encryptionKeyOf(object);
+      return key === undefined ? undefined : encryptTo(key, values);
+    },
     events: platform.events,
     settleCosts: platform.settleCosts,
     registry,

@@ -55,6 +55,7 @@ import { messageOf } from './message.ts';
 import { deployableMetrics } from './metrics.ts';
 import { Receipts } from './receipts.ts';
 import { Deployer } from './reconcile.ts';
+import { sealedBindings } from './seal.ts';
 import { reportSink } from './sink.ts';
 import { sweepOnChange } from './sweep.ts';
 
@@ -79,6 +80,10 @@ export interface DeployableOptions {
   };
   /** Opens credentials that a broker has encrypted to that key. */
   readonly decrypt?: ((jwe: string) => Promise<Record<string, string>>) | undefined;
+  /** Encrypts credentials to a broker; undefined where it has published no key to encrypt to. */
+  readonly seal?:
+    | ((broker: string, values: Readonly<Record<string, string>>) => Promise<string | undefined>)
+    | undefined;
   /** Where heartbeats and usage reports go: `brokerEvents` of src/reconcile/platform. */
   readonly events?: {
     heartbeat(event: HeartbeatEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
@@ -141,7 +146,11 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
           ...(statusUrl === undefined ? {} : { statusUrl }),
           encryptionKey: await encryptionKey?.(),
         };
-        return messageOf(object, entry, facts, address, reply, clock.now());
+        const sealed =
+          entry.action === 'Deploy'
+            ? await sealedBindings(object, address.name, manager.client, options.seal)
+            : undefined;
+        return messageOf(object, entry, facts, address, reply, clock.now(), sealed);
       },
       dispatcher,
       settle: options.settleCosts as ((object: KubernetesObject) => Promise<void>) | undefined,

@@ -23,6 +23,7 @@ export function messageOf(
   address: BrokerAddress,
   reply: Reply,
   now: number,
+  sealed: Sealed = new Map(),
 ): RequestEvent {
   const { metadata, spec, status = {} } = object;
   const { action, deploymentId } = entry;
@@ -43,7 +44,7 @@ export function messageOf(
     ...(facts.owner.team === undefined ? {} : { team: facts.owner.team }),
     // A target that is gone does not keep its broker from removing what it has there.
     target: facts.target?.request ?? { name: status.targetRef?.name ?? '', provider: 'unknown' },
-    ...(deploys ? { spec, bindings: bindingsOf(object) } : {}),
+    ...(deploys ? { spec, bindings: bindingsOf(object, sealed) } : {}),
     ...(Object.keys(facts.owner.costTags).length === 0 ? {} : { costTags: facts.owner.costTags }),
     replyTo: replyTo(address, reply),
   };
@@ -61,7 +62,10 @@ export function traceOf(deploymentId: string): string {
   return formatTraceparent({ traceId: digest.slice(0, 32), parentId: digest.slice(32, 48), sampled: true });
 }
 
-function bindingsOf({ metadata, status = {} }: Deployable): BoundConnection[] {
+/** By the name of a connection Secret, what is in it, encrypted to the broker. */
+export type Sealed = ReadonlyMap<string, string>;
+
+function bindingsOf({ metadata, status = {} }: Deployable, sealed: Sealed): BoundConnection[] {
   return (status.bindings ?? []).map(({ kind, namespace, name, connectionSecret, revision }) => ({
     kind,
     namespace,
@@ -69,7 +73,13 @@ function bindingsOf({ metadata, status = {} }: Deployable): BoundConnection[] {
     ...(connectionSecret === undefined
       ? {}
       : { secret: { namespace: metadata.namespace ?? '', name: connectionSecret, revision: revision ?? '' } }),
+    ...credentialsFor(connectionSecret, sealed),
   }));
+}
+
+function credentialsFor(secret: string | undefined, sealed: Sealed): { readonly credentials?: string } {
+  const credentials = secret === undefined ? undefined : sealed.get(secret);
+  return credentials === undefined ? {} : { credentials };
 }
 
 function replyTo({ channel, kafka }: BrokerAddress, { statusUrl, encryptionKey }: Reply): ReplyTo {

@@ -1,0 +1,64 @@
+/**
+ * The key that credentials for a broker are encrypted to: one of `use: enc` among its published keys. A broker that publishes none is
+ * given references only, which it can follow where it runs in the management cluster.
+ */
+import type { Broker } from '../../api/index.ts';
+import { type Clock, systemClock } from '../../runtime/index.ts';
+import { keySetAddress } from './broker-verifier.ts';
+import { type FetchOptions, fetchDocument } from './fetch-key-set.ts';
+
+export type EncryptionKey = Readonly<Record<string, unknown>>;
+
+export interface BrokerEncryptionOptions extends Pick<FetchOptions, 'insecureHttp'> {
+  readonly clock?: Clock;
+  /** In place of fetching. */
+  readonly fetch?: typeof fetchDocument;
+}
+
+/** Fetched anew after this long: a broker goes on opening what was encrypted to the key before. */
+const freshMilliseconds = 300_000;
+const most = 1000;
+
+/** Rejects where the keys cannot be had now: what was to be sent is to be tried again. */
+export function brokerEncryption(
+  options: BrokerEncryptionOptions = {},
+): (broker: Broker) => Promise<EncryptionKey | undefined> {
+  const { clock = systemClock, insecureHttp, fetch = fetchDocument } = options;
+  const fetched = new Map<string, { readonly at: number; readonly key: Promise<EncryptionKey | undefined> }>();
+  return async (broker) => {
+    const given = (broker.spec.identity?.publicKeys ?? []).map(asKey).find((key) => key !== undefined);
+    const address = keySetAddress(broker);
+    if (given !== undefined || address === undefined) return given;
+    const id = `${address.url}\n${address.caBundle ?? ''}`;
+    const known = fetched.get(id);
+    if (known !== undefined && clock.monotonic() - known.at < freshMilliseconds) return known.key;
+    const key = fetch(address, { insecureHttp }).then(encryptionKeyIn);
+    fetched.delete(id);
+    fetched.set(id, { at: clock.monotonic(), key });
+    if (fetched.size > most) fetched.delete(fetched.keys().next().value ?? '');
+    key.catch(() => fetched.delete(id));
+    return key;
+  };
+}
+
+function encryptionKeyIn(document: unknown): EncryptionKey | undefined {
+  const keys = isRecord(document) && Array.isArray(document.keys) ? document.keys : [];
+  return keys.find(isForEncryption);
+}
+
+function asKey(text: string): EncryptionKey | undefined {
+  try {
+    const key: unknown = JSON.parse(text);
+    return isForEncryption(key) ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isForEncryption = (key: unknown): key is EncryptionKey =>
+  isRecord(key) &&
+  key.use === 'enc' &&
+  ((key.kty === 'EC' && key.crv === 'P-256') || (key.kty === 'OKP' && key.crv === 'X25519'));
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
