@@ -58,6 +58,7 @@ import { Deployer } from './reconcile.ts';
 import { sealedBindings } from './seal.ts';
 import { reportSink } from './sink.ts';
 import { sweepOnChange } from './sweep.ts';
+import { tellOfVanished } from './vanished.ts';
 
 export type { Admitted, Deployable, DeployableStatus, Facts, Settings, Step } from './deployable.ts';
 export { defaultSettings } from './deployable.ts';
@@ -171,6 +172,8 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
     }));
     manager.add(sweepOnChange({ changes: options.gateChanges, kinds, clock }));
   }
+  const { caches, log } = manager;
+  manager.add(tellOfVanished({ kinds: deployableKinds, caches, metrics, recorder, log }));
   const sink = reportSink({
     client: manager.client,
     cached: (kind, key) => orNone(() => objects(kind).get(key)),
