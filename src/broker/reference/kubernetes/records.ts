@@ -70,6 +70,15 @@ export function clusterRecords(client: Client, namespace: string, broker: string
     return object === undefined ? undefined : read(object);
   };
 
+  const get = async (uid: string): Promise<StoredRecord | undefined> => {
+    try {
+      return read(await client.get<RecordObject>(configMaps, key(uid)));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+
   return {
     async start() {
       reflector.start();
@@ -91,14 +100,7 @@ export function clusterRecords(client: Client, namespace: string, broker: string
         if (stored !== undefined) yield written.get(stored.record.uid) ?? stored;
       }
     },
-    async get(uid) {
-      try {
-        return read(await client.get<RecordObject>(configMaps, key(uid)));
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
-    },
+    get,
     async put(record, over) {
       const object: RecordObject = {
         apiVersion: 'v1',
@@ -117,9 +119,12 @@ export function clusterRecords(client: Client, namespace: string, broker: string
         written.set(record.uid, stored);
         return stored;
       } catch (error) {
-        written.delete(record.uid);
-        if (isConflict(error) || isAlreadyExists(error) || (over !== undefined && isNotFound(error))) return undefined;
-        throw error;
+        if (!isConflict(error) && !isAlreadyExists(error) && !(over !== undefined && isNotFound(error))) throw error;
+        // The watch may be behind what this instance wrote before: to go on from there would be to do something older once more.
+        const live = await get(record.uid);
+        if (live === undefined) written.delete(record.uid);
+        else if (isAsNew(live.version, written.get(record.uid)?.version ?? '0')) written.set(record.uid, live);
+        return undefined;
       }
     },
     async drop(uid, version) {
