@@ -58,6 +58,11 @@ export async function live(stage: Stage, kind: string, channel: ChannelName, nam
   const secret = ready.status?.connectionSecret;
   const values = secret === undefined ? {} : await objects.secret(secret.name);
   expect(Object.keys(values ?? {})).toEqual(expect.arrayContaining([...(keys[kind] ?? [])]));
+  // That of a Secret is what its broker made; all others go with the object, which is left to Kubernetes.
+  if (secret !== undefined && kind !== 'Secret') {
+    const { metadata } = await stage.client.get(coreSecrets, { namespace, name: secret.name });
+    expect(metadata.ownerReferences).toMatchObject([{ kind, name, uid, controller: true }]);
+  }
   await eventually(() => expectTrace(stage.lines, `${uid}/1/1`, broker.name, channel), patient);
   expect(await madeFor(stage, uid)).toBe(kind !== 'Topic');
 
@@ -73,7 +78,6 @@ export async function live(stage: Stage, kind: string, channel: ChannelName, nam
     [`${uid}/3/1`, 'Delete'],
   ]);
   expect(await madeFor(stage, uid)).toBe(false);
-  if (secret !== undefined) await eventually(async () => (await objects.secret(secret.name)) === undefined, patient);
 }
 
 /** What whoever uses it has to know of each kind. */
