@@ -32,7 +32,7 @@ describe('a control plane of its own', () => {
     const commands = [...first.output().matchAll(/^ {2}(\S+\/kubectl) (apply -f \S+)$/gm)].map(
       (match) => match[2] ?? '',
     );
-    expect(commands).toHaveLength(3);
+    expect(commands).toHaveLength(4);
     const letIn = await shell(commands[0] ?? '');
     expect(letIn).toMatchObject({ code: 0, stderr: '' });
     expect(letIn.stdout).toContain('database.platform.company.com/users created');
@@ -48,6 +48,17 @@ describe('a control plane of its own', () => {
     expect(newOwner.code).not.toBe(0);
     expect(newOwner.stderr).toMatch(/spec\.owner/);
     await until(async () => /production-backups +True/.test((await shell('get policies')).stdout));
+    // What is let in becomes real: a Deployment that is given the database's credentials, and a topic.
+    expect(await shell(commands[3] ?? '')).toMatchObject({ code: 0 });
+    await until(async () =>
+      /^ready ready$/m.test(
+        (
+          await shell(
+            'get services.platform.company.com/user-api topics/user-events -n team-backend -o jsonpath={.items[*].status.phase}',
+          )
+        ).stdout,
+      ),
+    );
     const processes = await processesBelow(folder);
     expect(processes.length).toBeGreaterThanOrEqual(5);
 

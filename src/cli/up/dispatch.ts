@@ -150,6 +150,6 @@ export async function addDispatch(
   });
   statusUrl = `${(url ?? statusApi.url).replace(/\/$/, '')}/v1/status`;
   undo.add('stopping the status API', () => statusApi.stop());
-  manager.add(followReports({ brokers, caches: manager.caches, kafka, verifier, sink, registry, log }));
+  manager.add(followReports({ brokers, caches: manager.caches, kafka, issuer, verifier, sink, registry, log }));
   return { statusApi };
 }

@@ -37,10 +37,10 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
     ensureAssets(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok', 'kubectl'], assets),
   );
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  if (options.reset === true) await rm(join(directory, 'kafka'), { recursive: true, force: true });
-  // It starts while the control plane does.
-  const starting = startLocalKafka(join(directory, 'kafka'), assets, undo);
-  starting.catch(() => undefined);
+  const ofKafka = join(directory, 'kafka');
+  // It starts while the control plane does; where its state is to be forgotten, not before it is certain that nobody else uses it.
+  const starting = options.reset === true ? undefined : startLocalKafka(ofKafka, assets, undo);
+  starting?.catch(() => undefined);
   const plane = await step(`etcd, kube-apiserver, controller-manager, scheduler, ${nodes} nodes`, () =>
     startControlPlane({
       directory: join(directory, 'cluster'),
@@ -67,7 +67,11 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
     );
     return { policies: await addStarterPolicies(client), example: await adding };
   });
-  const kafka = await step('Kafka', () => starting);
+  const kafka = await step('Kafka', async () => {
+    if (starting !== undefined) return starting;
+    await rm(ofKafka, { recursive: true, force: true });
+    return startLocalKafka(ofKafka, assets, undo);
+  });
   const { admission, statusApi } = await step('admission webhooks, reconcilers, status API', () =>
     startPlatform(
       {

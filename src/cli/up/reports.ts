@@ -27,13 +27,14 @@ export interface FollowReportsOptions {
   readonly kafka:
     | { readonly bootstrapServers: readonly string[]; readonly tls?: (() => KafkaTls) | undefined }
     | undefined;
+  /** The platform's name: the replicas of one platform share the work, those of another get everything too. */
+  readonly issuer: string;
   readonly verifier: BrokerVerifier;
   readonly sink: ReportSink;
   readonly registry: Registry;
   readonly log: Logger;
 }
 
-const groupId = 'kidp';
 const retryMilliseconds = 5_000;
 /** Brokers that are applied together are followed together. */
 const settleMilliseconds = 200;
@@ -113,7 +114,7 @@ interface Reading {
 /** Topics that are missing are made first; where nobody answers, that is tried again for as long as it takes. */
 function read(
   source: Source,
-  { kafka, verifier, sink, registry, log }: FollowReportsOptions,
+  { kafka, issuer, verifier, sink, registry, log }: FollowReportsOptions,
   metrics: KafkaMetrics,
 ): Reading {
   const stopping = new AbortController();
@@ -136,7 +137,7 @@ function read(
     if (stopping.signal.aborted) return;
     consumer = consume({
       ...connection,
-      groupId,
+      groupId: issuer,
       topics: source.topics,
       deadLetterTopic: deadLetterTopicOf(STATUS_TOPIC),
       handle: statusHandler({ verifier, sink, log, metrics: reportMetrics(registry) }),

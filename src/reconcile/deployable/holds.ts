@@ -62,7 +62,7 @@ function admission(object: Deployable, { admission: answer }: Facts): Found {
   if (recorded !== undefined && !isSameOwner(recorded.owner, object.spec.owner, object.metadata.namespace)) {
     return found('Admitted', {
       reason: 'OwnerChanged',
-      message: `spec.owner is ${named(object.spec.owner)}, and ${named(recorded.owner)} was recorded when the platform took charge: put it back, or create the object anew under the new owner and delete this one`,
+      message: `spec.owner is ${named(object.spec.owner)}, and ${named(recorded.owner)} was recorded when the platform took charge: create the object anew under the owner that it shall have, and delete this one`,
       denies: true,
     });
   }
