@@ -6,6 +6,7 @@ import type { Broker } from '../../api/index.ts';
 import { type Clock, systemClock } from '../../runtime/index.ts';
 import { keySetAddress } from './broker-verifier.ts';
 import { type FetchOptions, fetchDocument } from './fetch-key-set.ts';
+import { isRecord } from './public-keys.ts';
 
 export type EncryptionKey = Readonly<Record<string, unknown>>;
 
@@ -59,6 +60,3 @@ const isForEncryption = (key: unknown): key is EncryptionKey =>
   isRecord(key) &&
   key.use === 'enc' &&
   ((key.kty === 'EC' && key.crv === 'P-256') || (key.kty === 'OKP' && key.crv === 'X25519'));
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -65,5 +65,5 @@ function algorithmOf(kty: unknown, crv: unknown): SigningAlgorithm | undefined {
   return kty === 'EC' && crv === 'P-256' ? 'ES256' : undefined;
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
