@@ -21,7 +21,7 @@ import type { Deployable, DeployableStatus } from './deployable.ts';
 const WRITTEN_ANNOTATION = `${GROUP}/reported`;
 const mostTries = 5;
 
-interface KubernetesSecret extends KubernetesObject {
+export interface KubernetesSecret extends KubernetesObject {
   type?: string;
   data?: Record<string, string>;
 }
@@ -101,12 +101,12 @@ async function referred(
       problem: `credentials.secretRef must name a Secret with the label ${RESOURCE_UID_LABEL}: ${metadata.uid}`,
     };
   }
-  const decoded = Object.entries(there.data ?? {}).map(([each, text]) => [
-    each,
-    Buffer.from(text, 'base64').toString(),
-  ]);
-  return { values: Object.fromEntries(decoded) };
+  return { values: valuesOf(there) };
 }
+
+/** What is in a Secret, as text. */
+export const valuesOf = ({ data = {} }: KubernetesSecret): Record<string, string> =>
+  Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));
 
 const taken = ({ namespace, name }: ObjectKey): string =>
   `Secret ${namespace}/${name} is not the platform's: rename or delete it, or name another one in the spec`;

@@ -1,12 +1,9 @@
 /** What an object uses, each connection encrypted to the broker that is to hand it on: it may run where no Secret of ours can be read. */
-import { type Client, isNotFound, type KubernetesObject } from '../../runtime/index.ts';
+import { type Client, isNotFound } from '../../runtime/index.ts';
 import { kubernetesSecrets } from '../platform/resources.ts';
+import { type KubernetesSecret, valuesOf } from './connection-secret.ts';
 import type { Deployable } from './deployable.ts';
 import type { Sealed } from './message.ts';
-
-interface KubernetesSecret extends KubernetesObject {
-  data?: Record<string, string>;
-}
 
 /** Rejects where a Secret cannot be read or the key of the broker not be had: what is not whole is not sent. */
 export async function sealedBindings(
@@ -26,11 +23,7 @@ export async function sealedBindings(
         if (!isNotFound(error)) throw error;
       });
     if (secret === undefined) continue;
-    const values = Object.entries(secret.data ?? {}).map(([key, text]) => [
-      key,
-      Buffer.from(text, 'base64').toString(),
-    ]);
-    const jwe = await seal(broker, Object.fromEntries(values));
+    const jwe = await seal(broker, valuesOf(secret));
     if (jwe !== undefined) sealed.set(name, jwe);
   }
   return sealed;
