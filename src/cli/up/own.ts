@@ -88,9 +88,9 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
   );
   if (statusApi !== undefined) {
     const ways = 'away' in kafka ? undefined : kafka;
-    await step('brokers: one for this cluster, one for topics of Kafka', () =>
-      startLocalBrokers({ client, config, directory, statusApi, kafka: ways }, undo),
-    );
+    const what =
+      ways === undefined ? 'a broker for this cluster' : 'brokers: one for this cluster, one for topics of Kafka';
+    await step(what, () => startLocalBrokers({ client, config, directory, statusApi, kafka: ways }, undo));
   }
   // A run that was killed has left its webhook behind, which lets no definition in: by now it is ours.
   if (!example) await step('an example of a CRD', () => addExample(client, 10));

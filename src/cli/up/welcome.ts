@@ -35,7 +35,7 @@ export function commandsToTry(kubectl: string, cluster: 'own' | 'theirs' = 'own'
       ? [
           '  # a service that uses the database, and a topic: handed to a broker, ready in a moment, with a connection secret',
           `  ${kubectl} apply -f examples/quickstart/service.yaml`,
-          `  ${kubectl} get kidp -n team-backend`,
+          `  ${kubectl} get databases,services.platform.company.com,topics -n team-backend`,
           '',
         ]
       : []),
