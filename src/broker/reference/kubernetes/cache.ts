@@ -2,11 +2,12 @@
 import type { Cache } from '../../../api/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
-import { encoded, generate, revisionOf } from './credentials.ts';
+import { generate } from './credentials.ts';
 import { shell } from './database.ts';
 import type { ManifestContext } from './manifests.ts';
-import { bounded, labelsOf, metadataOf, namespaceOf, REVISION_ANNOTATION, selectorOf } from './names.ts';
+import { bounded, namespaceOf } from './names.ts';
 import type { Manifest } from './resources.ts';
+import { type SingleServer, singleServer } from './single-server.ts';
 import { cacheBytes, mebibytes } from './sizes.ts';
 
 type Spec = Cache['spec'];
@@ -78,73 +79,32 @@ export function cacheValues(
 export function cacheManifests(request: DeploymentRequest, context: ManifestContext): Manifest[] {
   const spec = request.spec as Spec;
   const engine = engineOf(spec);
-  const secret = metadataOf(request, cacheSecretName(request));
-  return [
-    {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { ...secret, annotations: { ...secret.annotations, ...context.rotation } },
-      type: 'Opaque',
-      data: encoded(context.values),
-    },
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: metadataOf(request, cacheName(request)),
-      spec: {
-        type: 'ClusterIP',
-        selector: selectorOf(request, component),
-        ports: [{ name: 'cache', port: engine.port, targetPort: engine.port, protocol: 'TCP' }],
-      },
-    },
-    statefulSet(request, spec, engine, context),
-  ];
+  return singleServer(request, serverOf(request, spec, engine, context), context);
 }
 
-function statefulSet(
+function serverOf(
   request: DeploymentRequest,
   spec: Spec,
   engine: CacheEngine,
-  { values, images }: ManifestContext,
-): Manifest {
+  { images }: ManifestContext,
+): SingleServer {
   const maximumBytes = cacheBytes(spec.size);
   // What a server needs beside what it holds.
   const memory = mebibytes(maximumBytes * 1.25 + 64 * 2 ** 20);
   const secretKeyRef = { name: cacheSecretName(request), key: 'password' };
   return {
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    metadata: metadataOf(request, cacheName(request)),
-    spec: {
-      replicas: 1,
-      serviceName: cacheName(request),
-      selector: { matchLabels: selectorOf(request, component) },
-      template: {
-        metadata: {
-          labels: { ...labelsOf(request), ...selectorOf(request, component) },
-          annotations: { [REVISION_ANNOTATION]: revisionOf(values) },
-        },
-        spec: {
-          automountServiceAccountToken: false,
-          securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
-          containers: [
-            {
-              name: component,
-              image: images[spec.engine ?? 'redis'] ?? `${engine.image}:${spec.version ?? engine.version}`,
-              command: shell(engine.start(maximumBytes, spec.eviction ?? 'allkeys-lru')),
-              ports: [{ name: 'cache', containerPort: engine.port, protocol: 'TCP' }],
-              ...(engine.password ? { env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef } }] } : {}),
-              resources: { requests: { cpu: '100m', memory }, limits: { memory } },
-              readinessProbe: {
-                ...(engine.probe === ''
-                  ? { tcpSocket: { port: engine.port } }
-                  : { exec: { command: shell(engine.probe) } }),
-                periodSeconds: 5,
-              },
-              securityContext: { allowPrivilegeEscalation: false },
-            },
-          ],
-        },
+    name: cacheName(request),
+    secretName: cacheSecretName(request),
+    component,
+    port: engine.port,
+    container: {
+      image: images[spec.engine ?? 'redis'] ?? `${engine.image}:${spec.version ?? engine.version}`,
+      command: shell(engine.start(maximumBytes, spec.eviction ?? 'allkeys-lru')),
+      ...(engine.password ? { env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef } }] } : {}),
+      resources: { requests: { cpu: '100m', memory }, limits: { memory } },
+      readinessProbe: {
+        ...(engine.probe === '' ? { tcpSocket: { port: engine.port } } : { exec: { command: shell(engine.probe) } }),
+        periodSeconds: 5,
       },
     },
   };

@@ -2,11 +2,12 @@
 import type { Database } from '../../../api/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
-import { encoded, generate, revisionOf } from './credentials.ts';
+import { generate } from './credentials.ts';
 import { type Engine, engines } from './engines.ts';
 import type { ManifestContext } from './manifests.ts';
-import { bounded, labelsOf, metadataOf, namespaceOf, REVISION_ANNOTATION, selectorOf } from './names.ts';
+import { bounded, labelsOf, metadataOf, namespaceOf, selectorOf } from './names.ts';
 import type { Manifest } from './resources.ts';
+import { type SingleServer, singleServer } from './single-server.ts';
 import { databaseSize } from './sizes.ts';
 
 type Spec = Database['spec'];
@@ -18,9 +19,7 @@ export function databaseManifests(request: DeploymentRequest, context: ManifestC
   const engine = engineOf(spec);
   const image = context.images[spec.engine ?? 'postgresql'] ?? `${engine.image}:${spec.version ?? engine.version}`;
   return [
-    credentialsSecret(request, context),
-    coreService(request, engine),
-    statefulSet(request, spec, engine, image, context),
+    ...singleServer(request, serverOf(request, spec, engine, image), context),
     ...(spec.backup?.enabled === true ? backup(request, spec, engine, image) : []),
   ];
 }
@@ -67,74 +66,26 @@ export function databaseValues(
 
 const databaseIdentifier = (name: string): string => `db_${name.replaceAll(/[^a-z0-9]/g, '_')}`.slice(0, 60);
 
-function credentialsSecret(request: DeploymentRequest, { values, rotation }: ManifestContext): Manifest {
-  const metadata = metadataOf(request, databaseSecretName(request));
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { ...metadata, annotations: { ...metadata.annotations, ...rotation } },
-    type: 'Opaque',
-    data: encoded(values),
-  };
-}
-
-function coreService(request: DeploymentRequest, engine: Engine): Manifest {
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: metadataOf(request, databaseName(request)),
-    spec: {
-      type: 'ClusterIP',
-      selector: selectorOf(request, component),
-      ports: [{ name: 'database', port: engine.port, targetPort: engine.port, protocol: 'TCP' }],
-    },
-  };
-}
-
-function statefulSet(
-  request: DeploymentRequest,
-  spec: Spec,
-  engine: Engine,
-  image: string,
-  { values }: ManifestContext,
-): Manifest {
+function serverOf(request: DeploymentRequest, spec: Spec, engine: Engine, image: string): SingleServer {
   const { storage, cpu, memory } = databaseSize(spec.size);
   const keptOnDisk = isPersistent(request);
   return {
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    metadata: metadataOf(request, databaseName(request)),
-    spec: {
-      replicas: 1,
-      serviceName: databaseName(request),
-      selector: { matchLabels: selectorOf(request, component) },
-      template: {
-        metadata: {
-          labels: { ...labelsOf(request), ...selectorOf(request, component) },
-          // A new password is set when a container starts.
-          annotations: { [REVISION_ANNOTATION]: revisionOf(values) },
-        },
-        spec: {
-          automountServiceAccountToken: false,
-          securityContext: { fsGroup: engine.user, seccompProfile: { type: 'RuntimeDefault' } },
-          containers: [
-            {
-              name: component,
-              image,
-              ports: [{ name: 'database', containerPort: engine.port, protocol: 'TCP' }],
-              env: environmentOf(request, engine),
-              resources: { requests: { cpu, memory }, limits: { memory } },
-              readinessProbe: { exec: { command: shell(engine.probe) }, periodSeconds: 5 },
-              lifecycle: { postStart: { exec: { command: shell(untilDone(engine.setPassword)) } } },
-              volumeMounts: [{ name: 'data', mountPath: engine.dataPath }],
-              securityContext: { allowPrivilegeEscalation: false },
-            },
-          ],
-          ...(keptOnDisk ? {} : { volumes: [{ name: 'data', emptyDir: { sizeLimit: storage } }] }),
-        },
-      },
-      ...(keptOnDisk
-        ? {
+    name: databaseName(request),
+    secretName: databaseSecretName(request),
+    component,
+    port: engine.port,
+    podSecurity: { fsGroup: engine.user },
+    container: {
+      image,
+      env: environmentOf(request, engine),
+      resources: { requests: { cpu, memory }, limits: { memory } },
+      readinessProbe: { exec: { command: shell(engine.probe) }, periodSeconds: 5 },
+      lifecycle: { postStart: { exec: { command: shell(untilDone(engine.setPassword)) } } },
+      volumeMounts: [{ name: 'data', mountPath: engine.dataPath }],
+    },
+    ...(keptOnDisk
+      ? {
+          disks: {
             persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' },
             volumeClaimTemplates: [
               {
@@ -144,9 +95,9 @@ function statefulSet(
                 spec: claimSpec(request, storage),
               },
             ],
-          }
-        : {}),
-    },
+          },
+        }
+      : { pod: { volumes: [{ name: 'data', emptyDir: { sizeLimit: storage } }] } }),
   };
 }
 

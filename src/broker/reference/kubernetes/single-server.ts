@@ -1,0 +1,90 @@
+/** What a Database and a Cache have in common: one server in a StatefulSet, the core Service before it, and the Secret of its connection. */
+import type { DeploymentRequest } from '../../messages.ts';
+import { encoded, revisionOf } from './credentials.ts';
+import type { ManifestContext } from './manifests.ts';
+import { labelsOf, metadataOf, REVISION_ANNOTATION, selectorOf } from './names.ts';
+import type { Manifest } from './resources.ts';
+
+export interface SingleServer {
+  readonly name: string;
+  readonly secretName: string;
+  /** `database`, `cache`: its pods, its container and its port are called so. */
+  readonly component: string;
+  readonly port: number;
+  /** Of the pod, beside the container. */
+  readonly pod?: Readonly<Record<string, unknown>>;
+  readonly podSecurity?: Readonly<Record<string, unknown>>;
+  readonly container: Readonly<Record<string, unknown>>;
+  /** Of the StatefulSet, beside the pod. */
+  readonly disks?: Readonly<Record<string, unknown>>;
+}
+
+export function singleServer(
+  request: DeploymentRequest,
+  server: SingleServer,
+  { values, rotation }: ManifestContext,
+): Manifest[] {
+  const { name, secretName, component, port } = server;
+  const secret = metadataOf(request, secretName);
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { ...secret, annotations: { ...secret.annotations, ...rotation } },
+      type: 'Opaque',
+      data: encoded(values),
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: metadataOf(request, name),
+      spec: {
+        type: 'ClusterIP',
+        selector: selectorOf(request, component),
+        ports: [{ name: component, port, targetPort: port, protocol: 'TCP' }],
+      },
+    },
+    statefulSet(request, server, values),
+  ];
+}
+
+function statefulSet(
+  request: DeploymentRequest,
+  { name, component, port, pod = {}, podSecurity = {}, container, disks = {} }: SingleServer,
+  values: ManifestContext['values'],
+): Manifest {
+  const { image, command, ...rest } = container;
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: metadataOf(request, name),
+    spec: {
+      replicas: 1,
+      serviceName: name,
+      selector: { matchLabels: selectorOf(request, component) },
+      template: {
+        metadata: {
+          labels: { ...labelsOf(request), ...selectorOf(request, component) },
+          // A new password is set when a container starts.
+          annotations: { [REVISION_ANNOTATION]: revisionOf(values) },
+        },
+        spec: {
+          automountServiceAccountToken: false,
+          securityContext: { ...podSecurity, seccompProfile: { type: 'RuntimeDefault' } },
+          containers: [
+            {
+              name: component,
+              image,
+              ...(command === undefined ? {} : { command }),
+              ports: [{ name: component, containerPort: port, protocol: 'TCP' }],
+              ...rest,
+              securityContext: { allowPrivilegeEscalation: false },
+            },
+          ],
+          ...pod,
+        },
+      },
+      ...disks,
+    },
+  };
+}
