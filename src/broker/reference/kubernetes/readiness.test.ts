@@ -31,6 +31,11 @@ describe('a workload', () => {
       phase: 'deploying',
     },
     { reason: 'with too few', object: workload('Deployment', { ...done, availableReplicas: 1 }), phase: 'deploying' },
+    {
+      reason: 'with more copies than are wanted now',
+      object: workload('Deployment', { ...done, replicas: 4, updatedReplicas: 4, availableReplicas: 4 }),
+      phase: 'deploying',
+    },
     { reason: 'without a status', object: workload('Deployment', {}, { status: undefined }), phase: 'deploying' },
     {
       reason: 'of no copies',

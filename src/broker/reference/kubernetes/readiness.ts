@@ -27,7 +27,7 @@ interface Workload extends UnknownObject {
 
 /**
  * Of a Deployment or StatefulSet, with its pods. What was ready is so until its controller says otherwise: it looks anew after every
- * edit, those of annotations too.
+ * edit, those of annotations too; and an autoscaler may take copies away. What is new is ready when it has no copy too many.
  */
 export function readinessOf(object: UnknownObject, pods: readonly UnknownObject[], wasReady: boolean): Readiness {
   const workload = object as Workload;
@@ -39,10 +39,14 @@ export function readinessOf(object: UnknownObject, pods: readonly UnknownObject[
     workload.kind === 'Deployment'
       ? (status.updatedReplicas ?? 0) >= wanted && (status.replicas ?? 0) === (status.updatedReplicas ?? 0)
       : wanted === 0 || status.updateRevision === status.currentRevision || status.updatedReplicas === wanted;
-  if (observed && updated && (available ?? 0) >= wanted) return { phase: 'ready' };
+  const settled = wasReady || (status.replicas ?? 0) <= wanted;
+  if (observed && updated && settled && (available ?? 0) >= wanted) return { phase: 'ready' };
   const trouble = troubleOf(workload) ?? pods.map(podTrouble).find((each) => each !== undefined);
   if (trouble !== undefined) return { phase: 'failed', error: trouble };
-  return { phase: 'deploying', message: `${available ?? 0} of ${wanted} copies can take requests` };
+  const message = settled
+    ? `${available ?? 0} of ${wanted} copies can take requests`
+    : `${status.replicas} copies are there, ${wanted} are wanted: the others are being ended`;
+  return { phase: 'deploying', message };
 }
 
 export const replicasOf = (object: UnknownObject): { replicas: number; readyReplicas: number } => ({
