@@ -1,4 +1,6 @@
 /** Approval: one thing that waits for a second pair of eyes, and what those who looked have decided (requirement 002, FR-OP-007). */
+
+import { environments } from './cluster.ts';
 import {
   ageColumn,
   dateOrInstant,
@@ -10,7 +12,13 @@ import {
   statusFields,
 } from './common/index.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
-import { choice, immutable, integer, list, object, text } from './schema/index.ts';
+import { choice, immutable, instant, integer, list, object, text } from './schema/index.ts';
+
+export const approvalTypes = ['ProductionDeployment', 'VersionUpgrade', 'BreakingCRDChange'] as const;
+export type ApprovalType = (typeof approvalTypes)[number];
+
+export const approverRoles = ['Admin', 'EnvironmentOwner'] as const;
+export type ApproverRole = (typeof approverRoles)[number];
 
 const subject = object('What is approved, and nothing else. It never changes.', {
   kind: text('The kind of the object that is about to change, for example `CustomResourceDefinition`.', {
@@ -37,10 +45,33 @@ const decision = object('What one person has decided.', {
   reason: prose('Why.', 4096).optional(),
   by: userName('Who decided. Admission writes it, from the user of the request.'),
   at: dateOrInstant('When. Admission writes it.'),
+  roles: list(
+    'The roles that who decided held then, as far as this Approval asks for them. Admission writes it, from the groups of the user.',
+    choice('A role.', approverRoles),
+    { maxItems: 2 },
+  ).optional(),
 });
+
+const level = object('Those who have to agree before the next level is asked.', {
+  role: choice(
+    'Who decides: `Admin`, or `EnvironmentOwner` of the environment of this Approval; an Admin may decide in place of an owner.',
+    approverRoles,
+  ),
+  approvals: integer('How many of them.', { minimum: 1, maximum: 8 }),
+});
+
+const address = text('An e-mail address.', { minLength: 3, maxLength: 320, pattern: '^[^\\s@<>,;]+@[^\\s@<>,;]+$' });
 
 const spec = object('What waits, who asked, and what was decided.', {
   subject,
+  type: choice('What is asked for. Left out, the change of a definition on this cluster.', approvalTypes).optional(),
+  environment: choice('The environment that it is about.', environments).optional(),
+  levels: list(
+    'Who has to agree, level after level. Left out, `requiredApprovals` people who hold the verb `approve`.',
+    level,
+    { minItems: 1, maxItems: 4 },
+  ).optional(),
+  notify: list('Who is told by e-mail that it waits.', address, { maxItems: 32 }).optional(),
   reason: prose('Why it is needed, for those who decide.', 4096).optional(),
   requester: userName('Who asked. Admission writes it, from the user of the request.').optional(),
   requiredApprovals: integer('How many people have to approve, none of them the requester.', {
@@ -54,6 +85,9 @@ const spec = object('What waits, who asked, and what was decided.', {
   immutable('subject', 'spec.subject never changes: ask for another Approval'),
   immutable('requester', 'spec.requester never changes'),
   immutable('requiredApprovals', 'spec.requiredApprovals never changes: ask for another Approval'),
+  immutable('type', 'spec.type never changes: ask for another Approval'),
+  immutable('environment', 'spec.environment never changes: ask for another Approval'),
+  immutable('levels', 'spec.levels never changes: ask for another Approval'),
   {
     rule: 'self.decisions.size() >= oldSelf.decisions.size() && oldSelf.decisions.all(was, self.decisions.exists(is, is == was))',
     message: 'decisions are only added, never changed or removed',
@@ -77,6 +111,8 @@ const spec = object('What waits, who asked, and what was decided.', {
 const status = object('What the decisions come to.', {
   ...statusFields,
   outcome: choice('Whether the change may be made.', ['Pending', 'Approved', 'Rejected']).optional(),
+  level: integer('The level that is asked now, counted from 1.', { minimum: 1, maximum: 4 }).optional(),
+  notifiedAt: instant('When the e-mail was taken by the mail server.').optional(),
 });
 
 export const approval = defineKind({
@@ -126,9 +162,36 @@ export type ApprovalOutcome = 'Pending' | 'Approved' | 'Rejected';
  * and is not decided by anybody.
  */
 export function approvalOutcome({ spec }: Pick<Approval, 'spec'>): ApprovalOutcome {
-  const { requester, decisions = [], requiredApprovals = 1 } = spec;
+  const { requester, decisions = [], requiredApprovals = 1, levels } = spec;
   if (decisions.some((each) => each.decision === 'Reject')) return 'Rejected';
   if (requester === undefined || requester === '') return 'Pending';
-  const approvers = new Set(decisions.map(({ by }) => by).filter((by) => by !== requester));
-  return approvers.size >= requiredApprovals ? 'Approved' : 'Pending';
+  const approvals = decisions.filter(({ by }) => by !== requester);
+  if (levels !== undefined) return levelsPassed(levels, approvals) === levels.length ? 'Approved' : 'Pending';
+  return new Set(approvals.map(({ by }) => by)).size >= requiredApprovals ? 'Approved' : 'Pending';
+}
+
+/** The level that is asked now, counted from 1; the last one where all have agreed. */
+export function approvalLevel({ spec }: Pick<Approval, 'spec'>): number | undefined {
+  const { levels, requester, decisions = [] } = spec;
+  if (levels === undefined) return undefined;
+  const approvals = decisions.filter(({ by, decision }) => by !== requester && decision === 'Approve');
+  return Math.min(levelsPassed(levels, approvals) + 1, levels.length);
+}
+
+type Levels = NonNullable<Approval['spec']['levels']>;
+
+/** Each decision counts once, for the first level that is still open when it is made. An Admin may stand in for an owner. */
+function levelsPassed(levels: Levels, approvals: Approval['spec']['decisions']): number {
+  let passed = 0;
+  let counted = 0;
+  for (const { roles = [] } of approvals) {
+    const level = levels[passed];
+    if (level === undefined) break;
+    if (!roles.includes(level.role) && !roles.includes('Admin')) continue;
+    counted += 1;
+    if (counted < level.approvals) continue;
+    passed += 1;
+    counted = 0;
+  }
+  return passed;
 }

@@ -7,9 +7,28 @@
  * happens because of it.
  */
 export { type Application, application } from './application.ts';
-export { type Approval, type ApprovalOutcome, approval, approvalOutcome } from './approval.ts';
+export {
+  type Approval,
+  type ApprovalOutcome,
+  type ApprovalType,
+  type ApproverRole,
+  approval,
+  approvalLevel,
+  approvalOutcome,
+  approvalTypes,
+  approverRoles,
+} from './approval.ts';
 export { type Broker, broker } from './broker.ts';
 export { type Cache, cache } from './cache.ts';
+export {
+  type Cluster,
+  cluster,
+  type Environment,
+  ERASE_FINALIZER,
+  environments,
+  SEALED_KUBECONFIG_KEY,
+  SEALED_KUBECONFIG_TYPE,
+} from './cluster.ts';
 export {
   ABANDON_CLEANUP_ANNOTATION,
   API_VERSION,
@@ -40,6 +59,21 @@ export { type DeploymentTarget, deploymentTarget } from './deployment-target.ts'
 export { type JsonSchema, schemaFor } from './json-schema.ts';
 export { type Kind, type ManifestOf, type ObjectOf, openApiOf } from './kind.ts';
 export { deployableKinds, kindNamed, kinds } from './kinds.ts';
+export { mostDefinitionsOfAnOperator, type Operator, operator } from './operator.ts';
+export {
+  type ClusterState,
+  clusterStates,
+  type OperatorDeployment,
+  operatorDeployment,
+  REQUESTED_BY_ANNOTATION,
+  ROLLOUT_FINALIZER,
+  type RolloutClusterStatus,
+  type RolloutPhase,
+  rolloutPhases,
+  type Strategy,
+  strategies,
+} from './operator-deployment.ts';
+export { installationName, type OperatorInstallation, operatorInstallation } from './operator-installation.ts';
 export { type Policy, policy } from './policy.ts';
 export { type PolicyException, policyException } from './policy-exception.ts';
 export {

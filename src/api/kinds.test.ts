@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { crdFor, deployableKinds, kindNamed, kinds, type OpenApiSchema, openApiOf } from './index.ts';
+import { crdFor, deployableKinds, kindNamed, kinds, type OpenApiSchema, openApiOf, rolloutPhases } from './index.ts';
 import { structuralViolations } from './schema/index.ts';
 
 test('all kinds are there, with the right scope', () => {
@@ -12,6 +12,10 @@ test('all kinds are there, with the right scope', () => {
     Broker: 'Cluster',
     Approval: 'Cluster',
     CRDRevision: 'Cluster',
+    Operator: 'Cluster',
+    Cluster: 'Cluster',
+    OperatorDeployment: 'Cluster',
+    OperatorInstallation: 'Cluster',
     Application: 'Namespaced',
     PolicyException: 'Namespaced',
     Database: 'Namespaced',
@@ -47,7 +51,9 @@ describe.each(kinds.map((kind) => ({ name: kind.kind, kind })))('$name', ({ kind
     expect(version?.subresources.status).toEqual({});
     expect(version?.additionalPrinterColumns.map((column) => column.name)).toContain('Age');
     const { phase, conditions, observedGeneration } = kind.status.openapi.properties ?? {};
-    expect(phase?.enum).toEqual(['pending', 'deploying', 'ready', 'failed', 'unknown']);
+    const phases =
+      kind.kind === 'OperatorDeployment' ? rolloutPhases : ['pending', 'deploying', 'ready', 'failed', 'unknown'];
+    expect(phase?.enum).toEqual(phases);
     expect(conditions?.['x-kubernetes-list-map-keys']).toEqual(['type']);
     expect(observedGeneration?.type).toBe('integer');
   });

@@ -2,10 +2,14 @@ import { application } from './application.ts';
 import { approval } from './approval.ts';
 import { broker } from './broker.ts';
 import { cache } from './cache.ts';
+import { cluster } from './cluster.ts';
 import { crdRevision } from './crd-revision.ts';
 import { database } from './database.ts';
 import { deploymentTarget } from './deployment-target.ts';
 import type { Kind } from './kind.ts';
+import { operator } from './operator.ts';
+import { operatorDeployment } from './operator-deployment.ts';
+import { operatorInstallation } from './operator-installation.ts';
 import { policy } from './policy.ts';
 import { policyException } from './policy-exception.ts';
 import { secret } from './secret.ts';
@@ -21,6 +25,10 @@ export const kinds: readonly Kind[] = [
   policyException,
   approval,
   crdRevision,
+  operator,
+  cluster,
+  operatorDeployment,
+  operatorInstallation,
   deploymentTarget,
   broker,
   database,

@@ -13,10 +13,23 @@ const mayImport: Record<string, readonly string[]> = {
   policy: ['api', 'cel', 'runtime'],
   'crd-compat': ['api', 'cel', 'runtime'],
   broker: ['api', 'cel', 'runtime'],
-  admission: ['policy', 'crd-compat', 'broker', 'api', 'cel', 'runtime'],
-  reconcile: ['policy', 'crd-compat', 'broker', 'api', 'cel', 'runtime'],
-  rest: ['policy', 'crd-compat', 'broker', 'api', 'cel', 'runtime'],
-  cli: ['admission', 'reconcile', 'rest', 'controlplane', 'policy', 'crd-compat', 'broker', 'api', 'cel', 'runtime'],
+  fleet: ['crd-compat', 'api', 'cel', 'runtime'],
+  admission: ['policy', 'crd-compat', 'broker', 'fleet', 'api', 'cel', 'runtime'],
+  reconcile: ['policy', 'crd-compat', 'broker', 'fleet', 'api', 'cel', 'runtime'],
+  rest: ['policy', 'crd-compat', 'broker', 'fleet', 'api', 'cel', 'runtime'],
+  cli: [
+    'admission',
+    'reconcile',
+    'rest',
+    'controlplane',
+    'policy',
+    'crd-compat',
+    'broker',
+    'fleet',
+    'api',
+    'cel',
+    'runtime',
+  ],
 };
 
 interface Import {

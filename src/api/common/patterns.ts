@@ -49,3 +49,26 @@ export function expression(description: string): Schema<string> {
 export function prose(description: string, maxLength = 1024): Schema<string> {
   return text(description, { maxLength });
 }
+
+const SECONDS = '[0-9]{1,9}(\\.[0-9]{1,3})?S';
+const TIME = `T([0-9]{1,6}H([0-9]{1,6}M)?(${SECONDS})?|[0-9]{1,6}M(${SECONDS})?|${SECONDS})`;
+
+/** How long something takes, as in ISO 8601 without years and months, whose lengths differ: `PT5M`, `PT24H`, `P7D`. */
+export function isoDuration(description: string): Schema<string> {
+  return text(description, {
+    minLength: 3,
+    maxLength: 32,
+    pattern: `^P([0-9]{1,4}W|[0-9]{1,4}D(${TIME})?|${TIME})$`,
+  });
+}
+
+/** A version as in Semantic Versioning 2, with or without the `v` that many charts put before it. */
+export function semanticVersion(description: string): Schema<string> {
+  const number = '(0|[1-9][0-9]*)';
+  const words = '[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*';
+  return text(description, {
+    minLength: 5,
+    maxLength: 128,
+    pattern: `^v?${number}\\.${number}\\.${number}(-${words})?(\\+${words})?$`,
+  });
+}

@@ -7,6 +7,7 @@ export {
   anyObject,
   boolean,
   choice,
+  decimal,
   type Fields,
   immutable,
   instant,

@@ -12,7 +12,7 @@ export interface ValidationRule {
 
 export interface OpenApiSchema {
   description?: string;
-  type?: 'object' | 'array' | 'string' | 'integer' | 'boolean';
+  type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   /** Not `byte`: of a string with that format the API server does not check that it is a string. */
   format?: 'int32' | 'int64' | 'date-time';
   default?: unknown;

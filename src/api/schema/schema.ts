@@ -93,6 +93,11 @@ export function integer(description: string, bounds: { minimum: number; maximum:
   return new Schema({ description, type: 'integer', format, ...bounds }, 'required');
 }
 
+/** A number that may have a fraction, such as a share between 0 and 1. */
+export function decimal(description: string, bounds: { minimum: number; maximum: number }): Schema<number> {
+  return new Schema({ description, type: 'number', ...bounds }, 'required');
+}
+
 export function boolean(description: string): Schema<boolean> {
   return new Schema({ description, type: 'boolean' }, 'required');
 }
