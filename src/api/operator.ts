@@ -131,11 +131,6 @@ const spec = object('Where it comes from, where it goes, and how to see that it 
   historyLimit: integer('How many finished OperatorDeployments are kept of it.', { minimum: 0, maximum: 1000 }).default(
     20,
   ),
-}).rules({
-  rule: "!has(self.versions) || self.versions.all(one, self.versions.exists_one(other, other.version.replace('v', '') == one.version.replace('v', '')))",
-  message: 'a version is listed once: `1.2.0` and `v1.2.0` are the same',
-  fieldPath: '.versions',
-  reason: 'FieldValueDuplicate',
 });
 
 const status = object('What the platform found out about it.', {

@@ -1,0 +1,7 @@
+/**
+ * Other clusters: how they are reached, what is put there with Helm, and how it fares.
+ *
+ * In: Clusters, Operators, charts. Out: connections with temporary credentials, snapshots, releases, health.
+ * It must not know: rollouts, their strategies, who approves what, or the REST API.
+ */
+export * from './contract.ts';
