@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import {
   ageColumn,
+  dateOrInstant,
   objectName,
   phaseColumn,
   prose,
@@ -27,7 +28,7 @@ const spec = object('What is installed.', {
     version: text('The version.', { maxLength: 128 }),
     snapshot: text('What exactly.', { maxLength: 253 }),
     namespace: shortName('The namespace of its release.'),
-    keptUntil: instant('It is kept at 0 until then.').optional(),
+    keptUntil: dateOrInstant('It is kept at 0 until then.').optional(),
   }).optional(),
 });
 
