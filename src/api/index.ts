@@ -73,7 +73,14 @@ export {
   type Strategy,
   strategies,
 } from './operator-deployment.ts';
-export { installationName, type OperatorInstallation, operatorInstallation } from './operator-installation.ts';
+export {
+  CLUSTER_LABEL,
+  installationLabels,
+  installationName,
+  OPERATOR_LABEL,
+  type OperatorInstallation,
+  operatorInstallation,
+} from './operator-installation.ts';
 export { type Policy, policy } from './policy.ts';
 export { type PolicyException, policyException } from './policy-exception.ts';
 export {

@@ -11,6 +11,7 @@ import {
   shortName,
   statusFields,
 } from './common/index.ts';
+import { GROUP } from './constants.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { choice, instant, integer, list, object, text } from './schema/index.ts';
 
@@ -87,6 +88,9 @@ apiVersion: platform.company.com/v1
 kind: OperatorInstallation
 metadata:
   name: cert-manager.production-us-east
+  labels:
+    platform.company.com/operator: cert-manager
+    platform.company.com/cluster: production-us-east
 spec:
   operator: cert-manager
   cluster: production-us-east
@@ -99,6 +103,15 @@ spec:
 });
 
 export type OperatorInstallation = ObjectOf<typeof operatorInstallation>;
+
+/** On each: all of one operator, and all on one cluster, are found by them among tens of thousands. */
+export const OPERATOR_LABEL = `${GROUP}/operator`;
+export const CLUSTER_LABEL = `${GROUP}/cluster`;
+
+export const installationLabels = (operator: string, cluster: string): Record<string, string> => ({
+  [OPERATOR_LABEL]: operator,
+  [CLUSTER_LABEL]: cluster,
+});
 
 /** There is one for each pair. Names with dots in them get a suffix, or `a.b` on `c` and `a` on `b.c` would be one. */
 export function installationName(operator: string, cluster: string): string {
