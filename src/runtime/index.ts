@@ -29,6 +29,7 @@ export * from './object.ts';
 export * from './owner.ts';
 export * from './pages.ts';
 export * from './reflector/index.ts';
+export * from './serving/index.ts';
 export * from './store.ts';
 export * from './testing.ts';
 export * from './transport/index.ts';

@@ -2,11 +2,17 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
-import type { Logger } from '../../runtime/index.ts';
+import {
+  defaultLimits,
+  type Logger,
+  makeListener,
+  Problem,
+  retryAfter,
+  type ServingCertificate,
+} from '../../runtime/index.ts';
 import { MOST_EVENT_BYTES, readEvent } from '../contract/index.ts';
 import { DEPLOYMENTS_SCOPE, IdentityError, type KeyRing, type PlatformVerifier } from '../identity/index.ts';
-import { defaultLimits, makeListener, type ServingCertificate } from '../status-api/listener.ts';
-import { Problem, problemOf, retryAfter } from '../status-api/problem.ts';
+import { problemOf } from '../status-api/problem.ts';
 import type { Intake } from './intake.ts';
 import type { BrokerMetrics } from './metrics.ts';
 import { NotLeading, type Provider } from './provider.ts';

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
-import { type Clock, type Logger, systemClock } from '../../runtime/index.ts';
+import { type Clock, type Logger, type ServingCertificate, systemClock } from '../../runtime/index.ts';
 import { readEvent } from '../contract/index.ts';
 import { IdentityError, type KeyRing, type KeySetAddress, platformVerifier } from '../identity/index.ts';
 import {
@@ -19,7 +19,6 @@ import {
   REQUEST_TOPIC,
   STATUS_TOPIC,
 } from '../kafka/index.ts';
-import type { ServingCertificate } from '../status-api/listener.ts';
 import { openExecutor } from './executor.ts';
 import { openIntake } from './intake.ts';
 import { brokerMetrics } from './metrics.ts';

@@ -1,8 +1,8 @@
 /** From the body of a request to what became of each event in it. */
+import { Problem, retryAfter } from '../../runtime/index.ts';
 import { brokerEventKinds, type EventProblem, readEvent } from '../contract/index.ts';
 import type { BrokerEvent } from '../messages.ts';
 import type { ReportOutcome } from '../sink.ts';
-import { Problem, retryAfter } from './problem.ts';
 
 export const MOST_EVENTS = 100;
 

@@ -2,11 +2,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../runtime/index.ts';
+import { Problem, silentLogger } from '../../runtime/index.ts';
 import { heartbeatEvent, statusEvent } from '../contract/index.ts';
 import { newAjv } from '../contract/read.ts';
 import { openApi } from './openapi.ts';
-import { Problem } from './problem.ts';
 import { makeStatusApi } from './server.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
-/** The socket of the status API: bounded in connections, time and headers, with a certificate that turns while it runs. */
+/** The socket of a server of ours: bounded in connections, time and headers, with a certificate that turns while it runs. */
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
-import type { CertificateSource } from '../../runtime/index.ts';
+import type { CertificateSource } from '../certificates/index.ts';
 
 export interface ListenerLimits {
   /** Whoever takes longer to send the headers, or the whole request, is cut off. */

@@ -1,0 +1,154 @@
+/** An app of fastify from its first hook to its last answer: the same for every server of the house. */
+import type { AddressInfo } from 'node:net';
+import { isIPv6 } from 'node:net';
+import type { FastifyInstance, FastifyReply, FastifyServerOptions } from 'fastify';
+import { ConfigError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import {
+  defaultLimits,
+  type Listener,
+  type ListenerLimits,
+  makeListener,
+  type ServingCertificate,
+} from './listener.ts';
+import { Problem } from './problem.ts';
+
+export interface AppOptions {
+  /** For messages: `the status API`. */
+  readonly what: string;
+  readonly tls: ServingCertificate | undefined;
+  readonly limits: Partial<ListenerLimits> | undefined;
+  readonly mostBytes: number;
+  /** Of anything that was thrown; undefined where it is a bug of ours. */
+  readonly problemOf: (error: unknown) => Problem | undefined;
+  readonly log: Logger;
+}
+
+/** `fastify` is handed in: who only calls API servers need not load it. */
+export type MakeApp = (options: FastifyServerOptions) => FastifyInstance;
+
+export interface MadeApp {
+  readonly app: FastifyInstance;
+  readonly listener: Listener;
+  /** Whether it is about to end. */
+  isDraining(): boolean;
+  /** From now on every answer closes its connection. */
+  drain(): void;
+}
+
+export interface Served {
+  readonly url: string;
+  readonly port: number;
+  /** Finishes what is in flight, and cuts off whoever is left after `limitMilliseconds` (10 s). */
+  stop(options?: { limitMilliseconds?: number }): Promise<void>;
+}
+
+/** All of it but the port and what is served. */
+export function makeApp(make: MakeApp, options: AppOptions): MadeApp {
+  let listener: Listener | undefined;
+  let draining = false;
+  const app = make({
+    logger: false,
+    bodyLimit: options.mostBytes,
+    exposeHeadRoutes: false,
+    requestIdHeader: false,
+    // Whoever is connected already is answered.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 256, onBadUrl: (_path, _request, response) => response.writeHead(400).end() },
+    serverFactory: (answer) => {
+      listener = makeListener(answer, options.tls, { ...defaultLimits, ...options.limits });
+      return listener.server;
+    },
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('x-content-type-options', 'nosniff');
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
+    // Else the connection would be kept, and waited for.
+    if (draining) reply.header('connection', 'close');
+  });
+  answerProblems(app, options);
+  if (listener === undefined) throw new Error('fastify has made no server');
+  return {
+    app,
+    listener,
+    isDraining: () => draining,
+    drain() {
+      draining = true;
+    },
+  };
+}
+
+export async function listen(
+  { app, listener, drain }: MadeApp,
+  { host, port, what, tls }: { host: string; port: number } & Pick<AppOptions, 'what' | 'tls'>,
+): Promise<Served> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    listener.end();
+    throw portProblem(error, host, port, what);
+  }
+  const bound = (app.server.address() as AddressInfo).port;
+  let stopped: Promise<void> | undefined;
+  return {
+    url: `${tls === undefined ? 'http' : 'https'}://${reachable(host)}:${bound}`,
+    port: bound,
+    stop({ limitMilliseconds = 10_000 } = {}) {
+      drain();
+      stopped ??= (async () => {
+        const cutOff = setTimeout(() => listener.cutOff(), limitMilliseconds);
+        try {
+          await app.close();
+        } finally {
+          clearTimeout(cutOff);
+          listener.end();
+        }
+      })();
+      return stopped;
+    },
+  };
+}
+
+const methods = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
+
+function answerProblems(app: FastifyInstance, { problemOf, log, what }: AppOptions): void {
+  app.setErrorHandler((error, _request, reply) => {
+    const problem = problemOf(error);
+    if (problem === undefined) log.error(`a request to ${what} could not be answered`, { error });
+    return sendProblem(reply, problem ?? new Problem(500, 'internal', 'the log of the platform says why'));
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const [path = ''] = request.url.split('?', 1);
+    const allowed = methods.filter((method) => app.findRoute({ url: path, method }) !== null);
+    if (allowed.length === 0) {
+      return sendProblem(
+        reply,
+        new Problem(404, 'not-found', 'there is nothing here; /openapi.json says what there is'),
+      );
+    }
+    const allow = allowed.join(', ');
+    return sendProblem(reply, new Problem(405, 'method', `this takes ${allow}`, { headers: { allow } }));
+  });
+}
+
+export const sendProblem = (reply: FastifyReply, problem: Problem) =>
+  reply
+    .code(problem.status)
+    .headers(problem.headers)
+    .type('application/problem+json')
+    .send(JSON.stringify(problem.body));
+
+/** Somebody who listens everywhere is found here. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return isIPv6(host) ? `[${host}]` : host;
+}
+
+function portProblem(error: unknown, host: string, port: number, what: string): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') return error;
+  const problem = code === 'EADDRINUSE' ? 'is taken' : 'may not be used by this user';
+  const hint = `Choose another port for ${what}, or stop whoever listens there`;
+  return new ConfigError({ code: 'port', message: `Port ${port} on ${host} ${problem}`, hint, cause: error });
+}
