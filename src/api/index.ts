@@ -56,6 +56,7 @@ export {
 } from './crd-revision.ts';
 export { type Database, database } from './database.ts';
 export { type DeploymentTarget, deploymentTarget } from './deployment-target.ts';
+export { millisecondsOf } from './duration.ts';
 export { type JsonSchema, schemaFor } from './json-schema.ts';
 export { type Kind, type ManifestOf, type ObjectOf, openApiOf } from './kind.ts';
 export { deployableKinds, kindNamed, kinds } from './kinds.ts';

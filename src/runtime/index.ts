@@ -32,5 +32,6 @@ export * from './reflector/index.ts';
 export * from './serving/index.ts';
 export * from './store.ts';
 export * from './testing.ts';
+export * from './tracing/index.ts';
 export * from './transport/index.ts';
 export * from './workqueue.ts';
