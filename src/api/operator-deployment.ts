@@ -227,9 +227,17 @@ const clusterStatus = object('How far one cluster is.', {
   revision: integer('The revision of the Helm release.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
   namespace: shortName('The namespace that it was installed into.').optional(),
   color: choice('In a blue-green deployment: which namespace is the new one.', ['Blue', 'Green']).optional(),
+  colorBefore: choice('Which namespace of a blue-green deployment it was in before.', ['Blue', 'Green']).optional(),
+  deploymentBefore: text('The OperatorDeployment that had put there what was there before.', {
+    maxLength: 253,
+  }).optional(),
   switched: boolean('In a blue-green deployment: whether traffic goes to the new one.').optional(),
   startedAt: instant('When it was begun.').optional(),
+  preparedAt: instant('When what was there before was known. Nothing is changed before that.').optional(),
   deployedAt: instant('When Helm was done.').optional(),
+  switchedAt: instant('In a blue-green deployment: when traffic was switched.').optional(),
+  restoredAt: instant('When what was there before was there again.').optional(),
+  retryAt: instant('When a step that failed is taken again.').optional(),
   healthySince: instant('Since when it is well at the new revision, without a break.').optional(),
   finishedAt: instant('When it came to its end.').optional(),
   checks: integer('How often it was looked at since it was deployed.', {
@@ -269,6 +277,9 @@ const status = object('How far it is.', {
         verdict: choice('What the change means.', ['created', 'unchanged', 'safe', 'risky', 'breaking']),
         digest: digest('The digest of exactly this change.').optional(),
         summary: prose('What changes.', 4096).optional(),
+        environments: list('Where the change is breaking.', choice('An environment.', environments), {
+          maxItems: 3,
+        }).optional(),
       }),
       { maxItems: 50 },
     ).optional(),
