@@ -18,7 +18,7 @@ import type {
 import type { ClusterConfig } from '../kubeconfig.ts';
 import { apiVersionOf, type KubernetesObject, type ObjectKey, type ObjectList, type Resource } from '../object.ts';
 import { parseObject, statusError, warningsOf } from './answers.ts';
-import { openConnections } from './connections.ts';
+import { type Budgets, openConnections } from './connections.ts';
 import type { Answer } from './exchange.ts';
 import { ItemSplitter } from './items.ts';
 import { doing, objectAt, type Place, queryString, resourcePath } from './paths.ts';
@@ -30,6 +30,8 @@ export interface ConnectOptions {
   timeoutMilliseconds?: number;
   /** How many short requests are on their way at once; more wait. Watches do not count. */
   connections?: number;
+  /** Shared with clients of other servers. Not for a server behind a proxy, nor for fenced writes. */
+  budgets?: Budgets;
   /** How often the files of the config are looked at for a change. A refusal looks at once. */
   recheckMilliseconds?: number;
   /** How often a request that the server puts off (429, 503 with Retry-After) is sent again. */
@@ -53,6 +55,7 @@ export function connect(config: ClusterConfig, options: ConnectOptions = {}): Cl
   const connections = openConnections(config, {
     connections: options.connections ?? 32,
     recheckMilliseconds: options.recheckMilliseconds ?? 5_000,
+    budgets: options.budgets,
   });
   const sender = openSender(config, connections, {
     timeoutMilliseconds: options.timeoutMilliseconds ?? 30_000,

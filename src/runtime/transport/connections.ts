@@ -11,7 +11,13 @@ import { ProxyAgent } from 'undici';
 import type { ClusterConfig } from '../kubeconfig.ts';
 import { type Credentials, readCredentials } from './credentials.ts';
 import { openFencedAgent } from './fenced-exchange.ts';
-import { type Dispatcher, Pool } from './wire/index.ts';
+import { type ConnectionBudget, type Dispatcher, Pool } from './wire/index.ts';
+
+/** What clients of several servers share: so many connections at once, however many servers there are. */
+export interface Budgets {
+  readonly short: ConnectionBudget;
+  readonly watch: ConnectionBudget;
+}
 
 export interface Pools {
   readonly short: Dispatcher;
@@ -31,7 +37,7 @@ export interface Connections {
 
 export function openConnections(
   config: ClusterConfig,
-  options: { connections: number; recheckMilliseconds: number },
+  options: { connections: number; recheckMilliseconds: number; budgets?: Budgets | undefined },
 ): Connections {
   const source = readCredentials(config, options.recheckMilliseconds);
   // Pools whose certificates were replaced: what they carry ends by itself, nothing new goes in.
@@ -49,8 +55,8 @@ export function openConnections(
       retireAgent(pools.fenced);
     }
     pools = {
-      short: openPool(config, credentials, options.connections),
-      watch: openPool(config, credentials, null),
+      short: openPool(config, credentials, options.connections, options.budgets?.short),
+      watch: openPool(config, credentials, null, options.budgets?.watch),
       fenced: openFencedAgent(config, credentials, options.connections),
       credentials,
     };
@@ -88,7 +94,12 @@ const connectMilliseconds = 10_000;
 /** Shorter than the 90 s after which the API server, and the 60 s after which most load balancers, close an idle connection. */
 const idleMilliseconds = 50_000;
 
-function openPool(config: ClusterConfig, credentials: Credentials, connections: number | null): Dispatcher {
+function openPool(
+  config: ClusterConfig,
+  credentials: Credentials,
+  connections: number | null,
+  budget: ConnectionBudget | undefined,
+): Dispatcher {
   const { protocol, host, hostname, port } = new URL(config.server);
   const trust = {
     ...(credentials.secureContext === undefined ? {} : { secureContext: credentials.secureContext }),
@@ -120,6 +131,7 @@ function openPool(config: ClusterConfig, credentials: Credentials, connections: 
     connections: connections ?? Number.POSITIVE_INFINITY,
     connectMilliseconds,
     idleMilliseconds,
+    budget,
     open: ({ session, ...reading }) =>
       isSecure
         ? connectTls({

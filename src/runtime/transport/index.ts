@@ -4,3 +4,5 @@
  * In: a `ClusterConfig`. Out: a `Client`. It must not know caches, queues or controllers.
  */
 export { type ConnectOptions, connect } from './connect.ts';
+export type { Budgets } from './connections.ts';
+export { ConnectionBudget } from './wire/index.ts';

@@ -3,5 +3,6 @@
  *
  * In: sockets and requests. Out: answers as they come. It must not know Kubernetes, credentials or retries.
  */
+export { ConnectionBudget } from './budget.ts';
 export type { AnswerHandler, Dispatcher, Flow, HeaderValues, WireRequest } from './dispatcher.ts';
 export { Pool } from './pool.ts';

@@ -1,5 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { ConnectionBudget } from './budget.ts';
 import type { Flow } from './dispatcher.ts';
 import { Pool } from './pool.ts';
 
@@ -15,7 +16,7 @@ afterEach(async () => {
 /** A server that calls `onRequest` with each piece that comes, and a pool of connections to it. */
 async function start(
   onRequest: (socket: Socket, text: string) => void,
-  options: { connections?: number; idleMilliseconds?: number } = {},
+  options: { connections?: number; idleMilliseconds?: number; budget?: ConnectionBudget } = {},
 ) {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -31,6 +32,7 @@ async function start(
     connections: options.connections ?? 2,
     connectMilliseconds: 20_000,
     idleMilliseconds: options.idleMilliseconds ?? 50_000,
+    budget: options.budget,
     open: ({ onread }) => connect({ host: '127.0.0.1', port, onread }),
   });
   pools.push(pool);
@@ -205,5 +207,48 @@ describe('a pool of connections', () => {
     });
     await expect(ask(deaf)).rejects.toMatchObject({ code: 'ETIMEDOUT' });
     await deaf.destroy();
+  });
+});
+
+describe('pools with a budget', () => {
+  const many = (start: number, count: number) => Array.from({ length: count }, (_, index) => start + index);
+
+  it('have no more connections open together than it says, and answer everybody', async () => {
+    const budget = new ConnectionBudget(3);
+    const all = await Promise.all(
+      many(0, 4).map(() =>
+        start((socket) => setImmediate(() => socket.write(answer('ok'))), { connections: 2, budget }),
+      ),
+    );
+    const asked = many(0, 60).map((index) => ask((all[index % all.length] as (typeof all)[number]).pool));
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(['ok']));
+    expect(budget.most).toBe(3);
+    expect(budget.wanted).toBe(false);
+    await Promise.all(all.map(({ pool }) => pool.destroy()));
+    expect(budget.open).toBe(0);
+  });
+
+  it('end an idle connection of one for a new one of another, and keep it where there is room', async () => {
+    const budget = new ConnectionBudget(1);
+    const [one, other] = await Promise.all(
+      many(0, 2).map(() => start((socket) => socket.write(answer('ok')), { budget })),
+    );
+    await ask(one?.pool as Pool);
+    await ask(one?.pool as Pool);
+    expect(one?.sockets).toHaveLength(1);
+    await ask(other?.pool as Pool);
+    expect(budget.open).toBe(1);
+    await ask(one?.pool as Pool);
+    expect(one?.sockets).toHaveLength(2);
+  });
+
+  it('give a place back where nobody could be connected to', async () => {
+    const budget = new ConnectionBudget(1);
+    const { pool } = await start(() => {}, { budget });
+    servers.at(-1)?.close();
+    await expect(ask(pool)).rejects.toThrow();
+    const next = await start((socket) => socket.write(answer('ok')), { budget });
+    expect(await ask(next.pool)).toBe('ok');
+    expect(budget.open).toBe(1);
   });
 });

@@ -5,6 +5,7 @@
  * WebAssembly that every process compiles and optimises anew, in one that has just started, as a controller has when it lists, a
  * quarter of all the CPU that a list of 10,000 objects takes it.
  */
+import type { ConnectionBudget } from './budget.ts';
 import { Connection, type OpenSocket, type Task } from './connection.ts';
 import type { AnswerHandler, Dispatcher, Flow, WireRequest } from './dispatcher.ts';
 
@@ -16,6 +17,8 @@ export interface PoolOptions {
   connectMilliseconds: number;
   /** An idle connection is closed after so long. */
   idleMilliseconds: number;
+  /** Shared with other pools. */
+  budget?: ConnectionBudget | undefined;
 }
 
 export class Pool implements Dispatcher {
@@ -24,6 +27,8 @@ export class Pool implements Dispatcher {
   /** The one used last is used first, so that the others may end. */
   readonly #idle: Connection[] = [];
   #waiting: Task[] = [];
+  /** Connections that the budget was asked for and has not granted yet. */
+  #asked = 0;
   #closing: PromiseWithResolvers<void> | undefined;
   /** For the next connection, which then takes half the handshake. */
   #session: Buffer | undefined;
@@ -39,9 +44,11 @@ export class Pool implements Dispatcher {
       return;
     }
     const idle = this.#idle.pop();
-    if (idle !== undefined) idle.carry(task);
-    else if (this.#connections.size < this.#options.connections) this.#connect(task);
-    else this.#waiting.push(task);
+    if (idle !== undefined) {
+      this.#options.budget?.busy(idle);
+      idle.carry(task);
+    } else if (this.#connections.size + this.#asked >= this.#options.connections) this.#waiting.push(task);
+    else this.#open(task);
   }
 
   close(): Promise<void> {
@@ -58,6 +65,23 @@ export class Pool implements Dispatcher {
     for (const { handler } of waiting) handler.onResponseError(nowhere, closed());
     for (const connection of [...this.#connections]) connection.destroy(closed());
     return done;
+  }
+
+  #open(task: Task): void {
+    const { budget } = this.#options;
+    if (budget === undefined) {
+      this.#connect(task);
+      return;
+    }
+    this.#asked += 1;
+    this.#waiting.push(task);
+    budget.take(() => {
+      this.#asked -= 1;
+      const next = this.#waiting.shift();
+      // Meanwhile another connection was free for it.
+      if (next === undefined) budget.release();
+      else this.#connect(next);
+    });
   }
 
   #connect(task: Task): void {
@@ -77,9 +101,10 @@ export class Pool implements Dispatcher {
   #onFree(connection: Connection): void {
     const next = this.#waiting.shift();
     if (next !== undefined) connection.carry(next);
-    else if (this.#closing !== undefined) connection.end();
+    else if (this.#closing !== undefined || this.#options.budget?.wanted === true) connection.end();
     else {
       this.#idle.push(connection);
+      this.#options.budget?.rest(connection);
       connection.rest();
     }
   }
@@ -88,8 +113,10 @@ export class Pool implements Dispatcher {
     this.#connections.delete(connection);
     const idle = this.#idle.indexOf(connection);
     if (idle !== -1) this.#idle.splice(idle, 1);
-    const next = this.#waiting.shift();
-    if (next !== undefined) this.#connect(next);
+    this.#options.budget?.release(connection);
+    // Those that the budget was asked for come when it grants them.
+    const next = this.#waiting.length > this.#asked ? this.#waiting.shift() : undefined;
+    if (next !== undefined) this.#open(next);
     this.#closeIfDone();
   }
 

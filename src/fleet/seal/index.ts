@@ -1,0 +1,20 @@
+/**
+ * Kubeconfigs at rest: sealed with AES-256-GCM to a key that is never in Kubernetes.
+ *
+ * In: a kubeconfig as text, keys from a file or a program. Out: what is put into a Secret, and back. It must not know what is in a
+ * kubeconfig.
+ */
+export { type KeyRing, newKeySet, readKeyRing, readSealingKey, type SealingKey } from './key-ring.ts';
+export { type KeyCommandOptions, keysFromCommand, keysFromFile, type SealingKeys } from './key-source.ts';
+export { fetchSealingKey, publishSealingKey, SEALING_KEY_CONFIG_MAP } from './published-key.ts';
+export { type OpenedKubeconfig, openKubeconfig, sealKubeconfig } from './seal.ts';
+export {
+  readSealedSecret,
+  replaceSealed,
+  type SealedSecret,
+  type SecretObject,
+  sealedSecret,
+  sealedSecretName,
+  sealedSecretSelector,
+  secrets as coreSecrets,
+} from './sealed-secret.ts';

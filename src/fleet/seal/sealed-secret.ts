@@ -1,0 +1,71 @@
+/** Where a sealed kubeconfig is kept: a Secret of a type of its own, in the namespace of the platform. */
+import { createHash } from 'node:crypto';
+import {
+  type Cluster,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  SEALED_KUBECONFIG_KEY,
+  SEALED_KUBECONFIG_TYPE,
+} from '../../api/index.ts';
+import { type Client, isNotFound, type KubernetesObject, type Resource } from '../../runtime/index.ts';
+import { FleetError } from '../contract.ts';
+
+export const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
+
+export interface SecretObject extends KubernetesObject {
+  type?: string;
+  data?: Record<string, string>;
+}
+
+/** What a watch on them selects. */
+export const sealedSecretSelector = `type=${SEALED_KUBECONFIG_TYPE}`;
+
+export function sealedSecretName({ metadata, spec }: Pick<Cluster, 'metadata' | 'spec'>): string {
+  return spec.credentials?.secretName ?? `cluster-${metadata.name}`;
+}
+
+export interface SealedSecret {
+  readonly secret: SecretObject;
+  /** The JWE. */
+  readonly sealed: string;
+  /** Changes whenever it is sealed anew. */
+  readonly digest: string;
+}
+
+/** As an object to create. */
+export function sealedSecret(namespace: string, name: string, sealed: string): SecretObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } },
+    type: SEALED_KUBECONFIG_TYPE,
+    data: { [SEALED_KUBECONFIG_KEY]: Buffer.from(sealed).toString('base64') },
+  };
+}
+
+/** Rejects with FleetError `cluster/credentials-missing` or, for a Secret of another type, `cluster/tampered`. */
+export async function readSealedSecret(client: Client, namespace: string, cluster: Cluster): Promise<SealedSecret> {
+  const name = sealedSecretName(cluster);
+  const { name: clusterName } = cluster.metadata;
+  const secret = await client.get<SecretObject>(secrets, { namespace, name }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    throw new FleetError(
+      'cluster/credentials-missing',
+      `The Secret ${namespace}/${name} with the kubeconfig of ${clusterName} is not there: make it with \`kidp clusters add ${clusterName} --replace\``,
+    );
+  });
+  if (secret.type !== SEALED_KUBECONFIG_TYPE) {
+    throw new FleetError(
+      'cluster/tampered',
+      `The Secret ${namespace}/${name} of ${clusterName} is not of the type ${SEALED_KUBECONFIG_TYPE}, and is not read: make it anew with \`kidp clusters add ${clusterName} --replace\``,
+    );
+  }
+  const sealed = Buffer.from(secret.data?.[SEALED_KUBECONFIG_KEY] ?? '', 'base64').toString('utf8');
+  return { secret, sealed, digest: `sha256:${createHash('sha256').update(sealed).digest('hex')}` };
+}
+
+/** Over the one that was read: where somebody was faster it is a conflict. */
+export async function replaceSealed(client: Client, { secret }: SealedSecret, sealed: string): Promise<SecretObject> {
+  const data = { [SEALED_KUBECONFIG_KEY]: Buffer.from(sealed).toString('base64') };
+  return client.update<SecretObject>(secrets, { ...secret, data }, { fieldManager: 'kidp-clusters' });
+}
