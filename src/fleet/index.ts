@@ -4,4 +4,8 @@
  * In: Clusters, Operators, charts. Out: connections with temporary credentials, snapshots, releases, health.
  * It must not know: rollouts, their strategies, who approves what, or the REST API.
  */
+export * from './access/index.ts';
 export * from './contract.ts';
+export * from './health/index.ts';
+export * from './kubeconfig/index.ts';
+export * from './seal/index.ts';

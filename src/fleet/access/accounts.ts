@@ -1,0 +1,231 @@
+/**
+ * The service accounts that work is done with on a cluster: made there, and given rights, with the credentials of the kubeconfig; those
+ * are used for nothing else. Everything may be done again at any time: it ends up the same.
+ */
+import { createHash } from 'node:crypto';
+import { GROUP, MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
+import {
+  type Client,
+  eachObject,
+  isNotFound,
+  type KubernetesObject,
+  liveReader,
+  type Resource,
+  resourceMapping,
+  type ServedResource,
+  type UnknownObject,
+} from '../../runtime/index.ts';
+import { FleetError } from '../contract.ts';
+import { installerRights, type SnapshotOutline } from './installer-rights.ts';
+import { dryRunGuard, observerRules } from './observer-rights.ts';
+import {
+  admissionPolicies,
+  admissionPolicyBindings,
+  clusterRoleBindings,
+  clusterRoles,
+  type DefinitionObject,
+  definitions,
+  mutatingWebhooks,
+  namespaces,
+  type PolicyRule,
+  roleBindings,
+  roles,
+  serviceAccounts,
+  validatingWebhooks,
+  type WebhookObject,
+} from './resources.ts';
+
+/** On all that is made on a cluster for access to it. */
+const made = { [`${GROUP}/made-for`]: 'cluster-access' };
+const fieldManager = 'kidp-access';
+export const OBSERVER = 'kidp-observer';
+const guardName = 'kidp-observer-dry-run-only';
+
+export interface Place {
+  /** With the credentials of the kubeconfig. */
+  readonly client: Client;
+  /** On the cluster, for the service accounts. */
+  readonly namespace: string;
+}
+
+export function installerAccount(operator: string): string {
+  const name = `kidp-installer-${operator}`;
+  if (name.length <= 63) return name;
+  return `${name.slice(0, 46).replace(/[-.]+$/, '')}-${createHash('sha256').update(operator).digest('hex').slice(0, 16)}`;
+}
+
+/** The rights are worked out from what is on the cluster now, and what `snapshots` are going to bring. */
+export async function prepareObserver(place: Place, snapshots: readonly SnapshotOutline[] = []): Promise<void> {
+  const { client, namespace } = place;
+  const [found, validating, mutating, admission] = await Promise.all([
+    definedOn(client),
+    liveReader(client).list<WebhookObject>(validatingWebhooks),
+    liveReader(client).list<WebhookObject>(mutatingWebhooks),
+    servedIn(client, 'admissionregistration.k8s.io', 'v1'),
+  ]);
+  const guarded = admission.some(({ plural }) => plural === admissionPolicies.plural);
+  if (guarded) {
+    const { policy, binding } = dryRunGuard(guardName, `system:serviceaccount:${namespace}:${OBSERVER}`);
+    await apply(client, admissionPolicies, policy);
+    await apply(client, admissionPolicyBindings, binding);
+  }
+  const manifests = snapshots.flatMap((each) => each.manifests);
+  const rules = observerRules({
+    definitions: [...found, ...(snapshots.flatMap((each) => each.definitions) as unknown[] as DefinitionObject[])],
+    webhooks: [
+      ...validating,
+      ...mutating,
+      ...(manifests.filter(({ kind }) => kind.endsWith('WebhookConfiguration')) as unknown[] as WebhookObject[]),
+    ],
+    guarded,
+  });
+  await prepareAccount(place, OBSERVER, rules);
+}
+
+export async function prepareInstaller(
+  place: Place,
+  account: string,
+  snapshots: readonly SnapshotOutline[],
+): Promise<void> {
+  const { client } = place;
+  const versions = new Set(snapshots.flatMap(({ manifests }) => manifests.map(({ apiVersion }) => apiVersion)));
+  const served = await Promise.all(
+    [...versions].map((apiVersion) => {
+      const [group, version] = apiVersion.includes('/')
+        ? (apiVersion.split('/') as [string, string])
+        : ['', apiVersion];
+      return servedIn(client, group, version);
+    }),
+  );
+  const rights = installerRights(snapshots, resourceMapping(served.flat()));
+  await prepareAccount(place, account, rights.cluster);
+  // A namespace that is not there yet holds no Role: the first thing that is installed would make it, so it is made here.
+  for (const [namespace, rules] of rights.namespaces) {
+    await demandNamespace(client, namespace);
+    await apply(client, roles, {
+      ...role('Role', account),
+      metadata: { ...labelled(account), namespace },
+      rules,
+    } as UnknownObject);
+    await apply(client, roleBindings, {
+      ...binding('RoleBinding', account, place.namespace),
+      metadata: { ...labelled(account), namespace },
+    } as UnknownObject);
+  }
+}
+
+/** Without their schemas, which may be megabytes. */
+async function definedOn(client: Client): Promise<DefinitionObject[]> {
+  const found: DefinitionObject[] = [];
+  await eachObject(client, definitions, { omitManagedFields: true }, (object) => {
+    const { group, scope, names } = (object as unknown as DefinitionObject).spec ?? {};
+    const { apiVersion, kind, metadata } = object;
+    found.push({ apiVersion, kind, metadata, spec: { group, scope, names } } as DefinitionObject);
+  });
+  return found;
+}
+
+async function prepareAccount(place: Place, account: string, rules: readonly PolicyRule[]): Promise<void> {
+  const { client, namespace } = place;
+  await demandNamespace(client, namespace);
+  await apply(client, serviceAccounts, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { ...labelled(account), namespace },
+    automountServiceAccountToken: false,
+  } as UnknownObject);
+  await apply(client, clusterRoles, { ...role('ClusterRole', account), rules } as UnknownObject);
+  await apply(client, clusterRoleBindings, binding('ClusterRoleBinding', account, namespace));
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  /** How long it lasts: a cluster may give less than it is asked for. */
+  readonly seconds: number;
+}
+
+export async function requestToken(place: Place, account: string, seconds: number): Promise<IssuedToken> {
+  const { client, namespace } = place;
+  const request = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    metadata: { name: account, namespace },
+    spec: { expirationSeconds: seconds },
+  };
+  const { spec, status } = (await client.create<KubernetesObject>(serviceAccounts, request as KubernetesObject, {
+    subresource: 'token',
+  })) as KubernetesObject & { spec?: { expirationSeconds?: number }; status?: { token?: string } };
+  if (status?.token === undefined)
+    throw new FleetError('cluster/unreachable', 'a cluster gave no token', { temporary: true });
+  return { token: status.token, seconds: Math.min(seconds, spec?.expirationSeconds ?? seconds) };
+}
+
+/** All that was ever made for access to the cluster, for all operators. With the accounts their tokens end. */
+export async function removeAccounts(place: Place): Promise<void> {
+  const { client } = place;
+  for (const resource of [serviceAccounts, clusterRoleBindings, roleBindings, clusterRoles, roles]) {
+    const found = await liveReader(client).list(resource, { labels: made });
+    for (const { metadata } of found) await remove(client, resource, metadata);
+  }
+  for (const resource of [admissionPolicyBindings, admissionPolicies])
+    await remove(client, resource, { name: guardName });
+}
+
+async function remove(client: Client, resource: Resource, key: { name: string; namespace?: string }): Promise<void> {
+  try {
+    await client.delete(resource, key, { propagationPolicy: 'Background' });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+async function demandNamespace(client: Client, name: string): Promise<void> {
+  try {
+    await client.get(namespaces, { name });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    await apply(client, namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  }
+}
+
+/** The kinds of one version of a group; none where it is not served. */
+async function servedIn(client: Client, group: string, version: string): Promise<ServedResource[]> {
+  const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const { status, text } = await client.request({ method: 'GET', path });
+  if (status !== 200) return [];
+  const { resources = [] } = JSON.parse(text) as { resources?: { name: string; kind: string; namespaced?: boolean }[] };
+  return resources
+    .filter(({ name }) => !name.includes('/'))
+    .map(({ name, kind, namespaced }) => ({
+      group,
+      version,
+      kind,
+      plural: name,
+      namespaced: namespaced === true,
+      verbs: [],
+      subresources: [],
+      preferred: true,
+    }));
+}
+
+const labelled = (account: string) => ({
+  name: account,
+  labels: { [MANAGED_BY_LABEL]: MANAGED_BY, ...made },
+});
+
+const role = (kind: string, account: string): UnknownObject => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind,
+  metadata: labelled(account),
+});
+
+const binding = (kind: string, account: string, namespace: string): UnknownObject => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind,
+  metadata: labelled(account),
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: kind.replace('Binding', ''), name: account },
+  subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
+});
+
+const apply = (client: Client, resource: Resource, object: UnknownObject): Promise<unknown> =>
+  client.apply(resource, object, { fieldManager, force: true });

@@ -1,0 +1,23 @@
+/** Takes away from a cluster what was made there for access to it. */
+import type { Cluster } from '../../api/index.ts';
+import { type Budgets, connect } from '../../runtime/index.ts';
+import { removeAccounts } from './accounts.ts';
+import { type CredentialsSource, readCredentials } from './credentials.ts';
+import { accessFailure } from './failures.ts';
+
+/** Rejects with FleetError. May be asked for again. */
+export async function eraseAccess(
+  source: CredentialsSource,
+  cluster: Cluster,
+  { namespace, budgets }: { readonly namespace: string; readonly budgets: Budgets },
+): Promise<void> {
+  const { config } = await readCredentials(source, cluster);
+  const client = connect(config, { connections: 2, budgets, timeoutMilliseconds: 15_000 });
+  try {
+    await removeAccounts({ client, namespace });
+  } catch (error) {
+    throw accessFailure(cluster.metadata.name, error);
+  } finally {
+    await client.close();
+  }
+}

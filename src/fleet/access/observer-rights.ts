@@ -1,0 +1,106 @@
+/**
+ * What the observer may do on a cluster: read what tells how operators fare, and no Secrets; and ask webhooks with dry runs. RBAC knows
+ * no dry runs, so a policy of the cluster itself refuses everything else that would be written in its name; a cluster that has no such
+ * policies gives no right to create at all.
+ */
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
+import type { UnknownObject } from '../../runtime/index.ts';
+import type { DefinitionObject, PolicyRule, WebhookObject } from './resources.ts';
+
+const read = ['get', 'list', 'watch'];
+
+const always: readonly PolicyRule[] = [
+  { apiGroups: [''], resources: ['pods', 'services', 'endpoints', 'namespaces', 'events'], verbs: read },
+  { apiGroups: ['apps'], resources: ['deployments', 'statefulsets', 'daemonsets', 'replicasets'], verbs: read },
+  { apiGroups: ['batch'], resources: ['jobs'], verbs: read },
+  { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: read },
+  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: read },
+  { apiGroups: ['metrics.k8s.io'], resources: ['pods'], verbs: ['get', 'list'] },
+  { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: read },
+  {
+    apiGroups: ['admissionregistration.k8s.io'],
+    resources: ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'],
+    verbs: read,
+  },
+  { nonResourceURLs: ['/version', '/readyz', '/livez', '/healthz'], verbs: ['get'] },
+];
+
+export function observerRules(input: {
+  readonly definitions: readonly DefinitionObject[];
+  readonly webhooks: readonly WebhookObject[];
+  /** Whether the cluster refuses what is no dry run. */
+  readonly guarded: boolean;
+}): PolicyRule[] {
+  const custom = new Map<string, Set<string>>();
+  for (const { spec } of input.definitions) {
+    if (spec?.group === undefined || spec.names?.plural === undefined) continue;
+    add(custom, spec.group, spec.names.plural);
+  }
+  const asked = new Map<string, Set<string>>();
+  for (const [group, plurals] of custom) for (const plural of plurals) add(asked, group, plural);
+  for (const { webhooks = [] } of input.webhooks) {
+    for (const { apiGroups = [], resources = [] } of webhooks.flatMap(({ rules = [] }) => rules)) {
+      // Never a subresource: some do what they are asked for in a dry run too, such as the token of a service account.
+      const plain = resources.filter((each) => /^[a-z0-9.-]+$/.test(each));
+      for (const group of apiGroups) if (group !== '*') for (const each of plain) add(asked, group, each);
+    }
+  }
+  return [
+    ...always,
+    ...rules(custom, read, (plural) => [plural, `${plural}/status`]),
+    ...(input.guarded ? rules(asked, ['create'], (plural) => [plural]) : []),
+  ];
+}
+
+function rules(
+  from: ReadonlyMap<string, ReadonlySet<string>>,
+  verbs: readonly string[],
+  resourcesOf: (plural: string) => string[],
+): PolicyRule[] {
+  return [...from]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([group, plurals]) => ({ apiGroups: [group], resources: [...plurals].sort().flatMap(resourcesOf), verbs }));
+}
+
+function add(to: Map<string, Set<string>>, group: string, plural: string): void {
+  const plurals = to.get(group) ?? new Set();
+  to.set(group, plurals.add(plural));
+}
+
+/** Refuses whatever the observer would write and is no dry run; touches nobody else. */
+export function dryRunGuard(name: string, userName: string): { policy: UnknownObject; binding: UnknownObject } {
+  const metadata = { name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } };
+  return {
+    policy: {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata,
+      spec: {
+        failurePolicy: 'Fail',
+        matchConstraints: {
+          resourceRules: [
+            {
+              apiGroups: ['*'],
+              apiVersions: ['*'],
+              resources: ['*/*'],
+              operations: ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'],
+            },
+          ],
+        },
+        matchConditions: [{ name: 'observer', expression: `request.userInfo.username == '${userName}'` }],
+        validations: [
+          {
+            expression: 'has(request.dryRun) && request.dryRun',
+            message: 'the observer of kidp writes nothing: it only asks with dry runs',
+          },
+        ],
+      },
+    },
+    binding: {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata,
+      spec: { policyName: name, validationActions: ['Deny'] },
+    },
+  };
+}
