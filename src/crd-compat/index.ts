@@ -10,6 +10,7 @@
 export { type CompareOptions, compareCrds } from './compare/index.ts';
 export * from './crd.ts';
 export { changeDigest } from './digest.ts';
+export { type SampleOptions, sample } from './instance/index.ts';
 export { type ChangeKind, changeKinds } from './kinds.ts';
 export { type CrdIssue, type CrdIssueCode, type ReadCrd, readCrd } from './read.ts';
 export type { CrdSchema, ValidationRule } from './schema.ts';

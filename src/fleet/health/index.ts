@@ -1,0 +1,11 @@
+/**
+ * How an operator fares on a cluster.
+ *
+ * In: a connection, what was rolled out there (a snapshot), and what the Operator says makes it healthy. Out: a report, which is good only
+ * where it is so at the revision that was rolled out. It must not know rollouts, nor when somebody looks.
+ */
+export { type ClusterHealth, type HealthCheckerOptions, healthChecker, type Look } from './checker.ts';
+export { type ClusterObjects, freshObjects, groupPods } from './objects.ts';
+export { type HealthProfile, profileOf } from './profile.ts';
+export type { CustomResource, Pod } from './shapes.ts';
+export { type HealthThresholds, thresholdsOf } from './thresholds.ts';

@@ -1,0 +1,137 @@
+/**
+ * What is to be looked at on a cluster, taken from a snapshot: much smaller than the snapshot, so that one can be held for each of
+ * hundreds of operators.
+ */
+import { type Crd, readCrd, sample } from '../../crd-compat/index.ts';
+import type { Resource, UnknownObject } from '../../runtime/index.ts';
+import type { Snapshot } from '../contract.ts';
+import { type WebhookKind, type WorkloadKind, webhookResources, workloadResources } from './resources.ts';
+import type { PodTemplate, Workload } from './shapes.ts';
+
+export interface WorkloadProfile {
+  readonly kind: WorkloadKind;
+  readonly namespace: string;
+  readonly name: string;
+  /** 0 where the chart itself begins at 0. */
+  readonly replicas: number;
+  readonly template: PodTemplate;
+}
+
+export interface CustomKind {
+  readonly definition: string;
+  /** In the version that objects are stored in where it is served: asking for it converts nothing. */
+  readonly resource: Resource;
+  /** Without a status of its own, reporting on an object raises its generation, and who reports is always behind. */
+  readonly countsGenerations: boolean;
+  /** Whether its schema knows an observedGeneration; where it does not, one object that has it tells as much. */
+  readonly reportsGeneration: boolean;
+  /** An object that the schema takes, for a dry run; only where the operator has webhooks. */
+  readonly example?: UnknownObject;
+}
+
+export interface HealthProfile {
+  /** Of the release. */
+  readonly namespace: string;
+  readonly workloads: readonly WorkloadProfile[];
+  readonly webhooks: readonly { readonly kind: WebhookKind; readonly name: string }[];
+  readonly kinds: readonly CustomKind[];
+}
+
+export function profileOf(snapshot: Pick<Snapshot, 'namespace' | 'manifests' | 'definitions'>): HealthProfile {
+  const lasting = snapshot.manifests.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined);
+  const webhooks = lasting.flatMap(({ kind, metadata: { name } }) =>
+    Object.hasOwn(webhookResources, kind) ? [{ kind: kind as WebhookKind, name }] : [],
+  );
+  return {
+    namespace: snapshot.namespace,
+    workloads: lasting.flatMap((each) =>
+      Object.hasOwn(workloadResources, each.kind) ? [workloadOf(each, snapshot.namespace)] : [],
+    ),
+    webhooks,
+    kinds: snapshot.definitions.flatMap((each) => customKind(each, webhooks.length > 0) ?? []),
+  };
+}
+
+/** Those that were last asked for, by the digest of the snapshot: making up objects that a schema takes is no small work. */
+export class Profiles {
+  readonly #most: number;
+  /** In the order of their last use. */
+  readonly #known = new Map<string, HealthProfile>();
+
+  constructor(most = 256) {
+    this.#most = most;
+  }
+
+  of(snapshot: Snapshot): HealthProfile {
+    const profile = this.#known.get(snapshot.digest) ?? profileOf(snapshot);
+    this.#known.delete(snapshot.digest);
+    this.#known.set(snapshot.digest, profile);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > this.#most && oldest !== undefined) this.#known.delete(oldest);
+    return profile;
+  }
+}
+
+/** Copies what is kept: a reference into the snapshot would hold all of it. */
+function workloadOf({ kind, metadata, spec }: UnknownObject, releaseNamespace: string): WorkloadProfile {
+  const { replicas = 1, template = {} } = (spec ?? {}) as NonNullable<Workload['spec']>;
+  const containers = ({ name, image, command, args, env }: NonNullable<Containers>[number]) => ({
+    ...(name === undefined ? {} : { name }),
+    ...(image === undefined ? {} : { image }),
+    ...(command === undefined ? {} : { command }),
+    ...(args === undefined ? {} : { args }),
+    ...(env === undefined ? {} : { env }),
+  });
+  return structuredClone({
+    kind: kind as WorkloadKind,
+    namespace: metadata.namespace ?? releaseNamespace,
+    name: metadata.name,
+    replicas,
+    template: {
+      metadata: {
+        labels: template.metadata?.labels ?? {},
+        annotations: template.metadata?.annotations ?? {},
+      },
+      spec: {
+        containers: (template.spec?.containers ?? []).map(containers),
+        initContainers: (template.spec?.initContainers ?? []).map(containers),
+      },
+    },
+  });
+}
+
+type Containers = NonNullable<PodTemplate['spec']>['containers'];
+
+function customKind(definition: UnknownObject, withExample: boolean): CustomKind | undefined {
+  const { crd } = readCrd(definition);
+  if (crd === undefined) return undefined;
+  const served = crd.spec.versions.filter((version) => version.served);
+  const version = served.find(({ storage }) => storage) ?? served[0];
+  if (version === undefined) return undefined;
+  const { group, scope, names } = crd.spec;
+  const resource: Resource = {
+    group,
+    version: version.name,
+    kind: names.kind,
+    plural: names.plural,
+    namespaced: scope === 'Namespaced',
+  };
+  const example = withExample ? exampleOf(crd, resource, version.name) : undefined;
+  return {
+    definition: crd.metadata.name,
+    resource,
+    countsGenerations: version.subresources?.status !== undefined,
+    reportsGeneration:
+      version.schema?.openAPIV3Schema?.properties?.status?.properties?.observedGeneration !== undefined,
+    ...(example === undefined ? {} : { example }),
+  };
+}
+
+/** Undefined where no object is found that the schema takes: then one that is on the cluster is tried with. */
+function exampleOf(crd: Crd, { group, version, kind }: Resource, name: string): UnknownObject | undefined {
+  const schema = crd.spec.versions.find((each) => each.name === name)?.schema?.openAPIV3Schema;
+  const apiVersion = `${group}/${version}`;
+  if (schema === undefined) return { apiVersion, kind, metadata: { name: 'probe' } };
+  const made = sample(schema, [], { resource: { apiVersion, kind, name: 'probe' } });
+  return made === undefined ? undefined : (made as UnknownObject);
+}

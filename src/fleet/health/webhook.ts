@@ -1,0 +1,138 @@
+/**
+ * Admission webhooks: they answer, in time, and their certificates are valid (requirement 002, FR-OP-005). They are asked through the API
+ * server of the cluster, as everybody's requests are; nobody else could reach them, and the API server also checks who serves them.
+ */
+import { ApiError, type Client, type Clock, ConnectionError } from '../../runtime/index.ts';
+import { checkCertificates } from './certificates.ts';
+import type { ClusterObjects } from './objects.ts';
+import { type Finding, finding, healthy, worst } from './part.ts';
+import { type Probe, probeFor } from './probe.ts';
+import type { HealthProfile } from './profile.ts';
+import { endpointSlices, webhookResources } from './resources.ts';
+import type { EndpointSlice, Webhook, WebhookConfiguration } from './shapes.ts';
+import type { WebhookThresholds } from './thresholds.ts';
+
+export interface WebhookInput {
+  readonly objects: ClusterObjects;
+  /** For the dry run. */
+  readonly client: Client;
+  readonly profile: HealthProfile;
+  readonly thresholds: WebhookThresholds;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal;
+}
+
+export async function checkWebhooks(input: WebhookInput): Promise<Finding> {
+  const { profile, thresholds, objects } = input;
+  if (!thresholds.enabled) return finding('NotChecked', 'the Operator says not to');
+  if (profile.webhooks.length === 0) return finding('NotChecked', 'it has no webhooks');
+  const findings: Finding[] = [];
+  /** One dry run asks every webhook that is for such an object. */
+  const asked = new Map<string, Finding>();
+  for (const { kind, name } of profile.webhooks) {
+    const live = await objects.get<WebhookConfiguration>(webhookResources[kind], { name });
+    if (live === undefined) {
+      findings.push(finding('Unhealthy', `${kind} ${name} is not there`));
+      continue;
+    }
+    for (const webhook of live.webhooks ?? []) findings.push(await checkOne(input, webhook, asked));
+  }
+  return worst(findings);
+}
+
+async function checkOne(input: WebhookInput, webhook: Webhook, asked: Map<string, Finding>): Promise<Finding> {
+  const certificates = checkCertificates(webhook, input.clock.now());
+  if (certificates.state !== 'Healthy') return certificates;
+  const served = await checkEndpoints(webhook, input.objects);
+  if (served.state !== 'Healthy') return served;
+  const probe = await probeFor(webhook, { ...input, onlyCopies: false });
+  const answer = await askOnce(input, webhook, probe, asked);
+  if (answer.state !== 'NotChecked' || typeof probe === 'string' || !probe.madeUp) return answer;
+  return askOnce(input, webhook, await probeFor(webhook, { ...input, onlyCopies: true }), asked);
+}
+
+async function askOnce(
+  input: WebhookInput,
+  webhook: Webhook,
+  probe: Probe | string,
+  asked: Map<string, Finding>,
+): Promise<Finding> {
+  if (typeof probe === 'string') return finding('NotChecked', `webhook ${webhook.name ?? ''} was not asked: ${probe}`);
+  const { namespace, labels } = probe.object.metadata;
+  const key = JSON.stringify([probe.resource, probe.madeUp, namespace, labels]);
+  const known = asked.get(key);
+  if (known !== undefined) return known;
+  const answer = await ask(probe, webhook, input);
+  asked.set(key, answer);
+  return answer;
+}
+
+/** With `failurePolicy: Ignore` a dry run goes well whoever is missing; and a Service without pods is soon said. */
+async function checkEndpoints({ name = '', clientConfig }: Webhook, objects: ClusterObjects): Promise<Finding> {
+  const { service } = clientConfig ?? {};
+  if (service?.name === undefined || service.namespace === undefined) return healthy;
+  const slices = await objects.list<EndpointSlice>(endpointSlices, service.namespace);
+  const own = slices.filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === service.name);
+  const ready = own.some(({ endpoints }) => endpoints?.some(({ conditions }) => conditions?.ready !== false));
+  if (ready) return healthy;
+  return finding('Unhealthy', `webhook ${name}: no pod serves Service ${service.namespace}/${service.name}`);
+}
+
+async function ask(probe: Probe, webhook: Webhook, input: WebhookInput): Promise<Finding> {
+  const { client, clock, thresholds, signal } = input;
+  const { maxLatencyMilliseconds: most } = thresholds;
+  const began = clock.monotonic();
+  let failure: unknown;
+  try {
+    await client.create(probe.resource, probe.object, {
+      dryRun: true,
+      fieldManager: 'kidp-health',
+      // Long enough to tell a slow one from one that is cut off.
+      timeoutMilliseconds: most + Math.max(most, 2_000),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    failure = error;
+  }
+  const milliseconds = clock.monotonic() - began;
+  const said = verdictOf(failure, webhook.name ?? '');
+  if (said.state !== 'Healthy') return said;
+  if (milliseconds < most) return healthy;
+  return finding('Unhealthy', `webhook ${webhook.name ?? ''}: a dry run took ${most} ms or longer`);
+}
+
+/** A refusal is an answer. What the API server says when it gets none, it says in these words (apiserver/pkg/admission/plugin/webhook). */
+function verdictOf(failure: unknown, name: string): Finding {
+  if (failure === undefined) return healthy;
+  if (failure instanceof ConnectionError && failure.failure === 'timeout') {
+    return finding('Unhealthy', `webhook ${name}: a dry run was not answered in time`);
+  }
+  if (!(failure instanceof ApiError)) throw failure;
+  const { message, status } = failure;
+  const called = /failed calling webhook "([^"]+)"/.exec(message);
+  if (called !== null) return finding('Unhealthy', `webhook ${called[1] ?? name} ${whyNot(message)}`);
+  if (/admission webhook "[^"]+" denied the request/.test(message)) return healthy;
+  if (/does not support dry run/.test(message)) {
+    return finding('NotChecked', `webhook ${name} was not asked: another webhook takes no dry run`);
+  }
+  if (status === 403) {
+    return finding('NotChecked', `webhook ${name} was not asked: the platform may not create such an object there`);
+  }
+  if (status === 404) return finding('Unhealthy', `webhook ${name}: the kind that it is for is not served`);
+  if (status === 429 || status >= 500) return finding('Unknown', `webhook ${name}: the API server answered ${status}`);
+  return finding(
+    'NotChecked',
+    `webhook ${name} was not asked: the API server took no object that could be made up; give one in spec.health.webhook.probe`,
+  );
+}
+
+/** In our words: those of the API server quote addresses and answers. */
+function whyNot(message: string): string {
+  if (/deadline exceeded|timeout/i.test(message)) return 'did not answer in time';
+  if (/certificate has expired|not yet valid/i.test(message)) return 'serves with a certificate that is not valid now';
+  if (/x509|tls:/i.test(message)) return 'serves with a certificate that the API server does not trust';
+  if (/connection refused|no such host|no endpoints available|EOF|reset by peer/i.test(message)) {
+    return 'cannot be reached by the API server';
+  }
+  return 'does not answer as a webhook should';
+}
