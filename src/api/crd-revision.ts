@@ -42,6 +42,11 @@ const spec = object('A definition as it was stored.', {
   }),
   bytes: integer('How long the JSON is.', { minimum: 2, maximum: mostBytes }),
   recordedAt: dateOrInstant('When it was seen.'),
+  registered: object('It was never stored here: somebody has registered it as that of an operator.', {
+    operator: objectName('The Operator that it belongs to.'),
+    version: text('The version of the Operator.', { minLength: 1, maxLength: 128 }),
+    by: text('Who registered it.', { minLength: 1, maxLength: 512 }),
+  }).optional(),
 }).rules({
   rule: 'self == oldSelf',
   message: 'a revision never changes',
@@ -102,6 +107,9 @@ export type CrdRevision = ObjectOf<typeof crdRevision>;
 
 /** On each revision: all of one definition are found by it. */
 export const REVISION_LABEL = `crd.${GROUP}/name`;
+
+/** On one that was registered, in place of the label above: what was stored here is not told from it. */
+export const REGISTERED_LABEL = `crd.${GROUP}/registered`;
 
 /** A value of a label has 63 characters at most, a name of a definition up to 253. */
 export const revisionLabelOf = (crdName: string): string =>

@@ -49,6 +49,7 @@ export {
   crdRevision,
   type PackedDefinition,
   packDefinition,
+  REGISTERED_LABEL,
   REVISION_LABEL,
   revisionLabelOf,
   revisionName,

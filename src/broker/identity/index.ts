@@ -13,7 +13,7 @@ export {
   findBroker,
 } from './broker-verifier.ts';
 export { DecryptionError, encryptTo } from './encryption.ts';
-export type { KeySetAddress } from './fetch-key-set.ts';
+export { fetchDocument, type KeySetAddress } from './fetch-key-set.ts';
 export { type KeyRing, type KeyRingOptions, openKeyRing, type PublicKeySet, type TokenRequest } from './key-ring.ts';
 export type { KeyLives } from './key-schedule.ts';
 export { fileKeyStore, type KeyStore, memoryKeyStore, secretKeyStore } from './key-store.ts';

@@ -163,7 +163,9 @@ export class RevisionKeeper implements Runnable {
       const name = await this.#queue.get();
       if (name === undefined) return;
       try {
-        const kept = revisions.store.list().filter(({ spec }) => spec.crd.name === name);
+        const kept = revisions.store
+          .list()
+          .filter(({ spec }) => spec.crd.name === name && spec.registered === undefined);
         const isThere = stored.store.get({ name }) !== undefined;
         const again = await this.#keep(name, kept, isThere);
         this.#queue.forget(name);
