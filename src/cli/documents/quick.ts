@@ -33,8 +33,7 @@ const LITERAL = /\|(-?) *(?:(?<= )#[^\n]*)?(?=\n|$)/y;
 
 /** Stands after the last line: no text that is read here has it. */
 const END = 0;
-const [LINE, SPACE, HASH, DASH, COLON, QUESTION, BAR] = [...'\n #-:?|'].map((each) => each.charCodeAt(0)) as [
-  number,
+const [LINE, SPACE, HASH, DASH, COLON, BAR] = [...'\n #-:|'].map((each) => each.charCodeAt(0)) as [
   number,
   number,
   number,
@@ -45,27 +44,36 @@ const [LINE, SPACE, HASH, DASH, COLON, QUESTION, BAR] = [...'\n #-:?|'].map((eac
 
 /** What a character may be, as bits. */
 const IN_KEY = 1;
+/** Keys that begin with a letter are nearly all; the others may be numbers, or no keys at all. */
 const OPENS_KEY = 2;
-/** No plain word begins with it. */
+/** No plain word begins with it, or not where a space or the end of the line follows. */
 const INDICATOR = 4;
-const QUOTE = 8;
-const BRACKET = 16;
+const OPENS_ITEM = 8;
+const QUOTE = 16;
+const BRACKET = 32;
+/** A plain word may end here. */
+const STOP = 64;
+const GAP = 128;
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Of each character of ASCII. Keys that begin with a letter are nearly all; the others may be numbers, or no keys at all. */
-const MEANING = new Uint8Array(128);
+const MEANING = new Uint8Array(2 ** 16);
 for (const [bit, characters] of [
   [IN_KEY, `${LETTERS}0123456789_./-`],
   [OPENS_KEY, LETTERS],
   [INDICATOR, ',[]{}#&*!|>\'"%@`'],
+  [OPENS_ITEM, '-?'],
   [QUOTE, '\'"'],
   [BRACKET, '{['],
+  [STOP, ':#\n'],
+  [GAP, ' \n'],
 ] as const) {
-  for (const each of characters) MEANING[each.charCodeAt(0)] = (MEANING[each.charCodeAt(0)] ?? 0) | bit;
+  for (const each of characters) MEANING[each.charCodeAt(0)] = meaningOf(each.charCodeAt(0)) | bit;
 }
 
-const meaningOf = (code: number): number => (code < 128 ? (MEANING[code] as number) : 0);
+function meaningOf(code: number): number {
+  return MEANING[code] as number;
+}
 
 const USUAL_LENGTH = 1 << 17;
 /** A power of two. */
@@ -97,8 +105,7 @@ function begin(document: string): void {
 }
 
 function contents(): unknown {
-  const start = text.startsWith('---') ? restOfLine(3) + 1 : 0;
-  toContent(start);
+  toContent(text.startsWith('---') ? afterLine(3) : 0);
   if (indent < 0) return null;
   const isFlow = (meaningOf(codes[at] as number) & BRACKET) !== 0;
   const value = isFlow ? rootFlow() : block();
@@ -108,13 +115,13 @@ function contents(): unknown {
 
 function rootFlow(): unknown {
   const value = flowAt(text, at, true, 1);
-  toContent(restOfLine(end) + 1);
+  toContent(afterLine(end));
   return value;
 }
 
 function block(): unknown {
   if (++depth > MAX_DEPTH) throw unusual;
-  const value = isItem() ? list(indent) : map(indent, key());
+  const value = isItem(at) ? list(indent) : map(indent, key());
   depth--;
   return value;
 }
@@ -128,7 +135,7 @@ function map(column: number, first: string | undefined): Fields {
     if (name === undefined) throw unusual;
     made[name] = value(column, true);
     count++;
-    if (indent !== column || isItem()) break;
+    if (indent !== column || isItem(at)) break;
     name = key();
   }
   // Fewer where a key came twice.
@@ -138,27 +145,25 @@ function map(column: number, first: string | undefined): Fields {
 
 function list(column: number): unknown[] {
   const made: unknown[] = [];
-  while (indent === column && isItem()) made.push(item(column));
+  while (indent === column && isItem(at)) made.push(item(column));
   if (indent > column) throw unusual;
   return made;
 }
 
 function item(column: number): unknown {
-  const start = at + 1;
-  at = start;
-  while (codes[at] === SPACE) at++;
-  const inner = column + 1 + at - start;
-  if (isItem()) {
+  const dash = at;
+  at = afterSpaces(dash + 1);
+  const inner = column + at - dash;
+  if (isItem(at)) {
     indent = inner;
     return block();
   }
   const name = key();
   if (name === undefined) {
-    at = start;
+    at = dash + 1;
     return value(column, false);
   }
   if (++depth > MAX_DEPTH) throw unusual;
-  indent = inner;
   const made = map(inner, name);
   depth--;
   return made;
@@ -166,63 +171,71 @@ function item(column: number): unknown {
 
 /** After the colon of a key or the dash of an item, in a collection that begins at `column`. */
 function value(column: number, ofKey: boolean): unknown {
-  const start = at;
-  while (codes[at] === SPACE) at++;
-  const first = codes[at] as number;
-  if (first === LINE || (first === HASH && at > start)) {
-    toContent(first === LINE ? at + 1 : lineEnd(at) + 1);
-    if (indent > column) return block();
-    return ofKey && indent === column && isItem() ? list(column) : null;
+  const start = afterSpaces(at);
+  const code = codes[start] as number;
+  if (code === LINE) {
+    toContent(start + 1);
+    return below(column, ofKey);
   }
-  if (first === BAR) return literal(column);
-  const found = (meaningOf(first) & (QUOTE | BRACKET)) === 0 ? plain() : inline(first);
-  toContent(codes[at] === LINE ? at + 1 : restOfLine(at) + 1);
+  const isWord = (meaningOf(code) & INDICATOR) === 0;
+  const found = isWord ? plain(start) : marked(start, column, ofKey);
   // What goes on in the next line is no single word.
   if (indent > column) throw unusual;
   return found;
 }
 
-function inline(first: number): unknown {
-  const found = (meaningOf(first) & QUOTE) !== 0 ? quotedAt(text, at) : flowAt(text, at, false, depth + 1);
-  at = end;
-  return found;
+/** In the lines after. */
+function below(column: number, ofKey: boolean): unknown {
+  if (indent > column) return block();
+  return ofKey && indent === column && isItem(at) ? list(column) : null;
 }
 
 /** To the end of the line, or to a comment. */
-function plain(): unknown {
-  const start = at;
-  let position = start;
-  let code = codes[position] as number;
-  if ((meaningOf(code) & INDICATOR) !== 0) throw unusual;
-  let before = 0;
+function plain(start: number): unknown {
+  const all = codes;
   // A dash or a question mark that nothing follows makes it something else.
-  if ((code === DASH || code === QUESTION) && isGap(codes[position + 1] as number)) throw unusual;
-  while (code !== LINE && (code !== HASH || before !== SPACE)) {
+  if ((meaningOf(all[start] as number) & OPENS_ITEM) !== 0 && isGap(all[start + 1] as number)) throw unusual;
+  let position = start;
+  for (;;) {
+    while ((meaningOf(all[position] as number) & STOP) === 0) position++;
+    const code = all[position];
+    if (code === LINE || (code === HASH && all[position - 1] === SPACE)) break;
     // A colon that nothing follows makes it a key.
-    if (code === COLON && isGap(codes[position + 1] as number)) throw unusual;
-    before = code;
+    if (code === COLON && isGap(all[position + 1] as number)) throw unusual;
     position++;
-    code = codes[position] as number;
   }
-  at = position;
-  const word = text.slice(start, position);
-  return wordValue(before === SPACE ? word.trimEnd() : word);
+  let stop = position;
+  while (all[stop - 1] === SPACE) stop--;
+  toContent(all[position] === LINE ? position + 1 : afterLine(position));
+  return wordValue(text.slice(start, stop));
 }
 
-const isGap = (code: number): boolean => code === SPACE || code === LINE;
+/** What begins with an indicator: a comment, lines of text, quotes or brackets. */
+function marked(start: number, column: number, ofKey: boolean): unknown {
+  const code = codes[start] as number;
+  if (code === HASH) {
+    toContent(afterLine(start));
+    return below(column, ofKey);
+  }
+  if (code === BAR) return literal(start, column);
+  const meaning = meaningOf(code);
+  if ((meaning & (QUOTE | BRACKET)) === 0) throw unusual;
+  const found = (meaning & QUOTE) === 0 ? flowAt(text, start, false, depth + 1) : quotedAt(text, start);
+  toContent(afterLine(end));
+  return found;
+}
 
 /** Lines of text as they are, from the next line on. */
-function literal(column: number): string {
-  LITERAL.lastIndex = at;
+function literal(bar: number, column: number): string {
+  LITERAL.lastIndex = bar;
   const header = LITERAL.exec(text);
   if (header === null) throw unusual;
   const lines: string[] = [];
   let margin = -1;
   let start = LITERAL.lastIndex + 1;
-  for (; codes[start] !== END; ) {
+  while (codes[start] !== END) {
     const stop = lineEnd(start);
-    let content = start;
-    while (codes[content] === SPACE) content++;
+    const content = afterSpaces(start);
     if (content >= stop) {
       // Before the first line of text, a blank one that is longer is a mistake; after it, its spaces count.
       if (margin < 0 && content > start) throw unusual;
@@ -246,28 +259,25 @@ function literal(column: number): string {
 
 /** The key that is here, with the colon after it; undefined, and nothing passed, where there is none. */
 function key(): string | undefined {
+  const all = codes;
   const start = at;
+  if ((meaningOf(all[start] as number) & OPENS_KEY) === 0) return otherKey();
   let position = start;
-  let code = codes[position] as number;
-  if ((meaningOf(code) & OPENS_KEY) === 0) return otherKey();
   let sum = 0;
-  while ((meaningOf(code) & IN_KEY) !== 0) {
+  for (let code = all[start] as number; (meaningOf(code) & IN_KEY) !== 0; code = all[position] as number) {
     sum = (sum * 31 + code) | 0;
     position++;
-    code = codes[position] as number;
   }
-  if (code !== COLON) return code === SPACE ? otherKey() : undefined;
-  if (!isGap(codes[position + 1] as number)) return undefined;
-  const known = keys[sum & (KEYS - 1)];
-  if (known !== undefined && known.length === position - start && text.startsWith(known, start)) {
-    at = position + 1;
-    return known;
-  }
+  if (all[position] !== COLON) return all[position] === SPACE ? otherKey() : undefined;
+  if (!isGap(all[position + 1] as number)) return undefined;
+  at = position + 1;
+  const place = sum & (KEYS - 1);
+  const known = keys[place];
+  if (known !== undefined && known.length === position - start && text.startsWith(known, start)) return known;
   const made = text.slice(start, position);
   // A word that means a truth is a key of another name.
   if (plainScalar(made) !== made) throw unusual;
-  keys[sum & (KEYS - 1)] = made;
-  at = position + 1;
+  keys[place] = made;
   return made;
 }
 
@@ -278,8 +288,19 @@ function otherKey(): string | undefined {
   return found;
 }
 
-function isItem(): boolean {
-  return codes[at] === DASH && isGap(codes[at + 1] as number);
+function isItem(position: number): boolean {
+  return codes[position] === DASH && isGap(codes[position + 1] as number);
+}
+
+function isGap(code: number): boolean {
+  return (meaningOf(code) & GAP) !== 0;
+}
+
+function afterSpaces(from: number): number {
+  const all = codes;
+  let position = from;
+  while (all[position] === SPACE) position++;
+  return position;
 }
 
 function lineEnd(from: number): number {
@@ -287,21 +308,19 @@ function lineEnd(from: number): number {
   return found < 0 ? text.length : found;
 }
 
-/** The end of a line in which nothing but a comment may follow. */
-function restOfLine(from: number): number {
-  let position = from;
-  while (codes[position] === SPACE) position++;
-  if (codes[position] === HASH && codes[position - 1] === SPACE) return lineEnd(position);
+/** Where the next line begins; nothing but a comment may follow in this one. */
+function afterLine(from: number): number {
+  const position = afterSpaces(from);
+  if (codes[position] === HASH && codes[position - 1] === SPACE) return lineEnd(position) + 1;
   if (codes[position] !== LINE) throw unusual;
-  return position;
+  return position + 1;
 }
 
 /** From the start of a line to the first word that is there, in this line or a later one. */
 function toContent(from: number): void {
   let start = from;
   for (;;) {
-    let content = start;
-    while (codes[content] === SPACE) content++;
+    const content = afterSpaces(start);
     const code = codes[content] as number;
     if (code === LINE) start = content + 1;
     else if (code === HASH) start = lineEnd(content) + 1;
