@@ -5,7 +5,10 @@
  * It must not know: rollouts, their strategies, who approves what, or the REST API.
  */
 export * from './access/index.ts';
+export * from './charts/index.ts';
 export * from './contract.ts';
 export * from './health/index.ts';
+export * from './install/index.ts';
 export * from './kubeconfig/index.ts';
 export * from './seal/index.ts';
+export * from './snapshot/index.ts';

@@ -1,0 +1,119 @@
+/** Packaged charts: gzipped tar files. Read whole and bounded, whatever comes in; written so that the same content is the same bytes. */
+
+import { promisify } from 'node:util';
+import { gunzip, gzipSync } from 'node:zlib';
+import { FleetError } from '../contract.ts';
+
+/** Helm takes no larger ones either. */
+const mostUnpacked = 100 * 1024 * 1024;
+const mostFiles = 20_000;
+const block = 512;
+
+export type ChartFiles = ReadonlyMap<string, Buffer>;
+
+const unzip = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
+
+/** By their paths, as they are in the archive: `chart/templates/a.yaml`. Rejects with `chart/invalid`. */
+export async function unpack(bytes: Buffer): Promise<ChartFiles> {
+  let content: Buffer;
+  try {
+    content = await unzip(bytes, { maxOutputLength: mostUnpacked });
+  } catch (cause) {
+    const isLarge = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+    throw invalid(isLarge ? 'unpacked, it has more than 100 MiB' : 'it is not gzipped, or broken off', cause);
+  }
+  return entriesOf(content);
+}
+
+function entriesOf(content: Buffer): ChartFiles {
+  const files = new Map<string, Buffer>();
+  let at = 0;
+  let longName: string | undefined;
+  while (at + block <= content.length) {
+    const header = content.subarray(at, at + block);
+    if (header[0] === 0) break;
+    const size = sizeOf(header);
+    const data = content.subarray(at + block, at + block + size);
+    if (data.length < size) throw invalid('the archive is broken off');
+    at += block + Math.ceil(size / block) * block;
+    const type = String.fromCharCode(header[156] ?? 0);
+    if (type === 'x') longName = paxPath(data) ?? longName;
+    else if (type === 'L') longName = text(data);
+    else if (type !== 'g') {
+      const name = longName ?? nameIn(header);
+      longName = undefined;
+      if (type === '0' || type === '\0') files.set(checked(name), data);
+      if (files.size > mostFiles) throw invalid(`it has more than ${mostFiles} files`);
+    }
+  }
+  if (files.size === 0) throw invalid('the archive has no files');
+  return files;
+}
+
+function sizeOf(header: Buffer): number {
+  const size = Number.parseInt(text(header.subarray(124, 136)).trim() || '0', 8);
+  if (!Number.isSafeInteger(size) || size < 0) throw invalid('the archive is damaged');
+  return size;
+}
+
+const text = (bytes: Buffer): string => {
+  const end = bytes.indexOf(0);
+  return bytes.subarray(0, end < 0 ? bytes.length : end).toString('utf8');
+};
+
+function nameIn(header: Buffer): string {
+  const prefix = text(header.subarray(257, 262)) === 'ustar' ? text(header.subarray(345, 500)) : '';
+  const name = text(header.subarray(0, 100));
+  return prefix === '' ? name : `${prefix}/${name}`;
+}
+
+/** Records of `LENGTH KEY=VALUE\n`. */
+const paxPath = (data: Buffer): string | undefined => /(?:^|\n)\d+ path=([^\n]*)\n/.exec(data.toString('utf8'))?.[1];
+
+function checked(name: string): string {
+  const parts = name.replace(/^\.\//, '').split('/');
+  if (name.startsWith('/') || parts.includes('..')) throw invalid('it has a file that would lie outside of it');
+  return parts.join('/');
+}
+
+/** Of files by their paths within a folder of the given name. Times and owners are left out: the digest tells the content. */
+export function pack(folder: string, files: ReadonlyMap<string, Buffer>): Buffer {
+  const blocks: Buffer[] = [];
+  for (const [path, data] of [...files].sort(([one], [other]) => (one < other ? -1 : 1))) {
+    const name = `${folder}/${path}`;
+    if (Buffer.byteLength(name) > 100) {
+      const record = paxRecord(name);
+      blocks.push(headerOf('pax', 'x', record.length), padded(record));
+    }
+    blocks.push(headerOf(Buffer.from(name).subarray(0, 100).toString('latin1'), '0', data.length), padded(data));
+  }
+  blocks.push(Buffer.alloc(2 * block));
+  return gzipSync(Buffer.concat(blocks));
+}
+
+function headerOf(name: string, type: '0' | 'x', size: number): Buffer {
+  const header = Buffer.alloc(block);
+  header.write(name, 0, 100, 'latin1');
+  header.write('0000644\0', 100);
+  for (const at of [108, 116]) header.write('0000000\0', at);
+  header.write(`${size.toString(8).padStart(11, '0')}\0`, 124);
+  header.write('00000000000\0', 136);
+  header.write('        ', 148);
+  header.write(type, 156);
+  header.write('ustar\u000000', 257);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return header;
+}
+
+const padded = (data: Buffer): Buffer => Buffer.concat([data, Buffer.alloc((block - (data.length % block)) % block)]);
+
+function paxRecord(name: string): Buffer {
+  const rest = ` path=${name}\n`;
+  let length = Buffer.byteLength(rest);
+  while (Buffer.byteLength(`${length}${rest}`) !== length) length = Buffer.byteLength(`${length}${rest}`);
+  return Buffer.from(`${length}${rest}`);
+}
+
+const invalid = (why: string, cause?: unknown): FleetError =>
+  new FleetError('chart/invalid', `The chart cannot be read: ${why}`, cause === undefined ? {} : { cause });

@@ -1,0 +1,275 @@
+/** `openCharts`: the charts of Operators, wherever they come from. What was fetched is kept in memory by its digest, as long as there is room. */
+import { createHash } from 'node:crypto';
+import { parse } from 'yaml';
+import type { Operator } from '../../api/index.ts';
+import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
+import { type Chart, type Charts, FleetError, type WorkContext } from '../contract.ts';
+import { findHelm, type HelmBinary, type HelmLocation } from '../helm/index.ts';
+import { type ChartFiles, unpack } from './archive.ts';
+import type { Credentials, Source } from './download.ts';
+import { readFromFolder } from './folder.ts';
+import { ManifestError, objectsIn } from './manifests.ts';
+import { fetchFromRegistry, versionsInRegistry } from './registry.ts';
+import { isDefinition, renderChart, split, valuesDigest } from './render.ts';
+import { fetchFromRepository, findVersion, type IndexedVersion, versionsInRepository } from './repository.ts';
+import { compareVersions, sameVersion } from './semver.ts';
+
+export interface ChartsOptions {
+  readonly helm?: HelmLocation;
+  /** Of the management cluster: for the credentials of repositories. */
+  readonly client: Client;
+  readonly systemNamespace: string;
+  /** Where `spec.chart.path` leads. */
+  readonly folder?: string | undefined;
+  /** How much of what was fetched is kept. */
+  readonly mostKeptBytes?: number;
+}
+
+const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
+/** One look at a repository is good for the versions that are fetched right after it. */
+const indexMilliseconds = 30_000;
+
+export function openCharts(options: ChartsOptions): Charts {
+  const kept = new Kept(options.mostKeptBytes ?? 64 * 1024 * 1024);
+  const indexes = new Map<string, { readonly at: number; readonly versions: readonly IndexedVersion[] }>();
+  let helm: Promise<HelmBinary> | undefined;
+  const theHelm = () => {
+    helm ??= findHelm(options.helm).catch((error: unknown) => {
+      helm = undefined;
+      throw error;
+    });
+    return helm;
+  };
+
+  async function sourceOf({ spec }: Operator, context: WorkContext): Promise<Source> {
+    const { credentialsSecret, caBundle } = spec.chart;
+    return {
+      credentials: credentialsSecret === undefined ? undefined : await credentialsIn(options, credentialsSecret),
+      authorities: caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('utf8'),
+      signal: context.signal,
+    };
+  }
+
+  async function indexOf(operator: Operator, context: WorkContext): Promise<readonly IndexedVersion[]> {
+    const repository = operator.spec.chart.repository ?? '';
+    const chart = operator.spec.chart.name ?? operator.metadata.name;
+    const versions = await versionsInRepository(repository, chart, await sourceOf(operator, context));
+    for (const [key, { at }] of indexes) if (performance.now() - at > indexMilliseconds) indexes.delete(key);
+    indexes.set(indexKey(operator), { at: performance.now(), versions });
+    return versions;
+  }
+
+  async function indexed(operator: Operator, version: string, context: WorkContext): Promise<IndexedVersion> {
+    const known = indexes.get(indexKey(operator));
+    const isFresh = known !== undefined && performance.now() - known.at <= indexMilliseconds;
+    const found = isFresh ? findVersion(known.versions, version) : undefined;
+    const entry = found ?? findVersion(await indexOf(operator, context), version);
+    if (entry === undefined) throw noSuchVersion(operator, version);
+    return entry;
+  }
+
+  async function bytesOf(operator: Operator, version: string, context: WorkContext): Promise<Chart | Buffer> {
+    const { chart } = operator.spec;
+    if (chart.path !== undefined) return readFromFolder(options.folder, chart.path);
+    const source = await sourceOf(operator, context);
+    if (chart.oci !== undefined) {
+      const address = chart.oci;
+      const fetched = await fetchFromRegistry(address, version, source, (digest) => kept.get(digest)?.bytes).catch(
+        // Tags are written with the v or without it.
+        (error: unknown) => {
+          if (!(error instanceof FleetError) || error.code !== 'chart/missing') throw error;
+          const other = version.startsWith('v') ? version.slice(1) : `v${version}`;
+          return fetchFromRegistry(address, other, source, (digest) => kept.get(digest)?.bytes);
+        },
+      );
+      return kept.get(fetched.digest) ?? fetched.bytes;
+    }
+    const entry = await indexed(operator, version, context);
+    const known = entry.digest === undefined ? undefined : kept.get(entry.digest);
+    if (known !== undefined) return known;
+    const bytes = await fetchFromRepository(entry, chart.repository ?? '', source);
+    if (entry.digest !== undefined && digestOf(bytes) !== entry.digest) {
+      throw new FleetError(
+        'chart/digest',
+        `The chart ${version} is not the one that the index of its repository tells of`,
+      );
+    }
+    return bytes;
+  }
+
+  return {
+    async versions(operator, context) {
+      const { chart } = operator.spec;
+      if (chart.path !== undefined) {
+        const { version, appVersion, digest } = await chartOf(await readFromFolder(options.folder, chart.path));
+        return [{ version, digest, ...(appVersion === undefined ? {} : { appVersion }) }];
+      }
+      const found: readonly { version: string; appVersion?: string; digest?: string }[] =
+        chart.oci === undefined
+          ? (await indexOf(operator, context)).map(({ address: _, ...version }) => version)
+          : await versionsInRegistry(chart.oci, await sourceOf(operator, context));
+      return [...found].sort((one, other) => compareVersions(other.version, one.version));
+    },
+
+    async fetch(operator, version, context) {
+      const got = await bytesOf(operator, version, context);
+      const chart = Buffer.isBuffer(got) ? await chartOf(got) : got;
+      if (!sameVersion(chart.version, version)) {
+        if (operator.spec.chart.path !== undefined) throw noSuchVersion(operator, version);
+        throw new FleetError('chart/invalid', `What is there as version ${version} says that it is ${chart.version}`);
+      }
+      const pinned = operator.spec.versions?.find((each) => sameVersion(each.chartVersion ?? each.version, version));
+      if (pinned?.digest !== undefined && pinned.digest !== chart.digest) {
+        throw new FleetError(
+          'chart/digest',
+          `The chart ${version} has the digest ${chart.digest}, and spec.versions wants ${pinned.digest}`,
+        );
+      }
+      kept.put(chart);
+      return chart;
+    },
+
+    async definitions({ bytes, name }) {
+      const files = await unpack(bytes);
+      const inTemplates = [...files].some(
+        ([path, data]) => path.includes('/templates/') && data.includes('CustomResourceDefinition'),
+      );
+      if (inTemplates || hasArchives(files)) {
+        try {
+          const { definitions } = await renderChart(await theHelm(), {
+            bytes,
+            releaseName: releaseNameFor(name),
+            namespace: 'default',
+            values: [],
+          });
+          return definitions;
+        } catch (error) {
+          // It wants values that only a deployment has: what is in crds/ needs none.
+          if (!(error instanceof FleetError) || error.code !== 'chart/does-not-render') throw error;
+        }
+      }
+      return definitionsIn(files);
+    },
+
+    async render(chart, input, context) {
+      const { operator, version, environment, kubernetesVersion, namespace, releaseName, values } = input;
+      const { definitions, manifests } = await renderChart(await theHelm(), {
+        bytes: chart.bytes,
+        releaseName,
+        namespace,
+        kubernetesVersion,
+        values,
+        signal: context.signal,
+      });
+      return {
+        operator,
+        version,
+        chartDigest: chart.digest,
+        valuesDigest: valuesDigest(values),
+        environment,
+        kubernetesVersion,
+        namespace,
+        releaseName,
+        definitions,
+        manifests,
+      };
+    },
+  };
+}
+
+/** By digest; those that were not asked for in a while go first. */
+class Kept {
+  readonly #charts = new Map<string, Chart>();
+  readonly #mostBytes: number;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  get(digest: string): Chart | undefined {
+    const chart = this.#charts.get(digest);
+    if (chart !== undefined) this.put(chart);
+    return chart;
+  }
+
+  put(chart: Chart): void {
+    this.#charts.delete(chart.digest);
+    this.#charts.set(chart.digest, chart);
+    let size = [...this.#charts.values()].reduce((total, { bytes }) => total + bytes.length, 0);
+    for (const [digest, { bytes }] of this.#charts) {
+      if (size <= this.#mostBytes) break;
+      this.#charts.delete(digest);
+      size -= bytes.length;
+    }
+  }
+}
+
+/** Reads Chart.yaml. Rejects with `chart/invalid`. */
+export async function chartOf(bytes: Buffer): Promise<Chart> {
+  const files = await unpack(bytes);
+  const [, text] = [...files].find(([path]) => /^[^/]+\/Chart\.yaml$/.test(path)) ?? [];
+  const { name, version, appVersion, type } = (readYaml(text) ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof name !== 'string' || typeof version !== 'string') {
+    throw new FleetError('chart/invalid', 'The chart cannot be read: its Chart.yaml has no name and version');
+  }
+  if (type === 'library') throw new FleetError('chart/invalid', `${name} is a library chart, which installs nothing`);
+  const said = typeof appVersion === 'number' ? String(appVersion) : appVersion;
+  return { name, version, ...(typeof said === 'string' ? { appVersion: said } : {}), digest: digestOf(bytes), bytes };
+}
+
+function readYaml(data: Buffer | undefined): unknown {
+  try {
+    return data === undefined ? undefined : (parse(data.toString('utf8')) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+const indexKey = ({ metadata, spec }: Operator): string => JSON.stringify([metadata.name, metadata.uid, spec.chart]);
+
+const noSuchVersion = ({ metadata }: Operator, version: string): FleetError =>
+  new FleetError('chart/missing', `The chart of ${metadata.name} has no version ${version}`);
+
+/** Subcharts may be archives within the archive; only Helm looks into those. */
+const hasArchives = (files: ChartFiles): boolean =>
+  [...files.keys()].some((path) => /\/charts\/[^/]+\.tgz$/.test(path));
+
+async function definitionsIn(files: ChartFiles): Promise<readonly UnknownObject[]> {
+  const found: UnknownObject[] = [];
+  for (const [path, data] of [...files].sort(([one], [other]) => (one < other ? -1 : 1))) {
+    if (!/(?:^|\/)crds\/.*\.(?:ya?ml|json)$/.test(path)) continue;
+    try {
+      found.push(...(await objectsIn(data.toString('utf8'))));
+    } catch (error) {
+      if (!(error instanceof ManifestError)) throw error;
+      throw new FleetError('chart/invalid', `The chart cannot be read: ${path}: ${error.message}`);
+    }
+  }
+  return split(found.filter(isDefinition)).definitions;
+}
+
+/** A release has a name of at most 53 characters, and of other characters than a chart may have. */
+const releaseNameFor = (chart: string): string =>
+  chart
+    .toLowerCase()
+    .replace(/[^a-z0-9-]/g, '-')
+    .slice(0, 53)
+    .replace(/^-+|-+$/g, '') || 'chart';
+
+async function credentialsIn({ client, systemNamespace }: ChartsOptions, name: string): Promise<Credentials> {
+  try {
+    const { data } = (await client.get(secrets, { namespace: systemNamespace, name })) as {
+      data?: Readonly<Record<string, string>>;
+    };
+    const text = (key: string) => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
+    return { username: text('username'), password: text('password') };
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new FleetError(
+      'chart/unreachable',
+      `spec.chart.credentialsSecret: there is no Secret ${name} in ${systemNamespace}`,
+    );
+  }
+}

@@ -1,0 +1,114 @@
+/** A chart in an OCI registry: tags are its versions, and one layer of what a tag names is the archive. */
+import { createHash } from 'node:crypto';
+import { FleetError } from '../contract.ts';
+import { authorization, type Downloaded, download, isLoopback, type Source, shown } from './download.ts';
+import { isVersion } from './semver.ts';
+
+const manifestTypes = 'application/vnd.oci.image.manifest.v1+json';
+const chartLayer = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip';
+const mostChartBytes = 32 * 1024 * 1024;
+const mostPages = 20;
+
+/** `oci://host/path` */
+interface Place {
+  readonly origin: string;
+  readonly path: string;
+}
+
+export async function versionsInRegistry(address: string, source: Source): Promise<readonly { version: string }[]> {
+  const place = placeOf(address);
+  const tags: string[] = [];
+  let next: URL | undefined = new URL(`/v2/${place.path}/tags/list?n=1000`, place.origin);
+  for (let page = 0; next !== undefined && page < mostPages; page += 1) {
+    const { bytes, headers } = await ask(next, place, source);
+    const { tags: found } = json(bytes, next) as { tags?: unknown };
+    if (Array.isArray(found)) tags.push(...found.filter((tag) => typeof tag === 'string'));
+    next = nextPage(headers.link, next);
+  }
+  // A tag has no plus sign; Helm writes an underscore for it.
+  const versions = tags.map((tag) => tag.replaceAll('_', '+')).filter(isVersion);
+  if (versions.length === 0) throw new FleetError('chart/missing', `There is no version of a chart at ${address}`);
+  return versions.map((version) => ({ version }));
+}
+
+/** The archive, and its digest as the registry says it; `known` is asked first, so that the same is not fetched twice. */
+export async function fetchFromRegistry(
+  address: string,
+  version: string,
+  source: Source,
+  known: (digest: string) => Buffer | undefined,
+): Promise<{ readonly bytes: Buffer; readonly digest: string }> {
+  const place = placeOf(address);
+  const tag = version.replaceAll('+', '_');
+  const manifestAt = new URL(`/v2/${place.path}/manifests/${encodeURIComponent(tag)}`, place.origin);
+  const { bytes: manifest } = await ask(manifestAt, place, source, { accept: manifestTypes });
+  const { layers } = json(manifest, manifestAt) as { layers?: { mediaType?: string; digest?: string }[] };
+  const digest = layers?.find(({ mediaType }) => mediaType === chartLayer)?.digest;
+  if (digest === undefined || !/^sha256:[0-9a-f]{64}$/.test(digest)) {
+    throw new FleetError('chart/invalid', `What is at ${address} under ${tag} is no Helm chart`);
+  }
+  const kept = known(digest);
+  if (kept !== undefined) return { bytes: kept, digest };
+  const blobAt = new URL(`/v2/${place.path}/blobs/${digest}`, place.origin);
+  const { bytes } = await ask(blobAt, place, source);
+  if (`sha256:${createHash('sha256').update(bytes).digest('hex')}` !== digest) {
+    throw new FleetError('chart/digest', `The registry gave something else at ${address} than it says under ${tag}`);
+  }
+  return { bytes, digest };
+}
+
+function placeOf(address: string): Place {
+  const { host, pathname } = new URL(address);
+  const path = pathname.replace(/^\/+|\/+$/g, '');
+  const scheme = isLoopback(new URL(`http://${host}`)) ? 'http' : 'https';
+  return { origin: `${scheme}://${host}`, path };
+}
+
+/** Asks once without a token and, where the registry wants one, gets one and asks again. */
+async function ask(
+  address: URL,
+  place: Place,
+  source: Source,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Downloaded> {
+  const { credentials, ...others } = source;
+  const options = { ...others, mostBytes: mostChartBytes, alsoTakes: [401] };
+  const first = await download(address, { ...options, headers });
+  if (first.status === 200) return first;
+  const challenge = String(first.headers['www-authenticate'] ?? '');
+  const answer = /^bearer /i.test(challenge)
+    ? { authorization: `Bearer ${await token(challenge, place, source)}` }
+    : authorization(credentials);
+  return download(address, { ...others, mostBytes: mostChartBytes, headers: { ...headers, ...answer } });
+}
+
+async function token(challenge: string, place: Place, source: Source): Promise<string> {
+  const said = Object.fromEntries([...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value]));
+  const realm = said.realm;
+  if (realm === undefined || !URL.canParse(realm)) {
+    throw new FleetError('chart/unreachable', `${place.origin} does not say where to get a token`);
+  }
+  const address = new URL(realm);
+  if (said.service !== undefined) address.searchParams.set('service', said.service);
+  address.searchParams.set('scope', said.scope ?? `repository:${place.path}:pull`);
+  const { bytes } = await download(address, { ...source, mostBytes: 1024 * 1024 });
+  const { token: one, access_token: other } = json(bytes, address) as { token?: string; access_token?: string };
+  const got = one ?? other;
+  if (typeof got !== 'string') throw new FleetError('chart/unreachable', `${shown(address)} gave no token`);
+  return got;
+}
+
+function nextPage(link: string | string[] | undefined, from: URL): URL | undefined {
+  const next = /<([^>]+)>;\s*rel="?next"?/.exec(String(link ?? ''))?.[1];
+  if (next === undefined || !URL.canParse(next, from.href)) return undefined;
+  const address = new URL(next, from);
+  return address.origin === from.origin ? address : undefined;
+}
+
+function json(bytes: Buffer, from: URL): unknown {
+  try {
+    return (JSON.parse(bytes.toString('utf8')) as unknown) ?? {};
+  } catch (cause) {
+    throw new FleetError('chart/unreachable', `${shown(from)} did not answer as a registry does`, { cause });
+  }
+}

@@ -1,0 +1,146 @@
+/** From a chart and values to objects, with `helm template`: the definitions apart, the rest in the order of the chart. */
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { UnknownObject } from '../../runtime/index.ts';
+import { FleetError } from '../contract.ts';
+import { type HelmBinary, runHelm, withoutSecrets, withWorkspace } from '../helm/index.ts';
+import { type ChartFiles, unpack } from './archive.ts';
+import { ManifestError, objectsIn } from './manifests.ts';
+
+export type Values = Readonly<Record<string, unknown>>;
+
+export interface Rendered {
+  readonly definitions: readonly UnknownObject[];
+  readonly manifests: readonly UnknownObject[];
+}
+
+export interface RenderInput {
+  readonly bytes: Buffer;
+  readonly releaseName: string;
+  readonly namespace: string;
+  /** Left out, the one that Helm was made for. */
+  readonly kubernetesVersion?: string;
+  readonly values: readonly Values[];
+  readonly signal?: AbortSignal | undefined;
+}
+
+const timeoutMilliseconds = 120_000;
+
+/** Rejects with `chart/does-not-render`; the message names the template, and no value. */
+export function renderChart(helm: HelmBinary, input: RenderInput): Promise<Rendered> {
+  return withWorkspace(async (directory) => {
+    await writeFile(join(directory, 'chart.tgz'), input.bytes, { mode: 0o600 });
+    const files = await Promise.all(
+      input.values.map(async (values, index) => {
+        // JSON is YAML, and no text of it can be taken for something else.
+        await writeFile(join(directory, `values-${index}.yaml`), JSON.stringify(values), { mode: 0o600 });
+        return `values-${index}.yaml`;
+      }),
+    );
+    const words = [
+      'template',
+      input.releaseName,
+      'chart.tgz',
+      '--namespace',
+      input.namespace,
+      '--include-crds',
+      ...(input.kubernetesVersion === undefined ? [] : ['--kube-version', input.kubernetesVersion]),
+      ...files.flatMap((file) => ['--values', file]),
+    ];
+    const { code, stdout, stderr } = await runHelm(helm, words, {
+      directory,
+      timeoutMilliseconds,
+      signal: input.signal,
+    });
+    if (code !== 0) throw doesNotRender(await whyNot(stderr, input));
+    return split(await readObjects(stdout));
+  });
+}
+
+async function readObjects(rendered: string): Promise<UnknownObject[]> {
+  try {
+    return await objectsIn(rendered);
+  } catch (error) {
+    if (!(error instanceof ManifestError)) throw error;
+    throw doesNotRender(`${error.source ?? 'what it renders'}: ${error.message}`);
+  }
+}
+
+export const isDefinition = ({ apiVersion, kind }: UnknownObject): boolean =>
+  kind === 'CustomResourceDefinition' && apiVersion.startsWith('apiextensions.k8s.io/');
+
+/** A definition that comes twice, from `crds/` and from a template, is the one of the template, as it is with Helm. */
+export function split(objects: readonly UnknownObject[]): Rendered {
+  const definitions = new Map<string, UnknownObject>();
+  for (const object of objects) if (isDefinition(object)) definitions.set(object.metadata.name, withoutHooks(object));
+  return {
+    definitions: [...definitions.values()],
+    manifests: objects
+      .filter((object) => !isDefinition(object))
+      .map((object) => (isNamespace(object) ? kept(object) : object)),
+  };
+}
+
+const isNamespace = ({ apiVersion, kind }: UnknownObject): boolean => apiVersion === 'v1' && kind === 'Namespace';
+
+/** A Namespace that a chart makes would take every custom resource in it along when it goes. */
+const kept = (object: UnknownObject): UnknownObject => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    annotations: { ...object.metadata.annotations, 'helm.sh/resource-policy': 'keep' },
+  },
+});
+
+function withoutHooks(object: UnknownObject): UnknownObject {
+  const { annotations, ...metadata } = object.metadata;
+  const others = Object.entries(annotations ?? {}).filter(([name]) => !name.startsWith('helm.sh/'));
+  return {
+    ...object,
+    metadata: { ...metadata, ...(others.length === 0 ? {} : { annotations: Object.fromEntries(others) }) },
+  };
+}
+
+/** In the order that they are given in: another order is another result. */
+export const valuesDigest = (values: readonly Values[]): string =>
+  `sha256:${createHash('sha256').update(JSON.stringify(values)).digest('hex')}`;
+
+const doesNotRender = (why: string): FleetError =>
+  new FleetError('chart/does-not-render', `The chart does not render: ${why}`);
+
+const REFUSED = /^(.*execution error at \([^)]*\)):? ?(.*)$/s;
+
+/**
+ * What the author of a chart wrote may be shown; what a template has made of values may not. So the text that `fail` and `required`
+ * are given is shown where it stands in the chart as it is.
+ */
+async function whyNot(stderr: string, { bytes, values }: RenderInput): Promise<string> {
+  const [, said = stderr] = /(?:^|\n)Error: ([\s\S]*)$/.exec(stderr) ?? [];
+  const message = said.replace(/\n+Use --debug flag[\s\S]*$/, '').trim();
+  const texts = textsOf(await unpack(bytes).catch(() => new Map()));
+  const known = { words: keysOf(values), texts, secrets: leavesOf(values) };
+  const [, place, words = ''] = REFUSED.exec(message) ?? [];
+  if (place === undefined) return withoutSecrets(message, known);
+  const isOfTheChart = texts.some((text) => text.includes(words.trim()));
+  return `${withoutSecrets(place, known)}: ${isOfTheChart ? words.trim() : 'the chart refuses these values'}`;
+}
+
+const textsOf = (files: ChartFiles): string[] =>
+  [...files].filter(([, data]) => data.length < 1024 * 1024).map(([, data]) => data.toString('utf8'));
+
+function keysOf(value: unknown, into = new Set<string>()): Set<string> {
+  if (Array.isArray(value)) for (const each of value) keysOf(each, into);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, each] of Object.entries(value)) keysOf(each, into.add(key));
+  }
+  return into;
+}
+
+/** As they are, and in the forms that templates like to give them. */
+function leavesOf(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(leavesOf);
+  if (typeof value !== 'string' && typeof value !== 'number') return [];
+  const text = String(value);
+  return [text, JSON.stringify(text).slice(1, -1), Buffer.from(text).toString('base64')];
+}

@@ -1,0 +1,49 @@
+/** Semantic versions, with or without the `v` that many charts and images write before them. */
+
+interface Parsed {
+  readonly numbers: readonly [bigint, bigint, bigint];
+  readonly before: readonly string[];
+}
+
+const VERSION =
+  /^v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
+
+export const isVersion = (text: string): boolean => VERSION.test(text);
+
+/** By semver 2.0, the older first. What is no version is older than all. What is built differently is the same version. */
+export function compareVersions(one: string, other: string): number {
+  const [a, b] = [parse(one), parse(other)];
+  if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined);
+  for (const [index, number] of a.numbers.entries()) {
+    const against = b.numbers[index] ?? 0n;
+    if (number !== against) return number < against ? -1 : 1;
+  }
+  return comparePreReleases(a.before, b.before);
+}
+
+/** `v1.2.0` and `1.2.0` name the same. */
+export const sameVersion = (one: string, other: string): boolean => withoutV(one) === withoutV(other);
+
+export const withoutV = (version: string): string => version.replace(/^v(?=\d)/, '');
+
+function parse(text: string): Parsed | undefined {
+  const match = VERSION.exec(text);
+  if (match === null) return undefined;
+  const [, major = '0', minor = '0', patch = '0', before] = match;
+  return { numbers: [BigInt(major), BigInt(minor), BigInt(patch)], before: before?.split('.') ?? [] };
+}
+
+/** A release is newer than what came before it; numbers are older than words. */
+function comparePreReleases(one: readonly string[], other: readonly string[]): number {
+  if (one.length === 0 || other.length === 0) return Number(one.length === 0) - Number(other.length === 0);
+  for (let index = 0; index < Math.max(one.length, other.length); index += 1) {
+    const [a, b] = [one[index], other[index]];
+    if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined);
+    if (a === b) continue;
+    const [aIsNumber, bIsNumber] = [/^\d+$/.test(a), /^\d+$/.test(b)];
+    if (aIsNumber && bIsNumber) return BigInt(a) < BigInt(b) ? -1 : 1;
+    if (aIsNumber !== bIsNumber) return aIsNumber ? -1 : 1;
+    return a < b ? -1 : 1;
+  }
+  return 0;
+}

@@ -1,0 +1,62 @@
+/** Which Helm there is: the one that was named, or the first on the PATH, and whether it is new enough. */
+import { access, constants } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { FleetError } from '../contract.ts';
+import { runHelm } from './run.ts';
+import { withWorkspace } from './workspace.ts';
+
+export interface HelmBinary {
+  readonly program: string;
+  /** For example `v4.3.1`. */
+  readonly version: string;
+  readonly major: number;
+}
+
+/** Labels on releases, `--hide-notes` and OCI are all there since then. */
+const oldest = [3, 14] as const;
+
+export interface HelmLocation {
+  /** The path of the program. Left out, `helm` on the PATH. */
+  readonly program?: string | undefined;
+  readonly path?: string | undefined;
+}
+
+export async function findHelm({ program, path = process.env.PATH ?? '' }: HelmLocation = {}): Promise<HelmBinary> {
+  const found = program ?? (await firstOn(path));
+  if (found === undefined) {
+    throw new FleetError(
+      'helm/missing',
+      'There is no helm on the PATH: install Helm 3.14 or later, or say where it is',
+    );
+  }
+  if (!(await isProgram(found))) {
+    throw new FleetError('helm/missing', `${found} is no program that can be run: say where Helm is`);
+  }
+  const { stdout, code } = await withWorkspace((directory) =>
+    runHelm({ program: found }, ['version', '--template', '{{.Version}}'], { directory, timeoutMilliseconds: 60_000 }),
+  );
+  const version = stdout.trim();
+  const [, major, minor] = /^v(\d+)\.(\d+)\.\d+/.exec(version) ?? [];
+  if (code !== 0 || major === undefined) {
+    throw new FleetError('helm/missing', `${found} does not answer as Helm does: say where Helm is`);
+  }
+  const isOld = Number(major) < oldest[0] || (Number(major) === oldest[0] && Number(minor) < oldest[1]);
+  if (isOld) {
+    throw new FleetError('helm/missing', `${found} is Helm ${version}: install ${oldest.join('.')} or later`);
+  }
+  return { program: found, version, major: Number(major) };
+}
+
+async function firstOn(path: string): Promise<string | undefined> {
+  for (const folder of path.split(delimiter)) {
+    const candidate = join(folder, 'helm');
+    if (folder !== '' && (await isProgram(candidate))) return candidate;
+  }
+  return undefined;
+}
+
+const isProgram = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,362 @@
+/**
+ * `openInstaller`: releases on clusters, put there by the real Helm. Helm writes the objects and does not wait for them; whether they
+ * have come to what they are told is asked afterwards. So a crash finds a release pending for moments only, and a wait is taken up
+ * again where it was.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { type Clock, noTracer, systemClock, type Tracer, type UnknownObject } from '../../runtime/index.ts';
+import { isDefinition } from '../charts/render.ts';
+import {
+  type ApplyOptions,
+  type ClusterConnection,
+  FleetError,
+  type InstalledRelease,
+  type Installer,
+  type Snapshot,
+} from '../contract.ts';
+import { findHelm, type HelmBinary, type HelmLocation, runHelm, withWorkspace } from '../helm/index.ts';
+import { applyDefinitions } from './definitions.ts';
+import { helmFailure, helmLine, onCluster } from './failures.ts';
+import { adopt } from './ownership.ts';
+import { hooklessMilliseconds, settledRelease } from './pending.ts';
+import { atRisk, mustStay, protect } from './protect.ts';
+import { objectsOf, type Release, type ReleaseName, readRelease, revisionsOf } from './releases.ts';
+import { ourselves } from './runner.ts';
+import { share, sideOf } from './sides.ts';
+import {
+  attemptAnnotation,
+  digestAnnotation,
+  snapshotLabel,
+  variantAnnotation,
+  variantOf,
+  writeSnapshotChart,
+} from './snapshot-chart.ts';
+import { waitingFor } from './until.ts';
+import { controllersIn, isHook, untilRolledOut, workloadsIn } from './workloads.ts';
+
+export interface InstallerOptions {
+  readonly helm?: HelmLocation;
+  readonly clock?: Clock;
+  readonly tracer?: Tracer;
+}
+
+/** How many revisions Helm keeps: that many versions can be gone back to without an upgrade. */
+const keptRevisions = '10';
+
+export function openInstaller(options: InstallerOptions = {}): Installer {
+  return new HelmInstaller(options);
+}
+
+class HelmInstaller implements Installer {
+  readonly #location: HelmLocation;
+  readonly #clock: Clock;
+  readonly #tracer: Tracer;
+  /** The releases that Helm is at in this process. */
+  readonly #active = new Set<string>();
+  #helm: Promise<HelmBinary> | undefined;
+
+  constructor({ helm = {}, clock = systemClock, tracer = noTracer }: InstallerOptions) {
+    this.#location = helm;
+    this.#clock = clock;
+    this.#tracer = tracer;
+  }
+
+  async current(connection: ClusterConnection, name: ReleaseName): Promise<InstalledRelease | undefined> {
+    return onCluster(connection.cluster, [], async () => {
+      const revisions = await revisionsOf(connection.client, name);
+      const found = revisions.find(({ status }) => status === 'deployed') ?? revisions[0];
+      if (found === undefined || found.status === 'uninstalled') return undefined;
+      const release = await readRelease(found);
+      const { [digestAnnotation]: snapshotDigest, [attemptAnnotation]: attempt } = release.chart.annotations;
+      return {
+        revision: release.revision,
+        status: release.status,
+        chart: release.chart.name,
+        version: release.chart.version,
+        ...(snapshotDigest === undefined ? {} : { snapshotDigest }),
+        ...(attempt === undefined ? {} : { attempt }),
+        manifests: (await objectsOf(release)).filter((object) => !isDefinition(object)),
+      };
+    });
+  }
+
+  async apply(
+    connection: ClusterConnection,
+    snapshot: Snapshot,
+    options: ApplyOptions,
+  ): Promise<{ readonly revision: number }> {
+    return this.#installing(connection, snapshot, options, async (parent) => {
+      const there = await this.#settled(connection, snapshot, options);
+      const isDone = there?.status === 'deployed' && there.chart.annotations[attemptAnnotation] === options.attempt;
+      const revision = isDone ? there.revision : await this.#advance(connection, snapshot, options, { there, parent });
+      await this.#rolledOut(connection, snapshot, options);
+      return { revision };
+    });
+  }
+
+  async restore(
+    connection: ClusterConnection,
+    snapshot: Snapshot,
+    options: ApplyOptions,
+  ): Promise<{ readonly revision: number }> {
+    return this.#installing(connection, snapshot, options, async () => {
+      const there = await this.#settled(connection, snapshot, options);
+      const isDone = there?.status === 'deployed' && (await isOf(there, snapshot, options));
+      const revision = isDone ? there.revision : await this.#goBack(connection, snapshot, options, there);
+      await this.#rolledOut(connection, snapshot, options);
+      return { revision };
+    });
+  }
+
+  async remove(connection: ClusterConnection, name: ReleaseName, options: ApplyOptions): Promise<void> {
+    await onCluster(connection.cluster, [], async () => {
+      const there = await this.#settled(connection, { releaseName: name.name, namespace: name.namespace }, options);
+      if (there === undefined) return;
+      const objects = await objectsOf(there);
+      // An uninstall asks the release, and not the objects, what is to be kept.
+      if (atRisk(objects).length > 0) await this.#leave(connection, name, objects, options);
+      const words = ['uninstall', name.name, '--namespace', name.namespace, '--ignore-not-found'];
+      await this.#run(connection, name, [...words, ...timeoutWords(objects, options)], { objects, options });
+    });
+  }
+
+  #installing(
+    { cluster }: ClusterConnection,
+    snapshot: Snapshot,
+    { context }: ApplyOptions,
+    work: (traceparent: string) => Promise<{ readonly revision: number }>,
+  ): Promise<{ readonly revision: number }> {
+    const attributes = {
+      'operator.name': snapshot.operator,
+      'operator.version': snapshot.version,
+      'cluster.name': cluster,
+    };
+    const parent = context.traceparent === undefined ? {} : { parent: context.traceparent };
+    return this.#tracer.span('helm.install', { attributes, ...parent }, ({ traceparent }) =>
+      onCluster(cluster, snapshot.manifests, () => work(traceparent)),
+    );
+  }
+
+  /** Definitions first; then the release. */
+  async #advance(
+    connection: ClusterConnection,
+    snapshot: Snapshot,
+    options: ApplyOptions,
+    { there, parent }: { readonly there: Release | undefined; readonly parent: string },
+  ): Promise<number> {
+    const { client } = connection;
+    const waiting = waitingFor(this.#clock, options.timeoutMilliseconds, options.context.signal);
+    const keepConversion = options.only === 'namespaced';
+    await this.#tracer.span('crd.apply', { parent }, () =>
+      applyDefinitions(client, snapshot, { ...waiting, keepConversion }),
+    );
+    return this.#tracer.span('controller.deploy', { parent }, () =>
+      this.#upgrade(connection, snapshot, options, there),
+    );
+  }
+
+  async #goBack(
+    connection: ClusterConnection,
+    snapshot: Snapshot,
+    options: ApplyOptions,
+    there: Release | undefined,
+  ): Promise<number> {
+    const target = await this.#revisionOf(connection, snapshot, options);
+    if (target === undefined) return this.#upgrade(connection, snapshot, options, there);
+    if (there !== undefined) await protect(connection.client, await objectsOf(there));
+    const { releaseName: name, namespace } = snapshot;
+    const words = ['rollback', name, String(target.revision), '--namespace', namespace, '--history-max', keptRevisions];
+    const { manifests: objects } = snapshot;
+    const more = [...timeoutWords(objects, options), ...(await this.#ownFields())];
+    await this.#run(connection, { name, namespace }, [...words, ...more], { objects, options });
+    return this.#deployedRevision(connection, snapshot);
+  }
+
+  /** The newest that can be gone back to. One that has definitions in it cannot: they would come back as they were. */
+  async #revisionOf(
+    { client }: ClusterConnection,
+    snapshot: Snapshot,
+    options: ApplyOptions,
+  ): Promise<Release | undefined> {
+    for (const revision of await revisionsOf(client, nameOf(snapshot))) {
+      if (revision.status !== 'superseded' && revision.status !== 'deployed') continue;
+      const release = await readRelease(revision);
+      const isTarget = await isOf(release, snapshot, options);
+      if (isTarget && !(await objectsOf(release)).some(isDefinition)) return release;
+    }
+    return undefined;
+  }
+
+  async #upgrade(
+    connection: ClusterConnection,
+    snapshot: Snapshot,
+    options: ApplyOptions,
+    there: Release | undefined,
+  ): Promise<number> {
+    const manifests = await this.#chosen(connection, snapshot, options);
+    if (there !== undefined) await protect(connection.client, await objectsOf(there));
+    await this.#upgradeTo(connection, snapshot, manifests, options);
+    return this.#deployedRevision(connection, snapshot);
+  }
+
+  /** Without what is applied outside, and at 0, where that is asked for. */
+  async #chosen(
+    { client }: ClusterConnection,
+    snapshot: Snapshot,
+    { only, atZero = false }: ApplyOptions,
+  ): Promise<readonly UnknownObject[]> {
+    let { manifests } = snapshot;
+    if (only === 'namespaced') {
+      const side = await sideOf(client, snapshot);
+      await share(client, side);
+      manifests = side.inside;
+    }
+    const controllers = new Set<UnknownObject>(atZero ? controllersIn(manifests) : []);
+    return manifests.map((object) =>
+      controllers.has(object) ? { ...object, spec: { ...(object.spec as object), replicas: 0 } } : object,
+    );
+  }
+
+  async #upgradeTo(
+    connection: ClusterConnection,
+    snapshot: Snapshot,
+    objects: readonly UnknownObject[],
+    options: ApplyOptions,
+    variant = variantOf(options),
+  ): Promise<void> {
+    const { releaseName: name, namespace } = snapshot;
+    await withWorkspace(async (directory) => {
+      const content = { snapshot, manifests: objects, attempt: options.attempt, variant, runner: ourselves() };
+      const chart = await writeSnapshotChart(directory, content);
+      const words = ['upgrade', name, chart, '--install', '--namespace', namespace, '--create-namespace'];
+      const more = ['--history-max', keptRevisions, '--reset-values', '--labels', `${snapshotLabel}=${snapshot.name}`];
+      const all = [...words, ...more, ...timeoutWords(objects, options), ...(await this.#ownFields())];
+      const run = () => this.#run(connection, { name, namespace }, all, { objects, options });
+      await run().catch(async (error: unknown) => {
+        if (!(await adopt(connection.client, error, snapshot, objects))) throw error;
+        await run();
+      });
+    });
+  }
+
+  /** What must stay is first left out of the release, which Helm does without touching it where the object says `keep`. */
+  async #leave(
+    connection: ClusterConnection,
+    { name, namespace }: ReleaseName,
+    objects: readonly UnknownObject[],
+    options: ApplyOptions,
+  ): Promise<void> {
+    await protect(connection.client, objects);
+    const stripped: Snapshot = {
+      name: 'leaving',
+      digest: '',
+      operator: name,
+      version: '0.0.0',
+      chartDigest: '',
+      valuesDigest: '',
+      environment: connection.environment,
+      kubernetesVersion: connection.kubernetesVersion,
+      namespace,
+      releaseName: name,
+      definitions: [],
+      manifests: objects,
+    };
+    const left = objects.filter((object) => !mustStay(object));
+    await this.#upgradeTo(connection, stripped, left, options, 'leaving');
+  }
+
+  async #settled(
+    { client, cluster }: ClusterConnection,
+    snapshot: Pick<Snapshot, 'releaseName' | 'namespace'>,
+    { timeoutMilliseconds, context }: ApplyOptions,
+  ): Promise<Release | undefined> {
+    const name = nameOf(snapshot);
+    const release = await settledRelease(client, name, {
+      clock: this.#clock,
+      timeoutMilliseconds,
+      signal: context.signal,
+      isOurs: () => this.#active.has(activeKey(cluster, name)),
+    });
+    return release?.status === 'uninstalled' ? undefined : release;
+  }
+
+  async #rolledOut(connection: ClusterConnection, snapshot: Snapshot, options: ApplyOptions): Promise<void> {
+    if (options.atZero === true) return;
+    const waiting = waitingFor(this.#clock, options.timeoutMilliseconds, options.context.signal);
+    await untilRolledOut(connection.client, workloadsIn(snapshot.manifests), snapshot.namespace, waiting);
+  }
+
+  async #deployedRevision({ client, cluster }: ClusterConnection, snapshot: Snapshot): Promise<number> {
+    const [newest] = await revisionsOf(client, nameOf(snapshot));
+    if (newest?.status === 'deployed') return newest.revision;
+    throw new FleetError(
+      'helm/failed',
+      `${cluster}: Helm was done, and the release is ${newest?.status ?? 'not there'}`,
+    );
+  }
+
+  async #run(
+    connection: ClusterConnection,
+    name: ReleaseName,
+    words: readonly string[],
+    { objects, options }: { readonly objects: readonly UnknownObject[]; readonly options: ApplyOptions },
+  ): Promise<void> {
+    const helm = await this.#theHelm();
+    const key = activeKey(connection.cluster, name);
+    this.#active.add(key);
+    try {
+      const outcome = await withWorkspace((directory) =>
+        connection.withKubeconfig((kubeconfig) =>
+          runHelm(helm, words, {
+            directory,
+            kubeconfig,
+            timeoutMilliseconds: helmMilliseconds(objects, options) + 15_000,
+            signal: options.context.signal,
+          }),
+        ),
+      );
+      for (const line of `${outcome.stdout}\n${outcome.stderr}`.split('\n')) {
+        if (line.trim() !== '') options.onOutput?.(helmLine(line, objects));
+      }
+      if (outcome.code !== 0) throw helmFailure(outcome, connection.cluster, objects);
+    } finally {
+      this.#active.delete(key);
+    }
+  }
+
+  /** Helm 4 applies on the server, and what somebody else has scaled or patched is the release's again. */
+  async #ownFields(): Promise<readonly string[]> {
+    return (await this.#theHelm()).major >= 4 ? ['--server-side=true', '--force-conflicts'] : [];
+  }
+
+  #theHelm(): Promise<HelmBinary> {
+    this.#helm ??= findHelm(this.#location).catch((error: unknown) => {
+      this.#helm = undefined;
+      throw error;
+    });
+    return this.#helm;
+  }
+}
+
+const nameOf = ({ releaseName, namespace }: Pick<Snapshot, 'releaseName' | 'namespace'>): ReleaseName => ({
+  name: releaseName,
+  namespace,
+});
+
+const activeKey = (cluster: string, { name, namespace }: ReleaseName): string => `${cluster}/${namespace}/${name}`;
+
+/** Whether the release is exactly this; one that somebody made by hand is told by its objects. */
+async function isOf(release: Release, snapshot: Snapshot, options: ApplyOptions): Promise<boolean> {
+  const { [digestAnnotation]: digest, [variantAnnotation]: variant = '' } = release.chart.annotations;
+  if (digest !== undefined) return digest === snapshot.digest && variant === variantOf(options);
+  const objects = (await objectsOf(release)).filter((object) => !isDefinition(object));
+  return variantOf(options) === '' && isDeepStrictEqual(objects, snapshot.manifests);
+}
+
+const helmMilliseconds = (objects: readonly UnknownObject[], { timeoutMilliseconds }: ApplyOptions): number =>
+  objects.some(isHook) ? timeoutMilliseconds : Math.min(timeoutMilliseconds, hooklessMilliseconds);
+
+const timeoutWords = (objects: readonly UnknownObject[], options: ApplyOptions): readonly string[] => [
+  '--timeout',
+  `${Math.max(1, Math.ceil(helmMilliseconds(objects, options) / 1000))}s`,
+];

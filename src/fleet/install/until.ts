@@ -1,0 +1,27 @@
+/** Waiting for something on a cluster: asked again and again, at first often, until it is so or the time is over. */
+import { type Clock, sleep } from '../../runtime/index.ts';
+
+export interface Waiting {
+  readonly clock: Clock;
+  /** By the clock that never steps back. */
+  readonly deadline: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const slowest = 1_000;
+
+export const waitingFor = (clock: Clock, milliseconds: number, signal?: AbortSignal): Waiting => ({
+  clock,
+  deadline: clock.monotonic() + milliseconds,
+  signal,
+});
+
+/** False where the time was over first. What the question throws is thrown. */
+export async function until({ clock, deadline, signal }: Waiting, question: () => Promise<boolean>): Promise<boolean> {
+  for (let pause = 50; ; pause = Math.min(slowest, pause * 1.5)) {
+    signal?.throwIfAborted();
+    if (await question()) return true;
+    if (clock.monotonic() >= deadline) return false;
+    await sleep(clock, Math.min(pause, Math.max(1, deadline - clock.monotonic())), signal);
+  }
+}
