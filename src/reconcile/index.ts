@@ -8,5 +8,6 @@ export * from './bindings/index.ts';
 export * from './costs/index.ts';
 export * from './crds/index.ts';
 export * from './deployable/index.ts';
+export * from './operators/index.ts';
 export * from './platform/index.ts';
 export * from './policies/index.ts';

@@ -1,6 +1,7 @@
 /** The kubeconfig of a Cluster, for as long as somebody holds the answer: read from its Secret, opened, checked. */
 import type { Cluster } from '../../api/index.ts';
-import type { Client, ClusterConfig } from '../../runtime/index.ts';
+import { type Client, type ClusterConfig, ConfigError } from '../../runtime/index.ts';
+import { FleetError } from '../contract.ts';
 import { readClusterKubeconfig } from '../kubeconfig/index.ts';
 import { openKubeconfig, readSealedSecret, type SealedSecret, type SealingKeys } from '../seal/index.ts';
 
@@ -22,6 +23,10 @@ export interface ClusterCredentials {
 /** Rejects with FleetError where they cannot be used. */
 export async function readCredentials(source: CredentialsSource, cluster: Cluster): Promise<ClusterCredentials> {
   const sealed = await readSealedSecret(source.client, source.systemNamespace, cluster);
-  const { kubeconfig, keyId } = await openKubeconfig(await source.keys.current(), cluster.metadata.name, sealed.sealed);
+  const ring = await source.keys.current().catch((error: unknown) => {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new FleetError('cluster/key-missing', error.message, { temporary: true });
+  });
+  const { kubeconfig, keyId } = await openKubeconfig(ring, cluster.metadata.name, sealed.sealed);
   return { config: readClusterKubeconfig(kubeconfig), kubeconfig, sealed, keyId };
 }

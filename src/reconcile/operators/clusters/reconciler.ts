@@ -1,0 +1,125 @@
+/**
+ * Clusters: whether their kubeconfigs open, whether they can be reached and which Kubernetes they run, every minute; and nothing of them
+ * is left when they are deleted (requirement 002, FR-OP-002).
+ */
+import { type Cluster, cluster as clusterKind, ERASE_FINALIZER } from '../../../api/index.ts';
+import {
+  coreSecrets,
+  type ManagedFleet,
+  type SealingKeys,
+  type SecretObject,
+  sealedSecretName,
+  sealedSecretSelector,
+} from '../../../fleet/index.ts';
+import {
+  addFinalizer,
+  controllerManagedBy,
+  type EventRecorder,
+  finalize,
+  generationChanged,
+  hasFinalizer,
+  type Manager,
+  type ObjectKey,
+} from '../../../runtime/index.ts';
+import { announceReady } from '../../platform/announce.ts';
+import { applyStatus } from '../../platform/status.ts';
+import { eraseCluster } from './erase.ts';
+import { clusterHealth } from './health.ts';
+import { lookAt } from './look.ts';
+import { sealingKeyPublisher } from './sealing-key.ts';
+
+export interface ClusterReconcilerOptions {
+  readonly fleet: ManagedFleet;
+  readonly keys: SealingKeys;
+  readonly systemNamespace: string;
+  readonly recorder: Pick<EventRecorder, 'record'>;
+  /** How often a cluster is asked how it fares. Left out, every 60 s. */
+  readonly intervalMilliseconds?: number;
+  /** How long it may take to answer. Left out, 10 s. */
+  readonly timeoutMilliseconds?: number;
+  /** How long a deleted Cluster that does not answer is waited for. Left out, 5 minutes. */
+  readonly erasePatienceMilliseconds?: number;
+}
+
+const fieldManager = 'kidp-clusters';
+
+export function addClusterReconciler(manager: Manager, options: ClusterReconcilerOptions): void {
+  const { fleet, keys, systemNamespace, recorder, timeoutMilliseconds = 10_000 } = options;
+  const interval = options.intervalMilliseconds ?? 60_000;
+  const { clock } = manager;
+  const log = manager.log.with({ controller: 'clusters' });
+  /** What was last looked at, by uid: a change of it is looked at at once, and not only in its turn. */
+  const looked = new Map<string, string>();
+
+  manager.add(
+    sealingKeyPublisher({
+      client: manager.leaderClient,
+      systemNamespace,
+      keys,
+      clock,
+      log,
+      everyMilliseconds: interval,
+    }),
+  );
+  const ofSecret = ({ metadata }: SecretObject): ObjectKey[] =>
+    manager.caches
+      .store<Cluster>(clusterKind.resource)
+      .list()
+      .filter((each) => sealedSecretName(each) === metadata.name)
+      .map((each) => ({ name: each.metadata.name }));
+
+  controllerManagedBy(manager, 'clusters')
+    // Not for the status: it is written here, each time.
+    .for<Cluster>(clusterKind.resource, { predicates: [generationChanged] })
+    .watches<SecretObject>(coreSecrets, ofSecret, { namespace: systemNamespace, fieldSelector: sealedSecretSelector })
+    // Those that do not answer must not keep the others from their turn.
+    .withOptions({ maxConcurrentReconciles: 16 })
+    .complete(async ({ name }, { client, read }) => {
+      const cached = await read.get<Cluster>(clusterKind.resource, { name });
+      if (cached === undefined) {
+        fleet.forget(name);
+        return;
+      }
+      if (cached.metadata.deletionTimestamp !== undefined) {
+        if (!hasFinalizer(cached, ERASE_FINALIZER)) return;
+        const finalization = await finalize(client, clusterKind.resource, cached, ERASE_FINALIZER, (cluster) =>
+          eraseCluster(cluster, {
+            client,
+            fleet,
+            recorder,
+            systemNamespace,
+            now: clock.now(),
+            patienceMilliseconds: options.erasePatienceMilliseconds ?? 300_000,
+          }),
+        );
+        if (finalization.state !== 'pending') looked.delete(cached.metadata.uid ?? '');
+        return finalization.state === 'pending' ? finalization : undefined;
+      }
+      const object = await addFinalizer(client, clusterKind.resource, cached, ERASE_FINALIZER);
+      const { uid = '', generation = 0 } = object.metadata;
+      const secret = manager.caches
+        .store<SecretObject>(coreSecrets, { namespace: systemNamespace, fieldSelector: sealedSecretSelector })
+        .get({ namespace: systemNamespace, name: sealedSecretName(object) });
+      const seen = `${generation}/${secret?.metadata.uid ?? ''}/${secret?.metadata.resourceVersion ?? ''}`;
+      const due = Date.parse(object.status?.lastCheckedTime ?? '') + interval - clock.now();
+      if (looked.get(uid) === seen && due > 0) return { requeueAfterMilliseconds: Math.min(due, interval) };
+      const look = await lookAt(object, {
+        source: { client, systemNamespace, keys },
+        fleet,
+        clock,
+        log,
+        timeoutMilliseconds,
+      });
+      const { conditions, fields, ready } = clusterHealth(object, look, clock.now());
+      await applyStatus(
+        client,
+        clusterKind.resource,
+        object,
+        { conditions, fields },
+        { now: clock.now(), fieldManager },
+      );
+      announceReady(recorder, object, ready);
+      looked.set(uid, seen);
+      return { requeueAfterMilliseconds: interval };
+    });
+}

@@ -1,0 +1,5 @@
+/**
+ * Operators on many clusters (requirement 002). In: Clusters, Operators and rollouts, and what `fleet` can do with them. Out: their
+ * status. It must not know who may ask for what: admission decides, reconcilers act.
+ */
+export * from './clusters/index.ts';
