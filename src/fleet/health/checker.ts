@@ -29,7 +29,7 @@ export interface Look {
   readonly cluster: string;
   readonly objects: ClusterObjects;
   /** For dry runs. */
-  readonly client: Client;
+  readonly client: Pick<Client, 'create'>;
   readonly profile: HealthProfile;
   readonly thresholds: HealthThresholds;
   readonly podsOnly?: boolean;

@@ -5,6 +5,8 @@
  * where it is so at the revision that was rolled out. It must not know rollouts, nor when somebody looks.
  */
 export { type ClusterHealth, type HealthCheckerOptions, healthChecker, type Look } from './checker.ts';
+export { Gate, WatchBudget } from './gate.ts';
+export { ClusterMirror, type MirrorOptions } from './mirror.ts';
 export { type ClusterObjects, freshObjects, groupPods } from './objects.ts';
 export { type HealthProfile, profileOf } from './profile.ts';
 export type { CustomResource, Pod } from './shapes.ts';

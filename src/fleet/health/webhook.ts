@@ -15,7 +15,7 @@ import type { WebhookThresholds } from './thresholds.ts';
 export interface WebhookInput {
   readonly objects: ClusterObjects;
   /** For the dry run. */
-  readonly client: Client;
+  readonly client: Pick<Client, 'create'>;
   readonly profile: HealthProfile;
   readonly thresholds: WebhookThresholds;
   readonly clock: Clock;

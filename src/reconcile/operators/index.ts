@@ -3,3 +3,4 @@
  * status. It must not know who may ask for what: admission decides, reconcilers act.
  */
 export * from './clusters/index.ts';
+export * from './health/index.ts';

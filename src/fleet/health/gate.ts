@@ -1,0 +1,55 @@
+/** So many at a time, the others wait their turn: connections to clusters are counted over all of them (requirement 002: fewer than 100). */
+
+export class Gate {
+  readonly #limit: number;
+  readonly #waiting: (() => void)[] = [];
+  #open = 0;
+  #peak = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** The most that were under way at once. */
+  get peak(): number {
+    return this.#peak;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#open >= this.#limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#open += 1;
+    this.#peak = Math.max(this.#peak, this.#open);
+    try {
+      return await work();
+    } finally {
+      // Whoever waits takes the place over, so that nobody slips in between.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#open -= 1;
+      else next();
+    }
+  }
+}
+
+/** Watches last: each takes one of a fixed number, or there is none. */
+export class WatchBudget {
+  readonly #limit: number;
+  #taken = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get taken(): number {
+    return this.#taken;
+  }
+
+  take(): boolean {
+    if (this.#taken >= this.#limit) return false;
+    this.#taken += 1;
+    return true;
+  }
+
+  give(): void {
+    this.#taken -= 1;
+  }
+}

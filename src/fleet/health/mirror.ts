@@ -1,0 +1,243 @@
+/**
+ * The objects of one cluster as of one round, read once for all operators on it. What there is much of is watched from then on, as long
+ * as connections are left for it (over HTTP/1.1 a watch is a connection): a later round finds it in memory. The rest is one short request
+ * each, which costs no more than a watch would for what changes little.
+ */
+import {
+  ApiError,
+  apiVersionOf,
+  type Client,
+  type Clock,
+  ConnectionError,
+  eachObject,
+  type KubernetesObject,
+  type ObjectKey,
+  Reflector,
+  type Resource,
+  type UnknownObject,
+} from '../../runtime/index.ts';
+import type { Gate, WatchBudget } from './gate.ts';
+import { type ClusterObjects, groupPods } from './objects.ts';
+import { pods } from './resources.ts';
+import type { CustomResource, Pod } from './shapes.ts';
+import { slimCustomResource, slimPod } from './slim.ts';
+
+export interface MirrorOptions {
+  readonly gate: Gate;
+  readonly watches: WatchBudget;
+  readonly clock: Clock;
+  readonly requestMilliseconds: number;
+  /** So many objects of a kind, and they are watched. */
+  readonly watchFrom: number;
+}
+
+/** With more namespaces than this, one list of all is less than one of each. */
+const mostNamespaces = 16;
+/** A group of APIs that is not served is not asked for again so soon. */
+const absentMilliseconds = 600_000;
+
+type Slim = (object: KubernetesObject) => KubernetesObject;
+
+export class ClusterMirror implements ClusterObjects {
+  readonly #options: MirrorOptions;
+  readonly #watched = new Map<string, Reflector<UnknownObject>>();
+  /** What was asked for in this round. */
+  #memo = new Map<string, Promise<unknown>>();
+  #read = new Set<string>();
+  readonly #absent = new Map<string, { error: ApiError; until: number }>();
+  /** Of this round: connections end with their credentials. */
+  #client: Client | undefined;
+  #wide = false;
+  #unreachable: ConnectionError | undefined;
+
+  constructor(options: MirrorOptions) {
+    this.#options = options;
+  }
+
+  /** `namespaces`: that operators are in. Rejects where the cluster does not answer: what is in memory would not say so. */
+  async beginRound(client: Client, namespaces: number): Promise<void> {
+    this.#client = client;
+    this.#memo = new Map();
+    this.#read = new Set();
+    this.#unreachable = undefined;
+    this.#wide = namespaces > mostNamespaces;
+    if (this.#watched.size === 0) return;
+    await this.#ask(() =>
+      client.request({ method: 'GET', path: '/version', timeoutMilliseconds: this.#options.requestMilliseconds }),
+    );
+  }
+
+  /** What nobody has asked for is watched no longer. */
+  async endRound(): Promise<void> {
+    this.#memo = new Map();
+    const idle = [...this.#watched.keys()].filter((key) => !this.#read.has(key));
+    await Promise.all(idle.map((key) => this.#unwatch(key)));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#watched.keys()].map((key) => this.#unwatch(key)));
+  }
+
+  /** For dry runs: under the same limit as all else. One that takes too long says something of its webhook, not of the cluster. */
+  readonly writer: Pick<Client, 'create'> = {
+    create: (resource, object, options) =>
+      this.#options.gate.run(() => this.#current().create(resource, object, options)),
+  };
+
+  async get<T extends object>(resource: Resource, key: ObjectKey): Promise<T | undefined> {
+    const where = resource.namespaced ? this.#scope(key.namespace) : undefined;
+    const index = await this.#once(`get ${idOf(resource, where)}`, async () => {
+      const objects = await this.#objects(resource, where);
+      return new Map(objects.map((object) => [keyText(object.metadata), object]));
+    });
+    return index.get(keyText(key)) as T | undefined;
+  }
+
+  async list<T extends object>(resource: Resource, namespace?: string): Promise<readonly T[]> {
+    const where = resource.namespaced ? this.#scope(namespace) : undefined;
+    const all = await this.#objects(resource, where);
+    const wanted = where === namespace ? all : all.filter(({ metadata }) => metadata.namespace === namespace);
+    return wanted as unknown as readonly T[];
+  }
+
+  async podsByWorkload(namespace: string): Promise<ReadonlyMap<string, readonly Pod[]>> {
+    const where = this.#scope(namespace);
+    const grouped = await this.#once(`pods ${where ?? ''}`, async () => {
+      const byNamespace = new Map<string, Pod[]>();
+      for (const pod of (await this.#objects(pods, where, slimPod)) as unknown as Pod[]) {
+        const { namespace: own = '' } = pod.metadata;
+        const group = byNamespace.get(own);
+        if (group === undefined) byNamespace.set(own, [pod]);
+        else group.push(pod);
+      }
+      return new Map([...byNamespace].map(([own, group]) => [own, groupPods(group)]));
+    });
+    return grouped.get(namespace) ?? new Map();
+  }
+
+  async some(resource: Resource): Promise<readonly CustomResource[]> {
+    const page = await this.#ask((client) =>
+      client.list(resource, { limit: 1, timeoutMilliseconds: this.#options.requestMilliseconds }),
+    );
+    return page.items as unknown as CustomResource[];
+  }
+
+  async eachCustomResource(resource: Resource, each: (object: CustomResource) => void): Promise<void> {
+    const known = this.#inMemory(resource, undefined);
+    if (known !== undefined) {
+      for (const object of known) each(object as unknown as CustomResource);
+      return;
+    }
+    const count = await this.#stream(resource, undefined, (object) => each(object as unknown as CustomResource));
+    this.#watchIfMany(resource, undefined, count, slimCustomResource);
+  }
+
+  /** One namespace, or all where there are too many to ask one by one. */
+  #scope(namespace: string | undefined): string | undefined {
+    return this.#wide ? undefined : namespace;
+  }
+
+  #objects(resource: Resource, namespace: string | undefined, slim: Slim = (object) => object) {
+    return this.#once(`list ${idOf(resource, namespace)}`, async () => {
+      const known = this.#inMemory(resource, namespace);
+      if (known !== undefined) return known;
+      const found: UnknownObject[] = [];
+      await this.#stream(resource, namespace, (object) => found.push(slim(object) as UnknownObject));
+      this.#watchIfMany(resource, namespace, found.length, slim);
+      return found;
+    });
+  }
+
+  #once<T>(key: string, load: () => Promise<T>): Promise<T> {
+    const known = this.#memo.get(key) as Promise<T> | undefined;
+    if (known !== undefined) return known;
+    const loading = load();
+    this.#memo.set(key, loading);
+    return loading;
+  }
+
+  async #stream(resource: Resource, namespace: string | undefined, each: (object: UnknownObject) => void) {
+    const absent = this.#absent.get(resource.group);
+    if (absent !== undefined && absent.until > this.#options.clock.monotonic()) throw absent.error;
+    const where = {
+      omitManagedFields: true,
+      timeoutMilliseconds: this.#options.requestMilliseconds,
+      ...(namespace === undefined ? {} : { namespace }),
+    };
+    try {
+      const { objects } = await this.#ask((client) => eachObject(client, resource, where, each));
+      return objects;
+    } catch (error) {
+      if (error instanceof ApiError && (error.status === 404 || error.status === 503) && isAggregated(resource)) {
+        this.#absent.set(resource.group, { error, until: this.#options.clock.monotonic() + absentMilliseconds });
+      }
+      throw error;
+    }
+  }
+
+  /** Once a cluster does not answer, it is not asked again in this round: each question would wait as long. */
+  async #ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
+    return this.#options.gate.run(async () => {
+      if (this.#unreachable !== undefined) throw this.#unreachable;
+      try {
+        return await question(this.#current());
+      } catch (error) {
+        if (error instanceof ConnectionError && error.failure !== 'aborted') this.#unreachable = error;
+        throw error;
+      }
+    });
+  }
+
+  #current(): Client {
+    if (this.#client === undefined) throw new Error('no round has begun');
+    return this.#client;
+  }
+
+  #inMemory(resource: Resource, namespace: string | undefined): readonly UnknownObject[] | undefined {
+    const key = idOf(resource, namespace);
+    this.#read.add(key);
+    const reflector = this.#watched.get(key);
+    return reflector?.hasSynced === true && reflector.status.state === 'watching' ? reflector.store.list() : undefined;
+  }
+
+  #watchIfMany(resource: Resource, namespace: string | undefined, count: number, slim: Slim): void {
+    const key = idOf(resource, namespace);
+    const { watchFrom, watches, clock } = this.#options;
+    if (count < watchFrom || this.#watched.has(key) || !watches.take()) return;
+    const reflector = new Reflector<UnknownObject>({
+      client: this.#delegate(),
+      resource,
+      clock,
+      stripManagedFields: true,
+      transform: (object) => slim(object) as UnknownObject,
+      ...(namespace === undefined ? {} : { namespace }),
+    });
+    this.#watched.set(key, reflector);
+    reflector.start();
+  }
+
+  async #unwatch(key: string): Promise<void> {
+    const reflector = this.#watched.get(key);
+    if (reflector === undefined) return;
+    this.#watched.delete(key);
+    this.#options.watches.give();
+    await reflector.stop();
+  }
+
+  /** Only what a reflector asks; with the connection of the newest round. */
+  #delegate(): Client {
+    const asked: Pick<Client, 'list' | 'watch'> = {
+      list: (resource, options) => this.#options.gate.run(() => this.#current().list(resource, options)),
+      watch: (resource, options) => this.#current().watch(resource, options),
+    };
+    return asked as Client;
+  }
+}
+
+const idOf = (resource: Resource, namespace: string | undefined): string =>
+  `${apiVersionOf(resource)}/${resource.plural}/${namespace ?? ''}`;
+
+const keyText = ({ namespace = '', name }: ObjectKey): string => `${namespace}/${name}`;
+
+/** Served by others than the API server itself: it may be missing without anything being wrong. */
+const isAggregated = ({ group }: Resource): boolean => group === 'metrics.k8s.io';

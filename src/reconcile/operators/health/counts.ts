@@ -1,0 +1,93 @@
+/** Operators: on how many clusters each is, on how many of them it is well, and the condition `Healthy`, which tells of both. */
+import { type Operator, type OperatorInstallation, operator, operatorInstallation } from '../../../api/index.ts';
+import {
+  controllerManagedBy,
+  type DesiredCondition,
+  type KubernetesObject,
+  type Manager,
+  type Predicate,
+} from '../../../runtime/index.ts';
+import { Pace } from '../../platform/pace.ts';
+import { applyStatus } from '../../platform/status.ts';
+import type { HealthMetrics } from './metrics.ts';
+
+const fieldManager = 'kidp-health';
+
+/** Which installations there are of an Operator. */
+export const operatorIndex = {
+  'kidp-operator': (object: KubernetesObject): string[] => [(object as OperatorInstallation).spec.operator],
+};
+
+export function addCounts(
+  manager: Manager,
+  { metrics, settleMilliseconds }: { readonly metrics: HealthMetrics; readonly settleMilliseconds?: number },
+): void {
+  const pace = new Pace(manager.clock, settleMilliseconds);
+  controllerManagedBy(manager, 'operator-health')
+    .for<Operator>(operator.resource)
+    .watches<OperatorInstallation>(operatorInstallation.resource, ({ spec }) => [{ name: spec.operator }], {
+      predicates: [comesGoesOrFaresOtherwise],
+      indexes: operatorIndex,
+    })
+    .complete(async ({ name }, { client, read }) => {
+      const object = await read.get<Operator>(operator.resource, { name });
+      if (object === undefined) {
+        metrics.gone(name);
+        return;
+      }
+      const wait = pace.wait(name);
+      if (wait > 0) return { requeueAfterMilliseconds: wait };
+      pace.looked(name);
+      const installations = read
+        .store<OperatorInstallation>(operatorInstallation.resource)
+        .byIndex('kidp-operator', name);
+      const { healthy, condition } = countOf(installations);
+      metrics.operator(name, installations.length, healthy);
+      const observed = { ...condition, observedGeneration: object.metadata.generation ?? 0 };
+      const fields = { installations: installations.length, healthyInstallations: healthy };
+      await applyStatus(
+        client,
+        operator.resource,
+        object,
+        { conditions: [observed], fields },
+        {
+          now: manager.clock.now(),
+          fieldManager,
+        },
+      );
+      return;
+    });
+}
+
+const comesGoesOrFaresOtherwise: Predicate<OperatorInstallation> = (change) =>
+  change.type !== 'updated' || change.object.status?.health !== change.old.status?.health;
+
+export function countOf(installations: readonly OperatorInstallation[]): {
+  readonly healthy: number;
+  readonly condition: DesiredCondition;
+} {
+  const of = (health: string) => installations.filter(({ status }) => status?.health === health);
+  const [healthy, unhealthy] = [of('Healthy').length, of('Unhealthy')];
+  const say = (status: DesiredCondition['status'], reason: string, message: string) => ({
+    healthy,
+    condition: { type: 'Healthy', status, reason, message },
+  });
+  if (unhealthy.length > 0) {
+    const names = unhealthy.map(({ spec }) => spec.cluster).sort();
+    const some = `${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and others' : ''}`;
+    return say(
+      'False',
+      'Unhealthy',
+      `It is not well on ${unhealthy.length} of ${installations.length} clusters: ${some}`,
+    );
+  }
+  if (installations.length === 0) return say('Unknown', 'NotInstalled', 'It is on no cluster');
+  if (healthy < installations.length) {
+    return say(
+      'Unknown',
+      'NotKnown',
+      `It is well on ${healthy} of ${installations.length} clusters; of the others it is not known`,
+    );
+  }
+  return say('True', 'Healthy', `It is well on ${healthy} of ${installations.length} clusters`);
+}

@@ -1,0 +1,278 @@
+/**
+ * Looks at every installation again and again: all clusters at once, each by itself, so that one that is slow or away holds up no other. A
+ * cluster that is still being looked at when the next round begins sits that round out.
+ */
+import {
+  type Cluster,
+  cluster,
+  type Operator,
+  type OperatorDeployment,
+  type OperatorInstallation,
+  operator,
+  operatorDeployment,
+  operatorInstallation,
+} from '../../../api/index.ts';
+import {
+  type ClusterHealth,
+  ClusterMirror,
+  type Fleet,
+  FleetError,
+  Gate,
+  type HealthThresholds,
+  thresholdsOf,
+  WatchBudget,
+} from '../../../fleet/index.ts';
+import {
+  ApiError,
+  type Client,
+  ConnectionError,
+  type EventRecorder,
+  isConflict,
+  isNotFound,
+  type Manager,
+  sleep,
+} from '../../../runtime/index.ts';
+import { applyStatus } from '../../platform/status.ts';
+import type { HealthMetrics } from './metrics.ts';
+import type { SnapshotProfiles } from './profiles.ts';
+import { failuresThatMatter } from './revalidation.ts';
+import { instantOf, type Seen, standingOf } from './standing.ts';
+
+export interface RoundOptions {
+  readonly fleet: Pick<Fleet, 'connect'>;
+  readonly health: Pick<ClusterHealth, 'look' | 'forget'>;
+  readonly profiles: SnapshotProfiles;
+  readonly recorder: Pick<EventRecorder, 'record'>;
+  readonly metrics: HealthMetrics;
+  readonly intervalMilliseconds: number;
+  /** Requests to clusters at once, over all of them. */
+  readonly requests: number;
+  /** Watches on clusters at once, over all of them. */
+  readonly watches: number;
+  readonly watchFrom: number;
+  readonly requestMilliseconds: number;
+}
+
+export interface RoundSummary {
+  readonly clusters: number;
+  readonly installations: number;
+  readonly milliseconds: number;
+}
+
+/** Of one cluster at a time; what is asked of it waits at the gate anyway. */
+const installationsAtOnce = 4;
+const writesAtOnce = 16;
+const fieldManager = 'kidp-health';
+
+export class HealthRounds {
+  readonly name = 'operator health';
+  readonly leaderOnly = true;
+  readonly requests: Gate;
+  readonly watches: WatchBudget;
+  readonly #manager: Manager;
+  readonly #options: RoundOptions;
+  readonly #writes = new Gate(writesAtOnce);
+  readonly #mirrors = new Map<string, ClusterMirror>();
+  readonly #busy = new Set<string>();
+
+  constructor(manager: Manager, options: RoundOptions) {
+    this.#manager = manager;
+    this.#options = options;
+    this.requests = new Gate(options.requests);
+    this.watches = new WatchBudget(options.watches);
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#manager;
+    const under = new Set<Promise<unknown>>();
+    while (!signal.aborted) {
+      const round = this.round(signal).catch((error: unknown) =>
+        log.error('a round of health checks failed', { error }),
+      );
+      under.add(round);
+      void round.finally(() => under.delete(round));
+      await sleep(clock, this.#options.intervalMilliseconds, signal);
+    }
+    await Promise.all(under);
+    await Promise.all([...this.#mirrors.keys()].map((name) => this.#drop(name)));
+  }
+
+  /** One look at all that is not being looked at. */
+  async round(signal: AbortSignal): Promise<RoundSummary> {
+    const { caches, clock } = this.#manager;
+    const began = clock.monotonic();
+    const byCluster = Map.groupBy(
+      caches.store<OperatorInstallation>(operatorInstallation.resource),
+      ({ spec }) => spec.cluster,
+    );
+    const clusters = caches.store<Cluster>(cluster.resource);
+    for (const name of this.#mirrors.keys()) {
+      if (!this.#busy.has(name) && !(byCluster.has(name) && clusters.has({ name }))) await this.#drop(name);
+    }
+    const due = [...byCluster].flatMap(([name, installations]) => {
+      const object = clusters.get({ name });
+      const gone = object === undefined || object.metadata.deletionTimestamp !== undefined;
+      return gone || this.#busy.has(name) ? [] : [{ object, installations }];
+    });
+    await Promise.all(due.map(({ object, installations }) => this.#visit(object, installations, signal)));
+    const milliseconds = clock.monotonic() - began;
+    const installations = due.reduce((sum, each) => sum + each.installations.length, 0);
+    this.#options.metrics.round({ seconds: milliseconds / 1000, installations });
+    return { clusters: due.length, installations, milliseconds };
+  }
+
+  async #visit(object: Cluster, installations: readonly OperatorInstallation[], signal: AbortSignal): Promise<void> {
+    const { name } = object.metadata;
+    const log = this.#manager.log.with({ cluster: name });
+    this.#busy.add(name);
+    try {
+      const mirror = this.#mirrorOf(name);
+      const unreachable = await this.#begin(mirror, name, installations, signal);
+      await eachOf(installations, installationsAtOnce, async (installation) => {
+        if (signal.aborted) return;
+        const seen = unreachable ?? (await this.#look(mirror, installation, signal));
+        await this.#writes.run(() => this.#tell(installation, seen));
+      });
+      await mirror.endRound();
+      if (unreachable === undefined && !signal.aborted) await this.#writes.run(() => this.#stamp(object));
+    } catch (error) {
+      if (!signal.aborted) log.error('the operators of a cluster could not be looked at', { error });
+    } finally {
+      this.#busy.delete(name);
+    }
+  }
+
+  /** What to say of all of them where the cluster cannot be asked. */
+  async #begin(
+    mirror: ClusterMirror,
+    name: string,
+    installations: readonly OperatorInstallation[],
+    signal: AbortSignal,
+  ): Promise<Seen | undefined> {
+    try {
+      const { client } = await this.#options.fleet.connect(name, { kind: 'observe' }, { signal });
+      await mirror.beginRound(client, new Set(installations.map(({ spec }) => spec.namespace)).size);
+      return undefined;
+    } catch (error) {
+      if (error instanceof FleetError) return { state: 'Unknown', message: error.message };
+      if (error instanceof ConnectionError || error instanceof ApiError) {
+        return { state: 'Unknown', message: 'The API server of the cluster does not answer' };
+      }
+      throw error;
+    }
+  }
+
+  async #look(mirror: ClusterMirror, { spec }: OperatorInstallation, signal: AbortSignal): Promise<Seen> {
+    const { health, profiles, metrics } = this.#options;
+    const profile = await profiles.of(spec.snapshot);
+    if (profile === undefined) {
+      return { state: 'Unknown', message: 'What was rolled out is not kept any more: roll a version out again' };
+    }
+    const thresholds = this.#thresholds(spec.operator);
+    const report = await health.look({
+      cluster: spec.cluster,
+      objects: mirror,
+      client: mirror.writer,
+      profile,
+      thresholds,
+      signal,
+    });
+    metrics.checked(report.milliseconds / 1000);
+    return report;
+  }
+
+  #thresholds(name: string): HealthThresholds {
+    const known = this.#manager.caches.store<Operator>(operator.resource).get({ name });
+    return thresholdsOf(known ?? ({ spec: {} } as Operator));
+  }
+
+  /** Writes what is new. Somebody may have written meanwhile: then it is worked out anew from that. */
+  async #tell(installation: OperatorInstallation, seen: Seen): Promise<void> {
+    const { recorder, metrics } = this.#options;
+    const { clock, leaderClient: client } = this.#manager;
+    const threshold = this.#failureThreshold(installation);
+    let object = installation;
+    for (let tries = 1; ; tries += 1) {
+      const now = clock.now();
+      const { desired, news } = standingOf(object, seen, { now, threshold });
+      try {
+        await applyStatus(client, operatorInstallation.resource, object, desired, { now, fieldManager });
+      } catch (error) {
+        if (isNotFound(error)) return;
+        if (!isConflict(error) || tries >= 3) throw error;
+        const newer = await this.#live(client, object);
+        // Another version since: what was seen is not of it.
+        if (newer === undefined || newer.metadata.generation !== object.metadata.generation) return;
+        object = newer;
+        continue;
+      }
+      if (news === undefined) return;
+      recorder.record({ regarding: object, action: 'CheckHealth', ...news });
+      if (news.reason === 'OperatorUnhealthy') metrics.alerted(object.spec.operator);
+      return;
+    }
+  }
+
+  async #live(client: Client, { metadata }: OperatorInstallation): Promise<OperatorInstallation | undefined> {
+    try {
+      return await client.get<OperatorInstallation>(operatorInstallation.resource, { name: metadata.name });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #failureThreshold({ spec }: OperatorInstallation): number {
+    if (spec.deployment === undefined) return failuresThatMatter;
+    const deployment = this.#manager.caches
+      .store<OperatorDeployment>(operatorDeployment.resource)
+      .get({ name: spec.deployment });
+    return deployment?.spec.health.failureThreshold ?? failuresThatMatter;
+  }
+
+  /** When the operators there were last looked at: the only thing that is written every round, once a cluster. */
+  async #stamp({ apiVersion, kind, metadata: { name } }: Cluster): Promise<void> {
+    const status = { operatorsCheckedTime: instantOf(this.#manager.clock.now()) };
+    const body = { apiVersion, kind, metadata: { name }, status };
+    await this.#manager.leaderClient.apply(cluster.resource, body, {
+      subresource: 'status',
+      fieldManager,
+      force: true,
+    });
+  }
+
+  #mirrorOf(name: string): ClusterMirror {
+    const { watchFrom, requestMilliseconds } = this.#options;
+    const { clock } = this.#manager;
+    const known = this.#mirrors.get(name);
+    if (known !== undefined) return known;
+    const mirror = new ClusterMirror({
+      gate: this.requests,
+      watches: this.watches,
+      clock,
+      watchFrom,
+      requestMilliseconds,
+    });
+    this.#mirrors.set(name, mirror);
+    return mirror;
+  }
+
+  async #drop(name: string): Promise<void> {
+    const mirror = this.#mirrors.get(name);
+    this.#mirrors.delete(name);
+    this.#options.health.forget(name);
+    await mirror?.stop();
+  }
+}
+
+/** So many at a time. Rejects with the first that does, once all that were begun have ended. */
+async function eachOf<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const results = await Promise.allSettled(
+    Array.from({ length: atOnce }, async () => {
+      for (const item of left) await work(item);
+    }),
+  );
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
