@@ -195,14 +195,18 @@ function plain(start: number): unknown {
   const all = codes;
   // A dash or a question mark that nothing follows makes it something else.
   if ((meaningOf(all[start] as number) & OPENS_ITEM) !== 0 && isGap(all[start + 1] as number)) throw unusual;
-  let position = start;
+  let position = start - 1;
   for (;;) {
-    while ((meaningOf(all[position] as number) & STOP) === 0) position++;
+    do position++;
+    while ((meaningOf(all[position] as number) & STOP) === 0);
     const code = all[position];
-    if (code === LINE || (code === HASH && all[position - 1] === SPACE)) break;
+    const isComment = code === HASH;
+    const isColon = code === COLON;
+    const followsSpace = all[position - 1] === SPACE;
+    const isFollowedByGap = isGap(all[position + 1] as number);
+    if (code === LINE || (isComment && followsSpace)) break;
     // A colon that nothing follows makes it a key.
-    if (code === COLON && isGap(all[position + 1] as number)) throw unusual;
-    position++;
+    if (isColon && isFollowedByGap) throw unusual;
   }
   let stop = position;
   while (all[stop - 1] === SPACE) stop--;

@@ -36,12 +36,16 @@ const DEFAULTS = 8;
 
 function bitsOf(schema: CrdSchema): number {
   const { properties, items, additionalProperties, 'x-kubernetes-list-type': listType } = schema;
-  let bits = listType === 'map' || listType === 'set' ? LISTS : 0;
-  if ((schema['x-kubernetes-validations']?.length ?? 0) > 0) bits |= RULES;
-  if (schema['x-kubernetes-embedded-resource'] === true) bits |= EMBEDDED;
-  if (schema.default !== undefined && schema.default !== null) bits |= DEFAULTS;
-  if (items !== undefined) bits |= bitsOf(items);
-  if (typeof additionalProperties === 'object') bits |= bitsOf(additionalProperties);
+  const hasRules = (schema['x-kubernetes-validations']?.length ?? 0) > 0;
+  const isEmbedded = schema['x-kubernetes-embedded-resource'] === true;
+  const hasDefault = schema.default !== undefined && schema.default !== null;
+  let bits =
+    (listType === 'map' || listType === 'set' ? LISTS : 0) |
+    (hasRules ? RULES : 0) |
+    (isEmbedded ? EMBEDDED : 0) |
+    (hasDefault ? DEFAULTS : 0) |
+    (items === undefined ? 0 : bitsOf(items)) |
+    (typeof additionalProperties === 'object' ? bitsOf(additionalProperties) : 0);
   for (const name in properties) bits |= bitsOf(properties[name] as CrdSchema);
   return bits;
 }
