@@ -1,0 +1,233 @@
+/** The definitions that are known: those that come with the versions of operators, and those that were registered here. */
+import { createHash } from 'node:crypto';
+import {
+  API_VERSION,
+  type CrdRevision,
+  crdRevision,
+  type Operator,
+  operator as operatorKind,
+  packDefinition,
+  REGISTERED_LABEL,
+  revisionLabelOf,
+  revisionName,
+  unpackRevision,
+} from '../api/index.ts';
+import { type Crd, compareCrds, readCrd, type Verdict } from '../crd-compat/index.ts';
+import { type Client, type KubernetesObject, Problem, type Resource, type UnknownObject } from '../runtime/index.ts';
+import { all } from './objects.ts';
+import { unavailable } from './problems.ts';
+import type { Call } from './route.ts';
+
+export interface DefinitionParts {
+  /** As the platform itself: what is registered is nobody's to forge. */
+  readonly client: Client;
+  /** From the store of the platform, by `definitionsRef`. */
+  readonly stored: (reference: string) => Promise<readonly UnknownObject[]>;
+  /** Elsewhere than here, where it would hold up others. Left out, here. */
+  readonly compare?: ((before: Crd, after: Crd, signal: AbortSignal) => Promise<Verdict>) | undefined;
+}
+
+export interface DefinitionVersion {
+  readonly operator: string;
+  readonly version: string;
+  readonly digest: string;
+  readonly served?: readonly string[];
+  readonly compatibility?: 'safe' | 'risky' | 'breaking';
+  readonly registered: boolean;
+}
+
+/** One that can be compared with. */
+export interface Known {
+  readonly operator: string;
+  readonly version: string;
+  readonly migrationGuide?: string | undefined;
+  load(): Promise<Crd>;
+}
+
+export interface KnownDefinitions {
+  versions(call: Call, name: string): Promise<readonly DefinitionVersion[]>;
+  newest(call: Call, name: string, which: { operator?: string; version?: string }): Promise<Known | undefined>;
+  registered(call: Call, name?: string): Promise<readonly CrdRevision[]>;
+  register(call: Call, owner: Operator, version: string, crd: Crd): Promise<CrdRevision>;
+  compare(before: Crd, after: Crd, signal: AbortSignal): Promise<Verdict>;
+}
+
+/** Of one definition, and of all. */
+const keptOfOne = 10;
+const mostInAll = 500;
+
+export function knownDefinitions({ client, stored, compare }: DefinitionParts): KnownDefinitions {
+  const registered = async (call: Call, name?: string): Promise<readonly CrdRevision[]> => {
+    const ofName = name === undefined ? '' : `=${revisionLabelOf(name)}`;
+    const found = await all<CrdRevision>(call, crdRevision, `${REGISTERED_LABEL}${ofName}`);
+    return found
+      .filter(({ spec }) => spec.registered !== undefined && (name === undefined || spec.crd.name === name))
+      .sort((one, other) => other.spec.sequence - one.spec.sequence);
+  };
+  return {
+    registered,
+    async versions(call, name) {
+      const [operators, sent] = await Promise.all([all<Operator>(call, operatorKind), registered(call, name)]);
+      return operators.flatMap((each) => versionsOf(each, name, sent));
+    },
+    async newest(call, name, which) {
+      const operators = await all<Operator>(call, operatorKind);
+      const fits = (operator: string, version: string) =>
+        (which.operator === undefined || which.operator === operator) &&
+        (which.version === undefined || plain(which.version) === plain(version));
+      for (const { metadata, spec, status } of operators) {
+        const found = (status?.versions ?? []).find(
+          ({ version, definitions = [], definitionsRef }) =>
+            definitionsRef !== undefined &&
+            definitions.some((each) => each.name === name) &&
+            fits(metadata.name, version),
+        );
+        if (found?.definitionsRef === undefined) continue;
+        const { version, definitionsRef } = found;
+        const guide = spec.versions?.find((each) => plain(each.version) === plain(version))?.migrationGuide;
+        return {
+          operator: metadata.name,
+          version,
+          migrationGuide: guide,
+          load: async () => definitionIn(await stored(definitionsRef), name),
+        };
+      }
+      const sent = (await registered(call, name)).find(
+        ({ spec }) => spec.registered !== undefined && fits(spec.registered.operator, spec.registered.version),
+      );
+      if (sent?.spec.registered === undefined) return undefined;
+      const { operator, version } = sent.spec.registered;
+      return { operator, version, load: async () => definitionIn([unpackRevision(sent)], name) };
+    },
+    async register(call, owner, version, crd) {
+      await demandRight(call);
+      const inAll = await registered(call);
+      if (inAll.length >= mostInAll) {
+        throw new Problem(
+          409,
+          'too-many',
+          `${mostInAll} definitions are registered: remove CRDRevisions that are not needed`,
+        );
+      }
+      const before = inAll.filter(({ spec }) => spec.crd.name === crd.metadata.name);
+      const made = await client.create<CrdRevision>(
+        crdRevision.resource,
+        revisionOf(call, owner, version, crd, before),
+        {
+          fieldManager: 'kidp-rest',
+        },
+      );
+      for (const { metadata } of before.slice(keptOfOne - 1)) {
+        await client.delete(crdRevision.resource, { name: metadata.name }).catch(() => {});
+      }
+      return made;
+    },
+    compare: compare ?? (async (before, after) => compareCrds(before, after)),
+  };
+}
+
+/** What one operator has, each definition with its versions, the newest first. */
+export function summaries(operator: Operator, registered: readonly CrdRevision[]) {
+  const ofIt = registered.filter(({ spec }) => spec.registered?.operator === operator.metadata.name);
+  const names = new Set([
+    ...(operator.status?.versions ?? []).flatMap(({ definitions = [] }) => definitions.map(({ name }) => name)),
+    ...ofIt.map(({ spec }) => spec.crd.name),
+  ]);
+  return [...names].sort().map((name) => ({ name, versions: versionsOf(operator, name, ofIt) }));
+}
+
+function versionsOf(
+  { metadata, status }: Operator,
+  name: string,
+  registered: readonly CrdRevision[],
+): DefinitionVersion[] {
+  const { name: operator } = metadata;
+  const ofCharts = (status?.versions ?? []).flatMap(({ version, definitions = [], compatibility }) =>
+    definitions
+      .filter((each) => each.name === name)
+      .map(({ digest, versions: served }) => ({
+        operator,
+        version,
+        digest,
+        ...(served === undefined ? {} : { served }),
+        ...(compatibility === undefined ? {} : { compatibility }),
+        registered: false,
+      })),
+  );
+  const sent = registered
+    .filter(({ spec }) => spec.registered?.operator === operator && spec.crd.name === name)
+    .map(({ spec }) => ({ operator, version: spec.registered?.version ?? '', digest: spec.digest, registered: true }));
+  return [...ofCharts, ...sent];
+}
+
+function definitionIn(definitions: readonly object[], name: string): Crd {
+  for (const each of definitions) {
+    const { crd } = readCrd(each);
+    if (crd?.metadata.name === name) return crd;
+  }
+  // It was listed and is gone, or cannot be read any more: not the caller's fault.
+  throw unavailable();
+}
+
+function revisionOf(
+  call: Call,
+  owner: Operator,
+  version: string,
+  { metadata, spec }: Crd,
+  before: readonly CrdRevision[],
+): CrdRevision {
+  const { name } = metadata;
+  const packed = packDefinition(JSON.stringify(spec));
+  if (packed === undefined) throw new Problem(413, 'oversized', 'the definition is too large to be kept');
+  const sequence = (before[0]?.spec.sequence ?? 0) + 1;
+  // Of two at once with the same number, the second is told that it exists.
+  const crd = { name, uid: `registered-${shortHash(`${owner.metadata.uid}/${name}`)}`, generation: sequence };
+  return {
+    apiVersion: API_VERSION,
+    kind: crdRevision.kind,
+    metadata: {
+      name: revisionName({ ...crd, uid: shortHash(`${owner.metadata.uid}/${name}`) }),
+      labels: { [REGISTERED_LABEL]: revisionLabelOf(name) },
+    },
+    spec: {
+      crd,
+      sequence,
+      ...packed,
+      recordedAt: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
+      registered: { operator: owner.metadata.name, version, by: call.caller.user },
+    },
+  };
+}
+
+const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
+
+const plain = (version: string): string => version.replace(/^v/, '');
+
+const accessReviews: Resource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'selfsubjectaccessreviews',
+  kind: 'SelfSubjectAccessReview',
+  namespaced: false,
+};
+
+/** It is written as the platform; whether the caller may have it written is for RBAC to say: the verb `register` on crdrevisions. */
+async function demandRight({ client, signal }: Call): Promise<void> {
+  const { group, plural: resource } = crdRevision.resource;
+  interface Review extends KubernetesObject {
+    spec: object;
+    status?: { allowed?: boolean };
+  }
+  const { status } = await client.create<Review>(
+    accessReviews,
+    {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: accessReviews.kind,
+      metadata: {} as Review['metadata'],
+      spec: { resourceAttributes: { verb: 'register', group, resource } },
+    },
+    { signal },
+  );
+  if (status?.allowed !== true)
+    throw new Problem(403, 'forbidden', `you do not hold the verb register on ${resource}.${group}`);
+}

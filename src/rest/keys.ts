@@ -1,0 +1,89 @@
+/**
+ * The keys that tokens are verified by: a key set in a file, at an address, or wherever an OIDC issuer says that its own is. Kept for a
+ * while; an id that is not known makes it look anew, since keys rotate, but not more often than every few seconds whatever is sent.
+ */
+import { readFile } from 'node:fs/promises';
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { fetchDocument } from '../broker/index.ts';
+import { type Clock, type Logger, Problem, retryAfter } from '../runtime/index.ts';
+
+export type TokenKeys =
+  | { readonly file: string }
+  /** `caBundle`: PEM; left out, whom the system trusts. */
+  | { readonly uri: string; readonly caBundle?: string | undefined }
+  | { readonly issuer: string; readonly caBundle?: string | undefined };
+
+/** A key that was taken back counts for so long at most where the key set cannot be had. */
+const staleMilliseconds = 3_600_000;
+const freshMilliseconds = 300_000;
+/** Unknown ids, and failures. */
+const pauseMilliseconds = 10_000;
+
+export function tokenKeys(from: TokenKeys, { clock, log }: { clock: Clock; log: Logger }): JWTVerifyGetKey {
+  let known: { readonly find: JWTVerifyGetKey; readonly at: number } | undefined;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let loading: Promise<void> | undefined;
+
+  async function load(): Promise<void> {
+    const at = clock.monotonic();
+    triedAt = at;
+    try {
+      known = { find: createLocalJWKSet(await keySet(from)), at };
+    } catch (error) {
+      log.warn('the keys of tokens cannot be had', { from: shown(from), error });
+    }
+  }
+  /** One at a time, however many wait for it. */
+  function refresh(): Promise<void> {
+    loading ??= load().finally(() => {
+      loading = undefined;
+    });
+    return loading;
+  }
+  const mayTry = () => clock.monotonic() - triedAt >= pauseMilliseconds;
+
+  return async (header, token) => {
+    const age = known === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - known.at;
+    if (loading !== undefined || (age > freshMilliseconds && mayTry())) await refresh();
+    try {
+      return await usable(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey) || !mayTry()) throw error;
+      await refresh();
+      return usable(header, token);
+    }
+  };
+
+  function usable(...given: Parameters<JWTVerifyGetKey>): ReturnType<JWTVerifyGetKey> {
+    if (known === undefined || clock.monotonic() - known.at > staleMilliseconds) {
+      throw new Problem(503, 'keys-unavailable', 'the keys that tokens are verified by cannot be had now', {
+        headers: retryAfter(pauseMilliseconds),
+      });
+    }
+    return known.find(...given);
+  }
+}
+
+async function keySet(from: TokenKeys): Promise<JSONWebKeySet> {
+  const document = await documentOf(from);
+  const { keys } = (document ?? {}) as { keys?: unknown };
+  if (!Array.isArray(keys)) throw new Error('there is something that is no JSON Web Key Set');
+  return { keys: keys.slice(0, 64) as JSONWebKeySet['keys'] };
+}
+
+async function documentOf(from: TokenKeys): Promise<unknown> {
+  if ('file' in from) return JSON.parse(await readFile(from.file, 'utf8'));
+  const { caBundle } = from;
+  if ('uri' in from) return fetchDocument({ url: from.uri, caBundle });
+  const discovery = `${from.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const { issuer, jwks_uri: url } = ((await fetchDocument({ url: discovery, caBundle })) ?? {}) as Record<
+    string,
+    unknown
+  >;
+  // OpenID Connect Discovery, 4.3: or one issuer could speak for another.
+  if (issuer !== from.issuer) throw new Error(`the issuer at ${discovery} calls itself something else`);
+  if (typeof url !== 'string') throw new Error(`${discovery} says nothing of keys (jwks_uri)`);
+  return fetchDocument({ url, caBundle, trustsSystem: true });
+}
+
+const shown = (from: TokenKeys): string => ('file' in from ? from.file : 'uri' in from ? from.uri : from.issuer);

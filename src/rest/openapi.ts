@@ -1,0 +1,103 @@
+/** What the API says of itself: an OpenAPI 3.1 document, made from the same table as the server. */
+
+import type { Route } from './route.ts';
+import { type JsonSchema, ref, schemas } from './schemas.ts';
+
+export function openApi(routes: readonly Route[]): JsonSchema {
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const route of routes) {
+    const item = paths[route.path] ?? {};
+    item[route.method.toLowerCase()] = operation(route);
+    paths[route.path] = item;
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'kidp operator manager',
+      version: '1.0.0',
+      description:
+        'Operators, the clusters that they run on, and how new versions of them are rolled out. Everything here is an object of the Kubernetes API underneath; what you may do is what your roles there say.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ token: [] }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      schemas,
+    },
+  };
+}
+
+function operation(route: Route): JsonSchema {
+  const { roles } = route;
+  const needs =
+    route.open === true
+      ? 'For everybody.'
+      : roles.length === 0
+        ? 'For whoever has a token.'
+        : `For: ${roles.join(', ')}.`;
+  const limit = route.perMinute === undefined ? '' : ` At most ${route.perMinute} a minute from one user.`;
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: `${route.description === undefined ? '' : `${route.description} `}${needs}${limit}`,
+    ...(route.open === true ? { security: [] } : { 'x-roles': roles }),
+    parameters: [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')],
+    ...(route.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: route.body.required,
+            content: { 'application/json': { schema: route.body.schema } },
+          },
+        }),
+    responses: responsesOf(route),
+  };
+}
+
+const parametersOf = (parameters: Route['params'] | Route['query'], place: 'path' | 'query'): readonly JsonSchema[] =>
+  Object.entries(parameters ?? {}).map(([name, { description, ...schema }]) => ({
+    name,
+    in: place,
+    ...(place === 'path' ? { required: true } : {}),
+    description,
+    schema,
+  }));
+
+const descriptions: Readonly<Record<number, string>> = {
+  400: 'Something in it is wrong: `errors` names every field.',
+  401: 'There is no token, or it is not believed; `code` says why.',
+  403: 'You may not, or admission has refused it.',
+  404: 'There is no such thing.',
+  405: 'Another method.',
+  409: 'It does not go together with what is there.',
+  410: 'The list has changed too much since its first page: begin anew.',
+  413: 'It is too large.',
+  415: 'Another content type, or compressed.',
+  429: 'Too often.',
+  500: 'A fault of the platform.',
+  503: 'Not now: try again.',
+};
+
+/** What any route may answer with. */
+const always = [400, 401, 403, 405, 429, 500, 503];
+
+function responsesOf({ answer, problems = [], body }: Route): JsonSchema {
+  const { status, description, schema } = answer;
+  const codes = [...always, ...problems, ...(body === undefined ? [] : [413, 415])].sort();
+  return {
+    [status]: {
+      description,
+      ...(schema === undefined ? {} : { content: { 'application/json': { schema } } }),
+    },
+    ...Object.fromEntries(
+      codes.map((code) => [
+        code,
+        { description: descriptions[code], content: { 'application/problem+json': { schema: ref('Problem') } } },
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,97 @@
+/** From what went wrong to what is answered. What is the caller's to mend is 4xx and names the field; what is not is 5xx and names nothing. */
+import { FleetError } from '../fleet/index.ts';
+import { ApiError, ConfigError, ConnectionError, Problem, retryAfter } from '../runtime/index.ts';
+
+export interface FieldError {
+  /** A JSON Pointer into the body, or the name of a parameter. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Bad input: nothing was done. */
+export const invalid = (errors: readonly FieldError[], detail?: string): Problem =>
+  new Problem(400, 'invalid', detail ?? errors.map(({ path, message }) => `${path} ${message}`).join('; '), {
+    more: { errors },
+  });
+
+export const notFound = (what: string, name: string): Problem =>
+  new Problem(404, 'not-found', `there is no ${what} "${name}"`);
+
+/** Of anything that was thrown; undefined where it is a bug of ours. */
+export function problemOf(error: unknown): Problem | undefined {
+  if (error instanceof Problem) return error;
+  if (error instanceof ApiError) return problemOfApi(error);
+  if (error instanceof FleetError) return problemOfFleet(error);
+  if (error instanceof ConnectionError || error instanceof ConfigError) return unavailable();
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new Problem(413, 'oversized', 'the body is larger than 2 MiB');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return unsupported();
+    default:
+  }
+  if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500) return undefined;
+  return new Problem(statusCode, 'malformed', 'the request cannot be read');
+}
+
+export const unsupported = (): Problem =>
+  new Problem(415, 'unsupported', 'send application/json, in UTF-8 and not compressed');
+
+export const unavailable = (): Problem =>
+  new Problem(503, 'unavailable', 'the platform cannot do this now: try again', { headers: retryAfter(2000) });
+
+function problemOfApi(error: ApiError): Problem {
+  const { status, reason, details } = error;
+  const message = withoutDoing(error.message);
+  const errors = (details.causes ?? [])
+    .filter(({ field }) => field !== undefined && field !== '' && field !== '<nil>')
+    .map(({ field = '', message: why = '' }) => ({ path: pointerOf(field), message: why }));
+  const more = errors.length === 0 ? {} : { more: { errors } };
+  // Somebody who is nobody to the API server is us, and so is who may not impersonate.
+  if (status === 401 || (status === 403 && / cannot impersonate /.test(message))) return unavailable();
+  switch (status) {
+    case 400:
+    case 422:
+      return new Problem(400, 'invalid', message, more);
+    case 403:
+      return new Problem(403, message.includes('denied the request') ? 'denied' : 'forbidden', message, more);
+    case 404:
+      return new Problem(404, 'not-found', message);
+    case 409:
+      return new Problem(409, reason === 'AlreadyExists' ? 'exists' : 'conflict', message);
+    case 410:
+      return new Problem(
+        410,
+        'expired',
+        'this list has changed too much since its first page: begin anew, without `continue`',
+      );
+    case 413:
+      return new Problem(413, 'oversized', 'it is too large to be stored');
+    default:
+      return unavailable();
+  }
+}
+
+/** What Kubernetes says, without what we asked of it. */
+const withoutDoing = (message: string): string =>
+  message.replace(/^[a-z]+ [a-z.]+(\/[a-z]+)?( [^ :]+)?: /, '').slice(0, 4096);
+
+/** `spec.chart.repository` and `spec.versions[0].version`, as the body has them. */
+export function pointerOf(field: string): string {
+  const parts = field
+    .replace(/\[(\d+)\]/g, '.$1')
+    .split('.')
+    .filter((part) => part !== '');
+  if (parts[0] === 'spec' || parts[0] === 'metadata') parts.shift();
+  return `/${parts.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`;
+}
+
+/** These messages quote nothing secret: see `FleetError`. */
+function problemOfFleet({ code, message, temporary }: FleetError): Problem {
+  const [family] = code.split('/', 1);
+  if (family === 'helm' || family === 'snapshot') return unavailable();
+  const path = family === 'chart' ? '/chart' : '/kubeconfig';
+  const errors = [{ path, message }];
+  return new Problem(400, code.replace('/', '-'), message, { more: { errors, temporary } });
+}

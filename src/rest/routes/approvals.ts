@@ -1,0 +1,119 @@
+/** Approvals: what waits, and what somebody with the right to has decided (requirement 002, FR-OP-007). */
+import { type Approval, approval, approvalOutcome } from '../../api/index.ts';
+import { Problem } from '../../runtime/index.ts';
+import { find, page, shown, update } from '../objects.ts';
+import { type Answer, type Call, everybody, type Route } from '../route.ts';
+import { idSchema, ref } from '../schemas.ts';
+import { pageQuery, prefix } from './common.ts';
+
+const id = { id: idSchema('the approval') };
+const tag = 'Approvals';
+
+export const approvalRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: `${prefix}/approvals`,
+    operationId: 'listApprovals',
+    tag,
+    summary: 'List what waits for a decision',
+    roles: everybody,
+    query: {
+      ...pageQuery,
+      outcome: {
+        type: 'string',
+        enum: ['Pending', 'Approved', 'Rejected', 'All'],
+        default: 'Pending',
+        description: 'What they came to.',
+      },
+    },
+    answer: { status: 200, description: 'A page of approvals.', schema: ref('ApprovalPage') },
+    problems: [410],
+    async run(call) {
+      const { outcome = 'Pending' } = call.query;
+      const { items, ...rest } = await page<Approval>(
+        call,
+        approval,
+        (each) => outcome === 'All' || approvalOutcome(each) === outcome,
+      );
+      return { status: 200, body: { items: items.map((each) => shown(each)), ...rest } };
+    },
+  },
+  {
+    method: 'GET',
+    path: `${prefix}/approvals/{id}`,
+    operationId: 'getApproval',
+    tag,
+    summary: 'One approval, with every decision so far',
+    roles: everybody,
+    params: id,
+    answer: { status: 200, description: 'The approval.', schema: ref('Approval') },
+    problems: [404],
+    run: async (call) => ({ status: 200, body: shown(await find<Approval>(call, approval, call.params.id ?? '')) }),
+  },
+  decide('approve', 'Approve', 'Agree'),
+  decide('reject', 'Reject', 'Refuse: one refusal is final'),
+];
+
+function decide(verb: 'approve' | 'reject', decision: 'Approve' | 'Reject', summary: string): Route {
+  return {
+    method: 'POST',
+    path: `${prefix}/approvals/{id}/${verb}`,
+    operationId: `${verb}Approval`,
+    tag,
+    summary,
+    description: 'An environment owner decides over what is about their environment. Who asked does not decide.',
+    roles: ['Admin', 'EnvironmentOwner'],
+    params: id,
+    body: { schema: ref('Decision'), required: false },
+    answer: { status: 200, description: 'Written down.', schema: ref('Approval') },
+    problems: [404, 409],
+    audit: `approval.${verb}`,
+    async run(call) {
+      const found = await find<Approval>(call, approval, call.params.id ?? '');
+      const { reason } = (call.body ?? {}) as { reason?: string };
+      return decided(call, found, decision, reason);
+    },
+  };
+}
+
+/** Adds one decision at the end. Admission writes who and when over what is sent, and has the last word on whether they may. */
+export async function decided(
+  call: Call,
+  found: Approval,
+  decision: 'Approve' | 'Reject',
+  reason: string | undefined,
+): Promise<Answer> {
+  const { caller } = call;
+  demandRight(call, found);
+  const outcome = approvalOutcome(found);
+  if (outcome !== 'Pending') throw new Problem(409, 'decided', `it has been decided already: ${outcome}`);
+  if (found.spec.requester === caller.user) {
+    throw new Problem(403, 'own-request', 'who asked does not decide: let somebody else do it');
+  }
+  if (found.spec.decisions.some(({ by }) => by === caller.user)) {
+    throw new Problem(409, 'decided', 'you have decided already');
+  }
+  const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const entry = { decision, by: caller.user, at, ...(reason === undefined ? {} : { reason }) };
+  call.touched(found);
+  // With its resourceVersion: of two at once, the second is told that something has changed.
+  const { object, warnings } = await update<Approval>(call, approval, {
+    ...found,
+    spec: { ...found.spec, decisions: [...found.spec.decisions, entry] },
+  });
+  return { status: 200, body: shown(object, { warnings }) };
+}
+
+function demandRight({ caller }: Call, { spec }: Approval): void {
+  if (caller.roles.has('Admin')) return;
+  const { environment } = spec;
+  const asksOwners = spec.levels?.some(({ role }) => role === 'EnvironmentOwner') === true;
+  if (environment !== undefined && asksOwners && caller.environments.has(environment)) return;
+  throw new Problem(
+    403,
+    'forbidden',
+    environment === undefined || !asksOwners
+      ? 'this is for an admin to decide'
+      : `this is for the owner of ${environment}, or an admin, to decide`,
+  );
+}

@@ -1,0 +1,28 @@
+/** What several routes share. */
+import type { Condition } from '../../runtime/index.ts';
+import { mostPerPage } from '../objects.ts';
+import type { JsonSchema } from '../schemas.ts';
+
+export const pageQuery: Readonly<Record<string, JsonSchema>> = {
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: mostPerPage,
+    default: 100,
+    description: 'How many a page has at most.',
+  },
+  continue: { type: 'string', maxLength: 8192, description: 'Where a page begins: what the page before said.' },
+};
+
+export const prefix = '/api/v1';
+
+/** What a caller writes beside the spec. */
+export interface Named {
+  readonly name: string;
+  readonly labels?: Record<string, string>;
+}
+
+export const metadataOf = ({ name, labels }: Named) => ({ name, ...(labels === undefined ? {} : { labels }) });
+
+export const conditionOf = (status: object | undefined, type: string): Condition | undefined =>
+  (status as { conditions?: readonly Condition[] } | undefined)?.conditions?.find((each) => each.type === type);

@@ -1,0 +1,244 @@
+/**
+ * Custom resource definitions: every version that is known, what is on which cluster, and what a change would break (requirement 002,
+ * FR-OP-004). Those of a chart are known by themselves; one that comes from elsewhere can be registered.
+ */
+import {
+  type Approval,
+  approval,
+  approvalOutcome,
+  OPERATOR_LABEL,
+  type Operator,
+  type OperatorDeployment,
+  type OperatorInstallation,
+  operator,
+  operatorDeployment,
+  operatorInstallation,
+} from '../../api/index.ts';
+import { type Crd, changeDigest, readCrd } from '../../crd-compat/index.ts';
+import { Problem } from '../../runtime/index.ts';
+import { type Known, type KnownDefinitions, summaries } from '../definitions.ts';
+import { all, find, get, page } from '../objects.ts';
+import { invalid, notFound } from '../problems.ts';
+import { type Answer, admins, type Call, changers, everybody, type Route } from '../route.ts';
+import { objectNameSchema, ref } from '../schemas.ts';
+import { decided } from './approvals.ts';
+import { pageQuery, prefix } from './common.ts';
+
+const name = { name: objectNameSchema('The definition, for example `widgets.example.com`.') };
+const tag = 'CRDs';
+
+export function crdRoutes(definitions: KnownDefinitions): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: `${prefix}/crds`,
+      operationId: 'createCrd',
+      tag,
+      summary: 'Register a definition that is not in the chart of its operator',
+      roles: changers,
+      body: { schema: ref('NewCrd'), required: true },
+      answer: { status: 201, description: 'Kept, and what it changes.', schema: ref('CrdVerdict') },
+      problems: [409],
+      perMinute: 30,
+      audit: 'crd.create',
+      run: (call) => register(call, definitions),
+    },
+    {
+      method: 'GET',
+      path: `${prefix}/crds`,
+      operationId: 'listCrds',
+      tag,
+      summary: 'List definitions',
+      description: '`limit` counts operators here. A definition of several operators is there once for each.',
+      roles: everybody,
+      query: pageQuery,
+      answer: { status: 200, description: 'The definitions of a page of operators.', schema: ref('CrdPage') },
+      problems: [410],
+      async run(call) {
+        const { items, ...rest } = await page<Operator>(call, operator);
+        const registered = await definitions.registered(call);
+        return { status: 200, body: { items: items.flatMap((each) => summaries(each, registered)), ...rest } };
+      },
+    },
+    {
+      method: 'GET',
+      path: `${prefix}/crds/{name}`,
+      operationId: 'getCrd',
+      tag,
+      summary: 'One definition, and what is on which cluster',
+      roles: everybody,
+      params: name,
+      answer: { status: 200, description: 'The definition.', schema: ref('Crd') },
+      problems: [404],
+      run: (call) => describe(call, definitions),
+    },
+    {
+      method: 'POST',
+      path: `${prefix}/crds/{name}/validate`,
+      operationId: 'validateCrd',
+      tag,
+      summary: 'What a change of a definition would break',
+      roles: everybody,
+      params: name,
+      body: { schema: ref('CrdComparison'), required: true },
+      answer: { status: 200, description: 'What it would break.', schema: ref('CrdVerdict') },
+      problems: [404],
+      perMinute: 30,
+      run: (call) => validate(call, definitions),
+    },
+    {
+      method: 'POST',
+      path: `${prefix}/crds/{name}/approve`,
+      operationId: 'approveCrd',
+      tag,
+      summary: 'Approve a breaking change of a definition that waits',
+      roles: admins,
+      params: name,
+      body: { schema: ref('CrdApproval'), required: false },
+      answer: { status: 200, description: 'Written down.', schema: ref('Approval') },
+      problems: [404, 409],
+      audit: 'crd.approve',
+      run: approve,
+    },
+  ];
+}
+
+async function register(call: Call, definitions: KnownDefinitions): Promise<Answer> {
+  const { operator: of, version, definition } = call.body as { operator: string; version: string; definition: object };
+  const crd = readDefinition(definition);
+  const owner = await get<Operator>(call, operator, of).catch((error: unknown) => {
+    if (error instanceof Problem && error.status === 404)
+      throw invalid([{ path: '/operator', message: 'there is no such operator' }]);
+    throw error;
+  });
+  const before = await definitions.newest(call, crd.metadata.name, { operator: of });
+  const kept = await definitions.register(call, owner, version, crd);
+  call.touched(kept);
+  return {
+    status: 201,
+    body: await verdictOf(call, definitions, crd, before),
+    headers: { location: `${prefix}/crds/${crd.metadata.name}` },
+  };
+}
+
+async function validate(call: Call, definitions: KnownDefinitions): Promise<Answer> {
+  const { definition, ...which } = call.body as { definition: object; operator?: string; version?: string };
+  const crd = readDefinition(definition);
+  const { name: wanted = '' } = call.params;
+  if (crd.metadata.name !== wanted) {
+    throw invalid([{ path: '/definition/metadata/name', message: `must be ${wanted}, as in the address` }]);
+  }
+  const before = await definitions.newest(call, wanted, which);
+  if (before === undefined && (which.operator !== undefined || which.version !== undefined)) {
+    throw notFound('definition of that operator and version', wanted);
+  }
+  return { status: 200, body: await verdictOf(call, definitions, crd, before) };
+}
+
+async function verdictOf(call: Call, definitions: KnownDefinitions, after: Crd, before: Known | undefined) {
+  const { name: named } = after.metadata;
+  if (before === undefined) {
+    return { name: named, verdict: 'created', compatible: true, digest: changeDigest(undefined, after), changes: [] };
+  }
+  const { operator: of, version, migrationGuide } = before;
+  const { verdict, digest, changes } = await definitions.compare(await before.load(), after, call.signal);
+  return {
+    name: named,
+    verdict,
+    compatible: verdict !== 'breaking',
+    digest,
+    comparedWith: { operator: of, version },
+    ...(migrationGuide === undefined || verdict !== 'breaking' ? {} : { migrationGuide }),
+    changes: changes.map(({ version: changed, path, kind, class: bad, message, hits, advice }) => ({
+      version: changed,
+      path,
+      kind,
+      class: bad,
+      message,
+      hits,
+      advice,
+    })),
+  };
+}
+
+function readDefinition(definition: object): Crd {
+  const { crd, issues } = readCrd(definition);
+  if (crd !== undefined) return crd;
+  throw invalid(
+    issues.map(({ path, message, next }) => ({
+      path: `/definition${
+        path === ''
+          ? ''
+          : `/${path
+              .replace(/\[(\d+)\]/g, '.$1')
+              .split('.')
+              .join('/')}`
+      }`,
+      message: `${message} ${next}`,
+    })),
+  );
+}
+
+async function describe(call: Call, definitions: KnownDefinitions): Promise<Answer> {
+  const { name: wanted = '' } = call.params;
+  const versions = await definitions.versions(call, wanted);
+  if (versions.length === 0) throw notFound('definition', wanted);
+  const owners = [...new Set(versions.map((each) => each.operator))];
+  const installed = await Promise.all(
+    owners.map((each) => all<OperatorInstallation>(call, operatorInstallation, `${OPERATOR_LABEL}=${each}`)),
+  );
+  const clusters = installed.flat().flatMap(({ spec, status }) =>
+    (status?.definitions ?? [])
+      .filter((each) => each.name === wanted)
+      .map(({ digest, storedVersions }) => ({
+        clusterName: spec.cluster,
+        operator: spec.operator,
+        operatorVersion: spec.version,
+        digest,
+        ...(storedVersions === undefined ? {} : { storedVersions }),
+      })),
+  );
+  return { status: 200, body: { name: wanted, versions, clusters } };
+}
+
+async function approve(call: Call): Promise<Answer> {
+  const { name: wanted = '' } = call.params;
+  const { approval: which, reason } = (call.body ?? {}) as { approval?: string; reason?: string };
+  if (which !== undefined) {
+    const found = await find<Approval>(call, approval, which);
+    if (!(await isAbout(call, found, wanted))) throw notFound(`Approval for ${wanted}`, which);
+    return decided(call, found, 'Approve', reason);
+  }
+  const pending = (await all<Approval>(call, approval)).filter((each) => approvalOutcome(each) === 'Pending');
+  const about = await Promise.all(
+    pending.map(async (each) => ((await isAbout(call, each, wanted)) ? each : undefined)),
+  );
+  const waiting = about.filter((each) => each !== undefined);
+  const [only, ...more] = waiting;
+  if (only === undefined)
+    throw new Problem(404, 'nothing-waits', `no breaking change of ${wanted} waits for an approval`);
+  if (more.length > 0) {
+    const names = waiting.map(({ metadata }) => metadata.name).join(', ');
+    throw new Problem(
+      409,
+      'several-wait',
+      `several Approvals are about ${wanted}, say which with \`approval\`: ${names}`,
+    );
+  }
+  return decided(call, only, 'Approve', reason);
+}
+
+/** An Approval is of the definition itself, or of a deployment that would break it. */
+async function isAbout(call: Call, { spec }: Approval, definition: string): Promise<boolean> {
+  const { subject, type } = spec;
+  if (subject.kind === 'CustomResourceDefinition') return subject.name === definition;
+  if (subject.kind !== operatorDeployment.kind || type !== 'BreakingCRDChange') return false;
+  const found = await get<OperatorDeployment>(call, operatorDeployment, subject.name).catch((error: unknown) => {
+    if (error instanceof Problem && error.status === 404) return undefined;
+    throw error;
+  });
+  if (found?.metadata.uid !== subject.uid) return false;
+  return (found.status?.plan?.definitions ?? []).some(
+    (each) => each.name === definition && each.verdict === 'breaking',
+  );
+}

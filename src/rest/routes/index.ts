@@ -1,0 +1,33 @@
+/** All endpoints: the table that the server and the OpenAPI document are made from. */
+import { knownDefinitions } from '../definitions.ts';
+import type { RestOptions } from '../options.ts';
+import type { Route } from '../route.ts';
+import { approvalRoutes } from './approvals.ts';
+import { clusterRoutes } from './clusters.ts';
+import { crdRoutes } from './crds.ts';
+import { deploymentRoutes } from './deployments.ts';
+import { healthRoutes } from './health.ts';
+import { operatorRoutes } from './operators.ts';
+
+export type RouteParts = Pick<
+  RestOptions,
+  'client' | 'systemNamespace' | 'charts' | 'sealingKeys' | 'definitions' | 'compare'
+>;
+
+export function allRoutes({
+  client,
+  systemNamespace,
+  charts,
+  sealingKeys,
+  definitions,
+  compare,
+}: RouteParts): readonly Route[] {
+  return [
+    ...operatorRoutes(charts),
+    ...clusterRoutes({ client, systemNamespace, sealingKeys }),
+    ...healthRoutes,
+    ...deploymentRoutes,
+    ...crdRoutes(knownDefinitions({ client, stored: definitions, compare })),
+    ...approvalRoutes,
+  ];
+}

@@ -1,0 +1,106 @@
+/** Operators: registered, listed, and how they fare on their clusters (requirement 002, FR-OP-001 and FR-OP-005). */
+import { API_VERSION, type Operator, operator } from '../../api/index.ts';
+import type { Charts } from '../../fleet/index.ts';
+import { create, get, page, remove, shown } from '../objects.ts';
+import { invalid } from '../problems.ts';
+import { type Call, changers, everybody, type Route } from '../route.ts';
+import { objectNameSchema, ref } from '../schemas.ts';
+import { metadataOf, type Named, pageQuery, prefix } from './common.ts';
+
+const name = { name: objectNameSchema('The operator.', 63) };
+const tag = 'Operators';
+
+export function operatorRoutes(charts: Pick<Charts, 'versions'>): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: `${prefix}/operators`,
+      operationId: 'createOperator',
+      tag,
+      summary: 'Register an operator',
+      description: 'Its chart repository is asked for the versions that it has before anything is stored.',
+      roles: changers,
+      body: { schema: ref('NewOperator'), required: true },
+      answer: { status: 201, description: 'Registered.', schema: ref('Operator') },
+      problems: [409],
+      audit: 'operator.create',
+      run: (call) => register(call, charts),
+    },
+    {
+      method: 'GET',
+      path: `${prefix}/operators`,
+      operationId: 'listOperators',
+      tag,
+      summary: 'List operators',
+      roles: everybody,
+      query: pageQuery,
+      answer: { status: 200, description: 'A page of operators.', schema: ref('OperatorPage') },
+      problems: [410],
+      perMinute: 60,
+      async run(call) {
+        const { items, ...rest } = await page<Operator>(call, operator);
+        return { status: 200, body: { items: items.map((each) => shown(each)), ...rest } };
+      },
+    },
+    {
+      method: 'GET',
+      path: `${prefix}/operators/{name}`,
+      operationId: 'getOperator',
+      tag,
+      summary: 'One operator',
+      roles: everybody,
+      params: name,
+      answer: { status: 200, description: 'The operator.', schema: ref('Operator') },
+      problems: [404],
+      run: async (call) => ({ status: 200, body: shown(await get<Operator>(call, operator, call.params.name ?? '')) }),
+    },
+    {
+      method: 'DELETE',
+      path: `${prefix}/operators/{name}`,
+      operationId: 'deleteOperator',
+      tag,
+      summary: 'Forget an operator',
+      description: 'What is installed on clusters stays there.',
+      roles: changers,
+      params: name,
+      answer: { status: 204, description: 'Forgotten.' },
+      problems: [404, 409],
+      audit: 'operator.delete',
+      async run(call) {
+        const found = await get<Operator>(call, operator, call.params.name ?? '');
+        call.touched(found);
+        await remove(call, operator, found);
+        return { status: 204 };
+      },
+    },
+  ];
+}
+
+async function register(call: Call, charts: Pick<Charts, 'versions'>) {
+  const { name: given, labels, ...spec } = call.body as Named & Operator['spec'];
+  const metadata = metadataOf({ name: given, ...(labels === undefined ? {} : { labels }) });
+  // First whether it could be stored at all: only then is anything fetched on behalf of the caller.
+  const { object: draft } = await create<Operator>(call, operator, { metadata, spec }, { dryRun: true });
+  const { user: userId } = call.caller;
+  const { traceparent, signal } = call;
+  const there = await charts.versions(
+    { ...draft, apiVersion: API_VERSION },
+    { operator: given, userId, traceparent, signal },
+  );
+  const missing = (spec.versions ?? []).flatMap(({ version, chartVersion = version }, index) =>
+    there.some((each) => plain(each.version) === plain(chartVersion))
+      ? []
+      : [{ path: `/versions/${index}/version`, message: `the chart has no version ${chartVersion}` }],
+  );
+  if (missing.length > 0) throw invalid(missing);
+  const { object, warnings } = await create<Operator>(call, operator, { metadata, spec });
+  call.touched(object);
+  return {
+    status: 201,
+    body: shown(object, { warnings }),
+    headers: { location: `${prefix}/operators/${object.metadata.name}` },
+  };
+}
+
+/** Charts are listed with and without the `v`. */
+const plain = (version: string): string => version.replace(/^v/, '');

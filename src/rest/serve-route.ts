@@ -1,0 +1,137 @@
+/** One request, from the token to the answer: who it is, how often, whether they may, what it says, and then the route. */
+import { performance } from 'node:perf_hooks';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { childTraceparent, parseTraceparent } from '../broker/index.ts';
+import { type Client, type Logger, Problem, sendProblem } from '../runtime/index.ts';
+import { type Caller, holdsOneOf } from './caller.ts';
+import { routeCheck } from './check.ts';
+import type { RestMetrics } from './metrics.ts';
+import { problemOf, unsupported } from './problems.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import type { Call, Route } from './route.ts';
+
+export interface Serving {
+  readonly authenticate: (authorization: string | undefined) => Promise<Caller>;
+  readonly limiter: RateLimiter;
+  readonly perMinute: number;
+  readonly client: Client;
+  readonly requestMilliseconds: number;
+  readonly metrics: RestMetrics;
+  readonly log: Logger;
+}
+
+/** What is known of a request before its body is. */
+interface Begun {
+  readonly caller: Caller;
+  readonly traceparent: string;
+  readonly began: number;
+}
+
+export function serveRoute(app: FastifyInstance, route: Route, serving: Serving): void {
+  const check = routeCheck(route);
+  const begun = new WeakMap<FastifyRequest, Begun>();
+  const what = `${route.method} ${route.path}`;
+
+  app.route({
+    method: route.method,
+    url: route.path.replace(/\{(\w+)\}/g, ':$1'),
+    /** All that can be said without the body: a stranger's is not even read. */
+    async onRequest(request) {
+      const traceparent = childTraceparent(request.headers.traceparent as string | undefined);
+      const caller = await serving.authenticate(request.headers.authorization);
+      begun.set(request, { caller, traceparent, began: performance.now() });
+      serving.limiter.spend(
+        caller.user,
+        route.perMinute === undefined ? 'the API' : what,
+        route.perMinute ?? serving.perMinute,
+      );
+      if (route.roles.length > 0 && !holdsOneOf(caller, route.roles)) {
+        throw new Problem(403, 'forbidden', `this is for ${route.roles.join(' or ')}`, {
+          more: { roles: route.roles },
+        });
+      }
+      const { 'content-encoding': encoding = 'identity' } = request.headers;
+      if (encoding !== 'identity') throw unsupported();
+      check.params(request.params);
+    },
+    async handler(request, reply) {
+      const known = begun.get(request);
+      if (known === undefined) throw new Error('a request got past the check of who sent it');
+      const query = check.query(request.query);
+      check.body(request.body);
+      return answer(known, request, reply, query);
+    },
+    /** Whatever the answer was, and however far it came. */
+    async onResponse(request, reply) {
+      const { caller, traceparent, began } = begun.get(request) ?? {};
+      serving.metrics.answered(
+        route.operationId,
+        reply.statusCode,
+        began === undefined ? 0 : performance.now() - began,
+      );
+      if (route.audit === undefined) return;
+      serving.log.info('audit', {
+        audit: true,
+        event: route.audit,
+        userId: caller?.user,
+        groups: caller?.groups,
+        ...(caller === undefined ? {} : targets.get(request)),
+        params: request.params,
+        status: reply.statusCode,
+        outcome: reply.statusCode < 400 ? 'done' : 'refused',
+        address: request.ip,
+        traceId: parseTraceparent(traceparent)?.traceId,
+      });
+    },
+    errorHandler(error, request, reply) {
+      const traceId = parseTraceparent(begun.get(request)?.traceparent)?.traceId;
+      const problem = problemOf(error);
+      if (problem === undefined || problem.status >= 500) {
+        serving.log.error('a request to the REST API could not be answered', { what, traceId, error });
+      }
+      const said = problem ?? new Problem(500, 'internal', 'the log of the platform says why');
+      return sendProblem(
+        reply,
+        traceId === undefined
+          ? said
+          : new Problem(said.status, said.code, said.message, {
+              headers: said.headers,
+              more: { ...said.more, traceId },
+            }),
+      );
+    },
+  });
+
+  const targets = new WeakMap<FastifyRequest, object>();
+
+  async function answer(
+    { caller, traceparent }: Begun,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    query: Call['query'],
+  ) {
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(serving.requestMilliseconds)]);
+    const {
+      status,
+      body,
+      headers = {},
+    } = await route.run({
+      caller,
+      client: serving.client.impersonate({ user: caller.user, groups: caller.groups }),
+      params: request.params as Record<string, string>,
+      query,
+      body: request.body,
+      traceparent,
+      signal,
+      log: serving.log.with({ traceId: parseTraceparent(traceparent)?.traceId, userId: caller.user }),
+      touched: ({ kind, metadata }) => {
+        targets.set(request, { kind, name: metadata.name, id: metadata.uid });
+      },
+    });
+    reply.code(status).headers(headers);
+    if (body === undefined) return reply.send();
+    return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+  }
+}
