@@ -12,6 +12,7 @@ import {
   sealKubeconfig,
 } from '../../src/fleet/index.ts';
 import { type Client, eventually, isNotFound, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
+import { accessTests } from './access.ts';
 import {
   addCluster,
   conditionOf,
@@ -168,6 +169,8 @@ test('a kubeconfig that was replaced is looked at at once', async () => {
   });
   await whenCluster(client, 'swapped', says('Ready', 'True', 'ResourceReady'));
 });
+
+accessTests(() => ({ management, keys, running }));
 
 test('nothing of a kubeconfig is in a status, an event, the log or the audit', async () => {
   const { client, kubeconfig, plane } = management;

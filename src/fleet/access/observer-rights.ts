@@ -92,6 +92,7 @@ export function dryRunGuard(name: string, userName: string): { policy: UnknownOb
           {
             expression: 'has(request.dryRun) && request.dryRun',
             message: 'the observer of kidp writes nothing: it only asks with dry runs',
+            reason: 'Forbidden',
           },
         ],
       },
