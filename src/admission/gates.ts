@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonPatchOperation } from '../policy/index.ts';
 import { approvalsGate } from './crds/approvals.ts';
 import { labelsGate } from './labels.ts';
+import { requesterGate } from './operators/requester.ts';
 import { type OwnerChain, unknownChain } from './owners.ts';
 import { ownershipGate } from './ownership.ts';
 import { type AdmissionRequest, type GroupVersionKind, isObject, type Json } from './review.ts';
@@ -53,7 +54,7 @@ export interface Decision extends Findings {
 }
 
 /** The platform's own. Mutation comes before them (mutate.ts), Policies and CRD compatibility after (judge.ts). */
-export const gates: readonly Gate[] = [ownershipGate, labelsGate, approvalsGate];
+export const gates: readonly Gate[] = [ownershipGate, labelsGate, approvalsGate, requesterGate];
 
 /** What the platform's own gates say: the webhook, the CLI and whoever else wants to know ask here. */
 export function decide(request: AdmissionRequest, through: readonly Gate[] = gates, facts: Facts = noFacts): Decision {

@@ -1,6 +1,6 @@
 /**
  * What the platform itself writes into an object that comes in: its two labels, and on what brokers bring about the finalizer that
- * keeps it until the thing is gone; into an Approval, who asks and who decides. Defaults need no patch: the API server has filled them in from the CRD's schema, which
+ * keeps it until the thing is gone; into an Approval and a rollout, who asks and who decides. Defaults need no patch: the API server has filled them in from the CRD's schema, which
  * src/api generates, before it asks us. Asked again about what it has changed, it changes nothing.
  */
 import { CLEANUP_FINALIZER, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../api/index.ts';
@@ -8,6 +8,7 @@ import type { JsonPatchOperation } from '../policy/index.ts';
 import { stampApproval } from './crds/approvals.ts';
 import type { Facts } from './gates.ts';
 import { labelsOf } from './labels.ts';
+import { stampRequester } from './operators/index.ts';
 import { finalizersOf, isDeployable, isOurs, isReconciler } from './ownership.ts';
 import { type AdmissionRequest, isObject, type Json } from './review.ts';
 
@@ -19,7 +20,7 @@ export interface Mutated {
 }
 
 export function mutateForPlatform(request: AdmissionRequest, facts: Facts): Mutated | undefined {
-  const stamped = stampApproval(request);
+  const stamped = stampApproval(request, facts) ?? stampRequester(request);
   if (stamped === undefined) return mutateMetadata(request, facts);
   const further = mutateMetadata({ ...request, object: stamped.object }, facts);
   return { ...stamped, ...further, patches: [...stamped.patches, ...(further?.patches ?? [])] };

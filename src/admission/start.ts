@@ -37,6 +37,7 @@ import { type Deadline, type JudgeOptions, judgeWith, type LaterGate } from './j
 import { type AdmissionMetrics, admissionMetrics } from './metrics.ts';
 import { namespaceGate } from './namespaces/index.ts';
 import { type Observer, observers } from './observer.ts';
+import { operatorsGate } from './operators/index.ts';
 import type { OwnerLookup } from './owners.ts';
 import type { PolicySource } from './policies.ts';
 import { publishToConfigurations } from './publish.ts';
@@ -180,6 +181,7 @@ async function answersOf(
       ...(judgePolicy === undefined ? [] : [gateForPolicies(judgePolicy)]),
       approvalVerbGate(ask),
       abandonGate(ask),
+      operatorsGate({ client, ask }),
       ...(client === undefined ? [] : [namespaceGate(client)]),
       ...(crds === undefined
         ? []

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { applyJsonPatch } from '../../policy/index.ts';
 import { deadlineIn } from '../deadline.ts';
+import { noFacts } from '../gates.ts';
 import type { AdmissionRequest, Json } from '../review.ts';
 import { approvalsGate, approvalVerbGate, stampApproval } from './approvals.ts';
 
@@ -49,12 +50,12 @@ describe('the stamp', () => {
       },
     },
   ])('$reason', ({ request, spec }) => {
-    const stamped = stampApproval(request, now);
+    const stamped = stampApproval(request, noFacts, now);
     expect(stamped?.object.spec).toEqual(spec);
     const patched = applyJsonPatch(request.object ?? {}, (stamped?.patches ?? []) as never);
     expect(patched).toMatchObject({ document: { spec } });
     // Asked again about what it has changed, it changes nothing.
-    expect(stampApproval({ ...request, object: stamped?.object ?? {} }, now + 5_000)).toBeUndefined();
+    expect(stampApproval({ ...request, object: stamped?.object ?? {} }, noFacts, now + 5_000)).toBeUndefined();
   });
 
   test.each([
@@ -65,7 +66,7 @@ describe('the stamp', () => {
       request: requestOf('x', approvalWith({ decisions: [graces] }), approvalWith({ decisions: [graces] })),
     },
   ])('leaves alone: $reason', ({ request }) => {
-    expect(stampApproval(request, now)).toBeUndefined();
+    expect(stampApproval(request, noFacts, now)).toBeUndefined();
   });
 });
 
@@ -140,7 +141,67 @@ describe('the gate', () => {
       codes: [],
     },
   ])('$reason: $codes', ({ request, codes }) => {
-    expect(approvalsGate.judge(request, {} as never).violations.map(({ code }) => code)).toEqual(codes);
+    expect(approvalsGate.judge(request, noFacts).violations.map(({ code }) => code)).toEqual(codes);
+  });
+});
+
+describe('of a rollout', () => {
+  const rollout = { ...subject, kind: 'OperatorDeployment', name: 'rollout' };
+  const levels = [
+    { role: 'EnvironmentOwner', approvals: 1 },
+    { role: 'Admin', approvals: 1 },
+  ];
+  const asked = (spec: object = {}): Json =>
+    approvalWith({ subject: rollout, environment: 'Production', levels, decisions: [], ...spec });
+  const platform = { ...noFacts, reconcilers: ['kidp'] };
+
+  test.each([
+    { reason: 'the platform asks for who created it', user: 'kidp', object: asked(), codes: [] },
+    { reason: 'nobody else asks for another', user: 'grace', object: asked(), codes: ['RequesterForged'] },
+    { reason: 'the platform names nobody', user: 'kidp', object: asked({ requester: '' }), codes: ['RequesterForged'] },
+    { reason: 'it asks only about rollouts so', user: 'kidp', object: asked({ subject }), codes: ['RequesterForged'] },
+  ])('$reason: $codes', ({ user, object, codes }) => {
+    const request = requestOf(user, object);
+    expect(approvalsGate.judge(request, platform).violations.map(({ code }) => code)).toEqual(codes);
+    expect(stampApproval(request, platform, now) === undefined).toBe(codes.length === 0);
+  });
+
+  const owner = 'kidp:environment-owner:Production';
+  const owners = { decision: 'Approve', by: 'grace', at: '2026-01-01T00:00:00Z', roles: ['EnvironmentOwner'] };
+  test.each([
+    { reason: 'its owner first', groups: [owner], known: [], roles: ['EnvironmentOwner'], codes: [] },
+    { reason: 'an admin in place of its owner', groups: ['kidp:admin'], known: [], roles: ['Admin'], codes: [] },
+    { reason: 'an admin then', groups: ['kidp:admin'], known: [owners], roles: ['Admin'], codes: [] },
+    {
+      reason: 'no owner where an admin is asked',
+      groups: [owner],
+      known: [owners],
+      roles: ['EnvironmentOwner'],
+      codes: ['MayNotDecide'],
+    },
+    {
+      reason: 'no owner of another environment',
+      groups: ['kidp:environment-owner:Dev'],
+      known: [],
+      roles: [],
+      codes: ['MayNotDecide'],
+    },
+    { reason: 'no operator', groups: ['kidp:operator'], known: [], roles: [], codes: ['MayNotDecide'] },
+  ])('who decides: $reason', ({ groups, known, roles, codes }) => {
+    const before = asked({ decisions: known });
+    const claims = { decision: 'Approve', roles: ['Admin', 'EnvironmentOwner'] };
+    const request = {
+      ...requestOf('linus', asked({ decisions: [...known, claims] }), before),
+      userInfo: { username: 'linus', groups },
+    };
+    expect(approvalsGate.judge(request, platform).violations.map(({ code }) => code)).toEqual(['DecisionForged']);
+    const stamped = stampApproval(request, platform, now);
+    const decision = { decision: 'Approve', by: 'linus', at: '2026-01-31T12:00:00Z', roles };
+    expect(stamped?.object.spec).toMatchObject({ decisions: [...known, decision] });
+    const after = { ...request, object: stamped?.object ?? {} };
+    expect(approvalsGate.judge(after, platform).violations.map(({ code }) => code)).toEqual(codes);
+    expect(stampApproval(after, platform, now)).toBeUndefined();
+    expect(approvalVerbGate().concerns(after)).toBe(false);
   });
 });
 

@@ -3,12 +3,13 @@
  * Nobody decides over what they asked for, nobody decides twice, and what was decided stays (requirement 002, FR-OP-007). The schema
  * of the kind holds the same as far as a schema can, for when this webhook is away.
  */
-import { type Approval, approval, GROUP } from '../../api/index.ts';
+import { type Approval, approval, approvalLevel, GROUP, operatorDeployment } from '../../api/index.ts';
 import { type Ask, type JsonPatchOperation, sameJson } from '../../policy/index.ts';
 import { askNobody } from '../authorize.ts';
-import type { Findings, Gate, Violation } from '../gates.ts';
+import type { Facts, Findings, Gate, Violation } from '../gates.ts';
 import type { LaterGate } from '../judge.ts';
 import type { Mutated } from '../mutate.ts';
+import { groupFor, rolesIn } from '../operators/roles.ts';
 import { type AdmissionRequest, isObject, type Json, type UserInfo } from '../review.ts';
 import { definitionGroup, definitionKind, definitionPlural, textIn } from './definition.ts';
 
@@ -37,14 +38,30 @@ const userOf = ({ userInfo }: AdmissionRequest): string => userInfo?.username ??
 /** A stamp of a moment ago is not renewed: an API server may ask again about what it has been told already. */
 const freshMilliseconds = 60_000;
 
+/** The platform asks on behalf of who created the rollout, whom admission has written down there; nobody else asks for another. */
+const asksForAnother = (request: AdmissionRequest, { reconcilers }: Pick<Facts, 'reconcilers'>): boolean => {
+  const { subject, requester } = specOf(request.object);
+  return (
+    reconcilers.includes(userOf(request)) &&
+    isObject(subject) &&
+    subject.kind === operatorDeployment.kind &&
+    typeof requester === 'string' &&
+    requester !== ''
+  );
+};
+
 /** Writes down who asks or decides, and when. None where it is no Approval, or says so already. */
-export function stampApproval(request: AdmissionRequest, now: number = Date.now()): Mutated | undefined {
+export function stampApproval(
+  request: AdmissionRequest,
+  facts: Pick<Facts, 'reconcilers'> = { reconcilers: [] },
+  now: number = Date.now(),
+): Mutated | undefined {
   const { object, oldObject, operation } = request;
   if (!isApproval(request) || object === undefined || !isObject(object.spec)) return undefined;
   const user = userOf(request);
   const { spec } = object;
   if (operation === 'CREATE') {
-    if (spec.requester === user) return undefined;
+    if (spec.requester === user || asksForAnother(request, facts)) return undefined;
     return {
       object: { ...object, spec: { ...spec, requester: user } },
       patches: [{ op: 'add', path: '/spec/requester', value: user }],
@@ -52,10 +69,11 @@ export function stampApproval(request: AdmissionRequest, now: number = Date.now(
     };
   }
   const known = decisionsOf(oldObject).length;
+  const roles = rolesFor(request);
   const patches: JsonPatchOperation[] = [];
   const decisions = decisionsOf(object).map((each, index) => {
     if (index < known || !isObject(each)) return each;
-    const stamps = stampsOf(each, user, now);
+    const stamps = stampsOf(each, user, now, roles);
     for (const [field, value] of stamps) patches.push({ op: 'add', path: `/spec/decisions/${index}/${field}`, value });
     return { ...each, ...Object.fromEntries(stamps) };
   });
@@ -63,30 +81,47 @@ export function stampApproval(request: AdmissionRequest, now: number = Date.now(
   return { object: { ...object, spec: { ...spec, decisions } }, patches, warnings: [] };
 }
 
-function stampsOf(decision: Json, user: string, now: number): [string, string][] {
+/** Which roles who decides has, of those that count here; none are written where no level asks for any. */
+function rolesFor({ oldObject, userInfo = {} }: AdmissionRequest): string[] | undefined {
+  const { levels, environment } = specOf(oldObject);
+  return Array.isArray(levels)
+    ? rolesIn(typeof environment === 'string' ? environment : undefined, userInfo)
+    : undefined;
+}
+
+function stampsOf(
+  decision: Json,
+  user: string,
+  now: number,
+  roles: readonly string[] | undefined,
+): [string, string | readonly string[]][] {
   const at = Date.parse(textIn(decision, 'at'));
   const isFresh = Math.abs(now - at) < freshMilliseconds;
   const stamp = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
   return [
     ...(decision.by === user ? [] : [['by', user] as [string, string]]),
     ...(isFresh ? [] : [['at', stamp] as [string, string]]),
+    ...(roles === undefined || sameJson(decision.roles ?? null, roles)
+      ? []
+      : [['roles', roles] as [string, readonly string[]]]),
   ];
 }
 
 export const approvalsGate: Gate = { name: 'approvals', judge: judgeApproval };
 
-function judgeApproval(request: AdmissionRequest): Findings {
+function judgeApproval(request: AdmissionRequest, facts: Facts): Findings {
   const { object, oldObject, operation } = request;
   if (!isApproval(request) || object === undefined) return nothing;
-  const violations = operation === 'CREATE' ? wrongRequest(request, object) : wrongChange(request, object, oldObject);
+  const violations =
+    operation === 'CREATE' ? wrongRequest(request, object, facts) : wrongChange(request, object, oldObject);
   return violations.length === 0 ? nothing : { ...nothing, violations };
 }
 
-function wrongRequest(request: AdmissionRequest, object: Json): Violation[] {
+function wrongRequest(request: AdmissionRequest, object: Json, facts: Facts): Violation[] {
   const { requester } = specOf(object);
   const user = userOf(request);
   return [
-    ...(requester === user && user !== ''
+    ...((requester === user && user !== '') || asksForAnother(request, facts)
       ? []
       : [
           refused(
@@ -112,7 +147,7 @@ function wrongRequest(request: AdmissionRequest, object: Json): Violation[] {
 function wrongChange(request: AdmissionRequest, object: Json, oldObject: Json | undefined): Violation[] {
   const [after, before] = [specOf(object), specOf(oldObject)];
   const [decisions, known] = [decisionsOf(object), decisionsOf(oldObject)];
-  const changed = ['subject', 'requester', 'requiredApprovals'].filter(
+  const changed = ['subject', 'requester', 'requiredApprovals', 'type', 'environment', 'levels'].filter(
     (field) => !sameJson(after[field] ?? null, before[field] ?? null),
   );
   const kept = known.every((each, index) => sameJson(each, decisions[index] ?? null));
@@ -165,7 +200,34 @@ function wrongDecision(
     ];
   if (known.some((each) => of(each) === user))
     return [refused('DecidedTwice', 'decisions', `"${user}" has decided already`, '')];
-  return [];
+  return wrongRole(decision as Json, before, request);
+}
+
+/** Where levels are asked one after the other, only who is of the one that is asked now decides. */
+function wrongRole(decision: Json, before: Json, request: AdmissionRequest): Violation[] {
+  const roles = rolesFor(request);
+  const level = approvalLevel({ spec: before as unknown as Approval['spec'] });
+  const asked = level === undefined ? undefined : (before.levels as NonNullable<Approval['spec']['levels']>)[level - 1];
+  if (roles === undefined || asked === undefined) return [];
+  if (!sameJson(decision.roles ?? [], roles))
+    return [
+      refused(
+        'DecisionForged',
+        'decisions',
+        `the roles of a decision are not those of the user who makes it, "${userOf(request)}"`,
+        'Leave "roles" out: they are written by themselves',
+      ),
+    ];
+  if (roles.includes(asked.role) || roles.includes('Admin')) return [];
+  const environment = typeof before.environment === 'string' ? before.environment : undefined;
+  return [
+    refused(
+      'MayNotDecide',
+      'decisions',
+      `"${userOf(request)}" is not in the group ${groupFor(asked.role, environment)}, which decides now`,
+      'Let somebody decide who is',
+    ),
+  ];
 }
 
 const refused = (code: string, field: string, message: string, next: string): Violation => ({
@@ -176,13 +238,17 @@ const refused = (code: string, field: string, message: string, next: string): Vi
   next,
 });
 
-/** Who decides must hold the verb `approve`: on the definition that changes, or where it is something else on the Approval. */
+/**
+ * Who decides must hold the verb `approve`: on the definition that changes, or where it is something else on the Approval. Where levels
+ * are asked, roles decide instead.
+ */
 export function approvalVerbGate(ask?: (user: UserInfo, signal: () => AbortSignal) => Ask): LaterGate {
   return {
     name: 'approvals',
     concerns: (request) =>
       isApproval(request) &&
       request.operation === 'UPDATE' &&
+      !Array.isArray(specOf(request.oldObject).levels) &&
       decisionsOf(request.object).length > decisionsOf(request.oldObject).length,
     async judge(request, deadline) {
       const { subject } = specOf(request.oldObject);
