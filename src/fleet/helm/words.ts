@@ -19,12 +19,14 @@ const QUOTED = /"(?:[^"\\]|\\.)*"|`[^`]*`|(?<=^|[\s(:,[])'[^']*'(?=$|[\s),.:;\]]
 /** The name of a webhook is its configuration's, and says who has refused. */
 const OF_A_WEBHOOK = /webhook\s*$/;
 const INVALID = /(Invalid value: )(?:[^:]|:(?! ))*/g;
+/** How the API server shows a field of another type than it should have. */
+const TYPED = /(valueUnstructured\{Value:)[^}]*/g;
 
 /** One line. */
 export function withoutSecrets(message: string, { words, texts = [], secrets = [] }: Known): string {
   let said = message.replace(/\s+/g, ' ').trim();
   for (const secret of bySize(secrets)) said = said.replaceAll(secret, hidden);
-  said = said.replace(INVALID, `$1${hidden}`);
+  said = said.replace(INVALID, `$1${hidden}`).replace(TYPED, `$1${hidden}`);
   said = said.replace(QUOTED, (quoted, at: number) => {
     const inside = quoted.slice(1, -1);
     const mayBeShown =

@@ -33,7 +33,8 @@ function failureOf(error: unknown, cluster: string, manifests: readonly UnknownO
 
 const UNREACHABLE =
   /cluster unreachable|connection refused|connection reset|no route to host|i\/o timeout|TLS handshake timeout|unexpected EOF|no such host/;
-/** Also what admission says: that is a refusal of what is installed, and no lack of rights. */
+const FORBIDDEN = / is forbidden: |Unauthorized|asked for the client to provide credentials/;
+/** What admission says is a refusal of what is installed, and no lack of rights. */
 const DENIED = /admission webhook|denied the request|ValidatingAdmissionPolicy/;
 
 export function helmFailure(
@@ -44,9 +45,8 @@ export function helmFailure(
   const text = stderr.trim() === '' ? stdout : stderr;
   const [, said = text] = /(?:^|\n)Error: ([\s\S]*)$/.exec(text) ?? [];
   const message = `${cluster}: ${withoutSecrets(said, knownOf(manifests))}`;
+  if (FORBIDDEN.test(said) && !DENIED.test(said)) return new FleetError('cluster/forbidden', message);
   if (UNREACHABLE.test(said)) return new FleetError('cluster/unreachable', message, { temporary: true });
-  if (/ is forbidden: |Unauthorized/.test(said) && !DENIED.test(said))
-    return new FleetError('cluster/forbidden', message);
   return new FleetError('helm/failed', message);
 }
 

@@ -1,0 +1,173 @@
+/** The two sides of a blue-green deployment on a real cluster: which one works, what leads to it, and what is left of the other. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Snapshot } from '../../src/fleet/index.ts';
+import { uniqueName } from '../support/cluster.ts';
+import type { OperatorChart } from '../support/operator-charts.ts';
+import { applying, type HelmPlane, openHelmPlane, resources } from './support.ts';
+
+let plane: HelmPlane;
+beforeAll(async () => {
+  plane = await openHelmPlane('helm-switch');
+});
+afterAll(() => plane?.stop());
+
+interface Parts {
+  spec?: { replicas?: number; conversion?: { webhook?: { clientConfig?: { service?: { namespace?: string } } } } };
+  webhooks?: { clientConfig: { service?: { namespace?: string } } }[];
+  subjects?: { namespace?: string }[];
+}
+
+/** All that tells the sides apart. */
+async function picture(name: string, sides: readonly string[]) {
+  const read = async (...place: Parameters<HelmPlane['read']>) => (await plane.read(...place)) as Parts | undefined;
+  const replicas = await Promise.all(
+    sides.map(async (namespace) => (await read(resources.deployments, name, namespace))?.spec?.replicas),
+  );
+  const definition = await read(resources.definitions, `widgets.${name}.example.com`);
+  const webhooks = await read(resources.webhooks, name);
+  const binding = await read(resources.clusterRoleBindings, name);
+  return {
+    replicas,
+    webhook: webhooks?.webhooks?.[0]?.clientConfig.service?.namespace,
+    conversion: definition?.spec?.conversion?.webhook?.clientConfig?.service?.namespace,
+    rights: binding?.subjects?.map(({ namespace }) => namespace),
+  };
+}
+
+describe('between two sides', () => {
+  const name = uniqueName('sides');
+  const [blue, green] = [`${name}-blue`, `${name}-green`];
+  const chart: OperatorChart = { name, version: '1.0.0', definitionIn: 'templates', webhook: {}, conversion: true };
+  const widgets = {
+    group: `${name}.example.com`,
+    version: 'v1',
+    plural: 'widgets',
+    kind: 'Widget',
+    namespaced: true,
+  } as const;
+  const allWidgets = async () => (await plane.client.list(widgets)).items;
+  let one: Snapshot;
+  let two: Snapshot;
+
+  test('the first side: in its namespace by Helm, the rest outside of the release', async () => {
+    one = await plane.snapshot(chart, blue);
+    await plane.installer.apply(plane.connection, one, applying('a-1', { only: 'namespaced' }));
+    await plane.switcher.switchOver(plane.connection, { to: one, coexist: false }, {});
+    expect(await picture(name, [blue, green])).toEqual({
+      replicas: [1, undefined],
+      webhook: blue,
+      conversion: blue,
+      rights: [blue],
+    });
+    const release = await plane.installer.current(plane.connection, { name, namespace: blue }, {});
+    expect(release?.manifests.map(({ kind }) => kind).sort()).toEqual([
+      'ConfigMap',
+      'Deployment',
+      'Secret',
+      'Service',
+      'ServiceAccount',
+    ]);
+    await plane.client.create(widgets, {
+      apiVersion: `${name}.example.com/v1`,
+      kind: 'Widget',
+      metadata: { name: 'one', namespace: 'default' },
+      spec: { size: 1 },
+    });
+  });
+
+  test('the other side is there at 0, and nothing leads to it yet', async () => {
+    two = await plane.snapshot({ ...chart, version: '2.0.0', maximum: 30 }, green);
+    const options = applying('a-2', { only: 'namespaced', atZero: true });
+    expect(await plane.installer.apply(plane.connection, two, options)).toEqual({ revision: 1 });
+    expect(await plane.installer.apply(plane.connection, two, options)).toEqual({ revision: 1 });
+    expect(await picture(name, [blue, green])).toEqual({
+      replicas: [1, 0],
+      webhook: blue,
+      conversion: blue,
+      rights: [blue, green],
+    });
+  });
+
+  test('the switch, and the same again; the switch back, and forth again', async () => {
+    const before = await allWidgets();
+    const [toGreen, toBlue] = [
+      { from: one, to: two, coexist: false },
+      { from: two, to: one, coexist: true },
+    ];
+    for (const [sides, expected] of [
+      [toGreen, [0, 1]],
+      [toGreen, [0, 1]],
+      [toBlue, [1, 0]],
+      [toGreen, [0, 1]],
+    ] as const) {
+      await plane.switcher.switchOver(plane.connection, sides, {});
+      const { namespace } = sides.to;
+      expect(await picture(name, [blue, green])).toEqual({
+        replicas: expected,
+        webhook: namespace,
+        conversion: namespace,
+        rights: [blue, green],
+      });
+    }
+    expect(await allWidgets()).toEqual(before);
+  });
+
+  test('the side that was kept goes, with its rights; asked for again, nothing happens', async () => {
+    const before = await allWidgets();
+    for (const _ of ['at first', 'again']) {
+      await plane.switcher.retire(plane.connection, one, {});
+      expect(await picture(name, [blue, green])).toEqual({
+        replicas: [undefined, 1],
+        webhook: green,
+        conversion: green,
+        rights: [green],
+      });
+    }
+    expect(await allWidgets()).toEqual(before);
+  });
+});
+
+describe('from a whole release to sides and back to a whole one', () => {
+  const name = uniqueName('whole');
+  const [whole, green] = [`${name}-system`, `${name}-green`];
+  const chart: OperatorChart = { name, version: '1.0.0', webhook: {} };
+  let one: Snapshot;
+  let two: Snapshot;
+
+  test('what the whole release owned stays when it is given up', async () => {
+    one = await plane.snapshot(chart, whole);
+    await plane.installer.apply(plane.connection, one, applying('a-1'));
+    two = await plane.snapshot({ ...chart, version: '2.0.0' }, green);
+    await plane.installer.apply(plane.connection, two, applying('a-2', { only: 'namespaced', atZero: true }));
+    await plane.switcher.switchOver(plane.connection, { from: one, to: two, coexist: false }, {});
+    await plane.switcher.retire(plane.connection, one, {});
+    expect(await picture(name, [whole, green])).toEqual({
+      replicas: [undefined, 1],
+      webhook: green,
+      conversion: undefined,
+      rights: [green],
+    });
+    expect(await plane.read(resources.clusterRoles, name)).toBeDefined();
+  });
+
+  test('a whole release takes back what was outside; what somebody else has made it does not take', async () => {
+    await plane.switcher.retire(plane.connection, two, {});
+    expect(await plane.installer.apply(plane.connection, one, applying('a-3'))).toEqual({ revision: 1 });
+    expect((await plane.read(resources.clusterRoles, name))?.metadata.annotations).toMatchObject({
+      'meta.helm.sh/release-namespace': whole,
+    });
+    const other = uniqueName('foreign');
+    const foreign = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: other },
+      rules: [],
+    };
+    await plane.client.create(resources.clusterRoles, foreign);
+    const snapshot = await plane.snapshot({ name: other, version: '1.0.0' }, other);
+    await expect(plane.installer.apply(plane.connection, snapshot, applying('a-1'))).rejects.toMatchObject({
+      code: 'helm/failed',
+      message: expect.stringContaining('invalid ownership metadata'),
+    });
+  });
+});
