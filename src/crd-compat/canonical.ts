@@ -34,12 +34,11 @@ function tidyObject(members: Members, like: Members | undefined): Members {
   let inOrder = true;
   let isLike = like !== undefined;
   let last = '';
-  let count = 0;
   let changed: Map<string, unknown> | undefined;
-  for (const key in members) {
+  const keys = Object.keys(members);
+  for (const key of keys) {
     if (key < last) inOrder = false;
     last = key;
-    count++;
     const member = members[key];
     const other = like === undefined ? undefined : own(like, key);
     if (typeof member !== 'object' || member === null) {
@@ -52,10 +51,10 @@ function tidyObject(members: Members, like: Members | undefined): Members {
     changed ??= new Map();
     changed.set(key, mine);
   }
-  if (isLike && like !== undefined && Object.keys(like).length === count) return like;
+  if (isLike && like !== undefined && Object.keys(like).length === keys.length) return like;
   if (inOrder && changed === undefined) return members;
   const made: Record<string, unknown> = {};
-  for (const key of inOrder ? Object.keys(members) : Object.keys(members).sort()) {
+  for (const key of inOrder ? keys : keys.sort()) {
     const value = changed?.get(key) ?? members[key];
     if (key !== '__proto__') made[key] = value;
     else Object.defineProperty(made, key, { value, enumerable: true, configurable: true, writable: true });

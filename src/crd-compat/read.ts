@@ -126,7 +126,7 @@ function isOrdinary(root: unknown): boolean {
       left -= value.length;
       return left >= 0 && value.every((each) => typeof each !== 'object' || each === null || within(each, level + 1));
     }
-    for (const key in value) {
+    for (const key of Object.keys(value)) {
       if (--left < 0 || key === '__proto__') return false;
       const member = (value as Members)[key];
       if (typeof member === 'object' && member !== null && !within(member, level + 1)) return false;

@@ -46,6 +46,7 @@ function bitsOf(schema: CrdSchema): number {
     (hasDefault ? DEFAULTS : 0) |
     (items === undefined ? 0 : bitsOf(items)) |
     (typeof additionalProperties === 'object' ? bitsOf(additionalProperties) : 0);
-  for (const name in properties) bits |= bitsOf(properties[name] as CrdSchema);
+  if (properties !== undefined)
+    for (const name of Object.keys(properties)) bits |= bitsOf(properties[name] as CrdSchema);
   return bits;
 }
