@@ -128,11 +128,12 @@ function verdictOf(failure: unknown, name: string): Finding {
 
 /** In our words: those of the API server quote addresses and answers. */
 function whyNot(message: string): string {
-  if (/deadline exceeded|timeout/i.test(message)) return 'did not answer in time';
   if (/certificate has expired|not yet valid/i.test(message)) return 'serves with a certificate that is not valid now';
   if (/x509|tls:/i.test(message)) return 'serves with a certificate that the API server does not trust';
   if (/connection refused|no such host|no endpoints available|EOF|reset by peer/i.test(message)) {
     return 'cannot be reached by the API server';
   }
+  // Not just "timeout": the address ends in ?timeout=10s.
+  if (/deadline exceeded|i\/o timeout|Client\.Timeout/i.test(message)) return 'did not answer in time';
   return 'does not answer as a webhook should';
 }
