@@ -9,6 +9,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { declareBroker } from './broker/command.ts';
 import { declareCel } from './cel/command.ts';
 import { declareCheck } from './check/command.ts';
+import { declareClusters } from './clusters/command.ts';
 import { declareConvert } from './convert/command.ts';
 import { declareCost } from './cost/command.ts';
 import { declareCrd } from './crd/command.ts';
@@ -113,6 +114,10 @@ async function run(words: string[]): Promise<number> {
   });
 
   declareBroker(program.command('broker'), (result) => {
+    code = result;
+  });
+
+  declareClusters(program.command('clusters'), (result) => {
     code = result;
   });
 

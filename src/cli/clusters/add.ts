@@ -1,0 +1,191 @@
+/**
+ * `kidp clusters add`: the kubeconfig is read, flattened, tried and sealed here; what leaves this machine is sealed. First all is asked
+ * as a dry run, so that nothing is left half done.
+ */
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { type Cluster, cluster as clusterKind, type Environment } from '../../api/index.ts';
+import {
+  coreSecrets,
+  FleetError,
+  fetchSealingKey,
+  probeKubeconfig,
+  readClusterKubeconfig,
+  readSealingKey,
+  type SealingKey,
+  sealedSecret,
+  sealedSecretName,
+  sealKubeconfig,
+  writeKubeconfig,
+} from '../../fleet/index.ts';
+import { type Client, type ClusterConfig, isAlreadyExists, isNotFound, loadKubeconfig } from '../../runtime/index.ts';
+import type { Streams } from '../check.ts';
+import { InputError } from '../failure.ts';
+import { type WhereFlags, withManagement } from './options.ts';
+
+export interface AddFlags extends WhereFlags {
+  readonly from: string;
+  readonly fromContext?: string;
+  readonly environment?: Environment;
+  readonly description?: string;
+  readonly contact?: string;
+  readonly label?: Record<string, string>;
+  readonly namespace: string;
+  readonly sealingKey?: string;
+  readonly replace?: boolean;
+  readonly skipCheck?: boolean;
+  readonly dryRun?: boolean;
+}
+
+export async function addCluster(name: string, flags: AddFlags, streams: Streams): Promise<number> {
+  if (flags.replace !== true && flags.environment === undefined) {
+    throw new InputError('option', 'say with --environment what the cluster is for: Dev, Staging or Production.');
+  }
+  const kubeconfig = await usableKubeconfig(name, flags, streams);
+  await withManagement(flags, async (client) => {
+    const key = await sealingKeyFor(client, flags);
+    const sealed = await sealKubeconfig(key, name, kubeconfig);
+    if (flags.replace === true) await replace(client, name, sealed, flags, streams);
+    else await make(client, name, sealed, flags, streams);
+  });
+  return 0;
+}
+
+/** One context, everything inline, and tried. */
+async function usableKubeconfig(name: string, flags: AddFlags, streams: Streams): Promise<string> {
+  const config = await configOf(flags, streams);
+  try {
+    const kubeconfig = writeKubeconfig(config);
+    readClusterKubeconfig(kubeconfig);
+    if (flags.skipCheck === true) return kubeconfig;
+    const { kubernetesVersion, milliseconds } = await probeKubeconfig(name, kubeconfig);
+    streams.err.write(`${name} runs Kubernetes ${kubernetesVersion} and answers in ${milliseconds} ms\n`);
+    return kubeconfig;
+  } catch (error) {
+    if (error instanceof FleetError) throw new InputError('kubeconfig', `${error.message}.`);
+    throw error;
+  }
+}
+
+async function configOf(flags: AddFlags, streams: Streams): Promise<ClusterConfig> {
+  const context = flags.fromContext === undefined ? {} : { context: flags.fromContext };
+  const config =
+    flags.from === '-'
+      ? await fromText(await readAll(streams.in), (file) => loadKubeconfig({ file, ...context }))
+      : loadKubeconfig({ file: flags.from, ...context });
+  const refuse = (what: string, instead: string): never => {
+    throw new InputError('kubeconfig', `the kubeconfig has ${what}, which the platform does not take: ${instead}.`);
+  };
+  if (config.authenticator !== undefined) {
+    refuse(
+      'an exec plugin or an auth provider',
+      'make a service account there and use its token, or a client certificate',
+    );
+  }
+  if (config.impersonation !== undefined) refuse('a user to act as (as)', 'give the credentials of that user itself');
+  if (config.basic !== undefined) refuse('a password', 'use a token or a client certificate');
+  if (config.proxyUrl !== undefined) refuse('a proxy (proxy-url)', 'the platform must reach the cluster itself');
+  if (config.insecureSkipTlsVerify === true) {
+    refuse('insecure-skip-tls-verify', 'give the authority of the cluster in certificate-authority-data');
+  }
+  return config;
+}
+
+async function fromText<Answer>(text: string, use: (file: string) => Answer): Promise<Answer> {
+  const directory = await mkdtemp(join(tmpdir(), 'kidp-clusters-'));
+  try {
+    const file = join(directory, 'kubeconfig');
+    await writeFile(file, text, { mode: 0o600 });
+    return use(file);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of stream) parts.push(Buffer.from(part));
+  return Buffer.concat(parts).toString('utf8');
+}
+
+async function sealingKeyFor(client: Client, { sealingKey: file, namespace }: AddFlags): Promise<SealingKey> {
+  if (file === undefined) return fetchSealingKey(client, namespace);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new InputError('file', `--sealing-key: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  const key = await readSealingKey(text);
+  if (key === undefined) {
+    throw new InputError(
+      'file',
+      `--sealing-key: ${file} holds no public key, as the ConfigMap kidp-sealing-key has it.`,
+    );
+  }
+  return key;
+}
+
+async function make(client: Client, name: string, sealed: string, flags: AddFlags, streams: Streams): Promise<void> {
+  const { environment, description, contact, label, namespace } = flags;
+  const secretName = `cluster-${name}`;
+  const secret = sealedSecret(namespace, secretName, sealed);
+  const cluster = {
+    apiVersion: 'platform.company.com/v1',
+    kind: 'Cluster',
+    metadata: { name, ...(label === undefined ? {} : { labels: label }) },
+    spec: {
+      environment,
+      ...(description === undefined ? {} : { description }),
+      ...(contact === undefined ? {} : { contact }),
+      credentials: { secretName },
+    },
+  } as Cluster;
+  await create(client, name, cluster, { dryRun: true });
+  if (flags.dryRun === true) {
+    streams.out.write(`${stringify(secret)}---\n${stringify(cluster)}`);
+    return;
+  }
+  // What is left over of one that is gone, or was never made, would not open for this one.
+  await client.apply(coreSecrets, secret, { fieldManager, force: true });
+  try {
+    await create(client, name, cluster, {});
+  } catch (error) {
+    await client.delete(coreSecrets, { namespace, name: secretName }).catch(() => {
+      streams.err.write(`kidp: the Secret ${namespace}/${secretName} is left over; delete it.\n`);
+    });
+    throw error;
+  }
+  streams.out.write(`cluster ${name} added; see \`kidp clusters status ${name}\`\n`);
+}
+
+const fieldManager = 'kidp-cli';
+
+async function create(client: Client, name: string, cluster: Cluster, options: { dryRun?: boolean }): Promise<void> {
+  try {
+    await client.create(clusterKind.resource, cluster, { fieldManager, fieldValidation: 'Strict', ...options });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    throw new InputError(
+      'cluster',
+      `the Cluster ${name} is there already: with --replace another kubeconfig is sealed for it.`,
+    );
+  }
+}
+
+async function replace(client: Client, name: string, sealed: string, flags: AddFlags, streams: Streams): Promise<void> {
+  const cluster = await client.get<Cluster>(clusterKind.resource, { name }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    throw new InputError('cluster', `there is no Cluster ${name}: leave --replace out to add it.`);
+  });
+  const secret = sealedSecret(flags.namespace, sealedSecretName(cluster), sealed);
+  if (flags.dryRun === true) {
+    streams.out.write(stringify(secret));
+    return;
+  }
+  await client.apply(coreSecrets, secret, { fieldManager, force: true });
+  streams.out.write(`the kubeconfig of ${name} was replaced; see \`kidp clusters status ${name}\`\n`);
+}

@@ -1,0 +1,67 @@
+/** `kidp clusters remove`, `pause` and `resume`. */
+import { type Cluster, cluster as clusterKind } from '../../api/index.ts';
+import { type Client, isNotFound, sleep, systemClock } from '../../runtime/index.ts';
+import type { Streams } from '../check.ts';
+import { InputError } from '../failure.ts';
+import { type RemoveFlags, type WhereFlags, withManagement } from './options.ts';
+
+export async function removeCluster(name: string, flags: RemoveFlags, streams: Streams): Promise<number> {
+  return withManagement(flags, async (client) => {
+    const { metadata } = await existing(client, name);
+    const { uid } = metadata;
+    await client.delete(clusterKind.resource, { name }, uid === undefined ? {} : { preconditions: { uid } });
+    if (!flags.wait) {
+      streams.out.write(`cluster ${name} goes as soon as its credentials are erased\n`);
+      return 0;
+    }
+    const deadline = systemClock.monotonic() + flags.timeout * 1000;
+    while (systemClock.monotonic() < deadline) {
+      const left = await found(client, name);
+      if (left === undefined || left.metadata.uid !== uid) {
+        streams.out.write(`cluster ${name} removed, its credentials are erased\n`);
+        return 0;
+      }
+      await sleep(systemClock, 500);
+    }
+    streams.err.write(
+      `kidp: the Cluster ${name} is still there after ${flags.timeout} s: its credentials are erased by the platform, see whether it runs.\n`,
+    );
+    return 1;
+  });
+}
+
+export async function pauseCluster(
+  name: string,
+  paused: boolean,
+  flags: WhereFlags,
+  streams: Streams,
+): Promise<number> {
+  return withManagement(flags, async (client) => {
+    const { metadata, spec } = await existing(client, name);
+    if ((spec.paused ?? false) !== paused) {
+      // Over what was read: somebody may have decided otherwise meanwhile.
+      const body = { metadata: { resourceVersion: metadata.resourceVersion }, spec: { paused: paused ? true : null } };
+      await client.patch(clusterKind.resource, { name }, { type: 'merge', body }, { fieldManager: 'kidp-cli' });
+    }
+    streams.out.write(
+      paused ? `cluster ${name} paused: nothing new is rolled out to it\n` : `cluster ${name} resumed\n`,
+    );
+    return 0;
+  });
+}
+
+async function existing(client: Client, name: string): Promise<Cluster> {
+  const cluster = await found(client, name);
+  if (cluster === undefined)
+    throw new InputError('cluster', `there is no Cluster ${name}; see \`kidp clusters list\`.`);
+  return cluster;
+}
+
+async function found(client: Client, name: string): Promise<Cluster | undefined> {
+  try {
+    return await client.get<Cluster>(clusterKind.resource, { name });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
