@@ -4,16 +4,16 @@
  * lead takes reports and never looks: so it is no more than so many, and of those the newest.
  */
 import { isAtLeast } from '../../api/index.ts';
-import { formatKey, keyOf, type ObjectKey } from '../../runtime/index.ts';
+import { formatKey, type KubernetesObject, keyOf, type ObjectKey } from '../../runtime/index.ts';
 import type { Deployable } from './deployable.ts';
 
 const mostObjects = 2_048;
 
-export class Latest {
-  readonly #objects = new Map<string, Deployable>();
+export class Latest<T extends KubernetesObject = Deployable> {
+  readonly #objects = new Map<string, T>();
 
   /** What the API server has answered. */
-  keep(object: Deployable): void {
+  keep(object: T): void {
     const id = idOf(object);
     const known = this.#objects.get(id);
     if (known !== undefined && !isNewer(object, known)) return;
@@ -24,7 +24,7 @@ export class Latest {
   }
 
   /** The newer of what the cache has and what was kept. */
-  of(cached: Deployable): Deployable {
+  of(cached: T): T {
     const kept = this.#objects.get(idOf(cached));
     if (kept === undefined) return cached;
     if (isNewer(kept, cached)) return kept;
@@ -42,7 +42,7 @@ export class Latest {
   }
 }
 
-const idOf = (object: Deployable): string => `${object.kind}/${formatKey(keyOf(object))}`;
+const idOf = (object: KubernetesObject): string => `${object.kind}/${formatKey(keyOf(object))}`;
 
-const isNewer = (one: Deployable, other: Deployable): boolean =>
+const isNewer = (one: KubernetesObject, other: KubernetesObject): boolean =>
   !isAtLeast(other.metadata.resourceVersion ?? '', one.metadata.resourceVersion ?? '');

@@ -4,3 +4,11 @@
  */
 export * from './clusters/index.ts';
 export * from './health/index.ts';
+export { addRolloutReconciler, type RolloutOptions } from './rollout/index.ts';
+export {
+  type ApprovalLevel,
+  defaultRolloutSettings,
+  levelsFor,
+  type RolloutSettings,
+  readRolloutSettings,
+} from './settings.ts';

@@ -1,0 +1,127 @@
+/** What follows from a status: the acts that are to be under way now, and when to look again. It decides nothing: all of it is written. */
+import { millisecondsOf, ROLLOUT_FINALIZER } from '../../../api/index.ts';
+import { type Condition, hasFinalizer, hasStatus } from '../../../runtime/index.ts';
+import { progressDue } from './clusters.ts';
+import { gateOf, scopeOf, watchedUntil } from './gates.ts';
+import { pacingOf } from './plan.ts';
+import { rollbackDue } from './rollback.ts';
+import {
+  type Act,
+  type ClusterAct,
+  type ClusterStatus,
+  type Facts,
+  isTouched,
+  phaseOf,
+  type Rollout,
+  type RolloutStatus,
+  stepOf,
+  timeOf,
+  type WholeAct,
+} from './rollout.ts';
+
+export function actsOf(object: Rollout, facts: Facts, now: number): readonly Act[] {
+  const whole = wholeAct(object, facts);
+  if (whole !== undefined) return facts.notBefore(whole.kind) <= now ? [whole] : [];
+  return clusterActs(object, facts)
+    .filter(({ at }) => at <= now)
+    .map(({ act }) => act);
+}
+
+function wholeAct(object: Rollout, facts: Facts): WholeAct | undefined {
+  const { spec, status = {}, metadata } = object;
+  if (metadata.deletionTimestamp !== undefined) return undefined;
+  switch (phaseOf(status)) {
+    case 'Planning': {
+      if (status.plan === undefined) return { kind: 'plan' };
+      const open = (status.approvals ?? []).filter(({ outcome }) => outcome === 'Pending');
+      if (open.some(({ name }) => facts.approval(name) === undefined)) return { kind: 'approvals' };
+      const isFree = open.length === 0 && spec.paused !== true && facts.heldBy === undefined;
+      return isFree && hasFinalizer(object, ROLLOUT_FINALIZER) ? { kind: 'start' } : undefined;
+    }
+    case 'Completed':
+    case 'Failed':
+      return reopening(object, facts);
+    default:
+      return undefined;
+  }
+}
+
+/** After its end: somebody wants it back, or it turned out not to be well. Only what is still there of it is taken back. */
+function reopening(object: Rollout, facts: Facts): WholeAct | undefined {
+  const { spec, status = {} } = object;
+  if (status.rollback !== undefined || !ownedClusters(object, facts).some(isTouched)) return undefined;
+  if (spec.rollback === true) return { kind: 'reopen', reason: 'Requested', message: 'somebody has asked for it' };
+  if (phaseOf(status) !== 'Completed' || spec.rollbackOnFailure === false || !isDegraded(status)) return undefined;
+  const found = status.conditions?.find(({ type }) => type === 'Degraded')?.message;
+  return { kind: 'reopen', reason: 'RevalidationFailed', message: found ?? 'it is not well any more' };
+}
+
+/** Those on which nothing has come after it. */
+export const ownedClusters = ({ metadata, status }: Rollout, facts: Facts): ClusterStatus[] =>
+  (status?.clusters ?? []).filter(({ name }) => (facts.installedBy(name) ?? metadata.name) === metadata.name);
+
+/** Somebody has found out, after its end, that it is not well. */
+const isDegraded = ({ conditions }: RolloutStatus): boolean =>
+  hasStatus(conditions as Condition[] | undefined, 'Degraded', 'True');
+
+interface Due {
+  readonly act: ClusterAct;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+function clusterActs(object: Rollout, facts: Facts): Due[] {
+  const { status = {}, spec } = object;
+  const phase = phaseOf(status);
+  if (status.plan === undefined || phase === 'Planning' || phase === 'Completed' || phase === 'Failed') return [];
+  const pacing = pacingOf(status.plan);
+  const interval = millisecondsOf(spec.health?.interval ?? 'PT30S');
+  const { counted } = scopeOf(status, facts);
+  const watched = watchedUntil(object, status, counted, pacing);
+  return (status.clusters ?? []).flatMap((cluster): Due[] => {
+    const { name, state, attempt = '', restoredAt, retryAt } = cluster;
+    const due = (kind: ClusterAct['kind'], at = timeOf(retryAt)): Due[] => [
+      { act: { kind, cluster: name, attempt }, at },
+    ];
+    const check = (gate: number) => due('check', checkDue(cluster, interval, gate));
+    switch (state) {
+      case 'Deploying':
+        return due(stepOf(attempt) === 'switch' ? 'switch' : 'install');
+      case 'RollingBack':
+        return restoredAt === undefined ? due('restore') : check(0);
+      case 'Validating':
+      case 'Healthy': {
+        const canBeSeen = cluster.switched === true || pacing.blueGreen === undefined || pacing.blueGreen.coexist;
+        return pacing.healthChecks && canBeSeen ? check(gateOf(object, cluster, watched)) : [];
+      }
+      default:
+        return [];
+    }
+  });
+}
+
+/** Every so often, and once more at the gate. */
+function checkDue({ lastCheckedAt }: ClusterStatus, interval: number, gate: number): number {
+  if (lastCheckedAt === undefined) return 0;
+  const last = timeOf(lastCheckedAt);
+  return last < gate ? Math.min(last + interval, gate) : last + interval;
+}
+
+/** When time alone changes something next. */
+export function nextMoment(object: Rollout, facts: Facts, now: number): number | undefined {
+  const { status = {}, spec } = object;
+  const whole = wholeAct(object, facts);
+  const moments = whole === undefined ? [] : [facts.notBefore(whole.kind)];
+  if (status.plan !== undefined && whole === undefined) {
+    const pacing = pacingOf(status.plan);
+    const soak = millisecondsOf(spec.health?.minimumSoak ?? 'PT0S');
+    const { counted } = scopeOf(status, facts);
+    moments.push(...clusterActs(object, facts).map(({ at }) => at));
+    moments.push(watchedUntil(object, status, counted, pacing), progressDue(object, status, facts, now) ?? 0);
+    moments.push(...counted.map(({ healthySince }) => timeOf(healthySince) + soak));
+    if (status.stageFinishedAt !== undefined) moments.push(timeOf(status.stageFinishedAt) + pacing.pauseMilliseconds);
+    if (phaseOf(status) === 'RollingBack') moments.push(rollbackDue(object, status));
+  }
+  const later = moments.filter((at) => at > now);
+  return later.length === 0 || phaseOf(status) === 'Completed' ? undefined : Math.min(...later);
+}

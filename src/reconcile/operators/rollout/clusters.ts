@@ -1,0 +1,145 @@
+/** How the clusters of a rollout fare together: who is done, who has failed, and whether anything still goes forward. */
+import { millisecondsOf } from '../../../api/index.ts';
+import { type Condition, getCondition } from '../../../runtime/index.ts';
+import { type Outlook, withProgress } from './ending.ts';
+import { isAwaitingPromotion, scopeOf } from './gates.ts';
+import { pacingOf } from './plan.ts';
+import { beginClusterRollback, settledRollback } from './rollback.ts';
+import {
+  type ClusterStatus,
+  type Facts,
+  instantOf,
+  isTouched,
+  phaseOf,
+  type RollbackReason,
+  type Rollout,
+  type RolloutStatus,
+  timeOf,
+  withClusters,
+} from './rollout.ts';
+
+/** What time and health alone make of each cluster; what has failed within what is allowed is taken back alone. */
+export function settledClusters(object: Rollout, status: RolloutStatus, facts: Facts, now: number): RolloutStatus {
+  const { spec } = object;
+  const soak = millisecondsOf(spec.health?.minimumSoak ?? 'PT0S');
+  const isBlueGreen = status.plan?.strategy === 'BlueGreen';
+  const settled = withClusters(status, (cluster) => {
+    if (cluster.state === 'Deploying' && cluster.preparedAt === undefined && !isHere(cluster, facts)) {
+      return deferred(cluster, facts);
+    }
+    if (cluster.state === 'RollingBack') return settledRollback(object, cluster, now);
+    if (cluster.state !== 'Validating' || cluster.healthySince === undefined) return cluster;
+    if (isBlueGreen && cluster.switched !== true) return cluster;
+    if (timeOf(cluster.healthySince) + soak > now) return cluster;
+    return { ...cluster, state: 'Healthy' as const, finishedAt: instantOf(now) };
+  });
+  const counted = healthyCount(settled) > healthyCount(status) ? withProgress(settled, now) : settled;
+  const failed = (counted.clusters ?? []).filter(hasFailed).length;
+  if (failed > (spec.maxFailures ?? 0) || spec.rollbackOnFailure === false) return counted;
+  return withClusters(counted, (cluster) =>
+    cluster.state === 'Unhealthy' ? beginClusterRollback(object, cluster, now) : cluster,
+  );
+}
+
+/** Back in the line: nothing was changed on it, and it takes no place of others. */
+function deferred(cluster: ClusterStatus, facts: Facts): ClusterStatus {
+  const { startedAt, attempt, retryAt, ...rest } = cluster;
+  return { ...rest, state: 'Pending', message: facts.cluster(cluster.name)?.why ?? 'it cannot be reached' };
+}
+
+const isHere = ({ name }: ClusterStatus, facts: Facts): boolean => facts.cluster(name)?.available === true;
+
+const healthyCount = ({ clusters = [] }: RolloutStatus): number =>
+  clusters.filter(({ state }) => state === 'Healthy').length;
+
+const hasFailed = ({ state }: ClusterStatus): boolean =>
+  state === 'Unhealthy' || state === 'RollingBack' || state === 'RolledBack' || state === 'Failed';
+
+/** More clusters have failed than may; undefined otherwise. */
+export function failedOf(
+  { spec }: Rollout,
+  status: RolloutStatus,
+): { reason: RollbackReason; message: string } | undefined {
+  const failed = (status.clusters ?? []).filter(hasFailed);
+  if (failed.length <= (spec.maxFailures ?? 0)) return undefined;
+  const first = failed.find(({ state }) => state === 'Unhealthy') ?? failed[0];
+  if (first === undefined) return undefined;
+  const message = `${first.name}: ${first.message ?? 'it is not well'}`;
+  if (first.deployedAt === undefined) return { reason: 'DeployFailed', message };
+  return { reason: first.finishedAt === undefined ? 'Unhealthy' : 'RevalidationFailed', message };
+}
+
+/** What people are told while it is under way. */
+export function outlookOf(
+  object: Rollout,
+  status: RolloutStatus,
+  facts: Facts,
+  now: number,
+): Outlook & { held: boolean } {
+  const { spec } = object;
+  const held = (reason: string, message: string) => ({ reason, message, held: true });
+  if (phaseOf(status) === 'RollingBack') {
+    return { reason: 'RollingBack', message: status.rollback?.message ?? '', held: false };
+  }
+  if (facts.heldBy !== undefined) return held('Held', `OperatorDeployment ${facts.heldBy} is being rolled back`);
+  if (spec.paused === true) return held('Paused', 'nothing new is begun while spec.paused is true');
+  if (phaseOf(status) === 'Planning') return planningOutlook(status);
+  if (isAwaitingPromotion(object, status, facts, now)) {
+    return held('AwaitingPromotion', 'validation has passed: `kidp rollout promote` switches over');
+  }
+  const stages = status.plan?.stages.length ?? 0;
+  const waiting = scopeOf(status, facts).away.map(({ name }) => name);
+  const without = waiting.length === 0 ? '' : `, without ${waiting.join(', ')} for now`;
+  return { reason: phaseOf(status), message: `stage ${status.stage ?? 0} of ${stages}${without}`, held: false };
+}
+
+function planningOutlook(status: RolloutStatus): Outlook & { held: boolean } {
+  if (status.plan === undefined) {
+    const blocked = getCondition(status.conditions as Condition[] | undefined, 'Planned');
+    if (blocked?.status === 'False') return { reason: blocked.reason, message: blocked.message, held: true };
+    return { reason: 'Planning', message: 'it is worked out what will be done', held: false };
+  }
+  const pending = (status.approvals ?? []).filter(({ outcome }) => outcome === 'Pending').map(({ name }) => name);
+  if (pending.length > 0) {
+    return { reason: 'AwaitingApproval', message: `Approval ${pending.join(', ')} is not decided yet`, held: true };
+  }
+  return { reason: 'Waiting', message: 'it waits for its turn', held: true };
+}
+
+/** It was held until now: the time that it may go without progress begins anew. */
+export function wasHeld({ conditions }: RolloutStatus): boolean {
+  const { reason, status } = getCondition(conditions as Condition[] | undefined, 'Progressing') ?? {};
+  return status === 'False' && (reason === 'Paused' || reason === 'Held' || reason === 'AwaitingPromotion');
+}
+
+/** Nothing has gone forward for longer than it may: says so. What is waited for on purpose is no delay. */
+export function outOfTime(object: Rollout, status: RolloutStatus, facts: Facts, now: number): string | undefined {
+  const due = progressDue(object, status, facts, now);
+  if (due === undefined || due > now) return undefined;
+  const slow = (status.clusters ?? []).filter((cluster) => isTouched(cluster) && cluster.state !== 'Healthy');
+  const names = slow.map(({ name, message }) => (message === undefined ? name : `${name} (${message})`));
+  const who = names.length === 0 ? 'no cluster could be worked on' : names.join(', ');
+  return `nothing went forward for ${object.spec.progressDeadline ?? 'PT30M'}: ${who}`;
+}
+
+/** When something must have gone forward; undefined where that is not asked now. */
+export function progressDue(object: Rollout, status: RolloutStatus, facts: Facts, now: number): number | undefined {
+  const { spec } = object;
+  const phase = phaseOf(status);
+  if (status.plan === undefined || (phase !== 'Deploying' && phase !== 'Validating')) return undefined;
+  if (spec.paused === true || facts.heldBy !== undefined || isAwaitingPromotion(object, status, facts, now)) {
+    return undefined;
+  }
+  const pacing = pacingOf(status.plan);
+  const soak = millisecondsOf(spec.health?.minimumSoak ?? 'PT0S');
+  const waits = (status.clusters ?? [])
+    .filter((cluster) => isTouched(cluster) && cluster.deployedAt !== undefined)
+    .map(({ deployedAt, switchedAt, stage }) => {
+      const period =
+        switchedAt === undefined ? pacing.periodMilliseconds(stage) : (pacing.blueGreen?.monitorMilliseconds ?? 0);
+      return timeOf(switchedAt ?? deployedAt) + Math.max(period, soak);
+    });
+  const pause = status.stageFinishedAt === undefined ? 0 : timeOf(status.stageFinishedAt) + pacing.pauseMilliseconds;
+  const since = Math.max(timeOf(status.progressedAt), pause, ...waits);
+  return since + millisecondsOf(spec.progressDeadline ?? 'PT30M');
+}
