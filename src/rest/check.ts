@@ -18,14 +18,15 @@ const exact = new Ajv2020(options);
 const lenient = new Ajv2020({ ...options, coerceTypes: true });
 
 export function routeCheck({ params = {}, query = {}, body }: Route): RouteCheck {
-  const checkParams = exact.compile(closed(params, Object.keys(params)));
-  const checkQuery = lenient.compile(closed(query, []));
-  const checkBody = body === undefined ? undefined : exact.compile({ ...body.schema, components: { schemas } });
+  const checkParams = whenNeeded(() => exact.compile(closed(params, Object.keys(params))));
+  const checkQuery = whenNeeded(() => lenient.compile(closed(query, [])));
+  const checkBody =
+    body === undefined ? undefined : whenNeeded(() => exact.compile({ ...body.schema, components: { schemas } }));
   return {
-    params: (given) => demand(checkParams, { ...(given as object) }, 'the parameter '),
+    params: (given) => demand(checkParams(), { ...(given as object) }, 'the parameter '),
     query(given) {
       const values = { ...(given as object) };
-      demand(checkQuery, values, 'the parameter ');
+      demand(checkQuery(), values, 'the parameter ');
       return values;
     },
     body(given) {
@@ -37,8 +38,17 @@ export function routeCheck({ params = {}, query = {}, body }: Route): RouteCheck
         if (body?.required === true) throw invalid([{ path: '', message: 'the body is missing: send JSON' }]);
         return;
       }
-      demand(checkBody, given, '');
+      demand(checkBody(), given, '');
     },
+  };
+}
+
+/** To compile them all takes a second, and most are never asked for. */
+function whenNeeded(compile: () => ValidateFunction): () => ValidateFunction {
+  let compiled: ValidateFunction | undefined;
+  return () => {
+    compiled ??= compile();
+    return compiled;
   };
 }
 

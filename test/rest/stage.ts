@@ -14,7 +14,16 @@ import { expect } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { keysFromFile, newKeySet, openCharts, openDefinitionStore, writeKubeconfig } from '../../src/fleet/index.ts';
 import { type Rest, type RestOptions, startRest } from '../../src/rest/index.ts';
-import { type Client, connect, type LogFields, type Logger, loadKubeconfig } from '../../src/runtime/index.ts';
+import {
+  type Client,
+  type ClusterConfig,
+  connect,
+  type KubernetesObject,
+  type LogFields,
+  type Logger,
+  loadKubeconfig,
+  type Resource,
+} from '../../src/runtime/index.ts';
 import { installKinds } from '../api/installed.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 
@@ -59,7 +68,7 @@ export async function openStage(more: Partial<RestOptions> = {}): Promise<Stage>
   const admin = connect(loadKubeconfig({ file: cluster.kubeconfig }));
   await installKinds();
   const namespace = await cluster.uniqueNamespace('rest');
-  const facade = connect(await facadeConfig(namespace));
+  const facade = connect(await facadeConfig(admin, namespace));
   const folder = await mkdtemp(join(tmpdir(), 'kidp-rest-'));
   const { jwks, sign } = await issuer();
   await writeFile(join(folder, 'jwks.json'), JSON.stringify(jwks));
@@ -99,47 +108,50 @@ export async function openStage(more: Partial<RestOptions> = {}): Promise<Stage>
 }
 
 /** The rights of manifests/rbac, in a namespace of the test's own. */
-async function facadeConfig(namespace: string) {
-  const { kubectl, kubeconfig } = sharedCluster();
-  const run = async (flags: readonly string[], input?: string | object) => {
-    const { code, stdout, stderr } = await kubectl(flags, input === undefined ? {} : { input });
-    if (code !== 0) throw new Error(`kubectl ${flags.join(' ')}: ${stderr}`);
-    return stdout;
-  };
+async function facadeConfig(admin: Client, namespace: string): Promise<ClusterConfig> {
+  const apply = (object: RbacObject) =>
+    admin.apply(rbacResource(object), object, { fieldManager: 'kidp-test', force: true });
   // The same from every test: whoever comes second changes nothing.
-  await run([
-    'apply',
-    '--server-side',
-    '--force-conflicts',
-    '-f',
-    join(rbac, 'roles.yaml'),
-    '-f',
-    join(rbac, 'bindings.yaml'),
-  ]);
-  const suffix = uniqueName('rest');
-  const objects = parseAllDocuments(await readFile(join(rbac, 'rest.yaml'), 'utf8')).map((document) => {
-    const object = document.toJS() as {
-      metadata: { name: string; namespace?: string };
-      roleRef?: { name: string };
-      subjects?: { namespace: string }[];
-    };
-    object.metadata.name = suffix;
-    if (object.metadata.namespace !== undefined) object.metadata.namespace = namespace;
-    if (object.roleRef !== undefined) object.roleRef.name = suffix;
-    for (const subject of object.subjects ?? []) subject.namespace = namespace;
-    return object;
-  });
-  await run(['create', 'serviceaccount', 'kidp', '--namespace', namespace]);
-  await run(['create', '-f', '-'], objects);
-  const token = (await run(['create', 'token', 'kidp', '--namespace', namespace])).trim();
-  const { server, certificateAuthority } = loadKubeconfig({ file: kubeconfig });
+  await Promise.all((await objectsIn('roles.yaml', 'bindings.yaml')).map(apply));
+  const name = uniqueName('rest');
+  for (const object of await objectsIn('rest.yaml')) {
+    await apply({
+      ...object,
+      metadata: { name, ...(object.metadata.namespace === undefined ? {} : { namespace }) },
+      ...(object.roleRef === undefined ? {} : { roleRef: { ...object.roleRef, name } }),
+      ...(object.subjects === undefined ? {} : { subjects: object.subjects.map((each) => ({ ...each, namespace })) }),
+    });
+  }
+  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+  await admin.request({ method: 'POST', path: accounts, body: { metadata: { name: 'kidp' } } });
+  const { status, text } = await admin.request({ method: 'POST', path: `${accounts}/kidp/token`, body: { spec: {} } });
+  if (status !== 201) throw new Error(`asking for a token: ${text}`);
+  const { server, certificateAuthority } = loadKubeconfig({ file: sharedCluster().kubeconfig });
   return {
     server,
     ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
-    token: { data: token },
+    token: { data: (JSON.parse(text) as { status: { token: string } }).status.token },
     source: 'the service account of the test',
   };
 }
+
+interface RbacObject extends KubernetesObject {
+  roleRef?: { name: string };
+  subjects?: { namespace?: string }[];
+}
+
+async function objectsIn(...files: string[]): Promise<RbacObject[]> {
+  const texts = await Promise.all(files.map((file) => readFile(join(rbac, file), 'utf8')));
+  return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as RbacObject));
+}
+
+const rbacResource = ({ kind }: RbacObject): Resource => ({
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural: `${kind.toLowerCase()}s`,
+  kind,
+  namespaced: !kind.startsWith('Cluster'),
+});
 
 async function issuer() {
   const { publicKey, privateKey } = await generateKeyPair('ES256');

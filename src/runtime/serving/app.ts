@@ -24,6 +24,9 @@ export interface AppOptions {
   readonly log: Logger;
 }
 
+/** Of one part of it. */
+const mostAddressCharacters = 32 * 1024;
+
 /** `fastify` is handed in: who only calls API servers need not load it. */
 export type MakeApp = (options: FastifyServerOptions) => FastifyInstance;
 
@@ -55,7 +58,14 @@ export function makeApp(make: MakeApp, options: AppOptions): MadeApp {
     // Whoever is connected already is answered.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 256, onBadUrl: (_path, _request, response) => response.writeHead(400).end() },
+    // What is too long or cannot be read is answered like all that is wrong; the headers bound what there is of it.
+    routerOptions: {
+      maxParamLength: mostAddressCharacters,
+      onBadUrl: (_path, _request, response) => {
+        const { status, body } = new Problem(400, 'malformed', 'the address cannot be read');
+        response.writeHead(status, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body));
+      },
+    },
     serverFactory: (answer) => {
       listener = makeListener(answer, options.tls, { ...defaultLimits, ...options.limits });
       return listener.server;
