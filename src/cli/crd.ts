@@ -57,8 +57,11 @@ async function compare(
   const colour = streams.out.isTTY === true && process.env.NO_COLOR === undefined;
   const report = { ...settings, problems, colour, version: version(), against };
   if (problems.length > 0) return refuse({ ...report, compared: [] }, settings, streams);
-  if (found.pairs.length === 0) throw nothing(old, now, options.name);
+  // A tree without definitions has none that breaks, and CI may ask every repository; a name that is given must be one.
+  const mayBeNone = isTree && options.name === undefined;
+  if (found.pairs.length === 0 && !mayBeNone) throw new InputError('nothing', nothing(old, now, options.name));
   for (const note of notesOf(old, now)) streams.err.write(`note: ${note}\n`);
+  if (found.pairs.length === 0) streams.err.write(`note: ${nothing(old, now)}\n`);
   if (isTree) for (const riddle of found.riddles) streams.err.write(`warning: ${riddleWarning(riddle)}\n`);
   const progress = settings.quiet ? noProgress : progressOn(streams.err);
   const judged = await judgeAll(found.pairs, options, streams, progress);
@@ -91,10 +94,10 @@ async function refuse(report: CrdReport, { output }: Settings, streams: Streams)
   return 2;
 }
 
-function nothing(old: Side, now: Side, name: string | undefined): InputError {
+function nothing(old: Side, now: Side, name?: string): string {
   const where = [...new Set([old.word, now.word])].join(', ');
   const what = name === undefined ? 'no CustomResourceDefinition' : `no CustomResourceDefinition ${name}`;
-  return new InputError('nothing', `${where}: there is ${what} in there.`);
+  return `${where}: there is ${what} in there.`;
 }
 
 function version(): string {

@@ -199,6 +199,30 @@ describe('definitions of one name in several files', () => {
   });
 });
 
+describe('a tree without definitions', () => {
+  test('has none that breaks: CI may ask every repository', async () => {
+    write({ 'app.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n' });
+    commit();
+    expect(await check()).toEqual({
+      code: 0,
+      out: '0 definitions compared, 0 changed: 0 breaking, 0 risky, 0 safe\n',
+      err: expect.stringMatching(/^note: .*: there is no CustomResourceDefinition in there\.\n$/),
+    });
+    expect(await check('-o', 'json')).toMatchObject({ code: 0, out: '[]\n' });
+    expect(await check('-o', 'markdown')).toMatchObject({ code: 0, out: expect.stringContaining('safe') });
+  });
+
+  test('is not what was meant by whoever names a definition, or a path that is not there', async () => {
+    write({ 'app.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n' });
+    commit();
+    expect(await check('--name', 'x')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/no CustomResourceDefinition x/),
+    });
+    expect(await runCrd(['check', 'none'], { directory })).toMatchObject({ code: 2 });
+  });
+});
+
 describe('kustomize and charts in a tree', () => {
   const kustomization = (resource: string, ...patches: string[]) =>
     `resources: [${resource}]\npatches: [${patches.map((path) => `{path: ${path}}`)}]\n`;
