@@ -81,16 +81,25 @@ function tidyList(list: readonly unknown[], like: readonly unknown[] | undefined
   return isLike && like !== undefined ? like : (copy ?? list);
 }
 
-/** Without making texts, so that a comparison which mostly finds equal things is quick. */
+/** Whether two values are the same JSON: the order of keys does not count, and a member that is undefined is not there. */
 export function same(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
-  if (Array.isArray(left) !== Array.isArray(right)) return false;
-  const one = left as Readonly<Record<string, unknown>>;
-  const other = right as Readonly<Record<string, unknown>>;
-  const keys = Object.keys(one).filter((key) => one[key] !== undefined);
-  const size = Object.keys(other).reduce((count, key) => (other[key] === undefined ? count : count + 1), 0);
-  return keys.length === size && keys.every((key) => Object.hasOwn(other, key) && same(one[key], other[key]));
+  if (!Array.isArray(left)) return !Array.isArray(right) && sameMembers(left as Members, right as Members);
+  if (!Array.isArray(right) || left.length !== right.length) return false;
+  for (let index = 0; index < left.length; index++) if (!same(left[index], right[index])) return false;
+  return true;
+}
+
+function sameMembers(left: Members, right: Members): boolean {
+  let count = 0;
+  for (const key of Object.keys(left)) {
+    if (left[key] === undefined) continue;
+    count++;
+    if (!Object.hasOwn(right, key) || !same(left[key], right[key])) return false;
+  }
+  for (const key of Object.keys(right)) if (right[key] !== undefined) count--;
+  return count === 0;
 }
 
 const KNOWN = new Map<string, unknown>();

@@ -3,8 +3,9 @@
  * alone is narrower than equality: a field that the schema does not know is never taken as unchanged, elements of lists are only followed
  * where the list is a map by keys.
  */
+import { same } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
-import { isInt64, isObject, type JsonObject, sameJson } from './json.ts';
+import { isInt64, isObject, type JsonObject } from './json.ts';
 
 export class Correlation {
   readonly value: unknown;
@@ -62,14 +63,14 @@ export class Correlation {
     const { value, old } = this;
     if (Array.isArray(value)) return Array.isArray(old) && this.#sameList(value, old);
     if (isObject(value)) return isObject(old) && this.#sameObject(value, old);
-    return sameJson(value, old);
+    return same(value, old);
   }
 
   #sameList(value: readonly unknown[], old: readonly unknown[]): boolean {
     if (value.length !== old.length) return false;
     for (let position = 0; position < value.length; position++) {
       const child = this.index(position);
-      if (child === undefined) return this.#oldByKey === undefined && sameJson(value, old);
+      if (child === undefined) return this.#oldByKey === undefined && same(value, old);
       if (!child.unchanged) return false;
     }
     return true;

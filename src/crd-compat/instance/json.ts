@@ -2,6 +2,7 @@
  * JSON as Go's decoder gives it to the API server: whole numbers that fit are int64, the rest float64, and conversions between the two
  * behave as they do on the processors that API servers run on. The validator answers by these rules, odd as some of them are.
  */
+import { canonical } from '../canonical.ts';
 import { isObject } from '../json.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -59,34 +60,6 @@ export function typeOf(value: unknown): JsonType {
   }
 }
 
-/** Whether two values are the same JSON; the order of keys does not count. */
-export function sameJson(left: unknown, right: unknown): boolean {
-  if (left === right) return true;
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
-  if (Array.isArray(left)) {
-    if (!Array.isArray(right) || left.length !== right.length) return false;
-    for (let index = 0; index < left.length; index++) if (!sameJson(left[index], right[index])) return false;
-    return true;
-  }
-  if (Array.isArray(right)) return false;
-  const keys = Object.keys(left);
-  if (keys.length !== Object.keys(right).length) return false;
-  for (const key of keys) {
-    if (!Object.hasOwn(right, key)) return false;
-    if (!sameJson((left as JsonObject)[key], (right as JsonObject)[key])) return false;
-  }
-  return true;
-}
-
-/** One text for values that are the same JSON. */
-export function canonicalText(value: unknown): string {
-  if (typeof value === 'bigint') return String(value);
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
-  const entries = Object.keys(value).sort();
-  return `{${entries.map((key) => `${JSON.stringify(key)}:${canonicalText((value as JsonObject)[key])}`).join()}}`;
-}
-
 /** The number of Unicode characters, which is what lengths count. */
 export function textLength(text: string): number {
   let count = text.length;
@@ -102,6 +75,6 @@ export function textLength(text: string): number {
 
 /** A value as messages show it: as JSON, and not all of it. */
 export function shown(value: unknown): string {
-  const text = canonicalText(value);
+  const text = canonical(value);
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

@@ -1,6 +1,7 @@
 /** Lists that are sets or maps: no two elements the same, or with the same keys. */
+import { canonical } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
-import { canonicalText, isInt64, isObject, shown } from './json.ts';
+import { isInt64, isObject, shown } from './json.ts';
 import { Run } from './run.ts';
 import { traitsOf } from './traits.ts';
 import { type At, visitAll } from './visitor.ts';
@@ -80,5 +81,5 @@ function repeated(list: readonly unknown[]): readonly number[] {
 /** Whole numbers and others are apart, also where they are written the same. */
 function identity(value: unknown): string {
   if (typeof value === 'string') return `"${value}`;
-  return `${isInt64(value) ? 'i' : ''}${canonicalText(value)}`;
+  return `${isInt64(value) ? 'i' : ''}${canonical(value)}`;
 }

@@ -1,8 +1,10 @@
 /** The keywords that are about one value by itself: its type, enum, length, pattern and format. */
+
+import { same } from '../canonical.ts';
 import { expressionOf, PatternError } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { stringFormat } from './formats/index.ts';
-import { isInt64, passesForInteger, sameJson, shown, textLength, toInt64, typeOf } from './json.ts';
+import { isInt64, passesForInteger, shown, textLength, toInt64, typeOf } from './json.ts';
 import type { Check } from './run.ts';
 
 /** The types a schema names: two for int-or-string, none where it leaves them open. */
@@ -67,7 +69,7 @@ function isEnumValue(value: unknown, allowed: unknown): boolean {
     case 'string':
       return value === allowed || (isInt64(value) && characterOf(Number(value)) === allowed);
     default:
-      return sameJson(value, allowed);
+      return same(value, allowed);
   }
 }
 

@@ -1,7 +1,8 @@
 /** One sample by the choices that were made: what is required and wished for, and what was chosen to be there. */
+import { canonical } from '../../canonical.ts';
 import type { CrdSchema } from '../../schema.ts';
 import type { Step } from '../fault.ts';
-import { canonicalText, copied } from '../json.ts';
+import { copied } from '../json.ts';
 import { type Check, Run } from '../run.ts';
 import { structureCheck } from '../structure.ts';
 import type { Choices } from './choices.ts';
@@ -172,7 +173,7 @@ export class Builder {
     for (let turn = 0; turn < DISTINCT_TURNS; turn++) {
       const element = type === 'set' ? this.build(items, wish, turn) : this.#keyed(items, keys, wish, turn);
       if (element === NONE) return NONE;
-      const identity = canonicalText(type === 'set' ? element : keysOf(element, keys));
+      const identity = canonical(type === 'set' ? element : keysOf(element, keys));
       if (seen.has(identity)) continue;
       seen.add(identity);
       return element;
@@ -270,7 +271,7 @@ class Candidates {
     const more = this.ruled && isText && allowed === undefined ? textsByRules(this.#way, this.mentioned) : [];
     const values = new Map<string, unknown>();
     for (const each of [...scalarsFor(this.#way, this.mentioned), ...more]) {
-      if (this.#takes(each)) values.set(canonicalText(each), each);
+      if (this.#takes(each)) values.set(canonical(each), each);
     }
     const isOpen = type === undefined && mixed !== true;
     if (isOpen && values.size > 0) values.set('{}', {});

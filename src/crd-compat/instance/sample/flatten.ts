@@ -1,6 +1,6 @@
 /** A schema as the alternatives it offers: each without allOf, anyOf and oneOf, which are merged into it. */
+import { canonical } from '../../canonical.ts';
 import type { CrdSchema } from '../../schema.ts';
-import { canonicalText } from '../json.ts';
 
 export interface Alternative {
   /** Without allOf, anyOf, oneOf and not. */
@@ -98,8 +98,8 @@ function both(first: CrdSchema | undefined, second: CrdSchema | undefined): CrdS
 }
 
 function common(left: readonly unknown[], right: readonly unknown[]): readonly unknown[] {
-  const texts = new Set(right.map(canonicalText));
-  return left.filter((each) => texts.has(canonicalText(each)));
+  const texts = new Set(right.map(canonical));
+  return left.filter((each) => texts.has(canonical(each)));
 }
 
 /** Names whose being there is all that makes the schema match: what must not match it goes without them. */

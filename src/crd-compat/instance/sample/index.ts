@@ -5,10 +5,11 @@
  * values that the rules mention among the candidates, as long as that leads on. The number of tries is bounded, time is not looked at:
  * the same question has the same answer everywhere.
  */
+import { canonical } from '../../canonical.ts';
 import type { CrdSchema } from '../../schema.ts';
 import { applyDefaults } from '../defaults.ts';
 import { type Fault, pathText, type Step } from '../fault.ts';
-import { canonicalText, isObject } from '../json.ts';
+import { isObject } from '../json.ts';
 import { prune } from '../prune.ts';
 import { type Validator, validator } from '../validate.ts';
 import { Builder, NONE } from './build.ts';
@@ -45,7 +46,7 @@ export function samples(
   const tries = options.tries ?? 30;
   for (let turn = 0; turn < options.count * 4 && found.size < options.count; turn++) {
     const made = search.find(random, turn === 0 ? PLAIN : EVERYTHING, tries);
-    if (made !== undefined) found.set(canonicalText(made), made);
+    if (made !== undefined) found.set(canonical(made), made);
   }
   return [...found.values()];
 }
