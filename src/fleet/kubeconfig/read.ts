@@ -2,6 +2,7 @@
  * Reads the kubeconfig of a Cluster, strictly: one context, everything inline. What would run a program here, read a file here or lead
  * elsewhere is refused. What is refused is named by its field; nothing of the text is repeated, it is all secret.
  */
+import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { parseAllDocuments } from 'yaml';
 import type { ClusterConfig } from '../../runtime/index.ts';
@@ -110,7 +111,7 @@ function serverOf(fields: Fields): Partial<ClusterConfig> {
     throw refused(`${at}.tls-server-name`, 'is no name of a host');
   }
   const authority = pem(fields, at, 'certificate-authority-data');
-  if (authority !== undefined) demandUsable({ ca: authority }, `${at}.certificate-authority-data`);
+  if (authority !== undefined) demandCertificates(authority, `${at}.certificate-authority-data`);
   return {
     server,
     ...(tlsServerName === undefined ? {} : { tlsServerName }),
@@ -183,8 +184,7 @@ function credentialsOf(fields: Fields): Partial<ClusterConfig> {
   }
   if (token === undefined && certificate === undefined)
     throw refused(at, 'has neither a token nor a client certificate');
-  if (certificate !== undefined && key !== undefined)
-    demandUsable({ cert: certificate, key }, `${at}.client-certificate-data`);
+  if (certificate !== undefined && key !== undefined) demandPair(certificate, key, `${at}.client-certificate-data`);
   return {
     ...(token === undefined ? {} : { token: { data: token } }),
     ...(certificate === undefined ? {} : { clientCertificate: { data: certificate } }),
@@ -222,9 +222,20 @@ function pem(fields: Fields, at: string, field: string): string | undefined {
   return decoded;
 }
 
-function demandUsable(options: { ca?: string; cert?: string; key?: string }, field: string): void {
+/** TLS itself would pass over what is none, and trust nobody. */
+function demandCertificates(bundle: string, field: string): void {
+  const blocks = bundle.match(/-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g) ?? [];
   try {
-    createSecureContext(options);
+    if (blocks.length === 0) throw new Error('none');
+    for (const block of blocks) new X509Certificate(block);
+  } catch {
+    throw refused(field, 'is no certificate that can be used');
+  }
+}
+
+function demandPair(cert: string, key: string, field: string): void {
+  try {
+    createSecureContext({ cert, key });
   } catch {
     throw refused(field, 'is no certificate that can be used, or does not belong to its key');
   }

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import type { Cluster } from '../../../api/index.ts';
+import { FleetError, type FleetErrorCode } from '../../../fleet/index.ts';
+import { clusterHealth, type Look } from './health.ts';
+
+const now = Date.parse('2026-01-01T12:00:00Z');
+const cluster = (status?: object) =>
+  ({ metadata: { name: 'c', generation: 3 }, spec: { environment: 'Dev' }, status }) as unknown as Cluster;
+const known = {
+  kubernetesVersion: 'v1.35.0',
+  latencyMilliseconds: 7,
+  sealedWith: 'old',
+  credentialsDigest: 'sha256:0',
+  failures: 2,
+};
+const opened = { keyId: 'key', digest: 'sha256:1' };
+const failure = (code: FleetErrorCode) => new FleetError(code, 'because');
+const well = { kubernetesVersion: 'v1.36.3', milliseconds: 12, ready: true };
+
+describe('what a look at a Cluster comes to', () => {
+  test.each<{
+    reason: string;
+    look: Look;
+    ready: string;
+    readable: string;
+    reachable: string;
+    health: string;
+    phase: string;
+    failures: number;
+  }>([
+    {
+      reason: 'all is well',
+      look: { ...opened, reached: well },
+      ready: 'True ResourceReady',
+      readable: 'True Opened',
+      reachable: 'True Answered',
+      health: 'Healthy',
+      phase: 'ready',
+      failures: 0,
+    },
+    {
+      reason: 'it answers that it is not ready',
+      look: { ...opened, reached: { ...well, ready: false } },
+      ready: 'False NotReady',
+      readable: 'True Opened',
+      reachable: 'True Answered',
+      health: 'Unhealthy',
+      phase: 'unknown',
+      failures: 3,
+    },
+    {
+      reason: 'it does not answer',
+      look: { ...opened, reached: failure('cluster/unreachable') },
+      ready: 'False Unreachable',
+      readable: 'True Opened',
+      reachable: 'False Unreachable',
+      health: 'Unhealthy',
+      phase: 'unknown',
+      failures: 3,
+    },
+    {
+      reason: 'it lets nobody in',
+      look: { ...opened, reached: failure('cluster/forbidden') },
+      ready: 'False Forbidden',
+      readable: 'True Opened',
+      reachable: 'False Forbidden',
+      health: 'Unhealthy',
+      phase: 'unknown',
+      failures: 3,
+    },
+    {
+      reason: 'its Secret was changed',
+      look: { credentials: failure('cluster/tampered') },
+      ready: 'False Tampered',
+      readable: 'False Tampered',
+      reachable: 'Unknown NotAsked',
+      health: 'Unhealthy',
+      phase: 'failed',
+      failures: 3,
+    },
+    {
+      reason: 'there is no key for it',
+      look: { credentials: failure('cluster/key-missing') },
+      ready: 'False KeyMissing',
+      readable: 'False KeyMissing',
+      reachable: 'Unknown NotAsked',
+      health: 'Unhealthy',
+      phase: 'failed',
+      failures: 3,
+    },
+  ])('$reason', ({ look, ready, readable, reachable, health, phase, failures }) => {
+    const answer = clusterHealth(cluster(known), look, now);
+    const told = Object.fromEntries(answer.conditions.map(({ type, status, reason }) => [type, `${status} ${reason}`]));
+    expect(told).toEqual({ Ready: ready, CredentialsReadable: readable, Reachable: reachable });
+    expect(answer.conditions.every(({ observedGeneration }) => observedGeneration === 3)).toBe(true);
+    expect(answer.fields).toMatchObject({ health, phase, failures, lastCheckedTime: '2026-01-01T12:00:00.000Z' });
+  });
+
+  test('what was known of one that does not answer is still the best that is known', () => {
+    const { fields } = clusterHealth(cluster(known), { ...opened, reached: failure('cluster/unreachable') }, now);
+    expect(fields).toMatchObject({
+      kubernetesVersion: 'v1.35.0',
+      latencyMilliseconds: 7,
+      sealedWith: 'key',
+      credentialsDigest: 'sha256:1',
+    });
+  });
+
+  test('of one that does not open, what it was last sealed with', () => {
+    const { fields } = clusterHealth(cluster(known), { credentials: failure('cluster/tampered') }, now);
+    expect(fields).toMatchObject({ sealedWith: 'old', credentialsDigest: 'sha256:0' });
+  });
+
+  test('the first failure is counted', () => {
+    const { fields } = clusterHealth(cluster(), { credentials: failure('cluster/credentials-missing') }, now);
+    expect(fields).toMatchObject({ failures: 1 });
+  });
+});
