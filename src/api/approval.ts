@@ -112,7 +112,8 @@ const status = object('What the decisions come to.', {
   ...statusFields,
   outcome: choice('Whether the change may be made.', ['Pending', 'Approved', 'Rejected']).optional(),
   level: integer('The level that is asked now, counted from 1.', { minimum: 1, maximum: 4 }).optional(),
-  notifiedAt: instant('When the e-mail was taken by the mail server.').optional(),
+  notifiedAt: instant('When the mail server last took an e-mail about it.').optional(),
+  notifiedLevel: integer('The level whose people were told by e-mail.', { minimum: 1, maximum: 4 }).optional(),
 });
 
 export const approval = defineKind({

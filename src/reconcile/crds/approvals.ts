@@ -1,6 +1,6 @@
 /** The status of an Approval: what its decisions come to, for people and `kubectl wait`. Admission itself reads the decisions. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Approval, type ApprovalOutcome, approval, approvalOutcome } from '../../api/index.ts';
+import { type Approval, type ApprovalOutcome, approval, approvalLevel, approvalOutcome } from '../../api/index.ts';
 import {
   type Condition,
   controllerManagedBy,
@@ -19,7 +19,8 @@ export function addApprovalReconciler(manager: Manager): void {
       const object = await read.get<Approval>(approval.resource, { name });
       if (object === undefined) return;
       const status = approvalStatus(object, new Date(manager.clock.now()));
-      if (isDeepStrictEqual(object.status, status)) return;
+      const { notifiedAt, notifiedLevel, ...ours } = object.status ?? {};
+      if (isDeepStrictEqual(ours, status)) return;
       const { resourceVersion } = object.metadata;
       const metadata = { name, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
       const body = { apiVersion: object.apiVersion, kind: object.kind, metadata, status };
@@ -43,11 +44,18 @@ export function approvalStatus(object: Approval, now: Date): Status {
     observedGeneration,
   };
   const { conditions } = mergeConditions(object.status?.conditions as Condition[] | undefined, [condition], now);
-  return { phase: phases[outcome], observedGeneration, conditions, outcome } as Status;
+  const level = approvalLevel(object);
+  return {
+    phase: phases[outcome],
+    observedGeneration,
+    conditions,
+    outcome,
+    ...(level === undefined ? {} : { level }),
+  } as Status;
 }
 
 function messageOf(outcome: ApprovalOutcome, { spec }: Approval): string {
-  const { decisions, requiredApprovals, requester } = spec;
+  const { decisions, requiredApprovals, requester, levels } = spec;
   const rejection = decisions.find(({ decision }) => decision === 'Reject');
   switch (outcome) {
     case 'Approved':
@@ -56,6 +64,7 @@ function messageOf(outcome: ApprovalOutcome, { spec }: Approval): string {
       return `by ${rejection?.by ?? 'somebody'}${rejection?.reason === undefined ? '' : `: ${rejection.reason}`}`;
     case 'Pending':
       if (requester === undefined) return 'It was created while admission was away: delete it and create it anew';
+      if (levels !== undefined) return `level ${approvalLevel({ spec })} of ${levels.length} is asked`;
       return `${decisions.length} of ${requiredApprovals} have approved`;
   }
 }

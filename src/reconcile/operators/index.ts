@@ -4,6 +4,8 @@
  */
 export * from './clusters/index.ts';
 export * from './health/index.ts';
+export * from './mail/index.ts';
+export * from './operators/index.ts';
 export { addRolloutReconciler, type RolloutOptions } from './rollout/index.ts';
 export {
   type ApprovalLevel,

@@ -1,0 +1,64 @@
+/** Hands a message to a mail server. Encrypted, unless the server is on this machine or whoever runs the platform says otherwise. */
+import { createTransport } from 'nodemailer';
+import type { Message } from './message.ts';
+
+export interface SmtpOptions {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte, as on port 465; otherwise it begins with STARTTLS. */
+  readonly implicitTls?: boolean | undefined;
+  /** Also without TLS. On this machine it always may. */
+  readonly allowPlaintext?: boolean | undefined;
+  /** PEM; left out, those of the system. */
+  readonly ca?: string | undefined;
+  /** Asked for each connection, so that a password can be changed without a restart. */
+  readonly credentials?: (() => Promise<{ readonly user: string; readonly password: string }>) | undefined;
+}
+
+export interface MailOptions {
+  readonly smtp: SmtpOptions;
+  /** The address that messages come from. */
+  readonly from: string;
+}
+
+export interface Mailer {
+  /** The part of the address after the @. */
+  readonly domain: string;
+  /** Resolves when the server has taken it for all recipients. */
+  send(message: Message): Promise<void>;
+}
+
+const patienceMilliseconds = 15_000;
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\./.test(host);
+
+export function mailerOf({ smtp, from }: MailOptions): Mailer {
+  const { host, port, implicitTls = false, ca } = smtp;
+  const mayBePlain = smtp.allowPlaintext === true || isLoopback(host);
+  return {
+    domain: from.slice(from.lastIndexOf('@') + 1).replace(/[>\s]/g, '') || 'kidp',
+    async send({ id, to, subject, text }) {
+      const credentials = await smtp.credentials?.();
+      const transport = createTransport({
+        host,
+        port,
+        secure: implicitTls,
+        requireTLS: !implicitTls && !mayBePlain,
+        connectionTimeout: patienceMilliseconds,
+        greetingTimeout: patienceMilliseconds,
+        socketTimeout: patienceMilliseconds,
+        tls: { minVersion: 'TLSv1.2', ...(ca === undefined ? {} : { ca }) },
+        ...(credentials === undefined ? {} : { auth: { user: credentials.user, pass: credentials.password } }),
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+      try {
+        const headers = { 'Auto-Submitted': 'auto-generated' };
+        const { rejected } = await transport.sendMail({ from, to: [...to], subject, text, messageId: id, headers });
+        if (rejected.length > 0) throw new Error(`the mail server does not take messages for ${rejected.join(', ')}`);
+      } finally {
+        transport.close();
+      }
+    },
+  };
+}
