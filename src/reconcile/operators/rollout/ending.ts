@@ -8,10 +8,8 @@ export interface Outlook {
   readonly message: string;
 }
 
-export const withProgress = (status: RolloutStatus, now: number): RolloutStatus => ({
-  ...status,
-  progressedAt: instantOf(now),
-});
+export const withProgress = (status: RolloutStatus, now: number): RolloutStatus =>
+  status.progressedAt === instantOf(now) ? status : { ...status, progressedAt: instantOf(now) };
 
 /**
  * Ends it, every cluster left as it is, once nothing is under way on any of them. `atOnce`: what is under way does not come to an end.

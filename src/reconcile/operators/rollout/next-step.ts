@@ -31,7 +31,7 @@ export function nextStep(
   now: number,
   outcome: (object: Rollout) => RolloutStatus = ({ status }) => status ?? {},
 ): Step {
-  const decided = decide({ ...object, status: outcome(object) }, facts, now);
+  const decided = settled(object, outcome(object), facts, now);
   const status = described(object, decided, outlookOf({ ...object, status: decided }, decided, facts, now), now);
   const finalizer = finalizerStep(object, status);
   // What holds the object must be on it before anything is begun.
@@ -43,6 +43,18 @@ export function nextStep(
     ...(finalizer === undefined ? {} : { finalizer }),
     ...(wakeAt === undefined ? {} : { wakeAt }),
   };
+}
+
+/** One thing leads to the next: until nothing more follows. */
+function settled(object: Rollout, outcome: RolloutStatus, facts: Facts, now: number): RolloutStatus {
+  let status = outcome;
+  // No more often than there are stages; the bound only keeps a mistake from going round for ever.
+  for (let rounds = 0; rounds < 2_000; rounds += 1) {
+    const next = decide({ ...object, status }, facts, now);
+    if (next === status) break;
+    status = next;
+  }
+  return status;
 }
 
 function finalizerStep(object: Rollout, status: RolloutStatus): Step['finalizer'] {
