@@ -95,21 +95,18 @@ export class ClusterMirror implements ClusterObjects {
 
   async list<T extends object>(resource: Resource, namespace?: string): Promise<readonly T[]> {
     const where = resource.namespaced ? this.#scope(namespace) : undefined;
-    const all = await this.#objects(resource, where);
-    const wanted = where === namespace ? all : all.filter(({ metadata }) => metadata.namespace === namespace);
-    return wanted as unknown as readonly T[];
+    if (where === namespace) return (await this.#objects(resource, where)) as unknown as readonly T[];
+    const grouped = await this.#once(`by namespace ${idOf(resource, where)}`, async () =>
+      Map.groupBy(await this.#objects(resource, where), ({ metadata }) => metadata.namespace),
+    );
+    return (grouped.get(namespace) ?? []) as unknown as readonly T[];
   }
 
   async podsByWorkload(namespace: string): Promise<ReadonlyMap<string, readonly Pod[]>> {
     const where = this.#scope(namespace);
     const grouped = await this.#once(`pods ${where ?? ''}`, async () => {
-      const byNamespace = new Map<string, Pod[]>();
-      for (const pod of (await this.#objects(pods, where, slimPod)) as unknown as Pod[]) {
-        const { namespace: own = '' } = pod.metadata;
-        const group = byNamespace.get(own);
-        if (group === undefined) byNamespace.set(own, [pod]);
-        else group.push(pod);
-      }
+      const all = (await this.#objects(pods, where, slimPod)) as unknown as readonly Pod[];
+      const byNamespace = Map.groupBy(all, ({ metadata }) => metadata.namespace);
       return new Map([...byNamespace].map(([own, group]) => [own, groupPods(group)]));
     });
     return grouped.get(namespace) ?? new Map();

@@ -105,12 +105,14 @@ async function namespaceFor(
   objects: ClusterObjects,
   wanted: readonly (string | undefined)[],
 ): Promise<string | undefined> {
-  const there = await objects.list<UnknownObject>(namespaces);
-  const fitting = there.filter(
-    ({ metadata }) => metadata.deletionTimestamp === undefined && selects(namespaceSelector, metadata.labels),
-  );
-  const preferred = wanted.map((name) => fitting.find(({ metadata }) => metadata.name === name));
-  return (preferred.find((each) => each !== undefined) ?? fitting[0])?.metadata.name;
+  const fits = (namespace: UnknownObject | undefined): namespace is UnknownObject =>
+    namespace !== undefined &&
+    namespace.metadata.deletionTimestamp === undefined &&
+    selects(namespaceSelector, namespace.metadata.labels);
+  for (const name of wanted) {
+    if (name !== undefined && fits(await objects.get<UnknownObject>(namespaces, { name }))) return name;
+  }
+  return (await objects.list<UnknownObject>(namespaces)).find(fits)?.metadata.name;
 }
 
 /** Under a name that nobody has, and without what ties the object that it was copied from to others. */

@@ -50,8 +50,8 @@ export function addOperatorHealth(manager: Manager, options: OperatorHealthOptio
     recorder: options.recorder,
     metrics,
     intervalMilliseconds: options.intervalMilliseconds ?? 30_000,
-    requests: options.requests ?? 48,
-    watches: options.watches ?? 32,
+    requests: options.requests ?? 60,
+    watches: options.watches ?? 24,
     watchFrom: options.watchFrom ?? 100,
     requestMilliseconds: options.requestMilliseconds ?? 10_000,
   });
