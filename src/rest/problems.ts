@@ -75,7 +75,7 @@ function problemOfApi(error: ApiError): Problem {
 
 /** What Kubernetes says, without what we asked of it. */
 const withoutDoing = (message: string): string =>
-  message.replace(/^[a-z]+ [a-z.]+(\/[a-z]+)?( [^ :]+)?: /, '').slice(0, 4096);
+  message.replace(/^(write|[a-z]+ [a-z.]+(\/[a-z]+)?( in)?( [^ :]+)?): /, '').slice(0, 4096);
 
 /** `spec.chart.repository` and `spec.versions[0].version`, as the body has them. */
 export function pointerOf(field: string): string {
