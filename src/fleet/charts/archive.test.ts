@@ -1,0 +1,68 @@
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { pack, unpack } from './archive.ts';
+
+test('what is packed is unpacked, and the same content has the same bytes', async () => {
+  const name = fc.stringMatching(/^[a-z]{1,60}$/);
+  const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'));
+  const files = fc.uniqueArray(fc.tuple(path, fc.uint8Array({ maxLength: 1500 })), {
+    minLength: 1,
+    maxLength: 5,
+    selector: ([each]) => each,
+  });
+  await fc.assert(
+    fc.asyncProperty(files, async (entries) => {
+      const content = new Map(entries.map(([each, data]) => [each, Buffer.from(data)]));
+      const packed = pack('chart', content);
+      const unpacked = await unpack(packed);
+      expect(new Map([...unpacked].map(([each, data]) => [each.replace(/^chart\//, ''), data]))).toEqual(content);
+      expect(pack('chart', new Map([...content].reverse()))).toEqual(packed);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+const tampered = (change: (tar: Buffer) => Buffer): Buffer => {
+  const tar = Buffer.alloc(1024 + 1024);
+  const header = Buffer.alloc(512);
+  header.write('chart/Chart.yaml', 0);
+  header.write('00000000004\0', 124);
+  header.write('0', 156);
+  header.copy(tar);
+  tar.write('abcd', 512);
+  return gzipSync(change(tar));
+};
+
+test.each([
+  { reason: 'no gzip', bytes: Buffer.from('hello'), message: 'it is not gzipped, or broken off' },
+  { reason: 'gzip that is broken off', bytes: tampered((tar) => tar).subarray(0, 30), message: 'it is not gzipped' },
+  { reason: 'nothing in it', bytes: gzipSync(Buffer.alloc(1024)), message: 'the archive has no files' },
+  { reason: 'a tar that is broken off', bytes: tampered((tar) => tar.subarray(0, 514)), message: 'broken off' },
+  {
+    reason: 'a size that is none',
+    bytes: tampered((tar) => {
+      tar.write('zzzz', 124);
+      return tar;
+    }),
+    message: 'the archive is damaged',
+  },
+  {
+    reason: 'a path that leads out',
+    bytes: tampered((tar) => {
+      tar.write('../../etc/passwd\0', 0);
+      return tar;
+    }),
+    message: 'lie outside',
+  },
+  {
+    reason: 'a bomb',
+    bytes: gzipSync(Buffer.alloc(101 * 1024 * 1024), { level: 1 }),
+    message: 'unpacked, it has more than 100 MiB',
+  },
+])('$reason is refused', async ({ bytes, message }) => {
+  await expect(unpack(bytes)).rejects.toMatchObject({
+    code: 'chart/invalid',
+    message: expect.stringContaining(message),
+  });
+});
