@@ -5,6 +5,7 @@ import type { Violation } from '../gates.ts';
 const wrong = (field: string, message: string, next: string): Violation => ({
   gate: 'operators',
   code: 'Contradiction',
+  reason: 'Invalid',
   field: `spec.${field}`,
   message,
   next,

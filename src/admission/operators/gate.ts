@@ -151,7 +151,9 @@ function versionRefused(message: string, { spec, status }: Operator): Findings {
   const names = (available.length > 0 ? available : (spec.versions ?? [])).map((each) => each.version);
   const some = names.slice(0, mostNamed).join(', ');
   const next = some === '' ? 'See its status' : `There is ${some}${names.length > mostNamed ? ', …' : ''}`;
-  return refusing([{ gate: 'operators', code: 'VersionMissing', field: 'spec.version', message, next }]);
+  return refusing([
+    { gate: 'operators', code: 'VersionMissing', reason: 'Invalid', field: 'spec.version', message, next },
+  ]);
 }
 
 function judgeClusters(spec: OperatorDeployment['spec'], all: readonly Cluster[]): Findings {
@@ -171,6 +173,7 @@ function judgeClusters(spec: OperatorDeployment['spec'], all: readonly Cluster[]
     violations: outside.map((name) => ({
       gate: 'operators',
       code: 'Contradiction',
+      reason: 'Invalid',
       field: 'spec.clusters',
       message: `Cluster "${name}" is of ${byName.get(name)?.spec.environment}, which spec.environments leaves out`,
       next: 'Leave out one or the other',
