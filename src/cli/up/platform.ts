@@ -27,6 +27,7 @@ import {
   type ReportApi,
   type RevisionOptions,
 } from '../../reconcile/index.ts';
+import type { Rest } from '../../rest/index.ts';
 import {
   type Client,
   EventRecorder,
@@ -37,6 +38,7 @@ import {
   silentLogger,
 } from '../../runtime/index.ts';
 import type { DispatchOptions } from './dispatch.ts';
+import type { RolloutsOptions } from './rollouts.ts';
 import type { Undo } from './undo.ts';
 
 export interface PlatformOptions
@@ -61,6 +63,8 @@ export interface PlatformOptions
   readonly reportApi?: ReportApi | undefined;
   /** What admitted objects become, and through whom. Left out: policies are followed, and nothing is dispatched. */
   readonly dispatch?: DispatchOptions | undefined;
+  /** How operators are rolled out over clusters. Left out: they are not. */
+  readonly rollouts?: RolloutsOptions | undefined;
   readonly log?: Logger;
 }
 
@@ -68,6 +72,8 @@ export interface Platform {
   readonly admission: Admission;
   /** Where brokers report; undefined where nothing is dispatched. */
   readonly statusApi: StatusApi | undefined;
+  /** The API of rollouts; undefined where it is not served. */
+  readonly rest: Rest | undefined;
   readonly source: LivePolicySource;
   readonly reconcilers: PolicyReconcilers;
   /** What follows policies has ended: resolves when it was taken back, rejects where it failed or the Lease was lost. */
@@ -145,6 +151,10 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     options.dispatch === undefined
       ? undefined
       : await (await import('./dispatch.ts')).addDispatch(parts, options.dispatch, undo);
+  const rollouts =
+    options.rollouts === undefined
+      ? undefined
+      : await (await import('./rollouts.ts')).addRollouts(parts, options.rollouts, undo);
   manager.add(recorder);
   const stopping = new AbortController();
   const running = manager.start(stopping.signal);
@@ -153,7 +163,14 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     stopping.abort();
     await running;
   });
-  return { admission, statusApi: dispatch?.statusApi, source, reconcilers, ended: running };
+  return {
+    admission,
+    statusApi: dispatch?.statusApi,
+    rest: rollouts?.rest,
+    source,
+    reconcilers,
+    ended: running,
+  };
 }
 
 /** The configurations stay when a leader ends: the other replicas serve on. */

@@ -1,0 +1,146 @@
+/**
+ * Rollouts over many clusters, put together: the keys that kubeconfigs are sealed with, the way into clusters, charts, Helm, health, the
+ * controllers that use them, e-mail, and the REST API. Every replica serves the API; only the one that leads rolls out.
+ */
+import type { Registry } from 'prom-client';
+import {
+  type HelmLocation,
+  healthChecker,
+  openCharts,
+  openDefinitionStore,
+  openFleet,
+  openInstaller,
+  openSnapshotStore,
+  openSwitcher,
+  type SealingKeys,
+} from '../../fleet/index.ts';
+import {
+  addApprovalMail,
+  addClusterReconciler,
+  addOperatorHealth,
+  addOperatorReconciler,
+  addRolloutReconciler,
+  type MailOptions,
+  mailerOf,
+  type RolloutSettings,
+} from '../../reconcile/index.ts';
+import { type Rest, type RestOptions, startRest } from '../../rest/index.ts';
+import {
+  type Client,
+  type EventRecorder,
+  type Logger,
+  type Manager,
+  noTracer,
+  type ServingCertificate,
+  type Tracer,
+} from '../../runtime/index.ts';
+import type { Undo } from './undo.ts';
+
+export interface RolloutsOptions {
+  readonly keys: SealingKeys;
+  readonly settings?: RolloutSettings | undefined;
+  /** Where Helm is; left out, on the PATH. */
+  readonly helm?: HelmLocation | undefined;
+  /** Where `spec.chart.path` of Operators leads. */
+  readonly charts?: string | undefined;
+  readonly mail?: MailOptions | undefined;
+  readonly rest?: RestServing | undefined;
+  readonly tracer?: Tracer | undefined;
+  /** How often clusters and what is on them are looked at, and repositories asked; the defaults are those of the requirement. */
+  readonly intervals?:
+    | { readonly clusters?: number; readonly health?: number; readonly repositories?: number; readonly retry?: number }
+    | undefined;
+}
+
+export interface RestServing
+  extends Pick<RestOptions, 'host' | 'port' | 'authentication' | 'insecureHttp' | 'replicas'> {
+  /** Left out: plain HTTP, on this machine or behind somebody who encrypts. */
+  readonly tls?: ServingCertificate | 'as the webhook' | undefined;
+}
+
+export interface RolloutsParts {
+  readonly manager: Manager;
+  readonly client: Client;
+  readonly platformNamespace: string;
+  readonly registry: Registry;
+  readonly recorder: EventRecorder;
+  /** What the webhook serves with. */
+  readonly certificates: ServingCertificate;
+  readonly log: Logger;
+}
+
+/** Before the manager starts. What it adds to the manager ends with it; the rest is taken back by `undo`. */
+export async function addRollouts(
+  parts: RolloutsParts,
+  options: RolloutsOptions,
+  undo: Undo,
+): Promise<{ readonly rest: Rest | undefined }> {
+  const { manager, client, platformNamespace: systemNamespace, registry, recorder, log } = parts;
+  const { keys, helm, settings, intervals = {}, tracer = noTracer } = options;
+  // Wrong keys are better told now than by the first cluster.
+  await keys.current();
+  const fleet = openFleet({ client, systemNamespace, keys, log });
+  undo.add('closing the connections to clusters', () => fleet.stop());
+  const charts = openCharts({ client, systemNamespace, folder: options.charts, ...given({ helm }) });
+  const store = { client: manager.leaderClient, namespace: systemNamespace };
+  const snapshots = openSnapshotStore(store);
+  const definitions = openDefinitionStore(store);
+  const health = healthChecker({ tracer });
+  const installer = openInstaller({ tracer, ...given({ helm }) });
+  addClusterReconciler(manager, {
+    fleet,
+    keys,
+    systemNamespace,
+    recorder,
+    ...given({ intervalMilliseconds: intervals.clusters }),
+  });
+  addOperatorReconciler(manager, {
+    charts,
+    definitions,
+    recorder,
+    ...given({ recheckMilliseconds: intervals.repositories }),
+  });
+  addOperatorHealth(manager, {
+    fleet,
+    health,
+    snapshots,
+    recorder,
+    registry,
+    ...given({ intervalMilliseconds: intervals.health }),
+  });
+  addRolloutReconciler(manager, {
+    fleet,
+    charts,
+    snapshots,
+    installer,
+    switcher: openSwitcher({ installer }),
+    health,
+    settings,
+    tracer,
+    registry,
+    recorder,
+    log,
+    systemNamespace,
+    retryMilliseconds: intervals.retry,
+  });
+  if (options.mail !== undefined) addApprovalMail(manager, { mailer: mailerOf(options.mail), log, recorder });
+  if (options.rest === undefined) return { rest: undefined };
+  const { tls, ...serving } = options.rest;
+  const rest = await startRest({
+    ...serving,
+    tls: tls === 'as the webhook' ? parts.certificates : tls,
+    client,
+    systemNamespace,
+    charts,
+    sealingKeys: keys,
+    definitions: (reference) => openDefinitionStore({ client, namespace: systemNamespace }).get(reference),
+    registry,
+    log,
+  });
+  undo.add('closing the REST API', () => rest.stop());
+  return { rest };
+}
+
+/** Without what is undefined: an option that is left out has its default. */
+const given = <Options extends object>(options: Options): { [K in keyof Options]?: Exclude<Options[K], undefined> } =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
