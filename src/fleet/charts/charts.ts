@@ -27,7 +27,7 @@ export interface ChartsOptions {
 
 const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
 /** One look at a repository is good for the versions that are fetched right after it. */
-const indexMilliseconds = 30_000;
+const indexMilliseconds = 5_000;
 
 export function openCharts(options: ChartsOptions): Charts {
   const kept = new Kept(options.mostKeptBytes ?? 64 * 1024 * 1024);

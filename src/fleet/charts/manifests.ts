@@ -60,7 +60,8 @@ function readDocument(text: string, source: string | undefined): unknown {
   if (error !== undefined) throw new ManifestError(`it is no YAML (${error.code})`, source);
   const value: unknown = document.toJS({ maxAliasCount: 1000 });
   assertJson(value, source);
-  return value;
+  // As it is kept: without -0, and with nothing that is in two places at once.
+  return JSON.parse(JSON.stringify(value)) as unknown;
 }
 
 const octal: ScalarTag = {

@@ -1,0 +1,193 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { fetchFromRepository, versionsInRepository } from './repository.ts';
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+let server: Server;
+let other: Server;
+let url: string;
+let otherUrl: string;
+let answer: Answer;
+let asked: { readonly at: string; readonly authorization: string | undefined }[];
+
+const listening = async (started: Server): Promise<string> => {
+  await new Promise<void>((resolve) => {
+    started.listen(0, '127.0.0.1', resolve);
+  });
+  return `http://127.0.0.1:${(started.address() as AddressInfo).port}`;
+};
+
+beforeAll(async () => {
+  const noting = (at: string) => (request: IncomingMessage, response: ServerResponse) => {
+    asked.push({ at: `${at}${request.url}`, authorization: request.headers.authorization });
+    answer(request, response);
+  };
+  server = createServer(noting(''));
+  other = createServer(noting('other'));
+  [url, otherUrl] = [await listening(server), await listening(other)];
+});
+afterAll(() => {
+  for (const each of [server, other]) each?.closeAllConnections();
+  for (const each of [server, other]) each?.close();
+});
+beforeEach(() => {
+  asked = [];
+  answer = (_request, response) => response.writeHead(404).end();
+});
+
+const text =
+  (body: string, status = 200): Answer =>
+  (_request, response) =>
+    response.writeHead(status).end(body);
+
+const entry = (version: string, more: object = {}) => ({
+  name: 'shop',
+  version,
+  urls: [`shop-${version}.tgz`],
+  ...more,
+});
+const indexOf = (entries: object) => ({ apiVersion: 'v1', entries });
+const versions = async () => (await versionsInRepository(url, 'shop', {})).map(({ version }) => version);
+
+describe('an index', () => {
+  const entries = { a: [entry('9.9.9')], shop: [entry('1.0.0'), entry('v1.1.0')], 'shop-two': [entry('8.8.8')] };
+
+  test.each([
+    { reason: 'as Helm writes it', index: stringify(indexOf(entries), { indentSeq: false }) },
+    { reason: 'with lists that are indented', index: stringify(indexOf(entries)) },
+    { reason: 'as JSON', index: JSON.stringify(indexOf(entries)) },
+    { reason: 'with quoted names', index: stringify(indexOf(entries)).replace('  shop:', '  "shop":') },
+    { reason: 'with lines that end as on Windows', index: stringify(indexOf(entries)).replaceAll('\n', '\r\n') },
+    { reason: 'with more after it', index: `${stringify(indexOf(entries))}generated: "2026-01-01"\n` },
+  ])('is read $reason', async ({ index }) => {
+    answer = text(index);
+    expect(await versions()).toEqual(['1.0.0', 'v1.1.0']);
+  });
+
+  test('what is no version, has no address or leads to a file is left out', async () => {
+    const bad = [
+      entry('latest'),
+      entry('1.0.0', { urls: [] }),
+      entry('1.1.0', { urls: ['file:///etc/passwd'] }),
+      entry('1.2.0'),
+      null,
+    ];
+    answer = text(stringify(indexOf({ shop: bad })));
+    expect(await versions()).toEqual(['1.2.0']);
+  });
+
+  test('the digest and the address are as they are meant', async () => {
+    const digest = 'a'.repeat(64);
+    const far = entry('2.0.0', { urls: ['https://elsewhere.example.com/shop.tgz'], digest: `sha256:${digest}` });
+    answer = text(stringify(indexOf({ shop: [entry('1.0.0', { digest, appVersion: 'v7' }), far] })));
+    expect(await versionsInRepository(`${url}/charts`, 'shop', {})).toEqual([
+      {
+        version: '1.0.0',
+        appVersion: 'v7',
+        digest: `sha256:${digest}`,
+        address: new URL(`${url}/charts/shop-1.0.0.tgz`),
+      },
+      { version: '2.0.0', digest: `sha256:${digest}`, address: new URL('https://elsewhere.example.com/shop.tgz') },
+    ]);
+  });
+});
+
+describe('what cannot be had', () => {
+  test.each<{ reason: string; answer: Answer; code: string; temporary: boolean; message: RegExp }>([
+    {
+      reason: 'there is no index',
+      answer: text('', 404),
+      code: 'chart/missing',
+      temporary: false,
+      message: /^There is nothing at http:\/\/127\.0\.0\.1:\d+\/index\.yaml$/,
+    },
+    {
+      reason: 'no such chart',
+      answer: text(stringify(indexOf({ a: [entry('1.0.0')] }))),
+      code: 'chart/missing',
+      temporary: false,
+      message: /has no chart shop: see spec\.chart\.name$/,
+    },
+    {
+      reason: 'a page of something else',
+      answer: text('<html>hello</html>'),
+      code: 'chart/unreachable',
+      temporary: false,
+      message: /has no index of a Helm repository$/,
+    },
+    {
+      reason: 'it wants to know who asks',
+      answer: text('', 401),
+      code: 'chart/unreachable',
+      temporary: false,
+      message: /it answered 401$/,
+    },
+    {
+      reason: 'it is out of order',
+      answer: text('', 503),
+      code: 'chart/unreachable',
+      temporary: true,
+      message: /it answered 503$/,
+    },
+    {
+      reason: 'it hangs up',
+      answer: (request) => request.socket.destroy(),
+      code: 'chart/unreachable',
+      temporary: true,
+      message: /cannot be had: /,
+    },
+    {
+      reason: 'it redirects for ever',
+      answer: (_request, response) => response.writeHead(302, { location: '/index.yaml' }).end(),
+      code: 'chart/unreachable',
+      temporary: false,
+      message: /redirects more than 5 times$/,
+    },
+    {
+      reason: 'it redirects to plain HTTP on the network',
+      answer: (_request, response) => response.writeHead(302, { location: 'http://elsewhere.example.com/' }).end(),
+      code: 'chart/unreachable',
+      temporary: false,
+      message: /redirects to where it must not$/,
+    },
+  ])('$reason', async ({ answer: given, code, temporary, message }) => {
+    answer = given;
+    await expect(versions()).rejects.toMatchObject({ code, temporary, message: expect.stringMatching(message) });
+  });
+
+  test('plain HTTP from another machine is not even asked for', async () => {
+    await expect(versionsInRepository('http://charts.example.com', 'shop', {})).rejects.toMatchObject({
+      code: 'chart/unreachable',
+      message: 'http://charts.example.com/index.yaml cannot be had: it must be https',
+    });
+  });
+
+  test('whoever stops it is not told that the repository is away', async () => {
+    const stopping = new AbortController();
+    answer = () => stopping.abort(new Error('stopped'));
+    await expect(versionsInRepository(url, 'shop', { signal: stopping.signal })).rejects.toThrow('stopped');
+  });
+});
+
+test('credentials go to the repository, and to nobody that it leads to', async () => {
+  const credentials = { username: 'ada', password: 'opensesame' };
+  const authorization = `Basic ${Buffer.from('ada:opensesame').toString('base64')}`;
+  answer = (request, response) => {
+    if (request.url === '/moved.tgz') response.writeHead(302, { location: `${otherUrl}/shop.tgz` }).end();
+    else response.writeHead(200).end('bytes');
+  };
+  const at = (address: string) =>
+    fetchFromRepository({ version: '1.0.0', address: new URL(address) }, url, { credentials });
+  for (const address of [`${url}/shop.tgz`, `${url}/moved.tgz`, `${otherUrl}/direct.tgz`]) {
+    expect((await at(address)).toString()).toBe('bytes');
+  }
+  expect(asked).toEqual([
+    { at: '/shop.tgz', authorization },
+    { at: '/moved.tgz', authorization },
+    { at: 'other/shop.tgz', authorization: undefined },
+    { at: 'other/direct.tgz', authorization: undefined },
+  ]);
+});
