@@ -11,7 +11,7 @@ export { denialMessage, encodeReview } from './answer.ts';
 export { askCluster } from './authorize.ts';
 export { configurationName, type FailurePolicy, type WebhookTarget } from './configuration.ts';
 export type { Applied, Configurations } from './configurations.ts';
-export type { CrdGateOptions, Environment } from './crds/index.ts';
+export { type Comparers, type CrdGateOptions, type Environment, startComparers } from './crds/index.ts';
 export { deadlineIn } from './deadline.ts';
 export {
   type Decision,

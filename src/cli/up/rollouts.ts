@@ -34,6 +34,8 @@ import {
   type ServingCertificate,
   type Tracer,
 } from '../../runtime/index.ts';
+import { startComparing } from './comparing.ts';
+import { countReplicas } from './replicas.ts';
 import type { Undo } from './undo.ts';
 
 export interface RolloutsOptions {
@@ -52,8 +54,7 @@ export interface RolloutsOptions {
     | undefined;
 }
 
-export interface RestServing
-  extends Pick<RestOptions, 'host' | 'port' | 'authentication' | 'insecureHttp' | 'replicas'> {
+export interface RestServing extends Pick<RestOptions, 'host' | 'port' | 'authentication' | 'insecureHttp'> {
   /** Left out: plain HTTP, on this machine or behind somebody who encrypts. */
   readonly tls?: ServingCertificate | 'as the webhook' | undefined;
 }
@@ -126,6 +127,10 @@ export async function addRollouts(
   if (options.mail !== undefined) addApprovalMail(manager, { mailer: mailerOf(options.mail), log, recorder });
   if (options.rest === undefined) return { rest: undefined };
   const { tls, ...serving } = options.rest;
+  const comparing = startComparing();
+  undo.add('ending the comparisons of the REST API', () => comparing.stop());
+  const replicas = countReplicas({ client, namespace: systemNamespace, log });
+  manager.add(replicas);
   const rest = await startRest({
     ...serving,
     tls: tls === 'as the webhook' ? parts.certificates : tls,
@@ -133,6 +138,8 @@ export async function addRollouts(
     systemNamespace,
     charts,
     sealingKeys: keys,
+    compare: comparing.compare,
+    replicas: replicas.count,
     definitions: (reference) => openDefinitionStore({ client, namespace: systemNamespace }).get(reference),
     registry,
     log,

@@ -39,6 +39,7 @@ import { isSameStatus, statusOf } from './status.ts';
 import { silentReplicas } from './sweep.ts';
 import type { PolicyView } from './view.ts';
 
+export { Replicas } from './replicas.ts';
 export { type ReportApi, reportApis } from './report-kinds.ts';
 export { defaultScanPeriod, type PolicyScan } from './scan.ts';
 export type { PolicyView } from './view.ts';
