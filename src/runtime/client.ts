@@ -49,6 +49,12 @@ export interface WriteOptions extends RequestOptions {
   fieldManager?: string;
   fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
   dryRun?: boolean;
+  /**
+   * What is written names the version that it replaces (`metadata.resourceVersion`), and is right whoever writes it for as long as that
+   * is the newest. A fence is then asked once and the write goes out in one step, which is much cheaper: where it comes late after all,
+   * somebody else has decided and it is refused, or nobody has and it is as good as ever.
+   */
+  swaps?: boolean;
 }
 
 export interface ApplyOptions extends WriteOptions {

@@ -107,10 +107,11 @@ export class Caches {
 
   /** A cache that holds all of this selection, and maybe more: what it does not hold does not exist. */
   covering<T extends KubernetesObject>(resource: Resource, selection: Selection): ReadonlyStore<T> {
-    const wide = [...this.#entries.values()].find(
-      ({ request }) => idOf(request.resource, {}) === idOf(resource, {}) && covers(request, selection),
-    );
-    return this.store<T>(resource, wide?.request ?? selection);
+    for (const { request, reflector } of this.#entries.values()) {
+      if (!isSame(request.resource, resource) || !covers(request, selection)) continue;
+      return (reflector?.store ?? this.store(resource, request)) as unknown as ReadonlyStore<T>;
+    }
+    return this.store<T>(resource, selection);
   }
 
   #reflector(resource: Resource, selection: Selection): Reflector<UnknownObject> {
@@ -157,18 +158,24 @@ export class Caches {
   }
 }
 
+/** Asked for every read. */
+const isSame = (one: Resource, other: Resource): boolean =>
+  one === other || (one.plural === other.plural && one.group === other.group && one.version === other.version);
+
 function idOf(resource: Resource, { namespace, labelSelector, fieldSelector }: Selection): string {
-  const selection = Object.entries({ namespace, labelSelector, fieldSelector }).filter(
-    ([, value]) => value !== undefined,
-  );
   const name = `${resource.plural}.${resource.version}.${resource.group}`;
-  return selection.length === 0 ? name : `${name}?${selection.map(([key, value]) => `${key}=${value}`).join('&')}`;
+  if (namespace === undefined && labelSelector === undefined && fieldSelector === undefined) return name;
+  const selection = Object.entries({ namespace, labelSelector, fieldSelector }).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${key}=${value}`],
+  );
+  return `${name}?${selection.join('&')}`;
 }
 
 /** Whether all that is wanted is in the cache: it is narrower in nothing. */
 function covers(cache: Selection, wanted: Selection): boolean {
   if (cache.namespace !== undefined && cache.namespace !== wanted.namespace) return false;
   return (['labelSelector', 'fieldSelector'] as const).every((selector) => {
+    if (cache[selector] === undefined) return true;
     const asked = new Set(termsOf(wanted[selector]));
     return termsOf(cache[selector]).every((term) => asked.has(term));
   });

@@ -1,0 +1,30 @@
+/** What a fence puts on a write. What that does on the wire: src/runtime/transport, and test/runtime/leader.test.ts with a real server. */
+import { expect, it } from 'vitest';
+import type { Client, Fence, WriteOptions } from '../client.ts';
+import { FenceError } from '../errors.ts';
+import { fenced } from './fence.ts';
+
+const secrets = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
+
+/** The options that a patch through the fence goes on with. */
+async function through(remaining: number, options: WriteOptions): Promise<WriteOptions> {
+  let passed: WriteOptions = {};
+  const client = { patch: async (...values: unknown[]) => (passed = values[3] as WriteOptions) } as unknown as Client;
+  const fence: Fence = { remainingMilliseconds: () => remaining, signal: new AbortController().signal };
+  await fenced(client, fence).patch(secrets, { name: 's', namespace: 'n' }, { type: 'merge', body: {} }, options);
+  return passed;
+}
+
+it.each([
+  { reason: 'goes out in two steps', options: {}, twoSteps: true },
+  { reason: 'that replaces one version and no other goes out in one', options: { swaps: true }, twoSteps: false },
+])('a write $reason, within the time that remains', async ({ options, twoSteps }) => {
+  const { fence, signal, timeoutMilliseconds } = await through(500, options);
+  expect(fence !== undefined).toBe(twoSteps);
+  expect(signal).toBeInstanceOf(AbortSignal);
+  expect(timeoutMilliseconds).toBe(500);
+});
+
+it('once the fence has fallen, nothing is written, whatever it replaces', async () => {
+  await expect(through(0, { swaps: true })).rejects.toBeInstanceOf(FenceError);
+});
