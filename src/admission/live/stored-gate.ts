@@ -5,6 +5,7 @@
  * An answer is remembered for as long as nothing that it hangs on changes: the object (but for its status), its namespace, the policies and
  * exceptions in force, what they read, and the time at which one of them begins or ends.
  */
+import { createHash } from 'node:crypto';
 import { decide as decideByPolicies, nextMoment, type StoredType, storedRequest } from '../../policy/index.ts';
 import type { Clock, Resource, UnknownObject } from '../../runtime/index.ts';
 import { systemClock } from '../../runtime/index.ts';
@@ -124,7 +125,7 @@ function digestOf({ metadata }: UnknownObject, source: LivePolicySource, readVer
   const { set, world } = source.current();
   const home = namespace === undefined ? undefined : world.namespace(namespace);
   const { resourceVersion } = (home?.metadata ?? {}) as { resourceVersion?: string };
-  return JSON.stringify([
+  const text = JSON.stringify([
     uid,
     generation,
     labels,
@@ -136,6 +137,8 @@ function digestOf({ metadata }: UnknownObject, source: LivePolicySource, readVer
     set.revision,
     readVersion,
   ]);
+  // It is remembered for each of many objects.
+  return createHash('sha256').update(text).digest('base64');
 }
 
 /** No judgement reads it, and it changes all the time. */

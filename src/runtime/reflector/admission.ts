@@ -1,5 +1,5 @@
 /** What an object goes through once between the wire and the store: made smaller, and given over to `transform`. */
-import { apiVersionOf, type KubernetesObject, type ObjectMeta } from '../object.ts';
+import { apiVersionOf, type Condition, type KubernetesObject, type ObjectMeta } from '../object.ts';
 import type { ReflectorOptions } from './options.ts';
 
 export type Admission<T> = (object: T) => T;
@@ -14,6 +14,7 @@ export function admission<T extends KubernetesObject>(
   // Objects come with their neighbours: one after the other has the same namespace and, of a list, the same second.
   let namespace: string | undefined;
   let time: string | undefined;
+  const shared = sharedStrings();
 
   return (object) => {
     const { metadata } = object;
@@ -32,6 +33,12 @@ export function admission<T extends KubernetesObject>(
     if (stripManagedFields && metadata.managedFields !== undefined) {
       (metadata as { managedFields: ObjectMeta['managedFields'] | undefined }).managedFields = undefined;
     }
+    for (const condition of conditionsOf(object)) {
+      for (const field of wordsOfConditions) {
+        const text = condition[field];
+        if (typeof text === 'string') condition[field] = shared(text);
+      }
+    }
     if (transform === undefined) return object;
     try {
       return transform(object);
@@ -39,5 +46,29 @@ export function admission<T extends KubernetesObject>(
       onError(error instanceof Error ? error : new Error(String(error)));
       return object;
     }
+  };
+}
+
+/** A fifth of what an object that is ready takes: thousands have the same conditions, of the same few seconds. */
+const wordsOfConditions = ['type', 'reason', 'message', 'lastTransitionTime'] as const;
+
+function conditionsOf(object: KubernetesObject): Partial<Condition>[] {
+  const { conditions } = (object as { status?: { conditions?: unknown } }).status ?? {};
+  return Array.isArray(conditions) ? conditions.filter((each) => typeof each === 'object' && each !== null) : [];
+}
+
+const longestShared = 64;
+const mostShared = 1_024;
+
+/** The same string for the same text, as far as it is remembered. */
+function sharedStrings(): (text: string) => string {
+  const known = new Map<string, string>();
+  return (text) => {
+    if (text.length < 10 || text.length > longestShared) return text;
+    const same = known.get(text);
+    if (same !== undefined) return same;
+    if (known.size >= mostShared) known.clear();
+    known.set(text, text);
+    return text;
   };
 }
