@@ -11,19 +11,19 @@ export interface VerifiedBroker {
 }
 
 /** `duplicate` and `stale` change nothing and are no fault. */
-export type ReportOutcome =
-  | {
-      readonly result: 'applied' | 'duplicate' | 'stale';
-      /** For the audit line of the report: the phase of the object before it and after. */
-      readonly before?: string;
-      readonly after?: string;
-    }
+export type ReportOutcome = (
+  | { readonly result: 'applied' | 'duplicate' | 'stale' }
   | {
       readonly result: 'refused';
       /** `unknown-object`: no such object, or another one of that name. `wrong-broker`: it is not of a target of this broker. `unknown-deployment`: never dispatched. */
       readonly code: 'unknown-object' | 'wrong-broker' | 'unknown-deployment' | 'invalid';
       readonly message: string;
-    };
+    }
+) & {
+  /** For the audit line of the report: the phase of the object before it and after. */
+  readonly before?: string;
+  readonly after?: string;
+};
 
 export interface ReportSink {
   /** Rejects only where trying again may help (no API server): the report must then be delivered again. */

@@ -8,6 +8,7 @@ import {
   type ReportOutcome,
   type ReportSink,
   type RequestEvent,
+  reportTaker,
   type StatusReport,
   statusEvent,
 } from '../../src/broker/index.ts';
@@ -122,7 +123,7 @@ export async function startReconcilers(
   const registry = new Registry();
   const events: EventInput[] = [];
   const manager = new Manager({ client, log, registry, stopMilliseconds: 5_000 });
-  const { sink } = addDeployableReconcilers(manager, {
+  const { sink: taking } = addDeployableReconcilers(manager, {
     dispatcher: from.dispatcher,
     gate: async () => ({ admitted: true }),
     platform: {},
@@ -131,6 +132,8 @@ export async function startReconcilers(
     settings: { retryMilliseconds: 50, longestRetryMilliseconds: 500, receiptMilliseconds: 200 },
     ...options,
   });
+  // As the consumer of Kafka and the status API deliver it.
+  const sink: ReportSink = { take: reportTaker({ sink: taking, log }) };
   from.sink = sink;
   const stopping = new AbortController();
   const running = manager.start(stopping.signal);

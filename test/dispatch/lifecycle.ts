@@ -111,7 +111,7 @@ function expectTrace(lines: readonly Line[], correlationId: string, broker: stri
     find('platform', 'a message was acknowledged', { action: 'Deploy', channel }),
     find(broker, 'request taken', { outcome: 'accepted', channel }),
     find(broker, 'report acknowledged', { phase: 'ready', channel }),
-    find('platform', 'a status was reported', { reported: 'ready', result: 'applied', after: 'ready', channel }),
+    find('platform', 'report of a broker', { phase: 'ready', result: 'applied', after: 'ready', channel }),
   ];
   const traces = path.map(({ traceparent }) => String(traceparent).split('-')[1]);
   expect(new Set(traces).size, JSON.stringify(path)).toBe(1);

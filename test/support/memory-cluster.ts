@@ -141,11 +141,19 @@ export function memoryCluster(served: readonly Resource[]): MemoryCluster {
     },
     async create(resource: Resource, object: Loose) {
       ask('create', resource, formatKey(object.metadata));
+      if (storeOf(resource).has(formatKey(object.metadata))) throw alreadyExists();
       return structuredClone(store(resource, object));
     },
     async update(resource: Resource, object: Loose) {
       ask('update', resource, formatKey(object.metadata));
       return structuredClone(store(resource, object));
+    },
+    async patch(resource: Resource, key: ObjectKey, patch: { type: string; body: Fields }) {
+      ask('patch', resource, formatKey(key));
+      const old = storeOf(resource).get(formatKey(key));
+      if (old === undefined) throw notFound();
+      if (patch.type !== 'merge') throw new Error(`a patch of the type ${patch.type} is not known here`);
+      return structuredClone(store(resource, merged(old as unknown as Fields, patch.body) as Loose));
     },
     async apply(resource: Resource, object: Loose, options: { subresource?: string }) {
       ask(
@@ -181,6 +189,25 @@ export function memoryCluster(served: readonly Resource[]): MemoryCluster {
   };
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
+/** As a JSON merge patch has it: what is null goes. */
+function merged(before: Fields, patch: Fields): Fields {
+  const entries = Object.entries(patch).map(([key, value]) => [
+    key,
+    isFields(value) ? merged(partOf(before[key]), value) : value,
+  ]);
+  return Object.fromEntries(
+    Object.entries({ ...before, ...Object.fromEntries(entries) }).filter(([, value]) => value !== null),
+  );
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const partOf = (value: unknown): Fields => (isFields(value) ? value : {});
+
+const alreadyExists = () =>
+  new ApiError({ doing: 'ask', status: 409, reason: 'AlreadyExists', message: 'it is there' });
 const notFound = () => new ApiError({ doing: 'ask', status: 404, reason: 'NotFound', message: 'not found' });
 
 /** Equality of labels and of metadata.name: what the tests use. */

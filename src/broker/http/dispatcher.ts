@@ -29,7 +29,7 @@ export function dispatcher({ kafka, http, metrics, log = silentLogger }: Dispatc
     try {
       await channel.send(event, broker, signal === undefined ? {} : { signal });
       told('success');
-      log.info('a request was acknowledged', fields);
+      log.debug('a request was acknowledged', fields);
     } catch (error) {
       // Who gave up waiting says nothing about the broker.
       if (signal?.aborted !== true) {

@@ -55,7 +55,7 @@ function audit(event: BrokerEvent, from: VerifiedBroker, outcome: ReportOutcome,
 }
 
 function fieldsOf(event: BrokerEvent, from: VerifiedBroker) {
-  const { id, subject, traceparent, correlationid: correlationId } = event;
+  const { id, subject, traceparent, correlationid } = event;
   const status = event.type === STATUS_TYPE ? event.data : undefined;
   return {
     broker: from.name,
@@ -64,10 +64,11 @@ function fieldsOf(event: BrokerEvent, from: VerifiedBroker) {
     event: id,
     type: event.type,
     object: subject,
+    uid: status?.resource.uid,
     deploymentId: status?.deploymentId,
     sequence: status?.sequence,
     phase: status?.phase,
-    correlationId,
+    correlationId: correlationid ?? status?.deploymentId,
     traceparent,
   };
 }

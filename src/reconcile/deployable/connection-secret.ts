@@ -152,6 +152,7 @@ async function write(
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   const options = signal === undefined ? {} : { signal };
+  if (object.status?.connectionSecret === undefined && (await isCreated(client, wanted, options))) return true;
   for (let tries = 1; ; tries += 1) {
     try {
       const there = await client.get<KubernetesSecret>(kubernetesSecrets, key, options).catch(unlessFound);
@@ -173,6 +174,21 @@ async function write(
     } catch (error) {
       if (!(isConflict(error) || isAlreadyExists(error) || isNotFound(error)) || tries === mostTries) throw error;
     }
+  }
+}
+
+/** Mostly there is none yet, and nothing need be looked for. A full quota is told even where there is one. */
+async function isCreated(
+  client: Client,
+  wanted: KubernetesSecret,
+  options: { signal?: AbortSignal },
+): Promise<boolean> {
+  try {
+    await client.create(kubernetesSecrets, wanted, options);
+    return true;
+  } catch (error) {
+    if (isAlreadyExists(error) || (error instanceof ApiError && error.status === 403)) return false;
+    throw error;
   }
 }
 

@@ -73,7 +73,7 @@ export interface Settings {
   readonly longestRetryMilliseconds: number;
   /** What was well for so long begins anew with the shortest wait. */
   readonly stableMilliseconds: number;
-  /** So long after a message has arrived that is written down, where no report has told it before. */
+  /** So long after a message has arrived that is written down, where no report has told it before; in a burst, five times as long. */
   readonly receiptMilliseconds: number;
 }
 

@@ -49,6 +49,7 @@ import {
 } from '../platform/ownership.ts';
 import { Breakers } from './breakers.ts';
 import { type Admitted, type Deployable, defaultSettings, type Facts, type Settings } from './deployable.ts';
+import { Echoes } from './echoes.ts';
 import { type Stores, surroundingsOf } from './facts.ts';
 import { Latest } from './latest.ts';
 import { messageOf } from './message.ts';
@@ -138,6 +139,7 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
       settings,
     });
   const controllers = deployableKinds.map((kind) => {
+    const echoes = new Echoes();
     const deployer = new Deployer({
       kind,
       facts: factsFor(kind),
@@ -157,13 +159,14 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
       settle: options.settleCosts as ((object: KubernetesObject) => Promise<void>) | undefined,
       breakers,
       latest,
+      echoes,
       receipts,
       clock,
       settings,
       recorder,
       metrics,
     });
-    return { kind, controller: controllerFor(manager, kind, deployer, { stores, concurrency }) };
+    return { kind, controller: controllerFor(manager, kind, deployer, { stores, echoes, concurrency }) };
   });
   if (options.gateChanges !== undefined) {
     const kinds = controllers.map(({ kind, controller }) => ({
@@ -185,7 +188,6 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
     metrics,
     settings,
     clock,
-    log: manager.log,
   });
   return { sink };
 }
@@ -202,7 +204,7 @@ function controllerFor(
   manager: Manager,
   kind: Kind,
   deployer: Deployer,
-  { stores, concurrency }: { stores: Stores; concurrency: number },
+  { stores, echoes, concurrency }: { stores: Stores; echoes: Echoes; concurrency: number },
 ): Controller {
   const objects = () => stores<Deployable>(kind.resource);
   const ofTarget = (name: string) => objects().byIndex('deployable-target', name).map(keyOf);
@@ -218,7 +220,7 @@ function controllerFor(
       .filter((each) => each.kind === kind.kind)
       .map(keyOf);
   return controllerManagedBy(manager, kind.plural)
-    .for<Deployable>(kind.resource, { indexes: { ...ownerIndex, ...targetIndex } })
+    .for<Deployable>(kind.resource, { indexes: { ...ownerIndex, ...targetIndex }, predicates: [echoes.isNews] })
     .watches<DeploymentTarget>(deploymentTarget.resource, ({ metadata }) => ofTarget(metadata.name), {
       predicates: [anyOf(generationChanged, annotationsChanged)],
     })

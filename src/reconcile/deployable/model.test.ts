@@ -18,6 +18,7 @@ import {
 import { ApiError, type Client, type Clock, type Reader, silentLogger } from '../../runtime/index.ts';
 import { Breakers } from './breakers.ts';
 import { type Admitted, type Deployable, defaultSettings, type Facts } from './deployable.ts';
+import { Echoes } from './echoes.ts';
 import { Latest } from './latest.ts';
 import { messageOf } from './message.ts';
 import { deployableMetrics } from './metrics.ts';
@@ -211,11 +212,13 @@ class Process {
   alive = true;
   cache: Deployable | undefined;
   readonly latest = new Latest();
+  readonly echoes = new Echoes();
   readonly receipts = new Receipts();
   readonly deployer: Deployer;
   readonly take: (event: BrokerEvent) => Promise<unknown>;
   reconciling: Promise<unknown> | undefined;
-  wait: number | undefined;
+  /** When it looks by itself; at once when it starts, and where it was told of something. */
+  #dueAt: number | undefined = 0;
   readonly #world: World;
 
   constructor(world: World) {
@@ -237,6 +240,7 @@ class Process {
       },
       breakers: new Breakers({ failures: 3 }),
       latest: this.latest,
+      echoes: this.echoes,
       receipts: this.receipts,
       clock: world.clock,
       settings,
@@ -254,7 +258,6 @@ class Process {
       metrics: noMetrics,
       settings,
       clock: world.clock,
-      log: silentLogger,
     });
     this.take = (event) => sink.take(event, { name: 'broker', channel: 'Kafka' });
   }
@@ -292,8 +295,28 @@ class Process {
     } as unknown as Client;
   }
 
+  /** Its watch catches up. */
+  catchUp(): void {
+    const old = this.cache;
+    this.cache = structuredClone(this.#world.api.object);
+    if (this.cache === undefined || old === undefined) {
+      this.#dueAt = 0;
+    } else if (old.metadata.resourceVersion !== this.cache.metadata.resourceVersion) {
+      if (this.echoes.isNews({ type: 'updated', object: this.cache, old })) this.#dueAt = 0;
+    }
+  }
+
+  rouse(): void {
+    this.#dueAt = 0;
+  }
+
+  reconcileIfDue(): void {
+    if (this.#dueAt !== undefined && this.#dueAt <= this.#world.time) this.reconcile();
+  }
+
   reconcile(): void {
     if (this.reconciling !== undefined || !this.alive) return;
+    this.#dueAt = undefined;
     const { client } = this;
     const read = {
       get: async (_resource: unknown, _key: unknown, options: { live?: boolean } = {}) =>
@@ -303,12 +326,17 @@ class Process {
     const context = { client, read, log: silentLogger, signal: abort.signal, failures: 0 };
     const running: Promise<unknown> = this.deployer
       .reconcile(key, context)
-      .then((result) => (this.wait = result?.requeueAfterMilliseconds))
-      .catch(() => (this.wait = 1))
+      .then((result) => this.#lookAfter(result?.requeueAfterMilliseconds))
+      .catch(() => this.#lookAfter(1))
       .finally(() => {
         if (this.reconciling === running) this.reconciling = undefined;
       });
     this.reconciling = running;
+  }
+
+  #lookAfter(milliseconds: number | undefined): void {
+    if (milliseconds === undefined) return;
+    this.#dueAt = Math.min(this.#dueAt ?? Number.POSITIVE_INFINITY, this.#world.time + milliseconds);
   }
 }
 
@@ -390,12 +418,19 @@ class World {
     }
   }
 
+  /** Policies or the Broker change, of which whoever follows them is told. */
+  surround({ admission = this.admission, paused = this.paused }: { admission?: Admitted; paused?: boolean }): void {
+    this.admission = admission;
+    this.paused = paused;
+    for (const process of this.processes) process.rouse();
+  }
+
   /** No more faults: everything that is under way ends, and what is left to do is done. */
   async settle(): Promise<void> {
-    this.admission = { admitted: true };
-    this.paused = false;
+    if (this.admission.admitted !== true) this.surround({ admission: { admitted: true } });
+    if (this.paused) this.surround({ paused: false });
     for (let round = 0; round < 400; round += 1) {
-      for (const process of this.processes) process.cache = structuredClone(this.api.object);
+      for (const process of this.processes) process.catchUp();
       for (const { settle } of this.pending.splice(0)) settle('done');
       await flush();
       for (const event of this.inFlight.splice(0)) this.broker.receive(event);
@@ -403,9 +438,9 @@ class World {
       for (const report of this.broker.reports.splice(0)) void this.processes[0]?.take(report).catch(() => {});
       await flush();
       if (this.pending.length > 0) continue;
-      for (const process of this.processes) process.cache = structuredClone(this.api.object);
+      for (const process of this.processes) process.catchUp();
       const version = this.api.object?.metadata.resourceVersion;
-      this.processes[0]?.reconcile();
+      this.processes[0]?.reconcileIfDue();
       await flush();
       const quiet = this.pending.length === 0 && this.inFlight.length === 0 && this.broker.reports.length === 0;
       if (!quiet || version !== this.api.object?.metadata.resourceVersion) continue;
@@ -452,7 +487,7 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: which.map((n) => async (world: World) => {
       const process = at(world.processes, n);
       if (process === undefined) return;
-      process.cache = structuredClone(world.api.object);
+      process.catchUp();
       process.reconcile();
       await world.answerAll();
     }),
@@ -512,7 +547,7 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
     weight: 4,
     arbitrary: which.map((n) => (world: World) => {
       const process = at(world.processes, n);
-      if (process !== undefined) process.cache = structuredClone(world.api.object);
+      if (process !== undefined) process.catchUp();
     }),
   },
   {
@@ -548,13 +583,13 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
         { admitted: 'unknown', reasons: [] },
       )
       .map((admission) => (world: World) => {
-        world.admission = admission;
+        world.surround({ admission });
       }),
   },
   {
     weight: 1,
     arbitrary: fc.boolean().map((paused) => (world: World) => {
-      world.paused = paused;
+      world.surround({ paused });
     }),
   },
   {

@@ -4,6 +4,7 @@ import { ChannelError } from '../../broker/index.ts';
 import { FakeClock } from '../../runtime/index.ts';
 import { Breakers } from './breakers.ts';
 import type { Deployable } from './deployable.ts';
+import { Echoes } from './echoes.ts';
 import { Latest } from './latest.ts';
 import { deployableMetrics } from './metrics.ts';
 import { Receipts } from './receipts.ts';
@@ -33,6 +34,42 @@ describe('what is written', () => {
     { reason: 'an object in place of none', before: {}, after: { a: { b: 1 } }, patch: { a: { b: 1 } } },
   ])('$reason', ({ before, after, patch }) => {
     expect(differences(before, after)).toEqual(patch);
+  });
+});
+
+describe('an event', () => {
+  const at = (resourceVersion: string) => objectWith({ metadata: { resourceVersion } });
+  const updated = (object: Deployable) => ({ type: 'updated' as const, object, old: at('1') });
+
+  test.each([
+    { reason: 'of what was just written here is no news', written: ['5'], seen: ['5'], news: [false] },
+    { reason: 'of what somebody wrote after it is', written: ['5'], seen: ['5', '6'], news: [false, true] },
+    { reason: 'of what somebody wrote before it is', written: ['5'], seen: ['4', '5'], news: [true, false] },
+    {
+      reason: 'of the first of two writes is, of the second not',
+      written: ['5', '6'],
+      seen: ['5', '6'],
+      news: [true, false],
+    },
+    { reason: 'of nothing that was written here is', written: [], seen: ['5'], news: [true] },
+  ])('$reason', ({ written, seen, news }) => {
+    const echoes = new Echoes();
+    for (const version of written) echoes.expect(at(version));
+    expect(seen.map((version) => echoes.isNews(updated(at(version))))).toEqual(news);
+  });
+
+  test('of what is new, or gone, is always news, and what is gone is forgotten', () => {
+    const echoes = new Echoes();
+    echoes.expect(at('5'));
+    expect(echoes.isNews({ type: 'added', object: at('5'), initial: true })).toBe(true);
+    expect(echoes.isNews({ type: 'deleted', object: at('5') })).toBe(true);
+    expect(echoes.size).toBe(0);
+  });
+
+  test('that never comes is not waited for by more than so many', () => {
+    const echoes = new Echoes();
+    for (let uid = 0; uid < 5_000; uid += 1) echoes.expect(objectWith({ metadata: { uid: String(uid) } }));
+    expect(echoes.size).toBe(4_096);
   });
 });
 

@@ -17,6 +17,7 @@ import {
 } from '../../runtime/index.ts';
 import type { Breakers } from './breakers.ts';
 import type { BrokerFacts, Deployable, Facts, Note, OutboxEntry, Settings, Step } from './deployable.ts';
+import type { Echoes } from './echoes.ts';
 import type { Latest } from './latest.ts';
 import { traceOf } from './message.ts';
 import type { DeployableMetrics } from './metrics.ts';
@@ -39,6 +40,7 @@ export interface DeployerParts {
   readonly settle?: ((object: Deployable) => Promise<void>) | undefined;
   readonly breakers: Breakers;
   readonly latest: Latest;
+  readonly echoes: Echoes;
   readonly receipts: Receipts;
   readonly clock: Clock;
   readonly settings: Settings;
@@ -51,9 +53,15 @@ const busyMilliseconds = 100;
 const mostTries = 4;
 /** Policies that are being read are there in a moment. */
 const unknownMilliseconds = 1_000;
+/** Where so many are worked on at a time, brokers take longer to report on them, */
+const manyObjects = 8;
+/** and an arrival is remembered for so many times as long before it is written: what is new goes first. */
+const patience = 5;
 
 export class Deployer {
   readonly #parts: DeployerParts;
+  /** Objects that are being worked on now. */
+  #active = 0;
 
   constructor(parts: DeployerParts) {
     this.#parts = parts;
@@ -69,9 +77,12 @@ export class Deployer {
     let object = latest.of(cached);
     for (let tries = 1; tries <= mostTries; tries += 1) {
       try {
+        this.#active += 1;
         return await this.#bringOn(object, context);
       } catch (error) {
         if (!isConflict(error)) throw error;
+      } finally {
+        this.#active -= 1;
       }
       // What we went by is old; the cache will have it soon, the API server has it now.
       const found = await context.read.get<Deployable>(kind.resource, key, { live: true });
@@ -83,7 +94,7 @@ export class Deployer {
   }
 
   async #bringOn(object: Deployable, context: ReconcileContext): Promise<Result> {
-    const { kind, latest, clock, facts: factsOf } = this.#parts;
+    const { kind, latest, echoes, clock, facts: factsOf } = this.#parts;
     const { client } = context;
     const facts = await factsOf(object);
     let current = object;
@@ -97,6 +108,7 @@ export class Deployer {
     if (step.status !== current.status) {
       current = await writeStatus(client, kind.resource, current, step.status);
       latest.keep(current);
+      echoes.expect(current);
       this.#tell(object, current, step, context);
     }
     const waits: number[] = facts.admission.admitted === 'unknown' ? [unknownMilliseconds] : [];
@@ -108,8 +120,10 @@ export class Deployer {
       current = after;
       waits.push(waitMilliseconds);
     }
-    const { wakeAt } = current === object ? step : nextStep(current, facts, clock.now());
-    if (wakeAt !== undefined) waits.push(Math.max(0, wakeAt - clock.now()));
+    const next = current === object ? step : nextStep(current, facts, clock.now());
+    if (next.wakeAt !== undefined) waits.push(Math.max(0, next.wakeAt - clock.now()));
+    // No event will tell of what was written here.
+    if (current !== object && (next.status !== current.status || next.finalizer !== undefined)) waits.push(0);
     const wait = Math.min(...waits, ...untilWritten);
     return wait === Number.POSITIVE_INFINITY ? undefined : { requeueAfterMilliseconds: wait };
   }
@@ -200,9 +214,9 @@ export class Deployer {
       way.succeeded();
       metrics.acknowledged(object.kind, (clock.now() - Date.parse(entry.createdAt)) / 1000);
       log.info('a message was acknowledged', { channel, action: entry.action });
-      const { receiptMilliseconds } = settings;
-      receipts.keep(object.metadata.uid ?? '', entry.id, clock.now() + receiptMilliseconds);
-      return { object, waitMilliseconds: receiptMilliseconds };
+      const waitMilliseconds = settings.receiptMilliseconds * (this.#active < manyObjects ? 1 : patience);
+      receipts.keep(object.metadata.uid ?? '', entry.id, clock.now() + waitMilliseconds);
+      return { object, waitMilliseconds };
     } catch (failure) {
       way.failed(failure, clock.now());
       signal.throwIfAborted();

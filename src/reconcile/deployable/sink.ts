@@ -1,6 +1,6 @@
 /**
  * Takes what brokers report, on every replica: compares and swaps the status of the object that a report is about, tells people, and
- * leaves a line for the audit whatever came of it.
+ * says what came of it.
  */
 import { deployableKinds, type Kind } from '../../api/index.ts';
 import {
@@ -19,7 +19,6 @@ import {
   type EventRecorder,
   isConflict,
   isNotFound,
-  type Logger,
   sleep,
 } from '../../runtime/index.ts';
 import { keepConnection } from './connection-secret.ts';
@@ -45,7 +44,6 @@ export interface SinkParts {
   readonly metrics: DeployableMetrics;
   readonly settings: Settings;
   readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** So often it is tried anew where somebody else was faster; then who delivers it has to come again. */
@@ -172,34 +170,21 @@ class Taking {
   }
 
   #told(outcome: ReportOutcome, before?: Deployable, after?: Deployable): ReportOutcome {
-    const { metrics, log, recorder } = this.#parts;
-    const { data: report, correlationid, traceparent, id } = this.#event;
-    const { kind, namespace, name, uid } = report.resource;
+    const { metrics, recorder } = this.#parts;
+    const { data: report } = this.#event;
+    const { kind } = report.resource;
     metrics.reported(this.#from.name, report.phase, outcome.result === 'refused' ? outcome.code : outcome.result);
-    log.info('a status was reported', {
-      audit: true,
-      broker: this.#from.name,
-      channel: this.#from.channel,
-      keyId: this.#from.keyId,
-      eventId: id,
-      kind,
-      namespace,
-      name,
-      uid,
-      deploymentId: report.deploymentId,
-      sequence: report.sequence,
-      reported: report.phase,
-      result: outcome.result,
-      ...(outcome.result === 'refused' ? { code: outcome.code, message: outcome.message } : {}),
-      before: before?.status?.phase,
-      after: (after ?? before)?.status?.phase,
-      correlationId: correlationid ?? report.deploymentId,
-      traceparent,
-    });
-    if (before === undefined || after?.status === undefined) return outcome;
+    const told = { ...outcome, ...phasesOf(before, after) };
+    if (before === undefined || after?.status === undefined) return told;
     if (report.phase === 'failed') metrics.failed(kind, this.#from.name, report.error?.class ?? 'transient');
     if (report.phase === 'drifted') metrics.failed(kind, this.#from.name, 'drift');
     for (const note of notesBetween(before.status, after.status)) recorder?.record({ regarding: after, ...note });
-    return outcome;
+    return told;
   }
+}
+
+/** For the line that whoever delivers the report leaves for the audit. */
+function phasesOf(before: Deployable | undefined, after: Deployable | undefined): { before?: string; after?: string } {
+  const [from, to] = [before?.status?.phase, (after ?? before)?.status?.phase];
+  return { ...(from === undefined ? {} : { before: from }), ...(to === undefined ? {} : { after: to }) };
 }

@@ -5,7 +5,7 @@ import type { Deployable, DeployableStatus } from './deployable.ts';
 
 export const fieldManager = 'kidp-deployable';
 
-export function writeStatus(
+export async function writeStatus(
   client: Client,
   resource: Resource,
   object: Deployable,
@@ -14,12 +14,15 @@ export function writeStatus(
 ): Promise<Deployable> {
   const { resourceVersion, uid } = object.metadata;
   const body = { metadata: { resourceVersion, uid }, status: differences(object.status ?? {}, status) };
-  return client.patch<Deployable>(
+  const written = await client.patch<Deployable>(
     resource,
     keyOf(object),
     { type: 'merge', body },
-    { subresource: 'status', fieldManager, ...(signal === undefined ? {} : { signal }) },
+    { subresource: 'status', fieldManager, swaps: true, ...(signal === undefined ? {} : { signal }) },
   );
+  // More than half of it, and nobody here reads it: what is kept of a burst would be as large as the cache.
+  (written.metadata as { managedFields?: unknown }).managedFields = undefined;
+  return written;
 }
 
 /** Works out the status anew from what the API server has, for as long as others are faster. */

@@ -139,10 +139,13 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     ensured.add(name);
   };
 
-  const bringAbout = async (record: DeploymentRecord, renew: boolean): Promise<Seen> => {
+  const bringAbout = async (
+    record: DeploymentRecord,
+    present: SecretObject | undefined,
+    renew: boolean,
+  ): Promise<Seen> => {
     const { request } = record;
     uids.set(labelValue(record.uid), record.uid);
-    const present = await secretOf(request);
     const context = await contextFor(request, present, renew);
     const environment = request.resource.kind === 'Service' ? await connectionsOf(request) : {};
     const manifests = manifestsFor(request, { ...context, environment });
@@ -215,7 +218,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     bring: async (record) => {
       const present = await secretOf(record.request);
       const due = rotationDue(present, rotationOf(record.request), now());
-      return bringAbout(record, present !== undefined && due !== undefined && due <= 0);
+      return bringAbout(record, present, present !== undefined && due !== undefined && due <= 0);
     },
     async observe(record) {
       const { request } = record;
@@ -239,7 +242,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
       }
       if (due !== undefined && due <= 0) {
         log.info('making new credentials', { deploymentId: record.deploymentId });
-        return bringAbout(record, true);
+        return bringAbout(record, present, true);
       }
       const find = ({ kind, metadata }: Manifest) => {
         const type = madeResources.find((each) => each.kind === kind);
