@@ -83,6 +83,7 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
   const log = options.log ?? manager.log;
   const tracer = options.tracer ?? noTracer;
   const client = manager.leaderClient;
+  const retryMilliseconds = options.retryMilliseconds ?? defaultRetryMilliseconds;
   const now = () => clock.now();
   const store = <T extends KubernetesObject>(resource: Resource) => manager.caches.store<T>(resource);
   const rollouts = () => store<Rollout>(operatorDeployment.resource);
@@ -125,12 +126,13 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
     log,
     recorder,
     metrics,
-    retryMilliseconds: options.retryMilliseconds ?? defaultRetryMilliseconds,
+    retryMilliseconds,
   });
   const controller = controllerFor(manager, reconciler, () => rollouts().list());
   jobs.ended = (name) => controller.enqueue({ name });
   manager.add(jobs);
-  addRetirement(manager, { client, fleet, snapshots, switcher, holds, clock });
+  const againMilliseconds = 20 * retryMilliseconds;
+  addRetirement(manager, { client, fleet, snapshots, switcher, holds, clock, againMilliseconds });
   const everyMilliseconds = options.tidyMilliseconds ?? defaultTidyMilliseconds;
   manager.add(retention({ client, snapshots, holds, clock, log, everyMilliseconds }));
 }

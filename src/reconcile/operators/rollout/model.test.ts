@@ -374,7 +374,17 @@ const which = fc.nat({ max: 20 });
 const someCluster = (world: World, n: number): Real | undefined => [...world.real.values()][n % world.real.size];
 type Command = (world: World) => void;
 
+/** What a manager does while nobody disturbs it. */
+function round(world: World): void {
+  world.look();
+  for (let parts = 0; world.running.length > 0 && parts < 40; parts += 1) world.goOn(parts);
+  world.look();
+  const { wakeAt } = nextStep(world.object, world.facts(), world.time);
+  world.time = Math.min(Math.max(world.time + 1, wakeAt ?? 0), world.time + minute);
+}
+
 const commands: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 30, arbitrary: fc.constant(round) },
   { weight: 8, arbitrary: fc.constant((world: World) => world.look()) },
   { weight: 12, arbitrary: which.map((n) => (world: World) => world.goOn(n)) },
   // A manager ends, and the next one knows only what is written.

@@ -14,10 +14,9 @@ export interface RetireParts {
   readonly switcher: Switcher;
   readonly holds: Holds;
   readonly clock: Clock;
+  /** Somebody works there, or it cannot be reached: it is looked at again after this long. */
+  readonly againMilliseconds: number;
 }
-
-/** Somebody works there, or it cannot be reached: it is looked at again after this long. */
-const againMilliseconds = 60_000;
 
 export function addRetirement(manager: Manager, parts: RetireParts): void {
   controllerManagedBy(manager, 'rollout-retirement')
@@ -36,7 +35,7 @@ export function addRetirement(manager: Manager, parts: RetireParts): void {
       } catch (error) {
         const { message, temporary } = failureOf(error);
         log.warn('what was kept of a blue-green deployment could not be removed yet', { message, temporary });
-        return { requeueAfterMilliseconds: againMilliseconds };
+        return { requeueAfterMilliseconds: parts.againMilliseconds };
       }
     });
 }
@@ -61,5 +60,5 @@ async function retire(object: OperatorInstallation, parts: RetireParts, signal: 
     const body = { metadata: { resourceVersion, uid }, spec: { previous: { keptUntil: null } } };
     await client.patch(operatorInstallation.resource, { name }, { type: 'merge', body }, { fieldManager });
   });
-  return isDone ? undefined : { requeueAfterMilliseconds: againMilliseconds };
+  return isDone ? undefined : { requeueAfterMilliseconds: parts.againMilliseconds };
 }

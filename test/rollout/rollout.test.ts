@@ -1,0 +1,274 @@
+/** Each strategy, to its end and back, on a real API server: what is written, in which order, and what is left when the manager goes. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROLLOUT_FINALIZER } from '../../src/api/index.ts';
+import { eventually, leases } from '../../src/runtime/index.ts';
+import { type Platform, startPlatform } from '../admission/support/platform.ts';
+import { Objects, Played, patient, type Running, reasonOf, startRollouts, states } from './stage.ts';
+
+let platform: Platform;
+let objects: Objects;
+let running: Running;
+const played = new Played();
+const versions = ['v1.0.0', 'v2.0.0', 'v3.0.0'];
+const three = ['dev-1', 'staging-1', 'prod-1'];
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  objects = new Objects(platform.client);
+  await objects.cluster('dev-1', 'Dev', { ring: 'all' });
+  await objects.cluster('staging-1', 'Staging', { ring: 'all' });
+  await objects.cluster('prod-1', 'Production', { ring: 'all' });
+  running = startRollouts(platform.client, played);
+});
+afterAll(async () => {
+  await running?.stop();
+  await platform?.stop();
+});
+
+/** An operator of its own for each test, on the three clusters, with the first version installed there. */
+async function installed(name: string, spec: object = {}): Promise<void> {
+  await objects.operator(name, versions, { releaseName: name, ...spec });
+  await objects.rollout(`${name}-1`, { operator: name, clusters: three });
+  await objects.ends(`${name}-1`, 'Completed');
+}
+
+const versionOn = (cluster: string, name: string, namespace = 'operators') =>
+  played.cluster(cluster).release(namespace, name)?.version;
+const everywhere = (name: string, namespace?: string) => three.map((cluster) => versionOn(cluster, name, namespace));
+
+const quickCanary = {
+  strategy: 'Canary',
+  canaryConfig: { initialPercentage: 10, incrementPercentage: 40, evaluationPeriod: 'PT0.5S', successThreshold: 0.95 },
+};
+
+describe('canary', () => {
+  test('goes from Dev to Production, watches each stage, and says what is where', async () => {
+    await objects.operator('canary', versions, { releaseName: 'canary' });
+    await objects.rollout('canary-1', {
+      operator: 'canary',
+      clusterSelector: { matchLabels: { ring: 'all' } },
+      ...quickCanary,
+    });
+    const { status, metadata } = await objects.ends('canary-1', 'Completed');
+    expect(status?.plan?.stages.map((stage) => stage.clusters)).toEqual([['dev-1'], ['staging-1'], ['prod-1']]);
+    expect(status?.counts).toEqual({ total: 3, healthy: 3, failed: 0, skipped: 0, rolledBack: 0 });
+    expect(everywhere('canary')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
+    const begun = (status?.history ?? [])
+      .filter(({ what }) => what === 'ClusterDeploying')
+      .map(({ cluster }) => cluster);
+    expect(begun).toEqual(three);
+    expect(await objects.installation('canary', 'prod-1')).toMatchObject({ version: 'v1.0.0', deployment: 'canary-1' });
+    expect(running.events.filter(({ reason }) => reason === 'Completed').length).toBeGreaterThan(0);
+    await objects.until('canary-1', ({ metadata: { finalizers = [] } }) => !finalizers.includes(ROLLOUT_FINALIZER));
+    const held = async () => {
+      const { items } = await platform.client.list(leases, { namespace: 'kidp-system' });
+      return items.filter(({ spec }) => JSON.stringify(spec).includes(metadata.uid ?? '')).length === 0;
+    };
+    await eventually(held, patient);
+    expect(await running.registry.metrics()).toContain(
+      'kidp_operators_deployed_total{operator="canary",strategy="Canary"} 1',
+    );
+  });
+
+  test('that is not well on its second stage is taken back on both, and the third is never touched', async () => {
+    await installed('second');
+    played.cluster('staging-1').ill.add('v2.0.0');
+    await objects.rollout('second-2', { operator: 'second', version: 'v2.0.0', clusters: three, ...quickCanary });
+    const failed = await objects.ends('second-2', 'Failed');
+    played.cluster('staging-1').ill.delete('v2.0.0');
+    expect(failed.status?.rollback).toMatchObject({ reason: 'Unhealthy' });
+    expect(failed.status?.rollback?.finishedAt).toBeDefined();
+    expect(states(failed)).toEqual({ 'dev-1': 'RolledBack', 'staging-1': 'RolledBack', 'prod-1': 'Skipped' });
+    expect(everywhere('second')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
+    expect(reasonOf(failed.status)).toBe('RolledBack');
+    expect(await objects.installation('second', 'dev-1')).toMatchObject({ version: 'v1.0.0', deployment: 'second-1' });
+  });
+});
+
+describe('blue-green', () => {
+  const blueGreen = {
+    strategy: 'BlueGreen',
+    version: 'v2.0.0',
+    clusters: three,
+    blueGreenConfig: {
+      validationPeriod: 'PT0.3S',
+      monitorPeriod: 'PT0.3S',
+      retentionPeriod: 'PT0.5S',
+      autoSwitch: false,
+    },
+  };
+
+  test('waits for who is to switch, switches all, keeps the old side, and removes it when its time is over', async () => {
+    await installed('sides', { coexist: true });
+    await objects.rollout('sides-2', { operator: 'sides', ...blueGreen });
+    await objects.reason('sides-2', 'AwaitingPromotion');
+    expect(everywhere('sides', 'operators-green')).toEqual(['v2.0.0', 'v2.0.0', 'v2.0.0']);
+    expect(three.map((name) => played.cluster(name).ledger.includes('switch to v2.0.0'))).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(await objects.installation('sides', 'dev-1')).toMatchObject({ version: 'v1.0.0' });
+    await objects.edit('sides-2', { promote: 1 });
+    await objects.ends('sides-2', 'Completed');
+    expect(three.map((name) => played.cluster(name).active)).toEqual(three.map(() => 'operators-green'));
+    expect(await objects.installation('sides', 'dev-1')).toMatchObject({
+      version: 'v2.0.0',
+      namespace: 'operators-green',
+      color: 'Green',
+      previous: { version: 'v1.0.0', namespace: 'operators' },
+    });
+    await eventually(() => everywhere('sides').every((version) => version === undefined), patient);
+  });
+
+  test('that is rolled back after the switch goes back to the other side, which was never installed again', async () => {
+    await installed('instant');
+    const config = { ...blueGreen.blueGreenConfig, autoSwitch: true, retentionPeriod: 'PT24H' };
+    await objects.rollout('instant-2', { operator: 'instant', ...blueGreen, blueGreenConfig: config });
+    await objects.ends('instant-2', 'Completed');
+    await objects.edit('instant-2', { rollback: true });
+    const back = await objects.ends('instant-2', 'Failed');
+    expect(back.status?.rollback?.reason).toBe('Requested');
+    expect(three.map((name) => played.cluster(name).active)).toEqual(three.map(() => 'operators'));
+    expect(everywhere('instant')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
+    expect(everywhere('instant', 'operators-green')).toEqual([undefined, undefined, undefined]);
+    expect(await objects.installation('instant', 'dev-1')).toMatchObject({ version: 'v1.0.0', namespace: 'operators' });
+  });
+});
+
+describe('rolling', () => {
+  const rolling = {
+    strategy: 'Rolling',
+    version: 'v2.0.0',
+    clusters: three,
+    rollingConfig: { clusterOrder: ['staging-1', 'dev-1'], validationPeriod: 'PT0.2S', pauseBetweenClusters: 'PT0.2S' },
+  };
+
+  test('takes one after the other as it is told, and does not wait for one that is away', async () => {
+    await installed('rolling');
+    await objects.ready('dev-1', false);
+    await objects.rollout('rolling-2', { operator: 'rolling', ...rolling });
+    const done = await objects.ends('rolling-2', 'Completed');
+    await objects.ready('dev-1');
+    expect(done.status?.plan?.stages.map((stage) => stage.clusters)).toEqual([['staging-1'], ['dev-1'], ['prod-1']]);
+    expect(states(done)).toEqual({ 'dev-1': 'Skipped', 'staging-1': 'Healthy', 'prod-1': 'Healthy' });
+    expect(versionOn('dev-1', 'rolling')).toBe('v1.0.0');
+  });
+
+  test('is paused and goes on, is aborted and leaves everything as it is', async () => {
+    await installed('paused');
+    let isHeld = true;
+    played.after = async (cluster, version) => {
+      if (cluster === 'staging-1' && version === 'v2.0.0') await eventually(() => !isHeld, patient);
+    };
+    await objects.rollout('paused-2', { operator: 'paused', ...rolling });
+    await objects.until(
+      'paused-2',
+      ({ status }) => status?.clusters?.some(({ state }) => state === 'Deploying') === true,
+    );
+    await objects.edit('paused-2', { paused: true });
+    isHeld = false;
+    await objects.until(
+      'paused-2',
+      (rollout) => states(rollout)['staging-1'] === 'Healthy' && reasonOf(rollout.status) === 'Paused',
+    );
+    expect(versionOn('dev-1', 'paused')).toBe('v1.0.0');
+    await objects.edit('paused-2', { paused: false });
+    await objects.until('paused-2', (rollout) => states(rollout)['dev-1'] === 'Healthy');
+    await objects.edit('paused-2', { abort: true });
+    const ended = await objects.ends('paused-2', 'Failed');
+    played.after = async () => {};
+    expect(ended.status?.rollback).toBeUndefined();
+    expect(reasonOf(ended.status)).toBe('Aborted');
+    expect(versionOn('dev-1', 'paused')).toBe('v2.0.0');
+  });
+});
+
+describe('direct', () => {
+  test('a cluster that Helm refuses is taken back alone where that many may fail, and all are where it may not', async () => {
+    await installed('direct');
+    played.cluster('prod-1').refused.add('v2.0.0');
+    const direct = { operator: 'direct', version: 'v2.0.0', clusters: three };
+    await objects.rollout('direct-2', { ...direct, maxFailures: 1 });
+    const done = await objects.ends('direct-2', 'Completed');
+    expect(states(done)).toEqual({ 'dev-1': 'Healthy', 'staging-1': 'Healthy', 'prod-1': 'RolledBack' });
+    played.cluster('prod-1').refused.add('v3.0.0');
+    await objects.rollout('direct-3', { ...direct, version: 'v3.0.0' });
+    const failed = await objects.ends('direct-3', 'Failed');
+    played.cluster('prod-1').refused.clear();
+    expect(failed.status?.rollback?.reason).toBe('DeployFailed');
+    expect(everywhere('direct')).toEqual(['v2.0.0', 'v2.0.0', 'v1.0.0']);
+  });
+
+  test('what turns out not to be well after its end is taken back', async () => {
+    await installed('later');
+    await objects.rollout('later-2', { operator: 'later', version: 'v2.0.0', clusters: three });
+    await objects.ends('later-2', 'Completed');
+    await objects.degraded('later-2');
+    const back = await objects.ends('later-2', 'Failed');
+    expect(back.status?.rollback).toMatchObject({ reason: 'RevalidationFailed', message: 'dev-1: it crashes' });
+    expect(everywhere('later')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
+  });
+
+  test('deleting one that is under way takes it back first', async () => {
+    await installed('deleted');
+    let isHeld = true;
+    played.after = async (cluster, version) => {
+      if (cluster === 'prod-1' && version === 'v2.0.0') await eventually(() => !isHeld, patient);
+    };
+    await objects.rollout('deleted-2', { operator: 'deleted', version: 'v2.0.0', clusters: three });
+    await objects.until('deleted-2', (rollout) => states(rollout)['dev-1'] === 'Healthy');
+    await objects.delete('deleted-2');
+    isHeld = false;
+    await objects.gone('deleted-2');
+    played.after = async () => {};
+    expect(everywhere('deleted')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
+  });
+
+  test('a Cluster that is removed under way is left alone, and the others go on', async () => {
+    await objects.cluster('short-lived');
+    await objects.operator('removal', versions, { releaseName: 'removal' });
+    let isHeld = true;
+    played.before = async (cluster) => {
+      if (cluster === 'short-lived') await eventually(() => !isHeld, patient);
+    };
+    await objects.rollout('removal-1', { operator: 'removal', clusters: ['dev-1', 'short-lived'] });
+    await objects.until('removal-1', (rollout) => states(rollout)['dev-1'] === 'Healthy');
+    await objects.removeCluster('short-lived');
+    isHeld = false;
+    const done = await objects.ends('removal-1', 'Completed');
+    played.before = async () => {};
+    expect(states(done)).toEqual({ 'dev-1': 'Healthy', 'short-lived': 'Skipped' });
+  });
+});
+
+describe('a manager that ends', () => {
+  test.each([
+    { reason: 'before Helm has changed anything', when: 'before' },
+    { reason: 'after Helm has changed everything, and before anybody wrote that down', when: 'after' },
+  ] as const)('$reason: the next one goes on, and nothing is installed twice', async ({ when }) => {
+    const name = `restart-${when}`;
+    await installed(name);
+    let isHeld = true;
+    let reached = false;
+    played[when] = async (cluster, version) => {
+      if (cluster !== 'dev-1' || version !== 'v2.0.0') return;
+      reached = true;
+      await eventually(() => !isHeld, patient);
+    };
+    const ledger = played.cluster('dev-1').ledger.length;
+    await objects.rollout(`${name}-2`, { operator: name, version: 'v2.0.0', clusters: three });
+    await eventually(() => reached, patient);
+    const stopped = running.stop();
+    // What it was waiting for never comes to it: it was cut off.
+    isHeld = false;
+    await stopped;
+    played[when] = async () => {};
+    running = startRollouts(platform.client, played);
+    const done = await objects.ends(`${name}-2`, 'Completed');
+    expect(states(done)).toEqual({ 'dev-1': 'Healthy', 'staging-1': 'Healthy', 'prod-1': 'Healthy' });
+    expect(done.status?.clusters?.every(({ checksPassed = 0 }) => checksPassed > 0)).toBe(true);
+    expect(played.cluster('dev-1').ledger.slice(ledger)).toEqual(['install v2.0.0']);
+    expect(done.status?.clusters?.[0]?.fromVersion).toBe('v1.0.0');
+  });
+});
