@@ -178,7 +178,8 @@ async function warningsOnce(cluster: Cluster, namespace: string, group: Group, p
     const lines = warnings.map((line) => line.slice(line.indexOf('binding')));
     if (code === 0 && lines.some((line) => /: row \d+\.$/.test(line))) return { warnings: lines, stored: stdout };
     if (Date.now() > deadline) throw new Error(`the policy ${policy} does not come into force: ${stderr}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // It looks at its policies once a second.
+    await new Promise((resolve) => setTimeout(resolve, 400));
   }
 }
 

@@ -16,16 +16,17 @@ interface Started {
 }
 
 describe('what a runner leaves behind when it ends without stopping', () => {
+  // A whole control plane where it is the hardest to notice; what is left to the watcher is the same in the end.
   const endings = [
-    { reason: 'kill -9', ending: 'wait', signal: 'SIGKILL' },
-    { reason: 'a termination that nobody handles', ending: 'wait', signal: 'SIGTERM' },
-    { reason: 'Ctrl-C that nobody handles', ending: 'wait', signal: 'SIGINT' },
-    { reason: 'a crash', ending: 'throw', signal: undefined },
-    { reason: 'an exit that forgot to stop', ending: 'exit', signal: undefined },
+    { reason: 'kill -9', ending: 'wait', what: 'control plane', signal: 'SIGKILL' },
+    { reason: 'a termination that nobody handles', ending: 'wait', what: 'process', signal: 'SIGTERM' },
+    { reason: 'Ctrl-C that nobody handles', ending: 'wait', what: 'process', signal: 'SIGINT' },
+    { reason: 'a crash', ending: 'throw', what: 'process', signal: undefined },
+    { reason: 'an exit that forgot to stop', ending: 'exit', what: 'process', signal: undefined },
   ] as const;
 
-  it.concurrent.for(endings)('is nothing after $reason', async ({ ending, signal }, { expect }) => {
-    const { child, started, ended } = await run(ending);
+  it.concurrent.for(endings)('is nothing after $reason', async ({ ending, what, signal }, { expect }) => {
+    const { child, started, ended } = await run(ending, what);
     const identities = started.processes.map(identity);
     if (signal !== undefined) {
       expect(identities.every(isAlive)).toBe(true);
@@ -39,7 +40,7 @@ describe('what a runner leaves behind when it ends without stopping', () => {
   });
 
   it('is nothing even where the watcher was killed before', async () => {
-    const { child, started, ended } = await run('wait');
+    const { child, started, ended } = await run('wait', 'process');
     const identities = started.processes.map(identity);
     process.kill(started.reaper, 'SIGKILL');
     await expect
@@ -54,7 +55,7 @@ describe('what a runner leaves behind when it ends without stopping', () => {
   it('keeps a directory that was given, and the next run takes it over', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'kidp-leftovers-'));
     try {
-      const { child, started, ended } = await run('wait', directory);
+      const { child, started, ended } = await run('wait', 'control plane', directory);
       const identities = started.processes.map(identity);
       child.kill('SIGKILL');
       await ended;

@@ -106,7 +106,7 @@ async function load(client: Client, port: number, milliseconds: number): Promise
 
   await Promise.all([
     ...Array.from({ length: 3 }, (_, worker) =>
-      during('create through the API server', 5, async () => {
+      during('create through the API server', 15, async () => {
         await client.create(databases, database(`new-${worker}`, 'backend-team'), { dryRun: true });
         requests.throughApiServer += 1;
       }),
@@ -125,7 +125,7 @@ async function load(client: Client, port: number, milliseconds: number): Promise
       requests.newConnections += 1;
     }),
     ...kept.map((agent) =>
-      during('kept connection', 10, async () => {
+      during('kept connection', 20, async () => {
         const { localPort } = await callWebhook(port, { ca: trustedAtFirst, agent });
         const before = sockets.get(agent) ?? localPort;
         sockets.set(agent, localPort);

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../../../src/runtime/index.ts';
 import { configMap, configMaps, type Platform, platformNamespace } from './platform.ts';
 
@@ -72,7 +73,7 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-/** Creations that are only tried, by so many clients, one after the other. */
+/** Creations that are only tried, by so many clients, one after the other: hundreds a second, and something left for the rest. */
 export function startLoad(client: Client, clients = 8, object = configMap('load', { fine: 'yes' })): Load {
   const failures: string[] = [];
   const load = { requests: 0, running: true };
@@ -85,6 +86,7 @@ export function startLoad(client: Client, clients = 8, object = configMap('load'
           failures.push(error instanceof Error ? error.message : String(error));
         }
         load.requests += 1;
+        await sleep(15);
       }
     }),
   );
