@@ -39,6 +39,7 @@ const rbac = (kind: string): Resource => ({
   plural: `${kind.toLowerCase()}s`,
   namespaced: !kind.startsWith('Cluster'),
 });
+const widgets: Resource = { group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true };
 const definitions: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
@@ -174,14 +175,7 @@ export function accessTests(
       );
       for (const definition of snapshot.definitions)
         await client.apply(definitions, definition, { fieldManager: 'test' });
-      await eventually(
-        () =>
-          client.list(
-            { group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true },
-            { namespace: 'widgets' },
-          ),
-        patient,
-      );
+      await eventually(() => client.list(widgets, { namespace: 'widgets' }), patient);
       for (const object of snapshot.manifests) {
         const resource = resourceOf(object);
         const namespaced = resource.namespaced
@@ -229,7 +223,8 @@ export function accessTests(
 
     test('what it brings is seen by the observer', async () => {
       const { client } = await observe();
-      await client.list({ group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true });
+      // An API server knows of a role a moment after it was written.
+      await eventually(() => client.list(widgets), patient);
     });
 
     test('has a kubeconfig for programs, in a file that only we read and that is gone afterwards', async () => {
@@ -328,7 +323,7 @@ const tokenOf = (
 function resourceOf({ kind, apiVersion }: UnknownObject): Resource {
   if (kind === 'Deployment') return deployments;
   if (kind === 'ServiceAccount') return serviceAccounts;
-  if (kind === 'Widget') return { group: 'example.com', version: 'v1', kind, plural: 'widgets', namespaced: true };
+  if (kind === 'Widget') return widgets;
   if (!apiVersion.startsWith('rbac.')) throw new Error(`what is ${kind}`);
   return rbac(kind);
 }

@@ -17,7 +17,7 @@ import {
 } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
 import { installerRights, type SnapshotOutline } from './installer-rights.ts';
-import { dryRunGuard, observerRules } from './observer-rights.ts';
+import { alwaysObserved, dryRunGuard, observerRules } from './observer-rights.ts';
 import {
   admissionPolicies,
   admissionPolicyBindings,
@@ -54,39 +54,61 @@ export function installerAccount(operator: string): string {
   return `${name.slice(0, 46).replace(/[-.]+$/, '')}-${createHash('sha256').update(operator).digest('hex').slice(0, 16)}`;
 }
 
-/** The rights are worked out from what is on the cluster now, and what `snapshots` are going to bring. */
-export async function prepareObserver(place: Place, snapshots: readonly SnapshotOutline[] = []): Promise<void> {
-  const { client, namespace } = place;
-  const [found, validating, mutating, admission] = await Promise.all([
+/**
+ * In every role that is written: a right to nothing that is named after the other rules. An API server reads roles with some delay; once
+ * it grants this one, it knows the others.
+ */
+export interface Marker {
+  readonly name: string;
+  /** Undefined stands for the cluster. */
+  readonly namespace?: string;
+}
+
+/** The rights are worked out from what is on the cluster now. */
+export async function prepareObserver(place: Place): Promise<Marker[]> {
+  const { client } = place;
+  const [found, validating, mutating, guarded] = await Promise.all([
     definedOn(client),
     liveReader(client).list<WebhookObject>(validatingWebhooks),
     liveReader(client).list<WebhookObject>(mutatingWebhooks),
-    servedIn(client, 'admissionregistration.k8s.io', 'v1'),
+    guard(place),
   ]);
-  const guarded = admission.some(({ plural }) => plural === admissionPolicies.plural);
-  if (guarded) {
-    const { policy, binding } = dryRunGuard(guardName, `system:serviceaccount:${namespace}:${OBSERVER}`);
-    await apply(client, admissionPolicies, policy);
-    await apply(client, admissionPolicyBindings, binding);
-  }
-  const manifests = snapshots.flatMap((each) => each.manifests);
-  const rules = observerRules({
-    definitions: [...found, ...(snapshots.flatMap((each) => each.definitions) as unknown[] as DefinitionObject[])],
-    webhooks: [
-      ...validating,
-      ...mutating,
-      ...(manifests.filter(({ kind }) => kind.endsWith('WebhookConfiguration')) as unknown[] as WebhookObject[]),
-    ],
-    guarded,
-  });
-  await prepareAccount(place, OBSERVER, rules);
+  const rules = observerRules({ definitions: found, webhooks: [...validating, ...mutating], guarded });
+  return [await prepareAccount(place, OBSERVER, [...alwaysObserved, ...rules])];
+}
+
+/** In a role of its own for each operator: of those that are installed at the same time, none takes away what another one brings. */
+export async function showToObserver(
+  place: Place,
+  installer: string,
+  snapshots: readonly SnapshotOutline[],
+): Promise<void> {
+  const { client, namespace } = place;
+  const webhooks = snapshots
+    .flatMap(({ manifests }) => manifests)
+    .filter(({ kind }) => kind.endsWith('WebhookConfiguration')) as unknown[] as WebhookObject[];
+  const brought = snapshots.flatMap((each) => each.definitions) as unknown[] as DefinitionObject[];
+  const rules = observerRules({ definitions: brought, webhooks, guarded: await guard(place) });
+  const name = installer.replace(/^kidp-installer-/, `${OBSERVER}-`);
+  await apply(client, clusterRoles, { ...role('ClusterRole', name), rules } as UnknownObject);
+  await apply(client, clusterRoleBindings, binding('ClusterRoleBinding', name, namespace, OBSERVER));
+}
+
+/** Whether the cluster refuses whatever the observer would write and is no dry run. */
+async function guard({ client, namespace }: Place): Promise<boolean> {
+  const served = await servedIn(client, admissionPolicies.group, admissionPolicies.version);
+  if (!served.some(({ plural }) => plural === admissionPolicies.plural)) return false;
+  const { policy, binding: enforced } = dryRunGuard(guardName, `system:serviceaccount:${namespace}:${OBSERVER}`);
+  await apply(client, admissionPolicies, policy);
+  await apply(client, admissionPolicyBindings, enforced);
+  return true;
 }
 
 export async function prepareInstaller(
   place: Place,
   account: string,
   snapshots: readonly SnapshotOutline[],
-): Promise<void> {
+): Promise<Marker[]> {
   const { client } = place;
   const versions = new Set(snapshots.flatMap(({ manifests }) => manifests.map(({ apiVersion }) => apiVersion)));
   const served = await Promise.all(
@@ -98,20 +120,23 @@ export async function prepareInstaller(
     }),
   );
   const rights = installerRights(snapshots, resourceMapping(served.flat()));
-  await prepareAccount(place, account, rights.cluster);
+  const markers = [await prepareAccount(place, account, rights.cluster)];
   // A namespace that is not there yet holds no Role: the first thing that is installed would make it, so it is made here.
   for (const [namespace, rules] of rights.namespaces) {
+    const marker = markerOf(rules);
+    markers.push({ name: marker.name, namespace });
     await demandNamespace(client, namespace);
     await apply(client, roles, {
       ...role('Role', account),
       metadata: { ...labelled(account), namespace },
-      rules,
+      rules: [...rules, marker.rule],
     } as UnknownObject);
     await apply(client, roleBindings, {
       ...binding('RoleBinding', account, place.namespace),
       metadata: { ...labelled(account), namespace },
     } as UnknownObject);
   }
+  return markers;
 }
 
 /** Without their schemas, which may be megabytes. */
@@ -125,7 +150,7 @@ async function definedOn(client: Client): Promise<DefinitionObject[]> {
   return found;
 }
 
-async function prepareAccount(place: Place, account: string, rules: readonly PolicyRule[]): Promise<void> {
+async function prepareAccount(place: Place, account: string, rules: readonly PolicyRule[]): Promise<Marker> {
   const { client, namespace } = place;
   await demandNamespace(client, namespace);
   await apply(client, serviceAccounts, {
@@ -134,8 +159,41 @@ async function prepareAccount(place: Place, account: string, rules: readonly Pol
     metadata: { ...labelled(account), namespace },
     automountServiceAccountToken: false,
   } as UnknownObject);
-  await apply(client, clusterRoles, { ...role('ClusterRole', account), rules } as UnknownObject);
+  const marker = markerOf(rules);
+  await apply(client, clusterRoles, {
+    ...role('ClusterRole', account),
+    rules: [...rules, marker.rule],
+  } as UnknownObject);
   await apply(client, clusterRoleBindings, binding('ClusterRoleBinding', account, namespace));
+  return { name: marker.name };
+}
+
+const markerGroup = `access.${GROUP}`;
+const markerResource = 'rights';
+
+function markerOf(rules: readonly PolicyRule[]): { readonly name: string; readonly rule: PolicyRule } {
+  const name = createHash('sha256').update(JSON.stringify(rules)).digest('hex').slice(0, 32);
+  return {
+    name,
+    rule: { apiGroups: [markerGroup], resources: [markerResource], resourceNames: [name], verbs: ['use'] },
+  };
+}
+
+/** Whether all of them are granted to who asks. True also where nobody may ask: then nothing more can be known. */
+export async function rightsHold(client: Client, markers: readonly Marker[]): Promise<boolean> {
+  const answers = await Promise.all(
+    markers.map(async ({ name, namespace }) => {
+      const resourceAttributes = { group: markerGroup, resource: markerResource, verb: 'use', name, namespace };
+      const { status, text } = await client.request({
+        method: 'POST',
+        path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+        body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } },
+      });
+      if (status >= 400) return status < 500;
+      return (JSON.parse(text) as { status?: { allowed?: boolean } }).status?.allowed === true;
+    }),
+  );
+  return answers.every((each) => each);
 }
 
 export interface IssuedToken {
@@ -219,11 +277,11 @@ const role = (kind: string, account: string): UnknownObject => ({
   metadata: labelled(account),
 });
 
-const binding = (kind: string, account: string, namespace: string): UnknownObject => ({
+const binding = (kind: string, name: string, namespace: string, account: string = name): UnknownObject => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind,
-  metadata: labelled(account),
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: kind.replace('Binding', ''), name: account },
+  metadata: labelled(name),
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: kind.replace('Binding', ''), name },
   subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
 });
 

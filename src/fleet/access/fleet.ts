@@ -15,7 +15,7 @@ import {
 } from '../../runtime/index.ts';
 import { type ClusterConnection, type Fleet, FleetError, type Purpose, type WorkContext } from '../contract.ts';
 import type { SealingKeys } from '../seal/index.ts';
-import { installerAccount, OBSERVER, prepareInstaller, prepareObserver } from './accounts.ts';
+import { installerAccount, OBSERVER, prepareInstaller, prepareObserver, showToObserver } from './accounts.ts';
 import { eraseAccess } from './erase.ts';
 import { outlineOf } from './installer-rights.ts';
 import { kubeconfigFiles } from './kubeconfig-files.ts';
@@ -118,9 +118,10 @@ export function openFleet(options: FleetOptions): ManagedFleet {
       log,
       find: () => find(name),
       prepare: async (place) => {
-        if (account !== OBSERVER) await prepareInstaller(place, account, snapshots);
-        // Also for an installer: who looks how it fares must be able to see what it brings.
-        await prepareObserver(place, snapshots);
+        if (account === OBSERVER) return prepareObserver(place);
+        // Who looks how it fares must be able to see what it brings.
+        await showToObserver(place, account, snapshots);
+        return prepareInstaller(place, account, snapshots);
       },
     });
     sessions.set(id, { cluster: name, session, rights, seen: digest });

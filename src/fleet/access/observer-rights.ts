@@ -9,7 +9,8 @@ import type { DefinitionObject, PolicyRule, WebhookObject } from './resources.ts
 
 const read = ['get', 'list', 'watch'];
 
-const always: readonly PolicyRule[] = [
+/** Whatever is installed. */
+export const alwaysObserved: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods', 'services', 'endpoints', 'namespaces', 'events'], verbs: read },
   { apiGroups: ['apps'], resources: ['deployments', 'statefulsets', 'daemonsets', 'replicasets'], verbs: read },
   { apiGroups: ['batch'], resources: ['jobs'], verbs: read },
@@ -25,6 +26,7 @@ const always: readonly PolicyRule[] = [
   { nonResourceURLs: ['/version', '/readyz', '/livez', '/healthz'], verbs: ['get'] },
 ];
 
+/** For what these bring. */
 export function observerRules(input: {
   readonly definitions: readonly DefinitionObject[];
   readonly webhooks: readonly WebhookObject[];
@@ -46,7 +48,6 @@ export function observerRules(input: {
     }
   }
   return [
-    ...always,
     ...rules(custom, read, (plural) => [plural, `${plural}/status`]),
     ...(input.guarded ? rules(asked, ['create'], (plural) => [plural]) : []),
   ];

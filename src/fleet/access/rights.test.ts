@@ -3,7 +3,7 @@ import { resourceMapping, type ServedResource, type UnknownObject } from '../../
 import type { Snapshot } from '../contract.ts';
 import { installerAccount } from './accounts.ts';
 import { installerRights, outlineOf } from './installer-rights.ts';
-import { observerRules } from './observer-rights.ts';
+import { alwaysObserved, observerRules } from './observer-rights.ts';
 import type { DefinitionObject, PolicyRule, WebhookObject } from './resources.ts';
 
 const served = (group: string, kind: string, plural: string, namespaced: boolean): ServedResource => ({
@@ -163,7 +163,7 @@ describe('the observer', () => {
   const widgets = definition('example.com', 'widgets', 'Widget') as unknown as DefinitionObject;
   const webhook = (apiGroups: string[], resources: string[]) =>
     ({ webhooks: [{ rules: [{ apiGroups, resources }] }] }) as unknown as WebhookObject;
-  const rules = observerRules({
+  const brought = observerRules({
     definitions: [widgets],
     webhooks: [
       webhook([''], ['pods', 'pods/exec', 'serviceaccounts/token']),
@@ -172,6 +172,7 @@ describe('the observer', () => {
     ],
     guarded: true,
   });
+  const rules = [...alwaysObserved, ...brought];
 
   test.each([
     {

@@ -4,16 +4,18 @@
  */
 import type { Cluster } from '../../api/index.ts';
 import {
+  ApiError,
   type Budgets,
   type Client,
   type Clock,
   type ClusterConfig,
   connect,
   type Logger,
+  sleep,
 } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
 import { writeKubeconfig } from '../kubeconfig/index.ts';
-import { type IssuedToken, type Place, requestToken } from './accounts.ts';
+import { type IssuedToken, type Marker, type Place, requestToken, rightsHold } from './accounts.ts';
 import { type CredentialsSource, readCredentials } from './credentials.ts';
 import { accessFailure, discreetClient } from './failures.ts';
 import { probe } from './probe.ts';
@@ -30,7 +32,7 @@ export interface SessionParts {
   /** The Cluster as it is now; undefined where it is gone. */
   readonly find: () => Promise<Cluster | undefined>;
   /** Makes the account and gives it its rights. */
-  readonly prepare: (place: Place) => Promise<void>;
+  readonly prepare: (place: Place) => Promise<readonly Marker[]>;
 }
 
 interface Ready {
@@ -116,9 +118,10 @@ export class Session {
     try {
       const { kubernetesVersion } = await probe(this.name, owner);
       const place = { client: owner, namespace };
-      await prepare(place);
+      const markers = await prepare(place);
       const asked = clock.monotonic();
       const issued = await requestToken(place, account, tokenSeconds);
+      await this.#effective(config, issued, markers);
       if (this.#closed) throw gone(this.name);
       const ready = { config, kubernetesVersion, digest: sealed.digest, issued, endsAt: asked + issued.seconds * 1000 };
       // Another address or authority: who holds the client of before is not led there behind their back.
@@ -138,14 +141,38 @@ export class Session {
     }
   }
 
+  /** An API server knows of accounts and roles a moment after they were written: who got the token would be refused till then. */
+  async #effective(config: ClusterConfig, { token }: IssuedToken, markers: readonly Marker[]): Promise<void> {
+    const { budgets, clock } = this.#parts;
+    const client = connect(
+      { ...serverOf(this.name, config), token: { data: token } },
+      { connections: 1, budgets, timeoutMilliseconds: preparingMilliseconds },
+    );
+    try {
+      const deadline = clock.monotonic() + preparingMilliseconds;
+      for (;;) {
+        const holds = await rightsHold(client, markers).catch((error: unknown) => {
+          if (error instanceof ApiError && error.status === 401) return false;
+          throw error;
+        });
+        if (holds) return;
+        if (clock.monotonic() > deadline) break;
+        await sleep(clock, 100);
+      }
+    } finally {
+      await client.close();
+    }
+    throw new FleetError(
+      'cluster/unreachable',
+      `The cluster ${this.name} has been told what the service account ${this.#parts.account} may do there, and does not go by it: see whether its API server keeps up`,
+      { temporary: true },
+    );
+  }
+
   #connect(config: ClusterConfig): Client {
-    const { certificateAuthority, tlsServerName, server } = config;
     const client = connect(
       {
-        server,
-        source: `the cluster ${this.name}`,
-        ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
-        ...(tlsServerName === undefined ? {} : { tlsServerName }),
+        ...serverOf(this.name, config),
         authenticator: async (refused) => ({ token: await this.#token(refused) }),
       },
       { connections: 4, budgets: this.#parts.budgets },
@@ -165,6 +192,16 @@ export class Session {
       return (this.#ready as Ready).issued.token;
     }
   }
+}
+
+/** Where it is, without what proves who we are. */
+function serverOf(name: string, { certificateAuthority, tlsServerName, server }: ClusterConfig): ClusterConfig {
+  return {
+    server,
+    source: `the cluster ${name}`,
+    ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+  };
 }
 
 const sameServer = (one: ClusterConfig, other: ClusterConfig): boolean =>
