@@ -148,15 +148,15 @@ export interface Charts {
 
 /** A release on a cluster, put there by the real Helm. Each may be asked for again after a crash: what is done is not done twice. */
 export interface Installer {
-  /** The release that is there, whoever made it, as a snapshot without definitions; undefined where there is none. */
+  /** The release that is there, whoever made it: the one that is deployed, else the last. Undefined where there is none. */
   current(
     connection: ClusterConnection,
     release: { readonly name: string; readonly namespace: string },
     context: WorkContext,
   ): Promise<InstalledRelease | undefined>;
   /**
-   * Definitions first (never narrowed or removed), then `helm install` or `helm upgrade` of exactly the snapshot, waiting until Helm says
-   * that it is ready. `attempt` is written into the release: where the release of this attempt is there already, nothing is done.
+   * Definitions first (never narrowed or removed), then `helm install` or `helm upgrade` of exactly the snapshot, waiting until its
+   * workloads are rolled out. `attempt` is written into the release: where the release of this attempt is there already, nothing is done.
    */
   apply(
     connection: ClusterConnection,
@@ -198,6 +198,8 @@ export interface InstalledRelease {
   readonly snapshotDigest?: string;
   readonly attempt?: string;
   readonly manifests: readonly UnknownObject[];
+  /** Those that somebody's chart has among its templates; ours has none. They belong into the snapshot of what was there before. */
+  readonly definitions?: readonly UnknownObject[];
 }
 
 /** The two sides of a blue-green deployment on one cluster. Each step may be asked for again. */
@@ -208,7 +210,7 @@ export interface Switcher {
     sides: { readonly from?: Snapshot; readonly to: Snapshot; readonly coexist: boolean },
     context: WorkContext,
   ): Promise<void>;
-  /** The side that was kept goes, after its time. */
+  /** The side that was kept goes, after its time; where there is no other side, what is outside of its release goes with it. */
   retire(connection: ClusterConnection, side: Snapshot, context: WorkContext): Promise<void>;
 }
 

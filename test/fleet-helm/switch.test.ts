@@ -150,24 +150,47 @@ describe('from a whole release to sides and back to a whole one', () => {
     expect(await plane.read(resources.clusterRoles, name)).toBeDefined();
   });
 
-  test('a whole release takes back what was outside; what somebody else has made it does not take', async () => {
-    await plane.switcher.retire(plane.connection, two, {});
+  test('a whole release takes back what was outside, and the side that is given up then takes nothing of it', async () => {
     expect(await plane.installer.apply(plane.connection, one, applying('a-3'))).toEqual({ revision: 1 });
+    await plane.switcher.retire(plane.connection, two, {});
+    expect(await picture(name, [whole, green])).toEqual({
+      replicas: [1, undefined],
+      webhook: whole,
+      conversion: undefined,
+      rights: [whole],
+    });
     expect((await plane.read(resources.clusterRoles, name))?.metadata.annotations).toMatchObject({
       'meta.helm.sh/release-namespace': whole,
     });
-    const other = uniqueName('foreign');
-    const foreign = {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name: other },
-      rules: [],
-    };
-    await plane.client.create(resources.clusterRoles, foreign);
-    const snapshot = await plane.snapshot({ name: other, version: '1.0.0' }, other);
-    await expect(plane.installer.apply(plane.connection, snapshot, applying('a-1'))).rejects.toMatchObject({
-      code: 'helm/failed',
-      message: expect.stringContaining('invalid ownership metadata'),
+  });
+});
+
+test('a first side that is given up before it was ever in use leaves nothing that stops anybody', async () => {
+  const name = uniqueName('first');
+  const snapshot = await plane.snapshot({ name, version: '1.0.0', webhook: {} }, name);
+  await plane.installer.apply(plane.connection, snapshot, applying('a-1', { only: 'namespaced', atZero: true }));
+  await plane.switcher.switchOver(plane.connection, { to: snapshot, coexist: false }, {});
+  for (const _ of ['at first', 'again']) {
+    await plane.switcher.retire(plane.connection, snapshot, {});
+    expect(await picture(name, [name])).toEqual({
+      replicas: [undefined],
+      webhook: undefined,
+      conversion: undefined,
+      rights: undefined,
     });
+    expect(await plane.read(resources.clusterRoles, name)).toBeUndefined();
+    expect(await plane.read(resources.definitions, `widgets.${name}.example.com`)).toBeDefined();
+  }
+});
+
+test('what somebody else has made is not taken into a release', async () => {
+  const name = uniqueName('foreign');
+  const metadata = { name };
+  const foreign = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata, rules: [] };
+  await plane.client.create(resources.clusterRoles, foreign);
+  const snapshot = await plane.snapshot({ name, version: '1.0.0' }, name);
+  await expect(plane.installer.apply(plane.connection, snapshot, applying('a-1'))).rejects.toMatchObject({
+    code: 'helm/failed',
+    message: expect.stringContaining('invalid ownership metadata'),
   });
 });

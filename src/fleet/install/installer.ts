@@ -67,6 +67,7 @@ class HelmInstaller implements Installer {
       const found = revisions.find(({ status }) => status === 'deployed') ?? revisions[0];
       if (found === undefined || found.status === 'uninstalled') return undefined;
       const release = await readRelease(found);
+      const objects = await objectsOf(release);
       const { [digestAnnotation]: snapshotDigest, [attemptAnnotation]: attempt } = release.chart.annotations;
       return {
         revision: release.revision,
@@ -75,7 +76,8 @@ class HelmInstaller implements Installer {
         version: release.chart.version,
         ...(snapshotDigest === undefined ? {} : { snapshotDigest }),
         ...(attempt === undefined ? {} : { attempt }),
-        manifests: (await objectsOf(release)).filter((object) => !isDefinition(object)),
+        manifests: objects.filter((object) => !isDefinition(object)),
+        definitions: objects.filter(isDefinition),
       };
     });
   }
@@ -85,10 +87,10 @@ class HelmInstaller implements Installer {
     snapshot: Snapshot,
     options: ApplyOptions,
   ): Promise<{ readonly revision: number }> {
-    return this.#installing(connection, snapshot, options, async (parent) => {
+    return onCluster(connection.cluster, snapshot.manifests, async () => {
       const there = await this.#settled(connection, snapshot, options);
       const isDone = there?.status === 'deployed' && there.chart.annotations[attemptAnnotation] === options.attempt;
-      const revision = isDone ? there.revision : await this.#advance(connection, snapshot, options, { there, parent });
+      const revision = isDone ? there.revision : await this.#advance(connection, snapshot, options, there);
       await this.#rolledOut(connection, snapshot, options);
       return { revision };
     });
@@ -99,7 +101,7 @@ class HelmInstaller implements Installer {
     snapshot: Snapshot,
     options: ApplyOptions,
   ): Promise<{ readonly revision: number }> {
-    return this.#installing(connection, snapshot, options, async () => {
+    return onCluster(connection.cluster, snapshot.manifests, async () => {
       const there = await this.#settled(connection, snapshot, options);
       const isDone = there?.status === 'deployed' && (await isOf(there, snapshot, options));
       const revision = isDone ? there.revision : await this.#goBack(connection, snapshot, options, there);
@@ -120,39 +122,22 @@ class HelmInstaller implements Installer {
     });
   }
 
-  #installing(
-    { cluster }: ClusterConnection,
-    snapshot: Snapshot,
-    { context }: ApplyOptions,
-    work: (traceparent: string) => Promise<{ readonly revision: number }>,
-  ): Promise<{ readonly revision: number }> {
-    const attributes = {
-      'operator.name': snapshot.operator,
-      'operator.version': snapshot.version,
-      'cluster.name': cluster,
-    };
-    const parent = context.traceparent === undefined ? {} : { parent: context.traceparent };
-    return this.#tracer.span('helm.install', { attributes, ...parent }, ({ traceparent }) =>
-      onCluster(cluster, snapshot.manifests, () => work(traceparent)),
-    );
-  }
-
   /** Definitions first; then the release. */
   async #advance(
     connection: ClusterConnection,
     snapshot: Snapshot,
     options: ApplyOptions,
-    { there, parent }: { readonly there: Release | undefined; readonly parent: string },
+    there: Release | undefined,
   ): Promise<number> {
     const { client } = connection;
     const waiting = waitingFor(this.#clock, options.timeoutMilliseconds, options.context.signal);
     const keepConversion = options.only === 'namespaced';
-    await this.#tracer.span('crd.apply', { parent }, () =>
+    const { traceparent } = options.context;
+    const span = traceparent === undefined ? {} : { parent: traceparent };
+    await this.#tracer.span('crd.apply', span, () =>
       applyDefinitions(client, snapshot, { ...waiting, keepConversion }),
     );
-    return this.#tracer.span('controller.deploy', { parent }, () =>
-      this.#upgrade(connection, snapshot, options, there),
-    );
+    return this.#tracer.span('controller.deploy', span, () => this.#upgrade(connection, snapshot, options, there));
   }
 
   async #goBack(

@@ -5,7 +5,8 @@ import { FleetError } from '../contract.ts';
 export interface Kinds {
   /** Throws FleetError where the cluster does not know the kind. */
   resourceOf(object: Pick<UnknownObject, 'apiVersion' | 'kind'>): Resource;
-  isNamespaced(object: Pick<UnknownObject, 'apiVersion' | 'kind'>): boolean;
+  /** Undefined where the cluster does not know the kind. */
+  isNamespaced(object: Pick<UnknownObject, 'apiVersion' | 'kind'>): boolean | undefined;
 }
 
 export async function kindsOf(
@@ -44,7 +45,7 @@ export async function kindsOf(
     }
     return resource;
   };
-  return { resourceOf, isNamespaced: (object) => resourceOf(object).namespaced };
+  return { resourceOf, isNamespaced: (object) => resources.get(keyOf(object))?.namespaced };
 }
 
 const keyOf = ({ apiVersion, kind }: Pick<UnknownObject, 'apiVersion' | 'kind'>): string => `${apiVersion} ${kind}`;

@@ -1,11 +1,14 @@
 /** Objects that are applied outside of releases by a blue-green deployment, and that a release then takes back. */
-import { type Client, isNotFound, type UnknownObject } from '../../runtime/index.ts';
+import { type Client, isNotFound, type ObjectKey, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { FleetError, type Snapshot } from '../contract.ts';
 import { fieldManager } from './definitions.ts';
 import { kindsOf } from './kinds.ts';
+import { annotate, keepAnnotation } from './protect.ts';
+import type { ReleaseName } from './releases.ts';
 import { outsideLabel } from './sides.ts';
 
 const refused = /invalid ownership metadata/;
+const [releaseName, releaseNamespace] = ['meta.helm.sh/release-name', 'meta.helm.sh/release-namespace'] as const;
 
 /**
  * Where Helm refuses an object because it is in no release: those that we have applied ourselves for this Operator become its own. Says
@@ -14,7 +17,7 @@ const refused = /invalid ownership metadata/;
 export async function adopt(
   client: Client,
   error: unknown,
-  { operator, releaseName, namespace, definitions }: Snapshot,
+  { operator, releaseName: release, namespace, definitions }: Snapshot,
   objects: readonly UnknownObject[],
 ): Promise<boolean> {
   if (!(error instanceof FleetError) || !refused.test(error.message)) return false;
@@ -24,17 +27,36 @@ export async function adopt(
     const resource = kinds.resourceOf(object);
     const { name, namespace: within = namespace } = object.metadata;
     const key = resource.namespaced ? { namespace: within, name } : { name };
-    const live = await client.get(resource, key).catch((missing: unknown) => {
-      if (!isNotFound(missing)) throw missing;
-      return undefined;
-    });
+    const live = await read(client, resource, key);
     if (live?.metadata.labels?.[outsideLabel] !== operator) continue;
     found = true;
     const metadata = {
       labels: { 'app.kubernetes.io/managed-by': 'Helm', [outsideLabel]: null },
-      annotations: { 'meta.helm.sh/release-name': releaseName, 'meta.helm.sh/release-namespace': namespace },
+      annotations: { [releaseName]: release, [releaseNamespace]: namespace },
     };
     await client.patch(resource, key, { type: 'merge', body: { metadata } }, { fieldManager });
   }
   return found;
+}
+
+/** It no longer says that it is of this release, which is gone. That of another release stays its own. */
+export async function disown(
+  client: Client,
+  resource: Resource,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  release: ReleaseName,
+): Promise<void> {
+  const key = resource.namespaced ? { namespace, name } : { name };
+  const { annotations = {} } = (await read(client, resource, key))?.metadata ?? {};
+  if (annotations[releaseName] !== release.name || annotations[releaseNamespace] !== release.namespace) return;
+  await annotate(client, resource, key, { [keepAnnotation]: null, [releaseName]: null, [releaseNamespace]: null });
+}
+
+async function read(client: Client, resource: Resource, key: ObjectKey): Promise<UnknownObject | undefined> {
+  try {
+    return await client.get(resource, key);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }

@@ -7,6 +7,7 @@ import { type Client, isNotFound, type Resource, type UnknownObject } from '../.
 import type { Snapshot } from '../contract.ts';
 import { fieldManager } from './definitions.ts';
 import { type Kinds, kindsOf } from './kinds.ts';
+import { mustStay } from './protect.ts';
 import { isHook } from './workloads.ts';
 
 /** On an object that is in no release: of which Operator it is. */
@@ -28,8 +29,9 @@ const roles = new Set(['ClusterRole', 'Role']);
 
 export async function sideOf(client: Client, snapshot: Snapshot): Promise<Side> {
   const kinds = await kindsOf(client, snapshot.manifests, snapshot.definitions);
+  // What the cluster does not know is nowhere; Helm says so where it is to be installed.
   const isInside = (object: UnknownObject) =>
-    kinds.isNamespaced(object) && (object.metadata.namespace ?? snapshot.namespace) === snapshot.namespace;
+    kinds.isNamespaced(object) !== false && (object.metadata.namespace ?? snapshot.namespace) === snapshot.namespace;
   const outside = snapshot.manifests.filter((object) => !isInside(object) && !isHook(object));
   return {
     snapshot,
@@ -79,21 +81,49 @@ export async function lead(client: Client, side: Side): Promise<void> {
   for (const object of side.leads) await put(client, side, object);
 }
 
-/** The service accounts of a namespace that was given up lose their rights. */
-export async function revoke(client: Client, side: Side): Promise<void> {
-  for (const object of side.needs.filter(({ kind }) => bindings.has(kind))) {
-    const live = (await read(client, side, object)) as Binding | undefined;
-    const { subjects = [] } = live ?? {};
-    const left = subjects.filter(({ namespace }) => namespace !== side.snapshot.namespace);
-    // Where nobody is left it is still this side that leads.
-    if (left.length === 0 || left.length === subjects.length) continue;
-    await client.patch(
-      resourceOf(side, object),
-      keyOf(side, object),
-      { type: 'merge', body: { subjects: left } },
-      { fieldManager },
-    );
+/**
+ * What is left of a side that was given up: its service accounts lose their rights. Where nobody else lives on what is outside of the
+ * release, all of it goes: a webhook that leads to nobody would stop everybody.
+ */
+export async function giveUp(client: Client, side: Side): Promise<void> {
+  const { namespace, operator } = side.snapshot;
+  let others = 0;
+  let own = 0;
+  const count = (namespaces: readonly (string | undefined)[]) => {
+    for (const each of namespaces)
+      if (each === namespace) own += 1;
+      else if (each !== undefined) others += 1;
+  };
+  for (const object of [...side.needs, ...side.leads]) {
+    const live = (await read(client, side, object)) as (Binding & Leading) | undefined;
+    if (bindings.has(object.kind)) count((live?.subjects ?? []).map((subject) => subject.namespace));
+    count((live?.webhooks ?? []).map(({ clientConfig }) => clientConfig?.service?.namespace));
   }
+  const isAlone = own > 0 && others === 0;
+  for (const object of [...side.leads, ...side.needs]) {
+    const live = (await read(client, side, object)) as Binding | undefined;
+    if (live === undefined) continue;
+    if (isAlone && live.metadata.labels?.[outsideLabel] === operator && !mustStay(object)) {
+      await client.delete(resourceOf(side, object), keyOf(side, object)).catch(ignoreMissing);
+    } else if (bindings.has(object.kind)) {
+      const subjects = (live.subjects ?? []).filter((subject) => subject.namespace !== namespace);
+      if (subjects.length === live.subjects?.length) continue;
+      await client.patch(
+        resourceOf(side, object),
+        keyOf(side, object),
+        { type: 'merge', body: { subjects } },
+        { fieldManager },
+      );
+    }
+  }
+}
+
+interface Leading extends UnknownObject {
+  webhooks?: readonly { readonly clientConfig?: { readonly service?: { readonly namespace?: string } } }[];
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!isNotFound(error)) throw error;
 }
 
 async function bind(client: Client, side: Side, object: Binding, live: Binding | undefined): Promise<void> {
@@ -147,5 +177,5 @@ const resourceOf = ({ kinds }: Side, object: UnknownObject): Resource => kinds.r
 
 function keyOf({ kinds, snapshot }: Side, object: UnknownObject): { namespace?: string; name: string } {
   const { name, namespace = snapshot.namespace } = object.metadata;
-  return kinds.isNamespaced(object) ? { namespace, name } : { name };
+  return kinds.isNamespaced(object) === true ? { namespace, name } : { name };
 }

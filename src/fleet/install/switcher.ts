@@ -3,9 +3,10 @@ import { type Clock, systemClock } from '../../runtime/index.ts';
 import type { ApplyOptions, ClusterConnection, Installer, Snapshot, Switcher, WorkContext } from '../contract.ts';
 import { switchConversions } from './definitions.ts';
 import { onCluster } from './failures.ts';
+import { disown } from './ownership.ts';
 import { annotate, keepAnnotation } from './protect.ts';
 import { objectsOf, readRelease, revisionsOf } from './releases.ts';
-import { lead, revoke, sideOf, supply } from './sides.ts';
+import { giveUp, lead, sideOf, supply } from './sides.ts';
 import { waitingFor } from './until.ts';
 import { controllersIn, scale, untilAtZero, untilRolledOut } from './workloads.ts';
 
@@ -66,15 +67,10 @@ export function openSwitcher({
       }
       await installer.remove(connection, { name, namespace }, options);
     }
-    // Nothing of them says any longer that they are of a release that is gone.
     for (const object of outside) {
-      await annotate(client, side.kinds.resourceOf(object), keyOf(object, namespace), {
-        [keepAnnotation]: null,
-        'meta.helm.sh/release-name': null,
-        'meta.helm.sh/release-namespace': null,
-      });
+      await disown(client, side.kinds.resourceOf(object), keyOf(object, namespace), { name, namespace });
     }
-    await revoke(client, side);
+    await giveUp(client, side);
   }
 
   return {

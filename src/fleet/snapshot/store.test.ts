@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
-import { type MemoryCluster, memoryCluster } from '../../../test/support/memory-cluster.ts';
-import { FakeClock, type Resource, type UnknownObject } from '../../runtime/index.ts';
+import { type Loose, type MemoryCluster, memoryCluster } from '../../../test/support/memory-cluster.ts';
+import { FakeClock, type Resource } from '../../runtime/index.ts';
 import { ContentStore } from './store.ts';
 
 const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
@@ -18,8 +18,7 @@ beforeEach(() => {
 });
 
 const there = async () => (await cluster.client.list(secrets, { namespace })).items;
-const one = (name: string) =>
-  cluster.get(secrets, { namespace, name }) as UnknownObject & { data: { content: string } };
+const one = (name: string) => cluster.get(secrets, { namespace, name }) as unknown as Loose & { data: object };
 /** That gzip cannot make smaller. */
 const large = (bytes: number) =>
   randomBytes(bytes / 2)
