@@ -9,14 +9,10 @@ import {
 } from '../../../runtime/index.ts';
 import { Pace } from '../../platform/pace.ts';
 import { applyStatus } from '../../platform/status.ts';
+import { BY_OPERATOR, byOperator } from '../by-operator.ts';
 import type { HealthMetrics } from './metrics.ts';
 
 const fieldManager = 'kidp-health';
-
-/** Which installations there are of an Operator. */
-export const operatorIndex = {
-  'kidp-operator': (object: KubernetesObject): string[] => [(object as OperatorInstallation).spec.operator],
-};
 
 export function addCounts(
   manager: Manager,
@@ -27,7 +23,7 @@ export function addCounts(
     .for<Operator>(operator.resource)
     .watches<OperatorInstallation>(operatorInstallation.resource, ({ spec }) => [{ name: spec.operator }], {
       predicates: [comesGoesOrFaresOtherwise],
-      indexes: operatorIndex,
+      indexes: byOperator,
     })
     .complete(async ({ name }, { client, read }) => {
       const object = await read.get<Operator>(operator.resource, { name });
@@ -38,9 +34,7 @@ export function addCounts(
       const wait = pace.wait(name);
       if (wait > 0) return { requeueAfterMilliseconds: wait };
       pace.looked(name);
-      const installations = read
-        .store<OperatorInstallation>(operatorInstallation.resource)
-        .byIndex('kidp-operator', name);
+      const installations = read.store<OperatorInstallation>(operatorInstallation.resource).byIndex(BY_OPERATOR, name);
       const { healthy, condition } = countOf(installations);
       metrics.operator(name, installations.length, healthy);
       const observed = { ...condition, observedGeneration: object.metadata.generation ?? 0 };
