@@ -18,7 +18,11 @@ import { declareExplain } from './explain/command.ts';
 import { describeFailure, exitCodeOf } from './failure.ts';
 import { declareGraph } from './graph/command.ts';
 import { declareImpact } from './impact/command.ts';
+import { declareOperators } from './operators/command.ts';
+import { declareRollout } from './rollout/command.ts';
 import { declareDispatch } from './serve/dispatch-flags.ts';
+import { declareRest } from './serve/rest-flags.ts';
+import { declareRollouts } from './serve/rollout-flags.ts';
 import { declareTest } from './test/command.ts';
 
 // Who has read enough (`| head`) closes the pipe: no reason to complain.
@@ -62,7 +66,7 @@ async function run(words: string[]): Promise<number> {
       code = await up(options);
     });
 
-  declareDispatch(declareCrdGate(program.command('serve')))
+  declareRest(declareRollouts(declareDispatch(declareCrdGate(program.command('serve')))))
     .description('run one of several replicas in a cluster, as manifests/install does')
     .option('--kubeconfig <file>', "the cluster (default: $KUBECONFIG, or the pod's service account)")
     .option('--namespace <name>', 'of the platform itself (default: $POD_NAMESPACE, or kidp-system)')
@@ -118,6 +122,14 @@ async function run(words: string[]): Promise<number> {
   });
 
   declareClusters(program.command('clusters'), (result) => {
+    code = result;
+  });
+
+  declareOperators(program.command('operators'), (result) => {
+    code = result;
+  });
+
+  declareRollout(program.command('rollout'), (result) => {
     code = result;
   });
 

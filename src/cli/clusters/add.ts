@@ -24,7 +24,7 @@ import {
 import { type Client, type ClusterConfig, isAlreadyExists, isNotFound, loadKubeconfig } from '../../runtime/index.ts';
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';
-import { type WhereFlags, withManagement } from './options.ts';
+import { type WhereFlags, withManagement } from '../management.ts';
 
 export interface AddFlags extends WhereFlags {
   readonly from: string;

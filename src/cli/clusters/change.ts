@@ -3,7 +3,8 @@ import { type Cluster, cluster as clusterKind } from '../../api/index.ts';
 import { type Client, isNotFound, sleep, systemClock } from '../../runtime/index.ts';
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';
-import { type RemoveFlags, type WhereFlags, withManagement } from './options.ts';
+import { type WhereFlags, withManagement } from '../management.ts';
+import type { RemoveFlags } from './options.ts';
 
 export async function removeCluster(name: string, flags: RemoveFlags, streams: Streams): Promise<number> {
   return withManagement(flags, async (client) => {

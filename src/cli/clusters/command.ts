@@ -1,9 +1,10 @@
 /** The words of `kidp clusters`, and what each is for. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Streams } from '../check.ts';
+import { output, type WhereFlags, where } from '../management.ts';
 import type { AddFlags } from './add.ts';
 import type { KeygenFlags } from './keygen.ts';
-import type { ListFlags, RemoveFlags, WhereFlags } from './options.ts';
+import type { ListFlags, RemoveFlags } from './options.ts';
 
 /** `done` gets the exit code. What it takes is loaded only when it is asked for. */
 export function declareClusters(command: Command, done: (code: number) => void, streams: Streams = terminal): void {
@@ -81,15 +82,6 @@ export function declareClusters(command: Command, done: (code: number) => void, 
       done(await keygen(options, streams));
     });
 }
-
-function where(command: Command): Command {
-  return command
-    .option('--kubeconfig <file>', 'of the management cluster (default: $KUBECONFIG, or ~/.kube/config)')
-    .option('--context <name>', 'the context of the kubeconfig (default: the current one)');
-}
-
-const output = (): Option =>
-  new Option('-o, --output <format>', 'table or json').choices(['table', 'json']).default('table');
 
 function pairs(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf('=');

@@ -9,7 +9,8 @@ import {
 import { type Condition, getCondition, isNotFound, liveReader } from '../../runtime/index.ts';
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';
-import { type ListFlags, withManagement } from './options.ts';
+import { facts, print, table, withManagement } from '../management.ts';
+import type { ListFlags } from './options.ts';
 
 export async function listClusters(flags: ListFlags, streams: Streams): Promise<number> {
   const all = await withManagement(flags, (client) => liveReader(client).list<Cluster>(clusterKind.resource));
@@ -17,23 +18,21 @@ export async function listClusters(flags: ListFlags, streams: Streams): Promise<
     .filter(({ spec }) => flags.environment === undefined || spec.environment === flags.environment)
     .sort(byEnvironment)
     .map(rowOf);
-  if (flags.output === 'json') streams.out.write(`${JSON.stringify(shown, null, 2)}\n`);
-  else if (shown.length === 0) streams.out.write('there are no clusters; add one with `kidp clusters add`\n');
-  else {
-    streams.out.write(
-      table(
-        ['NAME', 'ENVIRONMENT', 'HEALTH', 'VERSION', 'CHECKED', 'REASON'],
-        shown.map((row) => [
-          row.name,
-          row.environment,
-          row.paused ? `${row.health} (paused)` : row.health,
-          row.kubernetesVersion ?? '-',
-          row.lastChecked ?? '-',
-          row.ready ? '' : row.reason,
-        ]),
-      ),
-    );
-  }
+  const text = () =>
+    shown.length === 0
+      ? 'there are no clusters; add one with `kidp clusters add`\n'
+      : table(
+          ['NAME', 'ENVIRONMENT', 'HEALTH', 'VERSION', 'CHECKED', 'REASON'],
+          shown.map((row) => [
+            row.name,
+            row.environment,
+            row.paused ? `${row.health} (paused)` : row.health,
+            row.kubernetesVersion ?? '-',
+            row.lastChecked ?? '-',
+            row.ready ? '' : row.reason,
+          ]),
+        );
+  print(shown, text, flags, streams);
   return 0;
 }
 
@@ -52,30 +51,25 @@ export async function clusterStatus(name: string, flags: ListFlags, streams: Str
     version: spec.version,
     health: status?.health ?? 'Unknown',
   }));
-  if (flags.output === 'json') {
-    streams.out.write(`${JSON.stringify({ ...row, operators }, null, 2)}\n`);
-    return row.ready ? 0 : 1;
-  }
   const { latencyMilliseconds, failures = 0, sealedWith } = cluster.status ?? {};
-  const facts: [string, string | undefined][] = [
-    ['Name', name],
-    ['Environment', row.environment],
-    ['Health', row.paused ? `${row.health} (paused: nothing new is rolled out to it)` : row.health],
-    ['Kubernetes', row.kubernetesVersion],
-    ['Checked', row.lastChecked],
-    ['Answered in', latencyMilliseconds === undefined ? undefined : `${latencyMilliseconds} ms`],
-    ['Failed in a row', failures === 0 ? undefined : String(failures)],
-    ['Sealed with', sealedWith],
-    ['Contact', cluster.spec.contact],
-    ['Being removed', cluster.metadata.deletionTimestamp],
-  ];
-  const lines = facts.flatMap(([label, value]) => (value === undefined ? [] : [`${label.padEnd(16)} ${value}`]));
-  if (!row.ready) lines.push('', row.message === '' ? row.reason : row.message);
-  streams.out.write(`${lines.join('\n')}\n`);
-  if (operators.length > 0) {
+  const text = () => {
+    const known = facts([
+      ['Name', name],
+      ['Environment', row.environment],
+      ['Health', row.paused ? `${row.health} (paused: nothing new is rolled out to it)` : row.health],
+      ['Kubernetes', row.kubernetesVersion],
+      ['Checked', row.lastChecked],
+      ['Answered in', latencyMilliseconds === undefined ? undefined : `${latencyMilliseconds} ms`],
+      ['Failed in a row', failures === 0 ? undefined : String(failures)],
+      ['Sealed with', sealedWith],
+      ['Contact', cluster.spec.contact],
+      ['Being removed', cluster.metadata.deletionTimestamp],
+    ]);
+    const why = row.ready ? '' : `\n${row.message === '' ? row.reason : row.message}\n`;
     const rows = operators.map(({ operator, version, health }) => [operator, version, health]);
-    streams.out.write(`\n${table(['OPERATOR', 'VERSION', 'HEALTH'], rows)}`);
-  }
+    return known + why + (rows.length === 0 ? '' : `\n${table(['OPERATOR', 'VERSION', 'HEALTH'], rows)}`);
+  };
+  print({ ...row, operators }, text, flags, streams);
   return row.ready ? 0 : 1;
 }
 
@@ -98,16 +92,3 @@ function rowOf({ metadata, spec, status }: Cluster) {
 const byEnvironment = (one: Cluster, other: Cluster): number =>
   environments.indexOf(one.spec.environment) - environments.indexOf(other.spec.environment) ||
   (one.metadata.name < other.metadata.name ? -1 : 1);
-
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  return [heads, ...rows]
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
-}

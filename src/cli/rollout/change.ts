@@ -1,0 +1,101 @@
+/** `kidp rollout pause`, `resume`, `promote`, `abort` and `rollback`: what is said to a rollout, which the platform then does. */
+import { operatorDeployment } from '../../api/index.ts';
+import { ApiError, type Client } from '../../runtime/index.ts';
+import type { Streams } from '../check.ts';
+import { InputError } from '../failure.ts';
+import { type WhereFlags, withManagement } from '../management.ts';
+import { existingRollout } from './find.ts';
+import { isFinished, type Rollout, summaryOf } from './summary.ts';
+
+export const controls = ['pause', 'resume', 'promote', 'abort', 'rollback'] as const;
+export type Control = (typeof controls)[number];
+
+export interface ChangeFlags extends WhereFlags {
+  readonly stage?: number;
+}
+
+export async function changeRollout(
+  name: string,
+  control: Control,
+  flags: ChangeFlags,
+  streams: Streams,
+): Promise<number> {
+  return withManagement(flags, async (client) => {
+    const found = await existingRollout(client, name);
+    const { spec, told } = changeOf(found, control, flags.stage);
+    if (spec !== undefined && !(await written(client, found, spec, streams))) return 1;
+    streams.out.write(`rollout ${name}: ${told}\n`);
+    return 0;
+  });
+}
+
+interface Change {
+  /** Undefined: it is so already. */
+  readonly spec: Readonly<Record<string, unknown>> | undefined;
+  readonly told: string;
+}
+
+/** What is to be written for it. Throws where it makes no sense as things are. */
+export function changeOf(rollout: Rollout, control: Control, stage?: number): Change {
+  const { spec, status } = rollout;
+  const { name, phase } = summaryOf(rollout);
+  if (control === 'rollback') {
+    if (status?.rollback?.finishedAt !== undefined) throw wrong(`${name} has been rolled back already`);
+    return {
+      spec: spec.rollback === true ? undefined : { rollback: true },
+      told: `it goes back; see \`kidp rollout watch ${name}\``,
+    };
+  }
+  if (isFinished({ phase })) {
+    const next = phase === 'Completed' ? `; \`kidp rollout rollback ${name}\` takes it back` : '';
+    throw wrong(`${name} has come to its end (${phase}): there is nothing to ${control}${next}`);
+  }
+  switch (control) {
+    case 'pause':
+      return { spec: spec.paused === true ? undefined : { paused: true }, told: 'paused: nothing new is begun' };
+    case 'resume':
+      return { spec: spec.paused === true ? { paused: null } : undefined, told: 'it goes on' };
+    case 'abort':
+      return {
+        spec: spec.abort === true ? undefined : { abort: true },
+        told: 'it stops where it is, every cluster is left as it is',
+      };
+    case 'promote':
+      return promotionOf(rollout, stage);
+  }
+}
+
+function promotionOf({ metadata, spec, status }: Rollout, wanted: number | undefined): Change {
+  const { stage = 0, plan } = status ?? {};
+  const number = wanted ?? stage;
+  if (number < 1)
+    throw wrong(`no stage of ${metadata.name} has begun yet; see \`kidp rollout status ${metadata.name}\``);
+  const stages = plan?.stages.length ?? 0;
+  if (number > stages) throw wrong(`--stage: ${metadata.name} has ${stages} stages, so there is no stage ${number}`);
+  const told =
+    spec.strategy === 'BlueGreen'
+      ? 'traffic is switched as soon as the new side is well'
+      : `stage ${number} is not watched any longer than it takes to be well`;
+  return { spec: (spec.promote ?? 0) >= number ? undefined : { promote: number }, told };
+}
+
+const wrong = (message: string): InputError => new InputError('rollout', `${message}.`);
+
+/** Whether it was taken. Only where it is still the same object: its status may change meanwhile, and does. */
+async function written(
+  client: Client,
+  { metadata }: Rollout,
+  spec: Readonly<Record<string, unknown>>,
+  { err }: Streams,
+): Promise<boolean> {
+  const { name, uid } = metadata;
+  const body = { metadata: uid === undefined ? {} : { uid }, spec };
+  try {
+    await client.patch(operatorDeployment.resource, { name }, { type: 'merge', body }, { fieldManager: 'kidp-cli' });
+    return true;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    err.write(`kidp: ${error.message}\n`);
+    return false;
+  }
+}

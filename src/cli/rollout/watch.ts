@@ -1,0 +1,122 @@
+/**
+ * `kidp rollout watch`: follows a rollout to its end. On a terminal it is one view that is drawn over; elsewhere a line for each thing that
+ * happens. Exit code 0 where it is completed, 1 where it failed, was rolled back or is gone.
+ */
+import { type Client, type Clock, ConnectionError, sleep, systemClock } from '../../runtime/index.ts';
+import type { Streams } from '../check.ts';
+import { type WhereFlags, withManagement } from '../management.ts';
+import { existingRollout, findRollout } from './find.ts';
+import { isFinished, type Report, reportOf } from './summary.ts';
+import { entryText, viewOf } from './view.ts';
+
+export interface WatchFlags extends WhereFlags {
+  /** Seconds between two looks. */
+  readonly interval: number;
+}
+
+export async function watchRollout(name: string, flags: WatchFlags, streams: Streams): Promise<number> {
+  return withManagement(flags, async (client) => {
+    const screen = screenOn(streams.out);
+    const first = reportOf(await existingRollout(client, name));
+    return follow(client, first, screen, { intervalMilliseconds: flags.interval * 1000, clock: systemClock });
+  });
+}
+
+export interface Screen {
+  show(report: Report, now: number): void;
+  /** Something about the watching itself. */
+  note(text: string): void;
+}
+
+interface FollowOptions {
+  readonly intervalMilliseconds: number;
+  readonly clock: Clock;
+}
+
+/** A management cluster that does not answer for a while is waited for: the rollout goes on without us. */
+async function follow(client: Client, first: Report, screen: Screen, options: FollowOptions): Promise<number> {
+  const { clock, intervalMilliseconds } = options;
+  let report = first;
+  let away = false;
+  for (;;) {
+    screen.show(report, clock.now());
+    if (isFinished(report)) return report.phase === 'Completed' ? 0 : 1;
+    await sleep(clock, intervalMilliseconds);
+    try {
+      const found = await findRollout(client, first.name);
+      if (found === undefined || found.metadata.uid !== first.id) {
+        screen.note(`${first.name} was deleted`);
+        return 1;
+      }
+      if (away) screen.note('the management cluster answers again');
+      away = false;
+      report = reportOf(found);
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      if (!away) screen.note(`the management cluster does not answer (${error.failure}): waiting for it`);
+      away = true;
+    }
+  }
+}
+
+interface Output {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+export const screenOn = (out: Output, environment: NodeJS.ProcessEnv = process.env): Screen =>
+  out.isTTY === true && environment.TERM !== 'dumb' ? terminalScreen(out, environment) : plainScreen(out);
+
+function terminalScreen(out: Output, { NO_COLOR }: NodeJS.ProcessEnv): Screen {
+  let drawn = 0;
+  const color = NO_COLOR === undefined || NO_COLOR === '';
+  return {
+    show(report, now) {
+      const { columns = 80, rows = 24 } = out;
+      // One less than there is: the last line is where the cursor stands.
+      const lines = viewOf(report, { width: columns, height: rows - 1, now, color });
+      out.write(`${cleared(drawn)}${lines.join('\n')}\n`);
+      drawn = lines.length;
+    },
+    note(text) {
+      out.write(`${cleared(drawn)}${text}\n`);
+      drawn = 0;
+    },
+  };
+}
+
+/** Up to where the view begins, and everything from there gone. */
+const cleared = (lines: number): string => (lines === 0 ? '' : `\u001b[${lines}A\u001b[0J`);
+
+function plainScreen(out: Output): Screen {
+  let told: Report | undefined;
+  return {
+    show(report) {
+      for (const line of linesBetween(told, report)) out.write(`${line}\n`);
+      told = report;
+    },
+    note: (text) => void out.write(`${text}\n`),
+  };
+}
+
+/** What is new since what was told last. */
+export function linesBetween(before: Report | undefined, after: Report): string[] {
+  const { name, operator, version, strategy, phase } = after;
+  const head = before === undefined ? [`${name}: ${operator} ${version}, ${strategy}`] : [];
+  const entries = newEntries(before?.history ?? [], after.history).map(entryText);
+  const why = `${phase}: ${after.message === '' ? after.reason : after.message}`;
+  const was =
+    before === undefined ? undefined : `${before.phase}: ${before.message === '' ? before.reason : before.message}`;
+  return [...head, ...entries, ...(why === was ? [] : [why])];
+}
+
+/** Entries are added at the end and dropped at the beginning: those after the last that was told are new. */
+function newEntries(before: Report['history'], after: Report['history']): Report['history'] {
+  const last = before.at(-1);
+  if (last === undefined) return after;
+  const key = JSON.stringify(last);
+  const index = after.findLastIndex((entry) => JSON.stringify(entry) === key);
+  return after.slice(index + 1);
+}
