@@ -12,11 +12,13 @@ import { listenAddress, webhookTarget } from './serve/address.ts';
 import type { DispatchFlags } from './serve/dispatch-flags.ts';
 import { dispatchOptions } from './serve/dispatch-options.ts';
 import { type LogLevel, logOnStandardOutput } from './serve/log.ts';
+import type { RestFlags } from './serve/rest-flags.ts';
+import type { RolloutFlags } from './serve/rollout-flags.ts';
 import { type Platform, startPlatform } from './up/platform.ts';
 import { untilStopped } from './up/stop.ts';
 import { startUndo, type Undo } from './up/undo.ts';
 
-export interface ServeOptions extends CrdGateFlags, DispatchFlags {
+export interface ServeOptions extends CrdGateFlags, DispatchFlags, RolloutFlags, RestFlags {
   kubeconfig?: string;
   namespace?: string;
   service?: string;
@@ -67,13 +69,18 @@ interface Start {
 }
 
 async function start({ options, namespace, target, config, log, undo }: Start): Promise<Platform> {
+  const host = options.host ?? listenAddress();
+  // What is wrong in it is told before anything is asked of the cluster.
+  const rollouts = (await import('./serve/rollout-options.ts')).rolloutsOptions(options, host, log);
   const client = connect(config);
   undo.add('closing the connections', () => client.close());
-  await demandAccess(client, namespace, config.source, { dispatch: options.dispatch });
+  await demandAccess(client, namespace, config.source, {
+    dispatch: options.dispatch,
+    rollouts: rollouts !== undefined,
+  });
   // With connections of its own: see ElectionOptions.
   const leaseClient = connect(config);
   undo.add('closing the connection of the lease', () => leaseClient.close());
-  const host = options.host ?? listenAddress();
   const platform = await startPlatform(
     {
       client,
@@ -91,12 +98,14 @@ async function start({ options, namespace, target, config, log, undo }: Start): 
       crds: gateOptions(options),
       revisions: { kept: options.crdHistory },
       dispatch: dispatchOptions(options, host, log),
+      rollouts,
       log,
     },
     undo,
   );
-  const { admission, statusApi } = platform;
-  log.info('serving', { port: admission.port, statusPort: statusApi?.port, namespace, target, server: config.server });
+  const { admission, statusApi, rest } = platform;
+  const ports = { port: admission.port, statusPort: statusApi?.port, restPort: rest?.port };
+  log.info('serving', { ...ports, namespace, target, server: config.server });
   void platform.source.whenSynced().then(
     () => log.info('ready', { policies: platform.source.current().set.policies.length }),
     () => {},

@@ -4,9 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Policy, policy } from '../../src/api/index.ts';
 import { customResourceDefinitions } from '../../src/cli/up/definitions.ts';
+import { newKeySet, writeKubeconfig } from '../../src/fleet/index.ts';
 import { type Report, reports } from '../../src/reconcile/policies/reports.ts';
 import { type Client, connect, events, eventually, getCondition, loadKubeconfig } from '../../src/runtime/index.ts';
 import { type ControlPlane, sharedCluster, startControlPlane } from '../support/cluster.ts';
@@ -94,6 +97,51 @@ test('who may not do the work is told what is missing, in one sentence', async (
     /^kidp: The user of context .* may not get, list, watch policies\.platform\.company\.com; .*create secrets in kidp-system; .*configmaps in kidp-system\. .*manifests\/install.*\n$/,
   );
 });
+
+test('with keys for clusters it rolls out, and serves the REST API with the rights of manifests/rbac and no more', async () => {
+  await kubectl('apply', '-k', join(root, 'manifests/rbac'));
+  writeFileSync(join(folder, 'cluster-keys.json'), await newKeySet(), { mode: 0o600 });
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  writeFileSync(join(folder, 'jwks.json'), JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }));
+  const port = await freePort();
+  const run = serve([
+    ...['--kubeconfig', await kubeconfigOf('kidp'), '--port', String(port), '--url', `https://127.0.0.1:${port}`],
+    ...['--cluster-keys', join(folder, 'cluster-keys.json'), '--drain-seconds', '0'],
+    ...['--rest-port', '0', '--rest-jwks', join(folder, 'jwks.json'), '--rest-group', 'ops=kidp:admin'],
+  ]);
+  await run.until('acquired the lease');
+  const { restPort } = run
+    .lines()
+    .map((line) => JSON.parse(line))
+    .find(({ msg }) => msg === 'serving');
+  const token = await new SignJWT({ groups: ['ops'] })
+    .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+    .setSubject('ann@example.com')
+    .setAudience('kidp')
+    .setExpirationTime('1h')
+    .sign(privateKey);
+  const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+  const ask = async (path: string, body?: object) => {
+    const answer = await request(`https://127.0.0.1:${restPort}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      dispatcher,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> };
+  };
+  const kubeconfig = writeKubeconfig(loadKubeconfig({ file: plane.kubeconfig }));
+  const made = await ask('/api/v1/clusters', { name: 'itself', environment: 'Dev', kubeconfig });
+  expect(made).toMatchObject({ status: 201, body: { name: 'itself' } });
+  await eventually(async () => (await ask('/api/v1/clusters/itself/health')).body.health === 'Healthy', patient);
+  expect((await ask('/api/v1/operators')).body).toEqual({ items: [] });
+  await dispatcher.close();
+  await kubectl('delete', 'cluster.platform.company.com/itself', '--timeout=90s');
+  run.kill('SIGTERM');
+  expect(await run.ended).toBe(0);
+  expect(run.errors()).toBe('');
+  for (const line of run.lines()) expect(line).not.toMatch(/forbidden/i);
+}, 300_000);
 
 test('the rights that every replica needs are enough where it may read nothing else; without its Lease it ends', async () => {
   const { stdout } = await kubectl('kustomize', join(root, 'manifests/install'));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Client } from '../../runtime/index.ts';
-import { demandAccess, described, dispatchRights, type Right, rights } from './access.ts';
+import { demandAccess, described, dispatchRights, type Right, rights, rolloutRights } from './access.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -13,13 +13,14 @@ interface Rule {
 }
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'manifests', 'install');
-const roles = ['roles.yaml', 'role-platform.yaml']
+const roles = ['roles.yaml', 'role-platform.yaml', 'role-rollouts.yaml']
   .flatMap((file) => parseAllDocuments(readFileSync(join(folder, file), 'utf8')))
   .map((document) => document.toJS() as { kind: string; rules?: Rule[] })
   .filter(({ rules }) => rules !== undefined);
 
 test('manifests/install gives every right that a replica cannot do without', () => {
-  expect([...rights('kidp-system'), ...dispatchRights('kidp-system')].filter((right) => !isGiven(right))).toEqual([]);
+  const all = [...rights('kidp-system'), ...dispatchRights('kidp-system'), ...rolloutRights('kidp-system')];
+  expect(all.filter((right) => !isGiven(right))).toEqual([]);
 });
 
 function isGiven({ verb, group, resource, subresource, name, namespace }: Right): boolean {
@@ -55,5 +56,7 @@ test.each([
   { reason: 'the API server is not up yet', status: 503, code: 'config/discovery' },
 ])('$reason: $code', async ({ status, code }) => {
   const client = { request: async () => ({ status, headers: {}, warnings: [], text: '' }) } as unknown as Client;
-  await expect(demandAccess(client, 'kidp-system', 'this test', { dispatch: true })).rejects.toMatchObject({ code });
+  await expect(
+    demandAccess(client, 'kidp-system', 'this test', { dispatch: true, rollouts: true }),
+  ).rejects.toMatchObject({ code });
 });

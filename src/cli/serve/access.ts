@@ -6,11 +6,15 @@ import {
   application,
   approval,
   broker,
+  cluster,
   crdRevision,
   deployableKinds,
   deploymentTarget,
   GROUP,
   kinds,
+  operator,
+  operatorDeployment,
+  operatorInstallation,
   policy,
   policyException,
   team,
@@ -23,10 +27,14 @@ export async function demandAccess(
   client: Client,
   namespace: string,
   source: string,
-  { dispatch }: { readonly dispatch: boolean },
+  { dispatch, rollouts }: { readonly dispatch: boolean; readonly rollouts: boolean },
 ): Promise<void> {
-  await demandKinds(client, dispatch ? kinds : watchedKinds);
-  const needed = [...rights(namespace), ...(dispatch ? dispatchRights(namespace) : [])];
+  await demandKinds(client, dispatch || rollouts ? kinds : watchedKinds);
+  const needed = [
+    ...rights(namespace),
+    ...(dispatch ? dispatchRights(namespace) : []),
+    ...(rollouts ? rolloutRights(namespace) : []),
+  ];
   const answers = await Promise.all(
     needed.map(async (right) => ((await isAllowed(client, right)) ? undefined : right)),
   );
@@ -129,6 +137,22 @@ export function dispatchRights(namespace: string): Right[] {
     ),
     ...of('get create update patch delete', '', 'secrets'),
     ...of('get list create patch', '', 'configmaps', { namespace }),
+  ];
+}
+
+/** Without these no operator is rolled out. */
+export function rolloutRights(namespace: string): Right[] {
+  const followed = [operator, cluster, operatorDeployment, operatorInstallation];
+  return [
+    ...followed.flatMap(({ plural }) => [
+      ...of('get list watch update patch', GROUP, plural),
+      ...of('update patch', GROUP, plural, { subresource: 'status' }),
+    ]),
+    ...of('delete', GROUP, operatorDeployment.plural),
+    ...of('create delete', GROUP, operatorInstallation.plural),
+    ...of('create', GROUP, approval.plural),
+    ...of('get list watch create update patch delete', '', 'secrets', { namespace }),
+    ...of('get create patch', '', 'configmaps', { namespace }),
   ];
 }
 
