@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ControlPlane, sharedCluster, startControlPlane } from '../support/cluster.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -24,10 +24,11 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 });
 
-describe('a control plane of its own', () => {
+describe('a control plane of its own', { timeout: 300_000 }, () => {
   test('starts, lets in, denies with the reason, keeps its state, and leaves nothing behind', async () => {
     const first = start(['--directory', folder]);
-    await first.until(/ready in/);
+    // What to try comes after it, line by line.
+    await first.until(/ready in[^]*get databases,services\S* .*\n/);
     expect(first.output()).toContain(`kubeconfig  ${folder}/kubeconfig`);
     const commands = [...first.output().matchAll(/^ {2}(\S+\/kubectl) (apply -f \S+)$/gm)].map(
       (match) => match[2] ?? '',
@@ -96,7 +97,7 @@ describe('a control plane of its own', () => {
 
   test('a stop before it is ready is a stop', async () => {
     const run = start(['--directory', folder]);
-    await until(async () => (await processesBelow(folder)).length > 0);
+    await until(async () => (await processesBelow(folder)).length > 0, 100);
     run.stop('SIGINT');
     expect(await run.ended()).toBe(130);
     expect(run.output()).toMatch(/stopped \(SIGINT\) before it was ready/);
@@ -125,12 +126,13 @@ describe('a control plane of its own', () => {
   });
 });
 
-describe('an existing cluster', () => {
+describe('an existing cluster', { timeout: 300_000 }, () => {
+  // One for all of them: each leaves it as it was, but for the one before the last, and the last needs nothing of it.
   let plane: ControlPlane;
-  beforeEach(async () => {
+  beforeAll(async () => {
     plane = await startControlPlane();
   });
-  afterEach(() => plane.stop());
+  afterAll(() => plane?.stop());
 
   test('is joined with failurePolicy Ignore and left as it was', async () => {
     const before = await everything(plane);
@@ -188,7 +190,7 @@ test('without Go and without binaries the webhooks are served alone', async () =
     PATH: dirname(process.execPath),
     KIDP_CACHE: join(folder, 'cache'),
   });
-  await run.until(/ready in/);
+  await run.until(/ready in[^]*npx kidp crd diff .*\n/);
   expect(run.output()).toMatch(/no cluster is started: .*Go/);
   expect(run.output()).toMatch(/\d+ starter policies/);
   expect(run.output()).toMatch(/npx kidp check -f policies\/platform -f examples/);
@@ -231,14 +233,14 @@ function start(words: readonly string[], env: NodeJS.ProcessEnv = process.env) {
       await until(async () => {
         if (code !== undefined) throw new Error(`kidp up ended with ${code}:\n${output}`);
         return pattern.test(output);
-      });
+      }, 50);
     },
   };
 }
 
-async function until(check: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 90_000; !(await check()); await sleep(100)) {
-    if (Date.now() > deadline) throw new Error('it did not happen within 90 s');
+async function until(check: () => Promise<boolean>, every = 500): Promise<void> {
+  for (const deadline = Date.now() + 100_000; !(await check()); await sleep(every)) {
+    if (Date.now() > deadline) throw new Error('it did not happen within 100 s');
   }
 }
 
