@@ -1,12 +1,6 @@
 /** Operators: on how many clusters each is, on how many of them it is well, and the condition `Healthy`, which tells of both. */
 import { type Operator, type OperatorInstallation, operator, operatorInstallation } from '../../../api/index.ts';
-import {
-  controllerManagedBy,
-  type DesiredCondition,
-  type KubernetesObject,
-  type Manager,
-  type Predicate,
-} from '../../../runtime/index.ts';
+import { controllerManagedBy, type DesiredCondition, type Manager, type Predicate } from '../../../runtime/index.ts';
 import { Pace } from '../../platform/pace.ts';
 import { applyStatus } from '../../platform/status.ts';
 import { BY_OPERATOR, byOperator } from '../by-operator.ts';

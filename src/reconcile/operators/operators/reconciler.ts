@@ -19,6 +19,7 @@ import {
 } from '../../../runtime/index.ts';
 import { announceReady } from '../../platform/announce.ts';
 import { applyStatus } from '../../platform/status.ts';
+import { BY_OPERATOR, byOperator } from '../by-operator.ts';
 import { compatibilityOf, describeDefinitions } from './definitions.ts';
 import { type KnownVersion, toLookAt, unchecked, versionsOf } from './versions.ts';
 
@@ -46,11 +47,11 @@ export function addOperatorReconciler(manager: Manager, options: OperatorReconci
     .for<Operator>(operatorKind.resource, { predicates: [generationChanged] })
     .watches<OperatorDeployment>(operatorDeployment.resource, ({ spec }) => [{ name: spec.operator }], {
       predicates: [generationChanged],
-      indexes: { 'kidp-operator': ({ spec }) => [spec.operator] },
+      indexes: byOperator,
     })
     .watches<OperatorInstallation>(operatorInstallation.resource, ({ spec }) => [{ name: spec.operator }], {
       predicates: [generationChanged],
-      indexes: { 'kidp-operator': ({ spec }) => [spec.operator] },
+      indexes: byOperator,
     })
     .withOptions({ maxConcurrentReconciles: 4, timeoutMilliseconds: tenMinutes })
     .complete(async ({ name }, context) => {
@@ -170,7 +171,7 @@ function isLost(error: unknown): undefined {
 
 function namedVersions(operator: string, { read }: ReconcileContext): readonly string[] {
   const of = <T extends OperatorDeployment | OperatorInstallation>(resource: typeof operatorDeployment.resource) =>
-    read.store<T>(resource).byIndex('kidp-operator', operator);
+    read.store<T>(resource).byIndex(BY_OPERATOR, operator);
   return [
     ...of<OperatorDeployment>(operatorDeployment.resource).map(({ spec }) => spec.version),
     ...of<OperatorInstallation>(operatorInstallation.resource).map(({ spec }) => spec.version),
