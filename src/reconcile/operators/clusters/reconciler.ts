@@ -13,18 +13,20 @@ import {
 } from '../../../fleet/index.ts';
 import {
   addFinalizer,
+  type Client,
   controllerManagedBy,
   type EventRecorder,
   finalize,
   generationChanged,
   hasFinalizer,
+  isConflict,
   type Manager,
   type ObjectKey,
 } from '../../../runtime/index.ts';
 import { announceReady } from '../../platform/announce.ts';
 import { applyStatus } from '../../platform/status.ts';
 import { eraseCluster } from './erase.ts';
-import { clusterHealth } from './health.ts';
+import { clusterHealth, type Look } from './health.ts';
 import { lookAt } from './look.ts';
 import { sealingKeyPublisher } from './sealing-key.ts';
 
@@ -110,16 +112,32 @@ export function addClusterReconciler(manager: Manager, options: ClusterReconcile
         log,
         timeoutMilliseconds,
       });
-      const { conditions, fields, ready } = clusterHealth(object, look, clock.now());
-      await applyStatus(
-        client,
-        clusterKind.resource,
-        object,
-        { conditions, fields },
-        { now: clock.now(), fieldManager },
-      );
-      announceReady(recorder, object, ready);
+      await tell(object, look, { client, recorder, now: clock.now() });
       looked.set(uid, seen);
       return { requeueAfterMilliseconds: interval };
     });
+}
+
+/** A look may take a while, and others write their part of the status meanwhile: that is no reason to look again. */
+async function tell(
+  object: Cluster,
+  look: Look,
+  parts: { readonly client: Client; readonly recorder: Pick<EventRecorder, 'record'>; readonly now: number },
+): Promise<void> {
+  const { client, recorder, now } = parts;
+  let latest = object;
+  for (let tries = 1; ; tries += 1) {
+    const { conditions, fields, ready } = clusterHealth(latest, look, now);
+    try {
+      await applyStatus(client, clusterKind.resource, latest, { conditions, fields }, { now, fieldManager });
+      announceReady(recorder, latest, ready);
+      return;
+    } catch (error) {
+      if (!isConflict(error) || tries === 3) throw error;
+      latest = await client.get<Cluster>(clusterKind.resource, { name: object.metadata.name });
+      const { uid, generation, deletionTimestamp } = latest.metadata;
+      const isOther = uid !== object.metadata.uid || generation !== object.metadata.generation;
+      if (isOther || deletionTimestamp !== undefined) throw error;
+    }
+  }
 }
