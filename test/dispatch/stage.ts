@@ -47,8 +47,8 @@ import {
 } from '../../src/runtime/index.ts';
 import { type ControlPlane, startControlPlane, uniqueName } from '../support/cluster.ts';
 
-/** A machine that does much else at the same time. */
-export const patient = { within: 60_000, every: 100 };
+/** A machine that does much else at the same time, and looks at dozens of objects at once. */
+export const patient = { within: 60_000, every: 250 };
 export const namespace = 'team-backend';
 export const platformNamespace = 'kidp-system';
 /** In this cluster: whatever is not a Topic. */
