@@ -89,8 +89,8 @@ kind: OperatorInstallation
 metadata:
   name: cert-manager.production-us-east
   labels:
-    platform.company.com/operator: cert-manager
-    platform.company.com/cluster: production-us-east
+    installation.platform.company.com/operator: cert-manager
+    installation.platform.company.com/cluster: production-us-east
 spec:
   operator: cert-manager
   cluster: production-us-east
@@ -105,8 +105,8 @@ spec:
 export type OperatorInstallation = ObjectOf<typeof operatorInstallation>;
 
 /** On each: all of one operator, and all on one cluster, are found by them among tens of thousands. */
-export const OPERATOR_LABEL = `${GROUP}/operator`;
-export const CLUSTER_LABEL = `${GROUP}/cluster`;
+export const OPERATOR_LABEL = `installation.${GROUP}/operator`;
+export const CLUSTER_LABEL = `installation.${GROUP}/cluster`;
 
 export const installationLabels = (operator: string, cluster: string): Record<string, string> => ({
   [OPERATOR_LABEL]: operator,
