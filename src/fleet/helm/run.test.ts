@@ -1,0 +1,78 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findHelm } from './binary.ts';
+import { runHelm } from './run.ts';
+import { withWorkspace } from './workspace.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kidp-run-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A program that stands in for Helm. */
+function program(name: string, script: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+const run = (path: string, words: readonly string[], more: Partial<Parameters<typeof runHelm>[2]> = {}) =>
+  withWorkspace((directory) => runHelm({ program: path }, words, { directory, timeoutMilliseconds: 60_000, ...more }));
+
+test('it sees nothing of our environment, and has folders of its own', async () => {
+  process.env.KIDP_TEST_SECRET = 'opensesame';
+  const { stdout, code } = await run(program('env', 'env; exit 3'), []);
+  delete process.env.KIDP_TEST_SECRET;
+  expect(code).toBe(3);
+  expect(stdout).not.toContain('opensesame');
+  const names = stdout.split('\n').map((line) => line.split('=')[0]);
+  expect(names).toEqual(
+    expect.arrayContaining(['HELM_CACHE_HOME', 'HELM_CONFIG_HOME', 'HELM_DATA_HOME', 'KUBECONFIG']),
+  );
+  expect(stdout).toContain('KUBECONFIG=/dev/null');
+});
+
+test('words arrive as they are', async () => {
+  const words = ['a b', '$HOME', '"quoted"', "it's", '*', ''];
+  const { stdout } = await run(program('words', 'for word in "$@"; do echo "<$word>"; done'), words);
+  expect(stdout).toBe(words.map((word) => `<${word}>\n`).join(''));
+});
+
+test('what takes too long is ended, and what is stopped is not told as its failure', async () => {
+  const path = program('slow', 'exec sleep 600');
+  await expect(run(path, ['upgrade'], { timeoutMilliseconds: 50 })).rejects.toMatchObject({
+    code: 'helm/timeout',
+    message: 'Helm was not done within 50 ms (helm upgrade)',
+  });
+  await expect(run(path, [], { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({ name: 'TimeoutError' });
+  await expect(run(path, [], { signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
+});
+
+test.each([
+  { reason: 'new enough', answer: 'v4.3.1', expected: { version: 'v4.3.1', major: 4 } },
+  { reason: 'just new enough', answer: 'v3.14.0', expected: { version: 'v3.14.0', major: 3 } },
+])('Helm is found on the PATH: $reason', async ({ answer, expected }) => {
+  const path = program('helm', `echo ${answer}`);
+  expect(await findHelm({ path: `/nowhere:${folder}` })).toEqual({ program: path, ...expected });
+});
+
+test.each([
+  { reason: 'too old', script: 'echo v3.13.9', message: /is Helm v3\.13\.9: install 3\.14 or later$/ },
+  { reason: 'something else', script: 'echo hello', message: /does not answer as Helm does/ },
+  { reason: 'it fails', script: 'exit 1', message: /does not answer as Helm does/ },
+])('refused: $reason', async ({ script, message }) => {
+  const path = program('other', script);
+  await expect(findHelm({ program: path })).rejects.toMatchObject({
+    code: 'helm/missing',
+    message: expect.stringMatching(message),
+  });
+});
+
+test('where there is none, that is said', async () => {
+  await expect(findHelm({ path: '/nowhere' })).rejects.toMatchObject({ code: 'helm/missing' });
+  await expect(findHelm({ program: '/nowhere/helm' })).rejects.toMatchObject({ code: 'helm/missing' });
+});

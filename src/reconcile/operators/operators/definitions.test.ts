@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { definitionOf } from '../../../../test/support/operator-charts.ts';
+import type { UnknownObject } from '../../../runtime/index.ts';
+import { compatibilityOf, describeDefinitions } from './definitions.ts';
+
+const definition = (maximum: number, name = 'shop') =>
+  definitionOf({ name, version: '1.0.0', maximum }) as UnknownObject;
+
+test.each([
+  { reason: 'nothing was there', before: [], after: [definition(20)], expected: 'safe' },
+  { reason: 'it is the same', before: [definition(20)], after: [definition(20)], expected: 'safe' },
+  { reason: 'it takes more', before: [definition(20)], after: [definition(30)], expected: 'safe' },
+  { reason: 'it takes less', before: [definition(20)], after: [definition(10)], expected: 'breaking' },
+  { reason: 'one is no longer brought, and stays', before: [definition(20)], after: [], expected: 'risky' },
+  {
+    reason: 'the worst counts',
+    before: [definition(20), definition(20, 'cart')],
+    after: [definition(30), definition(10, 'cart')],
+    expected: 'breaking',
+  },
+])('$reason: $expected', async ({ before, after, expected }) => {
+  expect(await compatibilityOf(before, after)).toBe(expected);
+});
+
+test('each is told by its name, digest and versions; what the API server would fill in makes no difference', () => {
+  const { told } = describeDefinitions([definition(20), definition(20, 'cart')]);
+  expect(told).toEqual([
+    { name: 'widgets.cart.example.com', digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/), versions: ['v1'] },
+    { name: 'widgets.shop.example.com', digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/), versions: ['v1'] },
+  ]);
+  const stored = { ...definition(20), spec: { ...(definition(20).spec as object), conversion: { strategy: 'None' } } };
+  expect(describeDefinitions([stored]).told[0]?.digest).toBe(told[1]?.digest);
+});
+
+test('one that cannot be read is why', () => {
+  const odd = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: 'odd' } };
+  expect(describeDefinitions([odd])).toEqual({
+    told: [],
+    problem: expect.stringMatching(/^The definition odd cannot be used: /),
+  });
+});
