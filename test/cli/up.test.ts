@@ -28,7 +28,7 @@ describe('a control plane of its own', { timeout: 300_000 }, () => {
   test('starts, lets in, denies with the reason, keeps its state, and leaves nothing behind', async () => {
     const first = start(['--directory', folder]);
     // What to try comes after it, line by line.
-    await first.until(/ready in[^]*get databases,services\S* .*\n/);
+    await first.until(/ready in[\s\S]*get databases,services\S* .*\n/);
     expect(first.output()).toContain(`kubeconfig  ${folder}/kubeconfig`);
     const commands = [...first.output().matchAll(/^ {2}(\S+\/kubectl) (apply -f \S+)$/gm)].map(
       (match) => match[2] ?? '',
@@ -190,7 +190,7 @@ test('without Go and without binaries the webhooks are served alone', async () =
     PATH: dirname(process.execPath),
     KIDP_CACHE: join(folder, 'cache'),
   });
-  await run.until(/ready in[^]*npx kidp crd diff .*\n/);
+  await run.until(/ready in[\s\S]*npx kidp crd diff .*\n/);
   expect(run.output()).toMatch(/no cluster is started: .*Go/);
   expect(run.output()).toMatch(/\d+ starter policies/);
   expect(run.output()).toMatch(/npx kidp check -f policies\/platform -f examples/);
