@@ -165,7 +165,8 @@ function switching(object: Rollout, status: RolloutStatus, now: number): Rollout
   const next = withClusters(status, (cluster) => {
     if (cluster.state !== 'Validating' || cluster.switched === true) return cluster;
     const { healthySince, lastCheckedAt, failuresInRow, message, ...rest } = cluster;
-    return { ...rest, state: 'Deploying' as const, attempt };
+    // From here on the other side may have been touched.
+    return { ...rest, state: 'Deploying' as const, attempt, switched: false };
   });
   return withProgress(next, now);
 }

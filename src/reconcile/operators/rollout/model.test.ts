@@ -319,6 +319,11 @@ class World {
       }
       if (timeOf(cluster.lastCheckedAt) !== real?.wellAt) this.violations.push(`${cluster.name} was not well at last`);
       if ((real?.wellAt ?? 0) < this.time - 90 * second) this.violations.push(`${cluster.name} was looked at long ago`);
+      const period = is.plan === undefined ? 0 : pacingOf(is.plan).periodMilliseconds(was.stage ?? 1);
+      const isCutShort = cluster.switchedAt !== undefined || (spec.promote ?? 0) >= (was.stage ?? 1);
+      if (!isCutShort && period > 0 && (real?.wellAt ?? 0) < timeOf(cluster.deployedAt) + period) {
+        this.violations.push(`${cluster.name} was not looked at when its time was over`);
+      }
     }
   }
 
@@ -334,7 +339,7 @@ class World {
       real.isWell = true;
     }
     this.heldBy = undefined;
-    this.edit({ paused: false, promote: 1_000 });
+    this.edit({ paused: false, promote: this.object.spec.promote ?? 1 });
     for (let round = 0; round < 3_000; round += 1) {
       this.look();
       if (isFinished(this.status) && this.running.length === 0) {

@@ -84,6 +84,9 @@ export function rollbackSettled(object: Rollout, before: RolloutStatus, now: num
   return ended(done, 'Failed', { reason, message }, now);
 }
 
-/** When it must have come to an end. */
-export const rollbackDue = ({ spec }: Rollout, { rollback }: RolloutStatus): number =>
-  timeOf(rollback?.startedAt) + millisecondsOf(spec.progressDeadline ?? 'PT30M');
+/** A deadline that fits a quick rollout may be too short for the way back, which nobody may give up lightly. */
+const leastMilliseconds = 60_000;
+
+/** When something must have gone forward on the way back. */
+export const rollbackDue = ({ spec }: Rollout, { progressedAt }: RolloutStatus): number =>
+  timeOf(progressedAt) + Math.max(leastMilliseconds, millisecondsOf(spec.progressDeadline ?? 'PT30M'));

@@ -87,7 +87,7 @@ export class Work {
       kubernetesVersion: snapshot.kubernetesVersion,
       namespace: location.namespace,
       releaseName: location.name,
-      definitions: [],
+      definitions: current.definitions ?? [],
       manifests: current.manifests,
     });
     return { ...known, fromVersion: current.version, snapshotBefore: found.name };
@@ -105,8 +105,8 @@ export class Work {
       ...(isColored ? { only: 'namespaced' as const } : {}),
       ...(blueGreen !== undefined && !blueGreen.coexist ? { atZero: true } : {}),
     };
-    const { revision } = await this.#span('helm.install', place, () =>
-      this.#parts.installer.apply(connection, snapshot, options),
+    const { revision } = await this.#span('helm.install', place, (traceparent) =>
+      this.#parts.installer.apply(connection, snapshot, { ...options, context: { ...options.context, traceparent } }),
     );
     // In a blue-green deployment it is not in use before the switch.
     if (blueGreen === undefined) {
@@ -154,18 +154,20 @@ export class Work {
     const release = { name: snapshot.releaseName, namespace: snapshot.namespace };
     const { operator } = rollout.spec;
     return this.#span('operator.rollback', place, async () => {
+      if (blueGreen !== undefined) {
+        // What was never begun is not undone: the other side works as it did.
+        if (before !== undefined && cluster.switched !== undefined) {
+          await switcher.switchOver(connection, { from: snapshot, to: before, coexist: blueGreen.coexist }, context);
+        }
+        await switcher.retire(connection, snapshot, context);
+      } else if (before === undefined) await installer.remove(connection, release, options);
       if (before === undefined) {
-        await installer.remove(connection, release, options);
         await forgetInstallation(client, operator, cluster.name);
         return undefined;
       }
       if (blueGreen !== undefined) {
-        // Where the switch was not begun, this finds everything as it should be.
-        await switcher.switchOver(connection, { from: snapshot, to: before, coexist: blueGreen.coexist }, context);
-        await switcher.retire(connection, snapshot, context);
         const location = { name: before.releaseName, namespace: before.namespace };
-        const current = await installer.current(connection, location, context);
-        const revision = current?.revision ?? 0;
+        const { revision = 0 } = (await installer.current(connection, location, context)) ?? {};
         await writeInstallation(client, returned(rollout, cluster, before, revision));
         return revision;
       }

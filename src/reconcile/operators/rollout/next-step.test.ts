@@ -1,0 +1,623 @@
+import { describe, expect, test } from 'vitest';
+import { type ApprovalOutcome, ROLLOUT_FINALIZER } from '../../../api/index.ts';
+import { nextStep } from './next-step.ts';
+import { checked, deployed, prepared, reopened, restored, stepFailed, switched } from './outcomes.ts';
+import { configOf, stagesOf } from './plan.ts';
+import type { ClusterStatus, Facts, Rollout, RolloutStatus } from './rollout.ts';
+
+const now = Date.parse('2026-02-01T12:00:00Z');
+const at = (secondsAgo: number) => new Date(now - secondsAgo * 1_000).toISOString();
+
+interface Given {
+  readonly spec?: object;
+  readonly metadata?: object;
+  readonly clusters?: Readonly<Record<string, object>>;
+  readonly status?: object;
+  readonly coexist?: boolean;
+}
+
+/** Three clusters of a rollout that is under way, each as it is said. */
+function rolloutWith({ spec = {}, metadata = {}, clusters = {}, status = {}, coexist = true }: Given): Rollout {
+  const object = {
+    apiVersion: 'platform.company.com/v1',
+    kind: 'OperatorDeployment',
+    metadata: { name: 'rollout', uid: 'u', generation: 1, finalizers: [ROLLOUT_FINALIZER], ...metadata },
+    spec: { operator: 'tool', version: 'v2.0.0', clusters: ['a', 'b', 'c'], strategy: 'Rolling', ...spec },
+  } as Rollout;
+  const names = ['a', 'b', 'c'];
+  const stages = stagesOf(
+    object.spec,
+    names.map((name) => ({ name, environment: 'Dev' as const, available: true })),
+  );
+  const config = configOf(object.spec, coexist) as Record<string, unknown>;
+  const plan = {
+    digest: 'd',
+    operatorUid: 'o',
+    chartDigest: 'c',
+    strategy: object.spec.strategy,
+    config,
+    stages,
+    createdAt: at(9_000),
+  };
+  return {
+    ...object,
+    status: {
+      phase: 'Deploying',
+      stage: 1,
+      startedAt: at(8_000),
+      progressedAt: at(10),
+      plan,
+      clusters: names.map((name) => ({
+        name,
+        uid: `uid-${name}`,
+        environment: 'Dev',
+        state: 'Pending',
+        snapshot: 'new',
+        stage: stages.findIndex((stage) => stage.clusters.includes(name)) + 1,
+        ...clusters[name],
+      })),
+      ...status,
+    } as RolloutStatus,
+  };
+}
+
+function factsWith(more: Partial<Facts> & { away?: readonly string[]; gone?: readonly string[] } = {}): Facts {
+  const { away = [], gone = [], ...rest } = more;
+  return {
+    cluster: (name) =>
+      gone.includes(name)
+        ? undefined
+        : { uid: `uid-${name}`, environment: 'Dev', available: !away.includes(name), why: 'it is away' },
+    approval: () => undefined,
+    installedBy: () => undefined,
+    notBefore: () => 0,
+    ...rest,
+  };
+}
+
+const begunFor = (seconds: number) => ({
+  state: 'Deploying',
+  attempt: 'u.install',
+  startedAt: at(seconds),
+  preparedAt: at(seconds),
+});
+/** Deployed so many seconds ago, well since the first look, and last looked at then. */
+const wellFor = (seconds: number, lookedAgo = 0) => ({
+  ...begunFor(seconds),
+  state: 'Healthy',
+  deployedAt: at(seconds),
+  snapshotBefore: 'old',
+  fromVersion: 'v1.0.0',
+  revision: 2,
+  healthySince: at(seconds),
+  lastCheckedAt: at(lookedAgo),
+  checks: 10,
+  checksPassed: 10,
+  failuresInRow: 0,
+});
+const ill = { ...wellFor(100), state: 'Unhealthy', message: 'it crashes' };
+
+const statesOf = ({ clusters = [] }: RolloutStatus) =>
+  Object.fromEntries(clusters.map(({ name, state }) => [name, state]));
+const actsOf = (object: Rollout, facts = factsWith()) =>
+  nextStep(object, facts, now).acts.map((act) => ('cluster' in act ? `${act.kind} ${act.cluster}` : act.kind));
+const reasonOf = ({ conditions = [] }: RolloutStatus, type = 'Ready') =>
+  conditions.find((each) => each.type === type)?.reason;
+
+describe('planning', () => {
+  const planning = (more: Given = {}) =>
+    rolloutWith({ ...more, status: { phase: 'Planning', stage: undefined, startedAt: undefined, ...more.status } });
+  const asked = (outcome: ApprovalOutcome) => ({ approvals: [{ name: 'one', type: 'VersionUpgrade', outcome }] });
+  test.each([
+    {
+      reason: 'without a plan it is planned',
+      given: { metadata: { finalizers: [] }, status: { plan: undefined } },
+      facts: {},
+      acts: ['plan'],
+    },
+    {
+      reason: 'nothing is asked again before its time',
+      given: { status: { plan: undefined } },
+      facts: { notBefore: () => now + 1 },
+      acts: [],
+    },
+    { reason: 'with a plan it is started', given: {}, facts: {}, acts: ['start'] },
+    { reason: 'not while it is paused', given: { spec: { paused: true } }, facts: {}, acts: [] },
+    { reason: 'not while another goes back', given: {}, facts: { heldBy: 'other' }, acts: [] },
+    {
+      reason: 'an Approval that is not there is asked for',
+      given: { status: asked('Pending') },
+      facts: {},
+      acts: ['approvals'],
+    },
+    {
+      reason: 'one that is not decided is waited for',
+      given: { status: asked('Pending') },
+      facts: { approval: () => 'Pending' as const },
+      acts: [],
+    },
+    {
+      reason: 'one that is approved lets it start',
+      given: { status: asked('Pending') },
+      facts: { approval: () => 'Approved' as const },
+      acts: ['start'],
+    },
+    { reason: 'what was approved stays so', given: { status: asked('Approved') }, facts: {}, acts: ['start'] },
+  ])('$reason', ({ given, facts, acts }) => {
+    expect(actsOf(planning(given), factsWith(facts))).toEqual(acts);
+  });
+
+  test('before anything else it is held from going away', () => {
+    const step = nextStep(planning({ metadata: { finalizers: [] } }), factsWith(), now);
+    expect(step).toMatchObject({ finalizer: 'add', acts: [] });
+  });
+
+  test.each([
+    {
+      reason: 'a rejection ends it',
+      given: { status: asked('Pending') },
+      facts: { approval: () => 'Rejected' as const },
+      ends: 'ApprovalRejected',
+    },
+    { reason: 'so does an abort', given: { spec: { abort: true } }, facts: {}, ends: 'Aborted' },
+    {
+      reason: 'and a rollback, with nothing to take back',
+      given: { spec: { rollback: true } },
+      facts: {},
+      ends: 'Aborted',
+    },
+  ])('$reason', ({ given, facts, ends }) => {
+    const { status, acts } = nextStep(planning(given), factsWith(facts), now);
+    expect(status).toMatchObject({ phase: 'Failed', finishedAt: at(0) });
+    expect(reasonOf(status)).toBe(ends);
+    expect(statesOf(status)).toEqual({ a: 'Skipped', b: 'Skipped', c: 'Skipped' });
+    expect(acts).toEqual([]);
+  });
+
+  test('one that is deleted then goes at once', () => {
+    const step = nextStep(planning({ metadata: { deletionTimestamp: at(1) } }), factsWith(), now);
+    expect(step).toMatchObject({ finalizer: 'remove', acts: [] });
+  });
+});
+
+describe('one cluster after the other', () => {
+  test.each([
+    { reason: 'the first is begun', clusters: {}, facts: {}, acts: ['install a'], stage: 1 },
+    { reason: 'one that is under way goes on', clusters: { a: begunFor(5) }, facts: {}, acts: ['install a'], stage: 1 },
+    { reason: 'one that is away is passed over', clusters: {}, facts: { away: ['a'] }, acts: ['install b'], stage: 2 },
+    {
+      reason: 'one that comes back has its turn',
+      clusters: { b: begunFor(5) },
+      facts: {},
+      acts: ['install b'],
+      stage: 2,
+    },
+    {
+      reason: 'what is validated is looked at',
+      clusters: { a: wellFor(100, 31) },
+      facts: {},
+      acts: ['check a'],
+      stage: 1,
+    },
+    { reason: 'not before its time', clusters: { a: wellFor(100, 29) }, facts: {}, acts: [], stage: 1 },
+    {
+      reason: 'and once more when its time is over',
+      clusters: { a: wellFor(301, 3) },
+      facts: {},
+      acts: ['check a'],
+      stage: 1,
+    },
+    { reason: 'then it is paused', clusters: { a: wellFor(301, 0) }, facts: {}, acts: [], stage: 2 },
+    {
+      reason: 'a cluster that was removed is passed over',
+      clusters: {},
+      facts: { gone: ['a'] },
+      acts: ['install b'],
+      stage: 2,
+    },
+    {
+      reason: 'one made anew under its name is another',
+      clusters: { a: { uid: 'before' } },
+      facts: {},
+      acts: ['install b'],
+      stage: 2,
+    },
+    {
+      reason: 'nothing is begun while another goes back',
+      clusters: {},
+      facts: { heldBy: 'other' },
+      acts: [],
+      stage: 1,
+    },
+  ])('$reason', ({ clusters, facts, acts, stage }) => {
+    const before = Object.hasOwn(clusters, 'b') ? { stage: 2 } : {};
+    const object = rolloutWith({ clusters, status: before });
+    expect(actsOf(object, factsWith(facts))).toEqual(acts);
+    expect(nextStep(object, factsWith(facts), now).status.stage).toBe(stage);
+  });
+
+  test('after the pause the next is begun', () => {
+    const object = rolloutWith({ clusters: { a: wellFor(600, 5) }, status: { stage: 2, stageFinishedAt: at(121) } });
+    expect(actsOf(object)).toEqual(['install b']);
+  });
+
+  test('a promotion cuts the watching short, and still only what is well goes on', () => {
+    const promoted = { spec: { promote: 1 }, clusters: { a: wellFor(20, 0) } };
+    expect(nextStep(rolloutWith(promoted), factsWith(), now).status.stage).toBe(2);
+    const { healthySince, ...unwell } = wellFor(20, 0);
+    const clusters = { a: { ...unwell, state: 'Validating' } };
+    expect(nextStep(rolloutWith({ spec: { promote: 1 }, clusters }), factsWith(), now).status.stage).toBe(1);
+  });
+
+  test('a minimum of being well holds whoever promotes', () => {
+    const spec = { promote: 1, health: { interval: 'PT30S', failureThreshold: 3, minimumSoak: 'PT1M' } };
+    expect(nextStep(rolloutWith({ spec, clusters: { a: wellFor(20, 0) } }), factsWith(), now).status.stage).toBe(1);
+  });
+
+  test('what was well long ago is looked at again before it promotes', () => {
+    const object = rolloutWith({ clusters: { a: wellFor(4_000, 3_000) } });
+    expect(nextStep(object, factsWith(), now).status.stage).toBe(1);
+    expect(actsOf(object)).toEqual(['check a']);
+  });
+});
+
+describe('the shares of a canary', () => {
+  const canary = (clusters: Given['clusters'], more: Given = {}) =>
+    rolloutWith({
+      ...more,
+      spec: { strategy: 'Canary', ...more.spec },
+      ...(clusters === undefined ? {} : { clusters }),
+    });
+
+  test('a stage of which too many checks have failed is taken back, though it is well in the end', () => {
+    const { status } = nextStep(canary({ a: { ...wellFor(301, 0), checks: 20, checksPassed: 18 } }), factsWith(), now);
+    expect(status).toMatchObject({ phase: 'RollingBack', rollback: { reason: 'Unhealthy' } });
+    expect(status.rollback?.message).toContain('18 of 20');
+  });
+
+  test('a cluster of an earlier stage that falls ill takes the promotion back', () => {
+    const clusters = { a: { ...ill, finishedAt: at(50) }, b: wellFor(50) };
+    const { status } = nextStep(canary(clusters, { status: { stage: 2 } }), factsWith(), now);
+    expect(status.rollback).toMatchObject({ reason: 'RevalidationFailed' });
+    expect(statesOf(status)).toEqual({ a: 'RollingBack', b: 'RollingBack', c: 'Skipped' });
+  });
+
+  test('where nothing of the first stage can be worked on, nothing else is tried in its place', () => {
+    expect(actsOf(canary({}), factsWith({ away: ['a'] }))).toEqual([]);
+  });
+});
+
+describe('both sides', () => {
+  const blueGreen = (clusters: Given['clusters'], spec: object = {}, coexist = true) =>
+    rolloutWith({ spec: { strategy: 'BlueGreen', ...spec }, coexist, ...(clusters === undefined ? {} : { clusters }) });
+  const green = (seconds: number, lookedAgo = 0) => ({ ...wellFor(seconds, lookedAgo), state: 'Validating' });
+  const all = (cluster: object) => ({ a: cluster, b: cluster, c: cluster });
+
+  test.each([
+    {
+      reason: 'all are switched when all have been watched',
+      clusters: all(green(601)),
+      spec: {},
+      coexist: true,
+      acts: ['switch a', 'switch b', 'switch c'],
+    },
+    {
+      reason: 'not while one is not deployed',
+      clusters: { ...all(green(601)), c: begunFor(5) },
+      spec: {},
+      coexist: true,
+      acts: ['install c'],
+    },
+    {
+      reason: 'not while one was not looked at lately',
+      clusters: { ...all(green(601)), c: green(601, 20) },
+      spec: {},
+      coexist: true,
+      acts: ['check c'],
+    },
+    {
+      reason: 'not before somebody says so',
+      clusters: all(green(601)),
+      spec: { blueGreenConfig: manual() },
+      coexist: true,
+      acts: [],
+    },
+    {
+      reason: 'who says so need not wait',
+      clusters: all(green(60)),
+      spec: { promote: 1, blueGreenConfig: manual() },
+      coexist: true,
+      acts: ['switch a', 'switch b', 'switch c'],
+    },
+    {
+      reason: 'what cannot run beside the other is switched unseen',
+      clusters: all({ ...begunFor(5), state: 'Validating', deployedAt: at(1) }),
+      spec: {},
+      coexist: false,
+      acts: ['switch a', 'switch b', 'switch c'],
+    },
+  ])('$reason', ({ clusters, spec, coexist, acts }) => {
+    expect(actsOf(blueGreen(clusters, spec, coexist))).toEqual(acts);
+  });
+
+  test('somebody who has to say so is told, and no time runs out', () => {
+    const object = blueGreen(all(green(9_000)), { blueGreenConfig: manual() });
+    const { status } = nextStep(
+      { ...object, status: { ...object.status, progressedAt: at(8_000) } as RolloutStatus },
+      factsWith(),
+      now,
+    );
+    expect(status.phase).toBe('Validating');
+    expect(reasonOf(status, 'Progressing')).toBe('AwaitingPromotion');
+  });
+
+  test('after the switch it is watched again, and then done', () => {
+    const switchedFor = (seconds: number) => ({
+      ...wellFor(900),
+      switched: true,
+      switchedAt: at(seconds),
+      healthySince: at(seconds),
+    });
+    expect(nextStep(blueGreen(all(switchedFor(299))), factsWith(), now).status.phase).toBe('Validating');
+    expect(nextStep(blueGreen(all(switchedFor(301))), factsWith(), now).status.phase).toBe('Completed');
+  });
+
+  function manual() {
+    return {
+      blueNamespace: 'x',
+      greenNamespace: 'y',
+      autoSwitch: false,
+      validationPeriod: 'PT10M',
+      monitorPeriod: 'PT5M',
+      retentionPeriod: 'PT24H',
+    };
+  }
+});
+
+describe('what has failed', () => {
+  const direct = (clusters: NonNullable<Given['clusters']>, spec: object = {}) =>
+    rolloutWith({ spec: { strategy: 'Direct', ...spec }, clusters });
+  test.each([
+    {
+      reason: 'all that were touched go back',
+      spec: {},
+      states: { a: 'RollingBack', b: 'RollingBack', c: 'RollingBack' },
+      phase: 'RollingBack',
+    },
+    {
+      reason: 'as many as may fail go back alone',
+      spec: { maxFailures: 1 },
+      states: { a: 'RollingBack', b: 'Healthy', c: 'Deploying' },
+      phase: 'Deploying',
+    },
+    {
+      reason: 'nothing goes back where that was said',
+      spec: { maxFailures: 1, rollbackOnFailure: false },
+      states: { a: 'Unhealthy', b: 'Healthy', c: 'Deploying' },
+      phase: 'Deploying',
+    },
+  ])('$reason', ({ spec, states, phase }) => {
+    const { status } = nextStep(direct({ a: ill, b: wellFor(100), c: begunFor(9) }, spec), factsWith(), now);
+    expect(status.phase).toBe(phase);
+    expect(statesOf(status)).toEqual(states);
+  });
+
+  test('without a way back it ends once nothing is under way', () => {
+    const spec = { rollbackOnFailure: false };
+    const busy = nextStep(direct({ a: ill, b: wellFor(100), c: begunFor(9) }, spec), factsWith(), now).status;
+    expect(busy.phase).toBe('Deploying');
+    const { status } = nextStep(direct({ a: ill, b: wellFor(100), c: wellFor(9) }, spec), factsWith(), now);
+    expect(status.phase).toBe('Failed');
+    expect(reasonOf(status)).toBe('Unhealthy');
+  });
+
+  test('what was begun and not changed yet is back at once', () => {
+    const { preparedAt, ...unprepared } = begunFor(9);
+    const { status } = nextStep(direct({ a: ill, b: unprepared }), factsWith(), now);
+    expect(statesOf(status)).toMatchObject({ a: 'RollingBack', b: 'RolledBack', c: 'Skipped' });
+  });
+
+  test('nothing went forward for too long', () => {
+    const object = direct({ a: { ...begunFor(1_900), message: 'no answer' } });
+    const late = { ...object, status: { ...object.status, progressedAt: at(1_801) } as RolloutStatus };
+    const { status } = nextStep(late, factsWith({ away: ['a', 'b', 'c'] }), now);
+    expect(status.rollback).toMatchObject({ reason: 'ProgressDeadline' });
+    expect(status.rollback?.message).toContain('a (no answer)');
+  });
+
+  test('the time while it was paused does not count', () => {
+    const object = direct({ a: { ...begunFor(1_900) } });
+    const conditions = [
+      { type: 'Progressing', status: 'False', reason: 'Paused', message: '', lastTransitionTime: at(1) },
+    ];
+    const late = { ...object, status: { ...object.status, progressedAt: at(1_801), conditions } as RolloutStatus };
+    expect(nextStep(late, factsWith(), now).status).toMatchObject({ phase: 'Deploying', progressedAt: at(0) });
+  });
+
+  test('a cluster that cannot be reached before anything was changed goes back into the line', () => {
+    const { preparedAt, ...unprepared } = begunFor(9);
+    const { status } = nextStep(
+      direct({ a: unprepared, b: wellFor(9), c: wellFor(9) }),
+      factsWith({ away: ['a'] }),
+      now,
+    );
+    expect(status.phase).toBe('Completed');
+    expect(statesOf(status)).toEqual({ a: 'Skipped', b: 'Healthy', c: 'Healthy' });
+  });
+});
+
+describe('the way back', () => {
+  const back = (cluster: object, status: object = {}) =>
+    rolloutWith({
+      clusters: {
+        a: { ...wellFor(100), state: 'RollingBack', attempt: 'u.rollback', ...cluster },
+        b: { state: 'Skipped' },
+        c: { state: 'Skipped' },
+      },
+      status: {
+        phase: 'RollingBack',
+        rollback: { reason: 'Unhealthy', message: 'why', startedAt: at(60) },
+        progressedAt: at(60),
+        ...status,
+      },
+    });
+  const restoredOnce = { restoredAt: at(20), healthySince: undefined, lastCheckedAt: undefined };
+
+  test('is asked for until it is done, and then looked at', () => {
+    expect(actsOf(back({}))).toEqual(['restore a']);
+    expect(actsOf(back({ retryAt: at(-5) }))).toEqual([]);
+    expect(actsOf(back(restoredOnce))).toEqual(['check a']);
+  });
+
+  test.each([
+    {
+      reason: 'well again',
+      cluster: { ...restoredOnce, healthySince: at(5) },
+      state: 'RolledBack',
+      ends: 'RolledBack',
+    },
+    {
+      reason: 'nothing was there before',
+      cluster: { ...restoredOnce, snapshotBefore: undefined },
+      state: 'RolledBack',
+      ends: 'RolledBack',
+    },
+    {
+      reason: 'not well any more',
+      cluster: { ...restoredOnce, failuresInRow: 3 },
+      state: 'Failed',
+      ends: 'RollbackFailed',
+    },
+  ])('ends: $reason', ({ cluster, state, ends }) => {
+    const { status } = nextStep(back(cluster), factsWith(), now);
+    expect(status).toMatchObject({ phase: 'Failed', rollback: { finishedAt: at(0) } });
+    expect(statesOf(status).a).toBe(state);
+    expect(reasonOf(status)).toBe(ends);
+  });
+
+  test('ends where nothing goes forward, and says whom to look after', () => {
+    const { status } = nextStep(back({}, { progressedAt: at(1_801) }), factsWith(), now);
+    expect(statesOf(status).a).toBe('Failed');
+    expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).toContain('look after a');
+  });
+
+  test('comes before an abort, and after the end too', () => {
+    const both = rolloutWith({ spec: { abort: true, rollback: true }, clusters: { a: wellFor(9) } });
+    expect(nextStep(both, factsWith(), now).status.phase).toBe('RollingBack');
+    const done = (spec: object, status: object = {}) =>
+      rolloutWith({
+        spec,
+        metadata: { finalizers: [] },
+        clusters: { a: wellFor(9) },
+        status: { phase: 'Completed', finishedAt: at(5), ...status },
+      });
+    const degraded = {
+      conditions: [
+        { type: 'Degraded', status: 'True', reason: 'Unhealthy', message: 'ill', lastTransitionTime: at(1) },
+      ],
+    };
+    expect(actsOf(done({}))).toEqual([]);
+    expect(actsOf(done({ rollback: true }))).toEqual(['reopen']);
+    expect(actsOf(done({}, degraded))).toEqual(['reopen']);
+    expect(actsOf(done({ rollbackOnFailure: false }, degraded))).toEqual([]);
+    expect(actsOf(done({ rollback: true }), factsWith({ installedBy: () => 'a newer one' }))).toEqual([]);
+  });
+});
+
+describe('outcomes', () => {
+  const one = (cluster: object): Rollout => rolloutWith({ spec: { strategy: 'Direct' }, clusters: { a: cluster } });
+  const first = ({ clusters = [] }: RolloutStatus): ClusterStatus | undefined => clusters[0];
+  const validating = { ...wellFor(100), state: 'Validating', healthySince: undefined, lastCheckedAt: undefined };
+  const look = (state: 'Healthy' | 'Unhealthy' | 'Unknown', begunAt = now) => ({ state, message: 'm', begunAt });
+
+  test.each([
+    {
+      reason: 'of a step that was overtaken',
+      object: one({ ...begunFor(5), attempt: 'u.rollback', state: 'RollingBack' }),
+      outcome: (each: Rollout) => deployed(each, 'a', 'u.install', { revision: 2, namespace: 'n' }, now),
+    },
+    {
+      reason: 'of a look that began before the change',
+      object: one(validating),
+      outcome: (each: Rollout) => checked(each, 'a', 'u.install', look('Healthy', now - 200_000)),
+    },
+    {
+      reason: 'of a look at what is no longer watched',
+      object: one(ill),
+      outcome: (each: Rollout) => checked(each, 'a', 'u.install', look('Healthy')),
+    },
+    {
+      reason: 'of a second preparation',
+      object: one(begunFor(5)),
+      outcome: (each: Rollout) => prepared(each, 'a', 'u.install', { fromVersion: 'v9' }, now),
+    },
+    {
+      reason: 'of a restoration that nobody wanted',
+      object: one(validating),
+      outcome: (each: Rollout) => restored(each, 'a', 'u.rollback', 3, now),
+    },
+    {
+      reason: 'of a switch that nobody wanted',
+      object: one(validating),
+      outcome: (each: Rollout) => switched(each, 'a', 'u.switch', now),
+    },
+    {
+      reason: 'of a cluster that is not there',
+      object: one(validating),
+      outcome: (each: Rollout) => stepFailed(each, 'z', 'u.install', { temporary: true, message: '' }, now, 1),
+    },
+    {
+      reason: 'of what was taken back already',
+      object: {
+        ...one(validating),
+        status: { ...one(validating).status, rollback: { reason: 'Requested', startedAt: at(1) } },
+      } as Rollout,
+      outcome: (each: Rollout) => reopened(each, factsWith(), { reason: 'Requested', message: '' }, now),
+    },
+  ])('$reason change nothing', ({ object, outcome }) => {
+    expect(outcome(object)).toBe(object.status);
+  });
+
+  test('well once is well since then; unwell three times is unhealthy; not known is neither', () => {
+    expect(first(checked(one(validating), 'a', 'u.install', look('Healthy')))).toMatchObject({
+      healthySince: at(0),
+      checks: 11,
+      checksPassed: 11,
+    });
+    const twice = { ...validating, failuresInRow: 2 };
+    expect(first(checked(one(twice), 'a', 'u.install', look('Unhealthy')))).toMatchObject({
+      state: 'Unhealthy',
+      checks: 11,
+      checksPassed: 10,
+    });
+    const unknown = first(checked(one({ ...wellFor(100, 50), failuresInRow: 2 }), 'a', 'u.install', look('Unknown')));
+    expect(unknown).toMatchObject({ state: 'Validating', failuresInRow: 2, checks: 10 });
+    expect(unknown?.healthySince).toBeUndefined();
+  });
+
+  test('what is out of reach is tried again, later and later; what is refused has failed', () => {
+    const failed = (cluster: object, temporary: boolean) =>
+      first(stepFailed(one(cluster), 'a', 'u.install', { temporary, message: 'why' }, now, 1_000));
+    expect(failed(begunFor(5), true)).toMatchObject({ state: 'Deploying', retryAt: at(-1), failuresInRow: 1 });
+    expect(failed({ ...begunFor(5), failuresInRow: 3 }, true)).toMatchObject({ retryAt: at(-8) });
+    expect(failed({ ...begunFor(5), failuresInRow: 30 }, true)).toMatchObject({ retryAt: at(-60) });
+    expect(failed(begunFor(5), false)).toMatchObject({ state: 'Unhealthy', message: 'why' });
+  });
+
+  test('on the way back people are called where it is refused again and again', () => {
+    const back = { ...begunFor(5), state: 'RollingBack', attempt: 'u.rollback' };
+    const failed = (failuresInRow: number) =>
+      first(
+        stepFailed(
+          one({ ...back, failuresInRow }),
+          'a',
+          'u.rollback',
+          { temporary: false, message: 'why' },
+          now,
+          1_000,
+        ),
+      );
+    expect(failed(0)).toMatchObject({ state: 'RollingBack' });
+    expect(failed(2)).toMatchObject({ state: 'Failed' });
+  });
+});
