@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startRest } from '../../src/rest/index.ts';
 import { type Client, FakeClock, type KubernetesObject, type Resource } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
-import { audience, openStage, type Stage, signed } from './stage.ts';
+import { audience, signed } from './facade.ts';
+import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 /** A key that is not in the key set, under the id of one that is. */
