@@ -8,7 +8,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type Cluster, cluster as clusterKind } from '../../src/api/index.ts';
 import { declareClusters } from '../../src/cli/clusters/command.ts';
 import { coreSecrets, keysFromFile, type SecretObject } from '../../src/fleet/index.ts';
-import { eventually, isNotFound } from '../../src/runtime/index.ts';
+import { connect, eventually, isForbidden, isNotFound, loadKubeconfig } from '../../src/runtime/index.ts';
+import { sharedCluster } from '../support/cluster.ts';
 import { type Management, patient, says, systemNamespace, whenCluster } from './support.ts';
 
 export function commandTests(of: () => { readonly management: Management }): void {
@@ -43,8 +44,11 @@ export function commandTests(of: () => { readonly management: Management }): voi
     return { ...told, code, failure: '' };
   };
   const management = () => ['--kubeconfig', of().management.plane.kubeconfig];
-  const secretOf = (name: string): Promise<SecretObject> =>
-    of().management.client.get<SecretObject>(coreSecrets, { namespace: systemNamespace, name: `cluster-${name}` });
+  /** Those that were made for a Cluster of that name. */
+  const secretsOf = async (name: string): Promise<SecretObject[]> => {
+    const { items } = await of().management.client.list<SecretObject>(coreSecrets, { namespace: systemNamespace });
+    return items.filter(({ metadata }) => metadata.name.startsWith(`cluster-${name}-`));
+  };
   const gone = (work: Promise<unknown>) => expect(work).rejects.toSatisfy(isNotFound);
 
   describe('kidp clusters', () => {
@@ -66,7 +70,8 @@ export function commandTests(of: () => { readonly management: Management }): voi
       expect(added).toMatchObject({ code: 0, failure: '' });
       expect(added.err).toMatch(/^by-hand runs Kubernetes v1\./);
       expect(added.out).toContain('cluster by-hand added');
-      const sealed = Buffer.from((await secretOf('by-hand')).data?.['kubeconfig.jwe'] ?? '', 'base64').toString();
+      const [secret] = await secretsOf('by-hand');
+      const sealed = Buffer.from(secret?.data?.['kubeconfig.jwe'] ?? '', 'base64').toString();
       expect(sealed.split('.')).toHaveLength(5);
       const { 'client-key-data': key } = JSON.parse(kubeconfig).users[0].user;
       expect(sealed).not.toContain(key);
@@ -90,16 +95,25 @@ export function commandTests(of: () => { readonly management: Management }): voi
 
     test('add --replace seals another kubeconfig, and without it one that is there is left alone', async () => {
       const { plane } = of().management;
-      const before = await secretOf('by-hand');
+      const before = await secretsOf('by-hand');
       const again = await kidp(['add', 'by-hand', '--from', plane.kubeconfig, '--environment', 'Dev', ...management()]);
       expect(again.failure).toContain('--replace');
-      expect((await secretOf('by-hand')).data).toEqual(before.data);
+      expect(await secretsOf('by-hand')).toEqual(before);
       const replaced = await kidp(
         ['add', 'by-hand', '--replace', '--from', '-', ...management()],
         readFileSync(plane.kubeconfig, 'utf8'),
       );
       expect(replaced).toMatchObject({ code: 0, failure: '' });
-      expect((await secretOf('by-hand')).data).not.toEqual(before.data);
+      const after = await secretsOf('by-hand');
+      expect(after).toHaveLength(1);
+      expect(after[0]?.data).not.toEqual(before[0]?.data);
+      await whenCluster(
+        of().management.client,
+        'by-hand',
+        (cluster) =>
+          cluster.status?.observedGeneration === cluster.metadata.generation &&
+          says('Ready', 'True', 'ResourceReady')(cluster),
+      );
     });
 
     test('add --dry-run prints what would be made, sealed, and makes nothing', async () => {
@@ -115,7 +129,7 @@ export function commandTests(of: () => { readonly management: Management }): voi
         ...management(),
       ]);
       expect(dry.out).toContain('type: platform.company.com/sealed-kubeconfig');
-      await gone(secretOf('thought-of'));
+      expect(await secretsOf('thought-of')).toEqual([]);
       await gone(client.get(clusterKind.resource, { name: 'thought-of' }));
     });
 
@@ -182,14 +196,42 @@ export function commandTests(of: () => { readonly management: Management }): voi
         expect(code, reason).not.toBe(0);
         expect(failure, reason).toContain(expected);
       }
-      await gone(secretOf('refused'));
+      expect(await secretsOf('refused')).toEqual([]);
       await gone(client.get(clusterKind.resource, { name: 'refused' }));
+    });
+
+    test('an administrator of the platform adds one, who may read no Secret', async () => {
+      const { plane, client } = of().management;
+      const rights = join(import.meta.dirname, '..', '..', 'manifests', 'rbac');
+      const applied = await sharedCluster().kubectl(['apply', '-k', rights], { kubeconfig: plane.kubeconfig });
+      expect(applied).toMatchObject({ code: 0 });
+      const ann = await plane.kubeconfigFor({ name: 'ann', groups: ['kidp:admin'] });
+      // An API server knows of a role a moment after it was written.
+      await eventually(async () => (await kidp(['list', '--kubeconfig', ann])).code === 0, patient);
+      const added = await eventually(async () => {
+        const answer = await kidp([
+          'add',
+          'by-ann',
+          '--from',
+          plane.kubeconfig,
+          '--environment',
+          'Dev',
+          '--kubeconfig',
+          ann,
+        ]);
+        return answer.failure.includes('forbidden') ? false : answer;
+      }, patient);
+      expect(added).toMatchObject({ code: 0, failure: '' });
+      await whenCluster(client, 'by-ann', says('Ready', 'True', 'ResourceReady'));
+      const her = connect(loadKubeconfig({ file: ann }));
+      await expect(her.list(coreSecrets, { namespace: systemNamespace })).rejects.toSatisfy(isForbidden);
+      await her.close();
     });
 
     test('remove waits until its credentials are erased', async () => {
       const removed = await kidp(['remove', 'by-hand', ...management()]);
       expect(removed).toMatchObject({ code: 0, out: 'cluster by-hand removed, its credentials are erased\n' });
-      await gone(secretOf('by-hand'));
+      expect(await secretsOf('by-hand')).toEqual([]);
       expect((await kidp(['remove', 'by-hand', ...management()])).failure).toContain('there is no Cluster by-hand');
       await eventually(async () => (await kidp(['list', ...management()])).code === 0, patient);
     });

@@ -2,6 +2,7 @@
  * `kidp clusters add`: the kubeconfig is read, flattened, tried and sealed here; what leaves this machine is sealed. First all is asked
  * as a dry run, so that nothing is left half done.
  */
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +22,14 @@ import {
   sealKubeconfig,
   writeKubeconfig,
 } from '../../fleet/index.ts';
-import { type Client, type ClusterConfig, isAlreadyExists, isNotFound, loadKubeconfig } from '../../runtime/index.ts';
+import {
+  type Client,
+  type ClusterConfig,
+  isAlreadyExists,
+  isForbidden,
+  isNotFound,
+  loadKubeconfig,
+} from '../../runtime/index.ts';
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';
 import { type WhereFlags, withManagement } from '../management.ts';
@@ -131,7 +139,7 @@ async function sealingKeyFor(client: Client, { sealingKey: file, namespace }: Ad
 
 async function make(client: Client, name: string, sealed: string, flags: AddFlags, streams: Streams): Promise<void> {
   const { environment, description, contact, label, namespace } = flags;
-  const secretName = `cluster-${name}`;
+  const secretName = newSecretName(name);
   const secret = sealedSecret(namespace, secretName, sealed);
   const cluster = {
     apiVersion: 'platform.company.com/v1',
@@ -149,14 +157,11 @@ async function make(client: Client, name: string, sealed: string, flags: AddFlag
     streams.out.write(`${stringify(secret)}---\n${stringify(cluster)}`);
     return;
   }
-  // What is left over of one that is gone, or was never made, would not open for this one.
-  await client.apply(coreSecrets, secret, { fieldManager, force: true });
+  await client.create(coreSecrets, secret, { fieldManager });
   try {
     await create(client, name, cluster, {});
   } catch (error) {
-    await client.delete(coreSecrets, { namespace, name: secretName }).catch(() => {
-      streams.err.write(`kidp: the Secret ${namespace}/${secretName} is left over; delete it.\n`);
-    });
+    await erase(client, namespace, secretName);
     throw error;
   }
   streams.out.write(`cluster ${name} added; see \`kidp clusters status ${name}\`\n`);
@@ -181,11 +186,32 @@ async function replace(client: Client, name: string, sealed: string, flags: AddF
     if (!isNotFound(error)) throw error;
     throw new InputError('cluster', `there is no Cluster ${name}: leave --replace out to add it.`);
   });
-  const secret = sealedSecret(flags.namespace, sealedSecretName(cluster), sealed);
+  const { namespace } = flags;
+  const secretName = newSecretName(name);
+  const secret = sealedSecret(namespace, secretName, sealed);
   if (flags.dryRun === true) {
     streams.out.write(stringify(secret));
     return;
   }
-  await client.apply(coreSecrets, secret, { fieldManager, force: true });
+  await client.create(coreSecrets, secret, { fieldManager });
+  const { resourceVersion } = cluster.metadata;
+  const body = { metadata: { resourceVersion }, spec: { credentials: { secretName } } };
+  try {
+    await client.patch(clusterKind.resource, { name }, { type: 'merge', body }, { fieldManager });
+  } catch (error) {
+    await erase(client, namespace, secretName);
+    throw error;
+  }
+  await erase(client, namespace, sealedSecretName(cluster));
   streams.out.write(`the kubeconfig of ${name} was replaced; see \`kidp clusters status ${name}\`\n`);
+}
+
+/** Another one each time: who adds clusters needs the right to create Secrets, and none to read, change or delete one. */
+const newSecretName = (name: string): string => `cluster-${name}-${randomBytes(4).toString('hex')}`;
+
+/** Who may not leaves it to the platform, which erases what no Cluster names. */
+async function erase(client: Client, namespace: string, name: string): Promise<void> {
+  await client.delete(coreSecrets, { namespace, name }).catch((error: unknown) => {
+    if (!isNotFound(error) && !isForbidden(error)) throw error;
+  });
 }

@@ -6,6 +6,7 @@ import { type Cluster, cluster as clusterKind, ERASE_FINALIZER } from '../../../
 import {
   coreSecrets,
   type ManagedFleet,
+  publishSealingKey,
   type SealingKeys,
   type SecretObject,
   sealedSecretName,
@@ -28,7 +29,8 @@ import { applyStatus } from '../../platform/status.ts';
 import { eraseCluster } from './erase.ts';
 import { clusterHealth, type Look } from './health.ts';
 import { lookAt } from './look.ts';
-import { sealingKeyPublisher } from './sealing-key.ts';
+import { eraseUnclaimed } from './unclaimed.ts';
+import { upkeep } from './upkeep.ts';
 
 export interface ClusterReconcilerOptions {
   readonly fleet: ManagedFleet;
@@ -41,6 +43,8 @@ export interface ClusterReconcilerOptions {
   readonly timeoutMilliseconds?: number;
   /** How long a deleted Cluster that does not answer is waited for. Left out, 5 minutes. */
   readonly erasePatienceMilliseconds?: number;
+  /** How long a sealed kubeconfig may be there that no Cluster names. Left out, an hour. */
+  readonly unclaimedMilliseconds?: number;
 }
 
 const fieldManager = 'kidp-clusters';
@@ -53,16 +57,26 @@ export function addClusterReconciler(manager: Manager, options: ClusterReconcile
   /** What was last looked at, by uid: a change of it is looked at at once, and not only in its turn. */
   const looked = new Map<string, string>();
 
-  manager.add(
-    sealingKeyPublisher({
+  const sealedSecrets = { namespace: systemNamespace, fieldSelector: sealedSecretSelector };
+  const publish = async () => {
+    const { sealing } = await keys.current();
+    if (!(await publishSealingKey(manager.leaderClient, systemNamespace, sealing))) return;
+    log.info('the key that kubeconfigs are sealed with was published', { keyId: sealing.id });
+  };
+  const erase = () =>
+    eraseUnclaimed({
       client: manager.leaderClient,
-      systemNamespace,
-      keys,
-      clock,
+      secrets: manager.caches.store<SecretObject>(coreSecrets, sealedSecrets).list(),
+      clusters: manager.caches.store<Cluster>(clusterKind.resource).list(),
+      now: clock.now(),
+      patienceMilliseconds: options.unclaimedMilliseconds ?? 3_600_000,
       log,
-      everyMilliseconds: interval,
-    }),
-  );
+    });
+  const chores = [
+    { name: 'publish the sealing key', run: publish },
+    { name: 'erase what no Cluster names', run: erase },
+  ];
+  manager.add(upkeep({ chores, clock, log, everyMilliseconds: interval }));
   const ofSecret = ({ metadata }: SecretObject): ObjectKey[] =>
     manager.caches
       .store<Cluster>(clusterKind.resource)
@@ -73,7 +87,7 @@ export function addClusterReconciler(manager: Manager, options: ClusterReconcile
   controllerManagedBy(manager, 'clusters')
     // Not for the status: it is written here, each time.
     .for<Cluster>(clusterKind.resource, { predicates: [generationChanged] })
-    .watches<SecretObject>(coreSecrets, ofSecret, { namespace: systemNamespace, fieldSelector: sealedSecretSelector })
+    .watches<SecretObject>(coreSecrets, ofSecret, sealedSecrets)
     // Those that do not answer must not keep the others from their turn.
     .withOptions({ maxConcurrentReconciles: 16 })
     .complete(async ({ name }, { client, read }) => {
@@ -100,7 +114,7 @@ export function addClusterReconciler(manager: Manager, options: ClusterReconcile
       const object = await addFinalizer(client, clusterKind.resource, cached, ERASE_FINALIZER);
       const { uid = '', generation = 0 } = object.metadata;
       const secret = manager.caches
-        .store<SecretObject>(coreSecrets, { namespace: systemNamespace, fieldSelector: sealedSecretSelector })
+        .store<SecretObject>(coreSecrets, sealedSecrets)
         .get({ namespace: systemNamespace, name: sealedSecretName(object) });
       const seen = `${generation}/${secret?.metadata.uid ?? ''}/${secret?.metadata.resourceVersion ?? ''}`;
       const due = Date.parse(object.status?.lastCheckedTime ?? '') + interval - clock.now();

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { memoryCluster } from '../../../../test/support/memory-cluster.ts';
+import { type Cluster, cluster as clusterKind } from '../../../api/index.ts';
+import { coreSecrets, type SecretObject } from '../../../fleet/index.ts';
+import { silentLogger } from '../../../runtime/index.ts';
+import { eraseUnclaimed } from './unclaimed.ts';
+
+const now = Date.parse('2026-01-01T12:00:00Z');
+const namespace = 'kidp-system';
+const secret = (name: string, minutesAgo: number) =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace, creationTimestamp: new Date(now - minutesAgo * 60_000).toISOString() },
+  }) as unknown as SecretObject & { metadata: { name: string } };
+const cluster = (name: string, secretName?: string) =>
+  ({ metadata: { name }, spec: { credentials: secretName === undefined ? {} : { secretName } } }) as unknown as Cluster;
+
+test.each([
+  {
+    reason: 'a Cluster has it by its name',
+    secrets: [secret('cluster-a', 90)],
+    clusters: [cluster('a')],
+    left: ['cluster-a'],
+  },
+  { reason: 'a Cluster names it', secrets: [secret('any', 90)], clusters: [cluster('a', 'any')], left: ['any'] },
+  { reason: 'its Cluster may still come', secrets: [secret('cluster-a', 59)], clusters: [], left: ['cluster-a'] },
+  { reason: 'no Cluster came', secrets: [secret('cluster-a', 61)], clusters: [], left: [] },
+  {
+    reason: 'it was replaced',
+    secrets: [secret('old', 90), secret('new', 90)],
+    clusters: [cluster('a', 'new')],
+    left: ['new'],
+  },
+  {
+    reason: 'a Cluster has come that the cache does not know yet',
+    secrets: [secret('cluster-a', 90)],
+    clusters: [cluster('a')],
+    cached: [],
+    left: ['cluster-a'],
+  },
+])('$reason: $left stay', async ({ secrets, clusters, cached, left }) => {
+  const memory = memoryCluster([coreSecrets, clusterKind.resource]);
+  for (const each of secrets) memory.put(coreSecrets, each as never);
+  for (const each of clusters) memory.put(clusterKind.resource, each as never);
+  await eraseUnclaimed({
+    client: memory.client,
+    secrets,
+    clusters: cached ?? clusters,
+    now,
+    patienceMilliseconds: 3_600_000,
+    log: silentLogger,
+  });
+  const { items } = await memory.client.list(coreSecrets);
+  expect(items.map(({ metadata }) => metadata.name)).toEqual(left);
+});
