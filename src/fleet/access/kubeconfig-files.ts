@@ -30,7 +30,9 @@ export function kubeconfigFiles(programs: number, parent: string = tmpdir()): Ku
       try {
         directory ??= open();
         count += 1;
-        const path = join(await directory, `${count}.json`);
+        // Before the directory is waited for: others count on meanwhile.
+        const name = `${count}.json`;
+        const path = join(await directory, name);
         try {
           await writeFile(path, await content(), { mode: 0o600, flag: 'wx' });
           return await use(path);
