@@ -23,6 +23,7 @@ import { declareRollout } from './rollout/command.ts';
 import { declareDispatch } from './serve/dispatch-flags.ts';
 import { declareRest } from './serve/rest-flags.ts';
 import { declareRollouts } from './serve/rollout-flags.ts';
+import { declareTelemetry } from './serve/telemetry-flags.ts';
 import { declareTest } from './test/command.ts';
 
 // Who has read enough (`| head`) closes the pipe: no reason to complain.
@@ -66,7 +67,7 @@ async function run(words: string[]): Promise<number> {
       code = await up(options);
     });
 
-  declareRest(declareRollouts(declareDispatch(declareCrdGate(program.command('serve')))))
+  declareTelemetry(declareRest(declareRollouts(declareDispatch(declareCrdGate(program.command('serve'))))))
     .description('run one of several replicas in a cluster, as manifests/install does')
     .option('--kubeconfig <file>', "the cluster (default: $KUBECONFIG, or the pod's service account)")
     .option('--namespace <name>', 'of the platform itself (default: $POD_NAMESPACE, or kidp-system)')

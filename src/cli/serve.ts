@@ -5,7 +5,7 @@
  */
 import { DEFAULT_PLATFORM_NAMESPACE } from '../policy/index.ts';
 import type { ReportApi } from '../reconcile/index.ts';
-import { type ClusterConfig, connect, type Logger, loadKubeconfig } from '../runtime/index.ts';
+import { type ClusterConfig, connect, type Logger, loadKubeconfig, telemetrySettings } from '../runtime/index.ts';
 import { type CrdGateFlags, gateOptions } from './crd-gate-options.ts';
 import { demandAccess } from './serve/access.ts';
 import { listenAddress, webhookTarget } from './serve/address.ts';
@@ -14,11 +14,12 @@ import { dispatchOptions } from './serve/dispatch-options.ts';
 import { type LogLevel, logOnStandardOutput } from './serve/log.ts';
 import type { RestFlags } from './serve/rest-flags.ts';
 import type { RolloutFlags } from './serve/rollout-flags.ts';
+import type { TelemetryFlags } from './serve/telemetry-flags.ts';
 import { type Platform, startPlatform } from './up/platform.ts';
 import { untilStopped } from './up/stop.ts';
 import { startUndo, type Undo } from './up/undo.ts';
 
-export interface ServeOptions extends CrdGateFlags, DispatchFlags, RolloutFlags, RestFlags {
+export interface ServeOptions extends CrdGateFlags, DispatchFlags, RolloutFlags, RestFlags, TelemetryFlags {
   kubeconfig?: string;
   namespace?: string;
   service?: string;
@@ -72,6 +73,7 @@ async function start({ options, namespace, target, config, log, undo }: Start): 
   const host = options.host ?? listenAddress();
   // What is wrong in it is told before anything is asked of the cluster.
   const rollouts = (await import('./serve/rollout-options.ts')).rolloutsOptions(options, host, log);
+  const telemetry = telemetrySettings(process.env, options.otlpEndpoint);
   const client = connect(config);
   undo.add('closing the connections', () => client.close());
   await demandAccess(client, namespace, config.source, {
@@ -99,6 +101,7 @@ async function start({ options, namespace, target, config, log, undo }: Start): 
       revisions: { kept: options.crdHistory },
       dispatch: dispatchOptions(options, host, log),
       rollouts,
+      telemetry,
       log,
     },
     undo,

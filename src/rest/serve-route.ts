@@ -1,8 +1,14 @@
 /** One request, from the token to the answer: who it is, how often, whether they may, what it says, and then the route. */
 import { performance } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { childTraceparent, parseTraceparent } from '../broker/index.ts';
-import { type Client, type Logger, Problem, sendProblem } from '../runtime/index.ts';
+import {
+  type Client,
+  childTraceparent,
+  type Logger,
+  Problem,
+  parseTraceparent,
+  sendProblem,
+} from '../runtime/index.ts';
 import { type Caller, holdsOneOf } from './caller.ts';
 import { routeCheck } from './check.ts';
 import type { RestMetrics } from './metrics.ts';

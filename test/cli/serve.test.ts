@@ -249,7 +249,7 @@ function serve(words: readonly string[]) {
     });
   });
   const lines = () => output.split('\n').slice(0, -1);
-  const says = (message: string) => lines().some((line) => JSON.parse(line).msg === message);
+  const says = (message: string) => lines().some((line) => JSON.parse(line).message === message);
   return {
     ended,
     says,

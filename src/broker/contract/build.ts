@@ -1,4 +1,5 @@
 /** Events, made so that they pass their own schema: the identity, the source and the subject follow from the data. */
+import { childTraceparent } from '../../runtime/index.ts';
 import {
   type CloudEvent,
   type DeployableKind,
@@ -15,7 +16,6 @@ import {
   type UsageEvent,
   type UsageReport,
 } from '../messages.ts';
-import { childTraceparent } from './trace.ts';
 
 /** What an event follows from: another event will do. Its trace goes on. */
 export interface EventCause {

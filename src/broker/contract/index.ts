@@ -5,6 +5,13 @@
  * them (identity does) nor what an event leads to.
  */
 export {
+  childTraceparent,
+  formatTraceparent,
+  newTraceparent,
+  parseTraceparent,
+  type TraceParent,
+} from '../../runtime/index.ts';
+export {
   type EventCause,
   encodeEvent,
   heartbeatEvent,
@@ -24,4 +31,3 @@ export {
 export type { JsonSchema } from './schema-parts.ts';
 export { type EventDefinition, type EventKind, eventDefinitions, eventKinds } from './schemas.ts';
 export { type Parsed, parseStrictly } from './strict-json.ts';
-export * from './trace.ts';

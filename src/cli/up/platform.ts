@@ -36,6 +36,8 @@ import {
   type ManagerOptions,
   type Runnable,
   silentLogger,
+  startTelemetry,
+  type TelemetrySettings,
 } from '../../runtime/index.ts';
 import type { DispatchOptions } from './dispatch.ts';
 import type { RolloutsOptions } from './rollouts.ts';
@@ -65,6 +67,8 @@ export interface PlatformOptions
   readonly dispatch?: DispatchOptions | undefined;
   /** How operators are rolled out over clusters. Left out: they are not. */
   readonly rollouts?: RolloutsOptions | undefined;
+  /** Where traces and metrics go, besides `/metrics`. Left out: nowhere. */
+  readonly telemetry?: TelemetrySettings | undefined;
   readonly log?: Logger;
 }
 
@@ -95,6 +99,9 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
   const recorder = new EventRecorder({ client, reportingController: 'platform.company.com/admission', log });
   const metrics = admissionMetrics();
   const { registry } = metrics;
+  const telemetry =
+    options.telemetry === undefined ? undefined : startTelemetry({ settings: options.telemetry, registry, log });
+  if (telemetry !== undefined) undo.add('sending the last of the telemetry', () => telemetry.stop());
   const { host, port, reusePort, target, failurePolicy, certificateSecret, drainMilliseconds } = options;
   const admission = await startAdmission({
     client,
@@ -154,7 +161,11 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
   const rollouts =
     options.rollouts === undefined
       ? undefined
-      : await (await import('./rollouts.ts')).addRollouts(parts, options.rollouts, undo);
+      : await (await import('./rollouts.ts')).addRollouts(
+          parts,
+          { tracer: telemetry?.tracer, ...options.rollouts },
+          undo,
+        );
   manager.add(recorder);
   const stopping = new AbortController();
   const running = manager.start(stopping.signal);

@@ -17,9 +17,26 @@ export interface SpanOptions {
   readonly links?: readonly string[];
 }
 
+/** A span that has ended, told at once. Times are milliseconds since 1970. */
+export interface PastSpan {
+  /** What `begin` has given. */
+  readonly traceparent: string;
+  readonly attributes?: SpanAttributes;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** Why it went wrong; left out where it went well. */
+  readonly failure?: string;
+}
+
 export interface Tracer {
   /** The span lasts as long as the work; where that rejects, the span says so. */
   span<T>(name: string, options: SpanOptions, run: (span: Span) => Promise<T>): Promise<T>;
+  /**
+   * A trace whose first span may outlive this process: what belongs to it names this as its parent, and whoever is there at the end
+   * tells the span with `past`. Empty where nothing is traced. Left out by those who have no such work.
+   */
+  begin?(): string;
+  past?(name: string, span: PastSpan): void;
 }
 
 /** Passes on the trace that the work belongs to, and records nothing. */

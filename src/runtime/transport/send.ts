@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fence } from '../client.ts';
 import { type ApiError, FenceError } from '../errors.ts';
 import type { ClusterConfig } from '../kubeconfig.ts';
+import { currentTraceparent } from '../tracing/context.ts';
 import { retryAfterSeconds, statusError, warningsOf } from './answers.ts';
 import type { Connections, Pools } from './connections.ts';
 import type { Credentials } from './credentials.ts';
@@ -69,6 +70,8 @@ export function openSender(config: ClusterConfig, connections: Connections, opti
     if (pools.credentials.authorization !== undefined) headers.push('authorization', pools.credentials.authorization);
     if (call.contentType !== undefined) headers.push('content-type', call.contentType);
     if (call.sink !== undefined) headers.push('accept-encoding', 'gzip');
+    const traceparent = currentTraceparent();
+    if (traceparent !== undefined) headers.push('traceparent', traceparent);
     headers.push(...call.headers);
     return {
       origin,

@@ -37,7 +37,7 @@ export async function startBrokerProcess(words: readonly string[]): Promise<Brok
   const url = await eventually(
     () => {
       if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${output.slice(-2000)}`);
-      const [, found] = /"url":"([^"]+)","msg":"serving"/.exec(output) ?? [];
+      const [, found] = /"url":"([^"]+)","message":"serving"/.exec(output) ?? [];
       if (found === undefined) throw new Error(`it does not serve yet: ${output.slice(-2000)}`);
       return found;
       // Several of them start at once on a busy machine.
