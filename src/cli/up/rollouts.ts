@@ -20,6 +20,7 @@ import {
   addOperatorHealth,
   addOperatorReconciler,
   addRolloutReconciler,
+  inventoryMetrics,
   type MailOptions,
   mailerOf,
   type RolloutSettings,
@@ -93,6 +94,7 @@ export async function addRollouts(
     keys,
     systemNamespace,
     recorder,
+    onRegistered: inventoryMetrics(manager, registry).clusterRegistered,
     ...given({ intervalMilliseconds: intervals.clusters }),
   });
   addOperatorReconciler(manager, {

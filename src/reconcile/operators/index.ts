@@ -4,6 +4,7 @@
  */
 export * from './clusters/index.ts';
 export * from './health/index.ts';
+export { type Inventory, inventoryMetrics } from './inventory.ts';
 export * from './mail/index.ts';
 export * from './operators/index.ts';
 export { addRolloutReconciler, type RolloutOptions } from './rollout/index.ts';

@@ -45,6 +45,8 @@ export interface ClusterReconcilerOptions {
   readonly erasePatienceMilliseconds?: number;
   /** How long a sealed kubeconfig may be there that no Cluster names. Left out, an hour. */
   readonly unclaimedMilliseconds?: number;
+  /** Told once of each Cluster that is new. */
+  readonly onRegistered?: () => void;
 }
 
 const fieldManager = 'kidp-clusters';
@@ -112,6 +114,7 @@ export function addClusterReconciler(manager: Manager, options: ClusterReconcile
         return finalization.state === 'pending' ? finalization : undefined;
       }
       const object = await addFinalizer(client, clusterKind.resource, cached, ERASE_FINALIZER);
+      if (object !== cached) options.onRegistered?.();
       const { uid = '', generation = 0 } = object.metadata;
       const secret = manager.caches
         .store<SecretObject>(coreSecrets, sealedSecrets)
