@@ -46,8 +46,11 @@ export async function settledRelease(
   }
 }
 
-const patience = ({ hooks }: Release, { timeoutMilliseconds }: PendingOptions): number =>
-  hooks.length === 0 ? hooklessMilliseconds : timeoutMilliseconds + hooklessMilliseconds;
+/** Somebody at a terminal may have told Helm to wait. */
+const patience = ({ hooks, chart }: Release, { timeoutMilliseconds }: PendingOptions): number => {
+  const isQuick = hooks.length === 0 && chart.annotations[runnerAnnotation] !== undefined;
+  return isQuick ? hooklessMilliseconds : timeoutMilliseconds + hooklessMilliseconds;
+};
 
 /** A rollback carries the name of who made the revision that it goes back to, which says nothing about itself. */
 function isLeftBehind({ status, chart }: Release, { isOurs }: PendingOptions): boolean {
