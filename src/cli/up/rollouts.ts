@@ -2,7 +2,7 @@
  * Rollouts over many clusters, put together: the keys that kubeconfigs are sealed with, the way into clusters, charts, Helm, health, the
  * controllers that use them, e-mail, and the REST API. Every replica serves the API; only the one that leads rolls out.
  */
-import type { Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import {
   type HelmLocation,
   healthChecker,
@@ -126,7 +126,9 @@ export async function addRollouts(
     systemNamespace,
     retryMilliseconds: intervals.retry,
   });
-  if (options.mail !== undefined) addApprovalMail(manager, { mailer: mailerOf(options.mail), log, recorder });
+  if (options.mail !== undefined) {
+    addApprovalMail(manager, { mailer: mailerOf(options.mail), log, recorder, counted: mails(registry) });
+  }
   if (options.rest === undefined) return { rest: undefined };
   const { tls, ...serving } = options.rest;
   const comparing = startComparing();
@@ -149,6 +151,14 @@ export async function addRollouts(
   undo.add('closing the REST API', () => rest.stop());
   return { rest };
 }
+
+const mails = (registry: Registry) =>
+  new Counter({
+    name: 'kidp_approval_mails_total',
+    help: 'E-mails about Approvals, by what became of them',
+    labelNames: ['result'],
+    registers: [registry],
+  });
 
 /** Without what is undefined: an option that is left out has its default. */
 const given = <Options extends object>(options: Options): { [K in keyof Options]?: Exclude<Options[K], undefined> } =>

@@ -178,9 +178,9 @@ function reportOf(
 function spanOptions(cluster: string, { operator, version, deploymentId, traceparent }: WorkContext) {
   return {
     attributes: {
-      cluster,
-      ...(operator === undefined ? {} : { operator }),
-      ...(version === undefined ? {} : { version }),
+      'cluster.name': cluster,
+      ...(operator === undefined ? {} : { 'operator.name': operator }),
+      ...(version === undefined ? {} : { 'operator.version': version }),
       ...(deploymentId === undefined ? {} : { 'deployment.id': deploymentId }),
     },
     ...(traceparent === undefined ? {} : { parent: traceparent }),
