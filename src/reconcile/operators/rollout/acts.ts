@@ -11,6 +11,7 @@ import {
   type ClusterStatus,
   type Facts,
   isTouched,
+  isUnderWay,
   phaseOf,
   type Rollout,
   type RolloutStatus,
@@ -109,19 +110,24 @@ function checkDue({ lastCheckedAt }: ClusterStatus, interval: number, gate: numb
 
 /** When time alone changes something next. */
 export function nextMoment(object: Rollout, facts: Facts, now: number): number | undefined {
-  const { status = {}, spec } = object;
   const whole = wholeAct(object, facts);
-  const moments = whole === undefined ? [] : [facts.notBefore(whole.kind)];
-  if (status.plan !== undefined && whole === undefined) {
-    const pacing = pacingOf(status.plan);
-    const soak = millisecondsOf(spec.health?.minimumSoak ?? 'PT0S');
-    const { counted } = scopeOf(status, facts);
-    moments.push(...clusterActs(object, facts).map(({ at }) => at));
-    moments.push(watchedUntil(object, status, counted, pacing), progressDue(object, status, facts, now) ?? 0);
-    moments.push(...counted.map(({ healthySince }) => timeOf(healthySince) + soak));
-    if (status.stageFinishedAt !== undefined) moments.push(timeOf(status.stageFinishedAt) + pacing.pauseMilliseconds);
-    if (phaseOf(status) === 'RollingBack') moments.push(rollbackDue(object, status));
-  }
+  const moments = whole === undefined ? momentsUnderWay(object, facts, now) : [facts.notBefore(whole.kind)];
   const later = moments.filter((at) => at > now);
-  return later.length === 0 || phaseOf(status) === 'Completed' ? undefined : Math.min(...later);
+  return later.length === 0 ? undefined : Math.min(...later);
+}
+
+function momentsUnderWay(object: Rollout, facts: Facts, now: number): number[] {
+  const { status = {}, spec } = object;
+  if (status.plan === undefined || !isUnderWay(status)) return [];
+  const pacing = pacingOf(status.plan);
+  const soak = millisecondsOf(spec.health?.minimumSoak ?? 'PT0S');
+  const { counted } = scopeOf(status, facts);
+  return [
+    ...clusterActs(object, facts).map(({ at }) => at),
+    watchedUntil(object, status, counted, pacing),
+    progressDue(object, status, facts, now) ?? 0,
+    ...counted.map(({ healthySince }) => timeOf(healthySince) + soak),
+    ...(status.stageFinishedAt === undefined ? [] : [timeOf(status.stageFinishedAt) + pacing.pauseMilliseconds]),
+    ...(phaseOf(status) === 'RollingBack' ? [rollbackDue(object, status)] : []),
+  ];
 }

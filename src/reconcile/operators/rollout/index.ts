@@ -87,6 +87,7 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
   const now = () => clock.now();
   const store = <T extends KubernetesObject>(resource: Resource) => manager.caches.store<T>(resource);
   const rollouts = () => store<Rollout>(operatorDeployment.resource);
+  const operatorNamed = (name: string) => store<Operator>(operator.resource).get({ name });
   const metrics = rolloutMetrics({
     registry,
     // Every replica has the caches; what the leader says is counted once.
@@ -110,14 +111,25 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
       snapshots,
       verdicts,
       settings,
-      operator: (name) => store<Operator>(operator.resource).get({ name }),
+      operator: operatorNamed,
       clusters: () => [...store<Cluster>(cluster.resource).list()],
       installation: (of, on) =>
         store<OperatorInstallation>(operatorInstallation.resource).get({ name: installationName(of, on) }),
       secretValues: (name, environment) => secretValues(client, systemNamespace, name, environment),
       now,
     },
-    work: new Work({ client, fleet, snapshots, installer, switcher, health, verdicts, tracer, now }),
+    work: new Work({
+      client,
+      fleet,
+      snapshots,
+      installer,
+      switcher,
+      health,
+      verdicts,
+      tracer,
+      operator: operatorNamed,
+      now,
+    }),
     holds,
     jobs,
     settings,

@@ -48,7 +48,7 @@ export class Ledger {
       }
       const fresh = [waiting];
       this.#lines.set(uid, fresh);
-      void this.#work(object, fresh).finally(() => this.#lines.delete(uid));
+      void this.#work(object, fresh);
     });
   }
 
@@ -63,6 +63,8 @@ export class Ledger {
         for (const { reject } of batch) reject(error);
       }
     }
+    // In the same breath as the last look into it: who comes later opens a line of their own.
+    this.#lines.delete(object.metadata.uid ?? '');
   }
 
   async #write(object: Rollout, batch: readonly Waiting[]): Promise<Rollout> {

@@ -24,11 +24,14 @@ import { type DefinitionVerdict, type Verdicts, worseOf } from './verdicts.ts';
 /** It cannot be planned as things are. */
 export class PlanningBlocked extends Error {
   readonly reason: string;
+  /** To find out whether it still is so, others have to be asked. */
+  readonly isCostly: boolean;
 
   constructor(reason: string, message: string) {
     super(message);
     this.name = 'PlanningBlocked';
     this.reason = reason;
+    this.isCostly = reason.startsWith('Chart') || reason === 'ClusterNotReady';
   }
 }
 

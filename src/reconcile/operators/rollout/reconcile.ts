@@ -63,6 +63,8 @@ export interface RolloutsParts {
 
 const mostTries = 4;
 const busyMilliseconds = 100;
+/** So many times as long is waited for what will hardly be otherwise in a moment. */
+const slowly = 10;
 
 export class Rollouts {
   readonly #parts: RolloutsParts;
@@ -180,7 +182,8 @@ export class Rollouts {
     } catch (error) {
       if (!(error instanceof PlanningBlocked)) throw error;
       await this.#record(object, (fresh) => blockedBy(fresh, error, this.#parts.clock.now()));
-      this.#wait(object, 'plan');
+      // What others have to answer is not asked all the time.
+      this.#wait(object, 'plan', error.isCostly ? slowly : 1);
     }
   }
 
@@ -192,7 +195,7 @@ export class Rollouts {
       recorder?.record({ regarding: object, type: 'Warning', reason: 'ApprovalStrange', action: 'Approve', note });
     }
     // The cache will have them in a moment; where they are something else, only somebody can help.
-    this.#wait(object, 'approvals', strange.length > 0 ? 10 : 1);
+    this.#wait(object, 'approvals', strange.length > 0 ? slowly : 1);
   }
 
   async #startWith(
@@ -206,7 +209,7 @@ export class Rollouts {
     const refusal = await holds.start(object, names, () => this.#record(object, outcome));
     if (refusal === undefined) return;
     log.info('a rollout waits for its turn', { ...correlation(object), why: refusal });
-    this.#wait(object, kind);
+    this.#wait(object, kind, slowly);
   }
 
   async #onCluster(object: Rollout, act: ClusterAct, signal: AbortSignal): Promise<void> {
@@ -333,6 +336,8 @@ export class Rollouts {
       log.info('a rollout went on', { ...fields, note: note.note });
     }
     if (!isFinished(after.status ?? {}) || isFinished(before.status ?? {})) return;
+    // There is a place for another one: whoever waits for it is asked at once.
+    for (const id of this.#notBefore.keys()) if (id.endsWith('/start')) this.#notBefore.delete(id);
     void holds.release(after).catch((error: unknown) => {
       log.warn('what a rollout has held was not given back, it is free all the same', { ...correlation(after), error });
     });

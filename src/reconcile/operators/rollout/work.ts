@@ -8,7 +8,6 @@ import {
   type Operator,
   type OperatorInstallation,
   operatorInstallation,
-  operator as operatorKind,
 } from '../../../api/index.ts';
 import {
   type ApplyOptions,
@@ -38,6 +37,8 @@ export interface WorkParts {
   readonly health: HealthChecker;
   readonly verdicts: Verdicts;
   readonly tracer: Tracer;
+  /** As the cache has it. */
+  readonly operator: (name: string) => Operator | undefined;
   readonly now: () => number;
 }
 
@@ -51,8 +52,12 @@ export interface Place {
   readonly onOutput: (line: string) => void;
 }
 
+/** Some have megabytes. */
+const mostSnapshots = 16;
+
 export class Work {
   readonly #parts: WorkParts;
+  readonly #known = new Map<string, Snapshot>();
 
   constructor(parts: WorkParts) {
     this.#parts = parts;
@@ -63,9 +68,12 @@ export class Work {
     const { rollout, cluster } = place;
     const snapshot = await this.#snapshot(cluster.snapshot);
     const installation = await this.#installation(place);
-    const connection = await this.#connect(place, [snapshot]);
-    const release = installation?.spec ?? (await this.#ownPlace(rollout, snapshot));
+    const release = installation?.spec ?? this.#ownPlace(rollout, snapshot);
     const location = { name: release.releaseName, namespace: release.namespace };
+    // What is there may be in another namespace than what comes: there, only the records of Helm are looked at.
+    const elsewhere = { ...snapshot, namespace: location.namespace, manifests: [], definitions: [] };
+    const places = location.namespace === snapshot.namespace ? [snapshot] : [snapshot, elsewhere];
+    const connection = await this.#connect(place, places);
     const current = await this.#parts.installer.current(connection, location, place.context);
     if (current === undefined) return {};
     const { deployment, color } = installation?.spec ?? {};
@@ -133,7 +141,7 @@ export class Work {
     const begunAt = this.#parts.now();
     const isBack = cluster.state === 'RollingBack';
     const snapshot = await this.#snapshot(isBack ? cluster.snapshotBefore : cluster.snapshot);
-    const operator = await this.#operator(rollout.spec.operator);
+    const operator = this.#operator(rollout.spec.operator);
     const connection = await this.#parts.fleet.connect(cluster.name, { kind: 'observe' }, context);
     const podsOnly = !isBack && pacingOf(plan).blueGreen !== undefined && cluster.switched !== true;
     const target = { operator, snapshot, revision: cluster.revision ?? 0, ...(podsOnly ? { podsOnly } : {}) };
@@ -228,9 +236,15 @@ export class Work {
     };
   }
 
+  /** Its name stands for its content, so that the one that is looked at again and again is read once. */
   async #snapshot(name: string | undefined): Promise<Snapshot> {
     if (name === undefined) throw new FleetError('snapshot/missing', 'no snapshot was written down');
-    return this.#parts.snapshots.get(name);
+    const snapshot = this.#known.get(name) ?? (await this.#parts.snapshots.get(name));
+    this.#known.delete(name);
+    this.#known.set(name, snapshot);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > mostSnapshots && oldest !== undefined) this.#known.delete(oldest);
+    return snapshot;
   }
 
   /** Undefined where it is not there any more. */
@@ -246,15 +260,15 @@ export class Work {
     return orUndefined(this.#parts.client.get<OperatorInstallation>(operatorInstallation.resource, { name }));
   }
 
-  async #operator(name: string): Promise<Operator> {
-    const found = await orUndefined(this.#parts.client.get<Operator>(operatorKind.resource, { name }));
+  #operator(name: string): Operator {
+    const found = this.#parts.operator(name);
     if (found !== undefined) return found;
     throw new FleetError('cluster/unknown', `there is no Operator ${name} any more`, { temporary: true });
   }
 
   /** Where it would be if somebody had installed it by hand, as the Operator says. */
-  async #ownPlace({ spec }: Rollout, snapshot: Snapshot): Promise<{ releaseName: string; namespace: string }> {
-    const { namespace } = spec.strategy === 'BlueGreen' ? (await this.#operator(spec.operator)).spec : snapshot;
+  #ownPlace({ spec }: Rollout, snapshot: Snapshot): { releaseName: string; namespace: string } {
+    const { namespace } = spec.strategy === 'BlueGreen' ? this.#operator(spec.operator).spec : snapshot;
     return { releaseName: snapshot.releaseName, namespace: namespace ?? snapshot.namespace };
   }
 }
