@@ -96,6 +96,8 @@ describe('operators', () => {
       change: { chart: { repository: 'http://127.0.0.1:1', name: 'widgets' } },
       path: '/chart',
     },
+    { reason: 'an address that is none', change: { chart: { repository: 'http://[' } }, path: '/chart' },
+    { reason: 'a registry that is none', change: { chart: { oci: 'oci://[' } }, path: '/chart' },
     {
       reason: 'a chart that its repository has not',
       change: { chart: { repository: 'REPOSITORY', name: 'gadgets' } },

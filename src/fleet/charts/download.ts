@@ -73,6 +73,9 @@ async function follow(
     const location = headers.location;
     if ([301, 302, 303, 307, 308].includes(statusCode) && typeof location === 'string') {
       await body.dump();
+      if (!URL.canParse(location, address.href)) {
+        throw new FleetError('chart/unreachable', `${shown(address)} leads nowhere`);
+      }
       address = new URL(location, address);
       continue;
     }
@@ -94,6 +97,12 @@ function mayBeAsked(address: URL, from: URL): void {
   if (address.protocol === 'http:' && isLocal && isLoopback(address)) return;
   const why = address === from ? 'it must be https' : 'it redirects to where it must not';
   throw unreachable(from, why, undefined, true);
+}
+
+/** What was written down as an address may be none, whatever its schema says: `http://[`. */
+export function addressIn(text: string): URL {
+  if (URL.canParse(text)) return new URL(text);
+  throw new FleetError('chart/invalid', 'The address of the chart cannot be read: see spec.chart');
 }
 
 export function isLoopback({ hostname }: URL): boolean {

@@ -1,7 +1,7 @@
 /** A chart in an OCI registry: tags are its versions, and one layer of what a tag names is the archive. */
 import { createHash } from 'node:crypto';
 import { FleetError } from '../contract.ts';
-import { authorization, type Downloaded, download, isLoopback, type Source, shown } from './download.ts';
+import { addressIn, authorization, type Downloaded, download, isLoopback, type Source, shown } from './download.ts';
 import { isVersion } from './semver.ts';
 
 const manifestTypes = 'application/vnd.oci.image.manifest.v1+json';
@@ -58,9 +58,9 @@ export async function fetchFromRegistry(
 }
 
 function placeOf(address: string): Place {
-  const { host, pathname } = new URL(address);
+  const { host, pathname } = addressIn(address);
   const path = pathname.replace(/^\/+|\/+$/g, '');
-  const scheme = isLoopback(new URL(`http://${host}`)) ? 'http' : 'https';
+  const scheme = isLoopback(addressIn(`http://${host}`)) ? 'http' : 'https';
   return { origin: `${scheme}://${host}`, path };
 }
 

@@ -1,7 +1,7 @@
 /** A Helm repository: an index that says which versions there are, and archives that it points to. */
 import { parse } from 'yaml';
 import { FleetError } from '../contract.ts';
-import { download, isLoopback, type Source, shown } from './download.ts';
+import { addressIn, download, isLoopback, type Source, shown } from './download.ts';
 import { isVersion, sameVersion } from './semver.ts';
 
 export interface IndexedVersion {
@@ -23,7 +23,7 @@ export async function versionsInRepository(
   chart: string,
   source: Source,
 ): Promise<readonly IndexedVersion[]> {
-  const base = new URL(repository.endsWith('/') ? repository : `${repository}/`);
+  const base = addressIn(repository.endsWith('/') ? repository : `${repository}/`);
   const { bytes } = await download(new URL('index.yaml', base), { ...source, mostBytes: mostIndexBytes });
   const entries = entriesFor(bytes.toString('utf8'), chart, base);
   if (entries === undefined) {
@@ -34,7 +34,7 @@ export async function versionsInRepository(
 
 export async function fetchFromRepository(found: IndexedVersion, repository: string, source: Source): Promise<Buffer> {
   // Another host gets no credentials of this one.
-  const isSame = new URL(repository).origin === found.address.origin;
+  const isSame = addressIn(repository).origin === found.address.origin;
   const { credentials: _, ...others } = source;
   return (await download(found.address, { ...(isSame ? source : others), mostBytes: mostChartBytes })).bytes;
 }

@@ -11,7 +11,12 @@ export const pageQuery: Readonly<Record<string, JsonSchema>> = {
     default: 100,
     description: 'How many a page has at most.',
   },
-  continue: { type: 'string', maxLength: 8192, description: 'Where a page begins: what the page before said.' },
+  continue: {
+    type: 'string',
+    maxLength: 2048,
+    pattern: '^[A-Za-z0-9_-]*=*$',
+    description: 'Where a page begins: what the page before said.',
+  },
 };
 
 export const prefix = '/api/v1';
