@@ -202,14 +202,18 @@ export interface InstalledRelease {
   readonly definitions?: readonly UnknownObject[];
 }
 
+export interface SwitchedSides {
+  readonly from?: Snapshot;
+  readonly to: Snapshot;
+  readonly coexist: boolean;
+  /** For the old controllers to end, and for the new ones to be there. */
+  readonly timeoutMilliseconds?: number;
+}
+
 /** The two sides of a blue-green deployment on one cluster. Each step may be asked for again. */
 export interface Switcher {
   /** Cluster-scoped objects and webhooks now lead to `to`; the controllers of `from` are at 0, those of `to` are at what the snapshot says. */
-  switchOver(
-    connection: ClusterConnection,
-    sides: { readonly from?: Snapshot; readonly to: Snapshot; readonly coexist: boolean },
-    context: WorkContext,
-  ): Promise<void>;
+  switchOver(connection: ClusterConnection, sides: SwitchedSides, context: WorkContext): Promise<void>;
   /** The side that was kept goes, after its time; where there is no other side, what is outside of its release goes with it. */
   retire(connection: ClusterConnection, side: Snapshot, context: WorkContext): Promise<void>;
 }

@@ -1,6 +1,14 @@
 /** `openSwitcher`: the two sides of a blue-green deployment on one cluster, and which of them works. Each step may be taken again. */
 import { type Clock, systemClock } from '../../runtime/index.ts';
-import type { ApplyOptions, ClusterConnection, Installer, Snapshot, Switcher, WorkContext } from '../contract.ts';
+import type {
+  ApplyOptions,
+  ClusterConnection,
+  Installer,
+  Snapshot,
+  SwitchedSides,
+  Switcher,
+  WorkContext,
+} from '../contract.ts';
 import { switchConversions } from './definitions.ts';
 import { onCluster } from './failures.ts';
 import { disown } from './ownership.ts';
@@ -22,25 +30,23 @@ export function openSwitcher({
   clock = systemClock,
   timeoutMilliseconds = 300_000,
 }: SwitcherOptions): Switcher {
-  const waiting = ({ signal }: WorkContext) => waitingFor(clock, timeoutMilliseconds, signal);
+  const waiting = ({ signal }: WorkContext, milliseconds: number) => waitingFor(clock, milliseconds, signal);
 
-  async function switchOver(
-    { client }: ClusterConnection,
-    { from, to, coexist }: { readonly from?: Snapshot; readonly to: Snapshot; readonly coexist: boolean },
-    context: WorkContext,
-  ): Promise<void> {
+  async function switchOver({ client }: ClusterConnection, sides: SwitchedSides, context: WorkContext): Promise<void> {
+    const { from, to, coexist } = sides;
+    const patience = sides.timeoutMilliseconds ?? timeoutMilliseconds;
     const side = await sideOf(client, to);
     const [old, now] = [controllersIn(from?.manifests ?? []), controllersIn(to.manifests)];
     const stopOld = async () => {
       if (from === undefined || from.namespace === to.namespace) return;
       await scale(client, old, from.namespace, 0);
-      await untilAtZero(client, old, from.namespace, waiting(context));
+      await untilAtZero(client, old, from.namespace, waiting(context, patience));
     };
     await supply(client, side);
     // Two that do not know of each other would both act on the same custom resources.
     if (!coexist) await stopOld();
     await scale(client, now, to.namespace);
-    await untilRolledOut(client, now, to.namespace, waiting(context));
+    await untilRolledOut(client, now, to.namespace, waiting(context, patience));
     await switchConversions(client, to);
     await lead(client, side);
     await stopOld();

@@ -129,7 +129,9 @@ export class Work {
     const [to, from] = await this.#both(place);
     const { blueGreen } = pacingOf(plan);
     const connection = await this.#connect(place, from === undefined ? [to] : [to, from]);
-    const sides = { to, coexist: blueGreen?.coexist === true, ...(from === undefined ? {} : { from }) };
+    const timeoutMilliseconds = millisecondsOf(rollout.spec.helmTimeout ?? 'PT5M');
+    const coexist = blueGreen?.coexist === true;
+    const sides = { to, coexist, timeoutMilliseconds, ...(from === undefined ? {} : { from }) };
     await this.#parts.switcher.switchOver(connection, sides, context);
     const keptUntil = instantOf(this.#parts.now() + (blueGreen?.retentionMilliseconds ?? 0));
     const revision = cluster.revision ?? 0;
