@@ -165,9 +165,9 @@ async function untilReady({ store }: Seen, count: number, say: (line: string) =>
 /** Seconds from the apply to the acknowledgement of the request, by the manager's own log. */
 function waits({ manager }: Stage, applied: Applied): number[] {
   const acknowledged = new Map<string, number>();
-  for (const { msg, uid, action, time } of manager.lines()) {
-    if (msg !== 'a message was acknowledged' || action !== 'Deploy' || acknowledged.has(String(uid))) continue;
-    acknowledged.set(String(uid), Date.parse(String(time)));
+  for (const { message, uid, action, timestamp } of manager.lines()) {
+    if (message !== 'a message was acknowledged' || action !== 'Deploy' || acknowledged.has(String(uid))) continue;
+    acknowledged.set(String(uid), Date.parse(String(timestamp)));
   }
   return [...applied].map(([uid, at]) => ((acknowledged.get(uid) ?? Number.POSITIVE_INFINITY) - at) / 1000);
 }
@@ -175,9 +175,9 @@ function waits({ manager }: Stage, applied: Applied): number[] {
 /** Seconds from when the broker reported that it is ready to when that was in the status. */
 function reports({ manager }: Stage, { store }: Seen, applied: Applied): number[] {
   const told = new Map<string, number>();
-  for (const { msg, uid, phase, result, sequence, time } of manager.lines()) {
-    if (msg !== 'report of a broker' || phase !== 'ready' || result !== 'applied') continue;
-    told.set(`${uid} ${sequence}`, Date.parse(String(time)));
+  for (const { message, uid, phase, result, sequence, timestamp } of manager.lines()) {
+    if (message !== 'report of a broker' || phase !== 'ready' || result !== 'applied') continue;
+    told.set(`${uid} ${sequence}`, Date.parse(String(timestamp)));
   }
   return store.list().flatMap(({ metadata, status }) => {
     if (!applied.has(metadata.uid ?? '')) return [];

@@ -71,7 +71,7 @@ export async function startStage(): Promise<Stage> {
       const running = superviseProgram(name, folder, [process.execPath, join(root, 'bin', 'kidp.js'), ...words]);
       undo.push(() => running.kill());
       await running.start();
-      await eventually(() => running.lines().some(({ msg }) => msg === said), patient);
+      await eventually(() => running.lines().some(({ message }) => message === said), patient);
       return running;
     };
     const manager = await start(

@@ -35,7 +35,7 @@ async function aboutObject(uid: string, { stage, evidence }: Findings): Promise<
   const lines = programsOf(stage)
     .flatMap((program) => program.lines().map((line) => ({ program: program.name, line })))
     .filter(({ line }) => JSON.stringify(line).includes(uid))
-    .sort((a, b) => ((a.line.time ?? '') < (b.line.time ?? '') ? -1 : 1));
+    .sort((a, b) => ((a.line.timestamp ?? '') < (b.line.timestamp ?? '') ? -1 : 1));
   return [
     `--- ${uid}`,
     `expected: ${JSON.stringify(evidence.expected.find((each) => each.uid === uid))}`,
@@ -56,6 +56,6 @@ async function eventsOf(uid: string, { client }: Stage): Promise<unknown> {
   return items.map(({ reason, message }) => `${reason}: ${message}`);
 }
 
-function shortened({ time, level, msg, pid, hostname: _, ...fields }: LogLine): string {
-  return `${time} ${pid} ${level} ${msg} ${JSON.stringify(fields).slice(0, 600)}`;
+function shortened({ timestamp, level, message, pid, hostname: _, ...fields }: LogLine): string {
+  return `${timestamp} ${pid} ${level} ${message} ${JSON.stringify(fields).slice(0, 600)}`;
 }

@@ -143,7 +143,7 @@ function targetOf({ plane, kafka, replicas, clusterBroker, kafkaBroker }: Stage,
 
 /** As they say themselves; an API server that is away cannot be asked. */
 function lastToSay(message: string, programs: readonly Program[]): Program {
-  const said = (program: Program) => program.lines().findLast(({ msg }) => msg === message)?.time ?? '';
+  const said = (program: Program) => program.lines().findLast((line) => line.message === message)?.timestamp ?? '';
   const [last] = [...programs].sort((a, b) => (said(a) < said(b) ? 1 : -1));
   if (last === undefined) throw new Error('there is nobody to hurt');
   return last;

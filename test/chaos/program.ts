@@ -21,7 +21,7 @@ export interface Program {
   lines(): LogLine[];
 }
 
-export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string; readonly time?: string };
+export type LogLine = Readonly<Record<string, unknown>> & { readonly message?: string; readonly timestamp?: string };
 
 /** As a kubelet waits longer each time, only not as long. */
 const restartMilliseconds = { first: 500, longest: 4_000 };

@@ -128,8 +128,8 @@ function putAside(stage: Stage): string[] {
   return programsOf(stage).flatMap((program) =>
     program
       .lines()
-      .flatMap(({ msg, code, reason, topic }) =>
-        msg === 'message went to the dead letters' && code !== 'unknown-object'
+      .flatMap(({ message, code, reason, topic }) =>
+        message === 'message went to the dead letters' && code !== 'unknown-object'
           ? [`${program.name} put a message of ${topic} aside: ${code}, ${reason}`]
           : [],
       ),

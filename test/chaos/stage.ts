@@ -158,7 +158,7 @@ async function startReplicas({ folder, plane, kafka, undo }: Started) {
   );
   undo.push(() => Promise.all(replicas.map((each) => each.kill())));
   await Promise.all(replicas.map((each) => each.start()));
-  await eventually(() => replicas.every((each) => each.lines().some(({ msg }) => msg === 'ready')), patient);
+  await eventually(() => replicas.every((each) => each.lines().some(({ message }) => message === 'ready')), patient);
   return { replicas, statusUrl, authorityFile };
 }
 
@@ -204,7 +204,7 @@ async function startBroker(parts: BrokerParts, { name, words, parameters }: Brok
   await apply(client, deploymentTarget, name, { provider: 'onprem', brokerRef: { name }, parameters });
   await Promise.all(programs.map((each) => each.start()));
   await eventually(
-    () => programs.some((each) => each.lines().some(({ msg }) => msg === 'this instance works')),
+    () => programs.some((each) => each.lines().some(({ message }) => message === 'this instance works')),
     patient,
   );
   return programs;

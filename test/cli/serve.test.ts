@@ -14,6 +14,7 @@ import { type Report, reports } from '../../src/reconcile/policies/reports.ts';
 import { type Client, connect, events, eventually, getCondition, loadKubeconfig } from '../../src/runtime/index.ts';
 import { type ControlPlane, sharedCluster, startControlPlane } from '../support/cluster.ts';
 import { openReportsDefinitions } from '../support/openreports.ts';
+import { startCollector } from '../support/otlp-collector.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
@@ -104,16 +105,18 @@ test('with keys for clusters it rolls out, and serves the REST API with the righ
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   writeFileSync(join(folder, 'jwks.json'), JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }));
   const port = await freePort();
+  const collector = await startCollector();
   const run = serve([
     ...['--kubeconfig', await kubeconfigOf('kidp'), '--port', String(port), '--url', `https://127.0.0.1:${port}`],
     ...['--cluster-keys', join(folder, 'cluster-keys.json'), '--drain-seconds', '0'],
+    ...['--otlp-endpoint', collector.url],
     ...['--rest-port', '0', '--rest-jwks', join(folder, 'jwks.json'), '--rest-group', 'ops=kidp:admin'],
   ]);
   await run.until('acquired the lease');
   const { restPort } = run
     .lines()
     .map((line) => JSON.parse(line))
-    .find(({ msg }) => msg === 'serving');
+    .find(({ message }) => message === 'serving');
   const token = await new SignJWT({ groups: ['ops'] })
     .setProtectedHeader({ alg: 'ES256', kid: 'one' })
     .setSubject('ann@example.com')
@@ -141,7 +144,24 @@ test('with keys for clusters it rolls out, and serves the REST API with the righ
   expect(await run.ended).toBe(0);
   expect(run.errors()).toBe('');
   for (const line of run.lines()) expect(line).not.toMatch(/forbidden/i);
+
+  // What it has counted goes out before it ends, by the names of requirement 002.
+  await collector.stop();
+  expect(collector.problems).toEqual([]);
+  const { metrics } = collector.requests.at(-1)?.body.resourceMetrics[0].scopeMetrics[0] ?? {};
+  const names: string[] = metrics.map(({ name }: { name: string }) => name);
+  expect(names).toEqual(expect.arrayContaining(requiredMetrics));
+  const registered = metrics.find(({ name }: { name: string }) => name === 'clusters.registered.total');
+  expect(registered.sum.dataPoints).toMatchObject([{ asDouble: 1 }]);
 }, 300_000);
+
+const requiredMetrics = [
+  ...['operators.deployed.total', 'operators.rollback.total', 'operators.failed.total'],
+  ...['clusters.registered.total', 'crds.validated.total'],
+  ...['operator.deploy.duration', 'operator.rollback.duration', 'operator.healthcheck.duration'],
+  ...['helm.install.duration', 'operators.count', 'clusters.count', 'deployments.active'],
+  ...['operators.healthy', 'operators.unhealthy'],
+];
 
 test('the rights that every replica needs are enough where it may read nothing else; without its Lease it ends', async () => {
   const { stdout } = await kubectl('kustomize', join(root, 'manifests/install'));

@@ -1,5 +1,62 @@
-/** For tests: what a collector would find wrong with a request, by the protobuf messages of OTLP and their mapping to JSON. */
+/** A collector of OTLP over HTTP: it holds each request against the protobuf messages of OTLP, in their mapping to JSON. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+
+export interface Collected {
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  // biome-ignore lint/suspicious/noExplicitAny: each test knows what it looks for.
+  readonly body: any;
+}
+
+/** Whether it has answered itself, in place of the collector. */
+export type Answer = (count: number, response: ServerResponse) => boolean;
+
+export interface Collector {
+  readonly url: string;
+  /** What was taken, in its order. */
+  readonly requests: readonly Collected[];
+  /** What was wrong with it. */
+  readonly problems: readonly string[];
+  /** How often it was asked. */
+  asked(): number;
+  stop(): Promise<void>;
+}
+
+export async function startCollector(answer: Answer = () => false): Promise<Collector> {
+  const requests: Collected[] = [];
+  const problems: string[] = [];
+  let count = 0;
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => {
+      text += chunk;
+    });
+    request.on('end', () => {
+      count += 1;
+      if (answer(count, response)) return;
+      const body = JSON.parse(text);
+      const path = request.url ?? '';
+      if (request.headers['content-type'] !== 'application/json') problems.push('the type of the content');
+      problems.push(...collectorProblems(path, body));
+      requests.push({ path, headers: request.headers, body });
+      response.setHeader('content-type', 'application/json').end('{}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    problems,
+    asked: () => count,
+    stop: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
 
 const closed = (properties: object, required: readonly string[] = []) => ({
   type: 'object',
@@ -99,7 +156,7 @@ const checks = new Map([
   ['/v1/metrics', ajv.compile(metrics)],
 ]);
 
-export function collectorProblems(path: string, body: unknown): string[] {
+function collectorProblems(path: string, body: unknown): string[] {
   const check = checks.get(path);
   if (check === undefined) return [`nothing is taken at ${path}`];
   if (!check(body)) return (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);

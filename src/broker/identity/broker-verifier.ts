@@ -79,7 +79,7 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
       if (error instanceof IdentityError) {
         const { reason, message, claimed } = error;
         metrics?.refused(claimed, channel, reason);
-        log.warn('a broker was not believed', { channel, reason, message, claimed });
+        log.warn('a broker was not believed', { channel, reason, why: message, claimed });
       }
       throw error;
     }

@@ -51,7 +51,7 @@ export function platformVerifier(options: PlatformVerifierOptions): PlatformVeri
       return await verify();
     } catch (error) {
       if (error instanceof IdentityError) {
-        log.warn('the platform was not believed', { reason: error.reason, message: error.message });
+        log.warn('the platform was not believed', { reason: error.reason, why: error.message });
       }
       throw error;
     }

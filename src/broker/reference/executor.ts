@@ -115,7 +115,7 @@ export function openExecutor(options: ExecutorOptions): Executor {
       return { observation: observationOf(seen), againAfterMilliseconds: seen.againAfterMilliseconds };
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
-      log.warn('it cannot be done', { deploymentId: record.deploymentId, code: error.code, message: error.message });
+      log.warn('it cannot be done', { deploymentId: record.deploymentId, code: error.code, why: error.message });
       const { class: kind, code, message } = error;
       const report = { phase: 'failed', message, error: { class: kind, code, message } } as const;
       return { observation: { state: 'failed', report } };

@@ -1,57 +1,21 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
-import { collectorProblems } from '../../../test/support/otlp-collector.ts';
+import { type Answer, type Collected, startCollector } from '../../../test/support/otlp-collector.ts';
 import { eventually } from '../testing.ts';
 import { currentTraceparent } from './context.ts';
 import { dottedName } from './otlp-metrics.ts';
 import { startTelemetry, type Telemetry, type TelemetryOptions, telemetrySettings } from './telemetry.ts';
 import { parseTraceparent } from './traceparent.ts';
 
-interface Request {
-  readonly path: string;
-  readonly headers: IncomingMessage['headers'];
-  // biome-ignore lint/suspicious/noExplicitAny: each test knows what it looks for.
-  readonly body: any;
-}
-
 const started: { stop(): Promise<unknown> }[] = [];
 afterEach(async () => {
   for (const each of started.splice(0).reverse()) await each.stop();
 });
 
-/** A collector that takes everything, unless it is told how to answer. It holds each request against the shape of OTLP. */
-async function collector(answer: (count: number, response: ServerResponse) => boolean = () => false) {
-  const requests: Request[] = [];
-  const problems: string[] = [];
-  let count = 0;
-  const server: Server = createServer((request, response) => {
-    let text = '';
-    request.on('data', (chunk: Buffer) => {
-      text += chunk;
-    });
-    request.on('end', () => {
-      count += 1;
-      if (answer(count, response)) return;
-      const body = JSON.parse(text);
-      const path = request.url ?? '';
-      if (request.headers['content-type'] !== 'application/json') problems.push('the type of the content');
-      problems.push(...collectorProblems(path, body));
-      requests.push({ path, headers: request.headers, body });
-      response.setHeader('content-type', 'application/json').end('{}');
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  started.push({
-    stop: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(resolve);
-      }),
-  });
-  return { url, requests, problems, asked: () => count };
+async function collector(answer?: Answer) {
+  const made = await startCollector(answer);
+  started.push(made);
+  return made;
 }
 
 function telemetry(
@@ -72,7 +36,7 @@ function telemetry(
   return made;
 }
 
-const spansIn = (requests: readonly Request[]) =>
+const spansIn = (requests: readonly Collected[]) =>
   requests.flatMap(({ path, body }) => (path === '/v1/traces' ? body.resourceSpans[0].scopeSpans[0].spans : []));
 const counted = async (registry: Registry, name: string, labels: object) => {
   const metric = await registry.getSingleMetric(name)?.get();

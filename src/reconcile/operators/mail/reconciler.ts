@@ -33,7 +33,7 @@ export function addApprovalMail(manager: Manager, options: ApprovalMailOptions):
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
         counted?.inc({ result: 'failed' });
-        log.warn('an e-mail about an approval could not be sent', { approval: name, level, error: why });
+        log.warn('an e-mail about an approval could not be sent', { approval: name, approvalLevel: level, why });
         recorder?.record({
           regarding: object,
           type: 'Warning',
@@ -44,7 +44,11 @@ export function addApprovalMail(manager: Manager, options: ApprovalMailOptions):
         return { requeueAfterMilliseconds: retryMilliseconds };
       }
       counted?.inc({ result: 'sent' });
-      log.info('those who decide over an approval were told', { approval: name, level, messageId: message.id });
+      log.info('those who decide over an approval were told', {
+        approval: name,
+        approvalLevel: level,
+        messageId: message.id,
+      });
       // Sent before it is written down: who is stopped in between sends it again, under the same id.
       const status = { notifiedAt: new Date(manager.clock.now()).toISOString(), notifiedLevel: level };
       const body = { apiVersion: object.apiVersion, kind: object.kind, metadata: { name }, status };

@@ -34,7 +34,7 @@ export function addRetirement(manager: Manager, parts: RetireParts): void {
         return await retire(object, parts, signal);
       } catch (error) {
         const { message, temporary } = failureOf(error);
-        log.warn('what was kept of a blue-green deployment could not be removed yet', { message, temporary });
+        log.warn('what was kept of a blue-green deployment could not be removed yet', { why: message, temporary });
         return { requeueAfterMilliseconds: parts.againMilliseconds };
       }
     });
