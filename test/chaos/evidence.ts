@@ -1,10 +1,10 @@
 /** Gathers what there is to judge by: from the API server, from Kafka, and from the witness. */
-import { randomUUID } from 'node:crypto';
-import { Admin, Consumer, FetchIsolationLevels, ListOffsetTimestamps } from '@platformatic/kafka';
+import { Admin } from '@platformatic/kafka';
 import type { DeploymentRecord } from '../../src/broker/index.ts';
 import { topicAdmin } from '../../src/broker/reference/kafka/admin.ts';
+import { committedReader, endOfCommitted } from '../../src/broker/reference/kafka/committed.ts';
 import type { Deployable } from '../../src/reconcile/index.ts';
-import { type Client, type KubernetesObject, silentLogger } from '../../src/runtime/index.ts';
+import { type Client, eventually, type KubernetesObject, silentLogger, systemClock } from '../../src/runtime/index.ts';
 import type { Evidence, Thing } from './judge.ts';
 import { KAFKA_BROKER, NAMESPACE, type Stage, THINGS_NAMESPACE, TOPIC_PREFIX } from './stage.ts';
 import type { Witness } from './witness.ts';
@@ -75,32 +75,20 @@ async function topicsMade(bootstrapServers: readonly string[], records: readonly
 
 /** Every state of every record that was written: a run is too short for the log to be compacted. */
 async function recordsInKafka(bootstrapServers: readonly string[]): Promise<DeploymentRecord[]> {
-  const topic = `kidp-broker-records-${KAFKA_BROKER}`;
-  const admin = new Admin({ clientId: 'chaos', bootstrapBrokers: [...bootstrapServers] });
-  const consumer = new Consumer<Buffer, Buffer, Buffer, Buffer>({
-    clientId: 'chaos',
-    groupId: `chaos-${randomUUID()}`,
-    bootstrapBrokers: [...bootstrapServers],
-    autocommit: false,
-    maxWaitTime: 200,
-    isolationLevel: FetchIsolationLevels.READ_COMMITTED,
-  });
+  const log = { ...connection(bootstrapServers), topic: `kidp-broker-records-${KAFKA_BROKER}` };
+  const next = await endOfCommitted(log);
   const records: DeploymentRecord[] = [];
+  const reader = committedReader({ ...log, clock: systemClock });
+  const done = new AbortController();
+  const reading = reader.read(done.signal, ({ value }) => {
+    const text = value?.toString('utf8') ?? '';
+    if (text.startsWith('{"version":1')) records.push(JSON.parse(text) as DeploymentRecord);
+  });
   try {
-    const partitions = [{ partitionIndex: 0, timestamp: ListOffsetTimestamps.LATEST }];
-    const isolationLevel = FetchIsolationLevels.READ_COMMITTED;
-    const [listed] = await admin.listOffsets({ topics: [{ name: topic, partitions }], isolationLevel });
-    const next = listed?.partitions[0]?.offset ?? 0n;
-    const stream = await consumer.consume({ topics: [topic], mode: 'earliest' });
-    for await (const { value, offset } of stream) {
-      const text = value?.toString('utf8') ?? '';
-      if (text.startsWith('{"version":1')) records.push(JSON.parse(text) as DeploymentRecord);
-      // Behind each transaction stands a mark that no reader is shown.
-      if (offset >= next - 2n) break;
-    }
+    await eventually(() => reader.position >= next, { within: 60_000, every: 50 });
   } finally {
-    await consumer.close(true);
-    await admin.close();
+    done.abort();
+    await reading;
   }
   return records;
 }

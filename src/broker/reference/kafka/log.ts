@@ -6,12 +6,13 @@
  * Every instance reads the topic, those too that only wait: who takes over knows everything as soon as it has seen its own first write.
  */
 import { randomUUID } from 'node:crypto';
-import { Admin, Consumer, FetchIsolationLevels, ListOffsetTimestamps, Producer } from '@platformatic/kafka';
+import { type KafkaRecord, Producer } from '@platformatic/kafka';
 import { type Clock, sleep } from '../../../runtime/index.ts';
 import { clientOptions, end, type KafkaConnection } from '../../kafka/connection.ts';
 import { ensureTopics } from '../../kafka/index.ts';
 import { type Leadership, NotLeading, type RecordStore, type StoredRecord } from '../provider.ts';
 import type { DeploymentRecord } from '../record.ts';
+import { committedReader, endOfCommitted } from './committed.ts';
 
 export interface RecordLogOptions extends KafkaConnection {
   readonly broker: string;
@@ -51,22 +52,23 @@ export function recordLog(options: RecordLogOptions): RecordLog {
   const subscribers = new Set<(uid: string) => void>();
   const lost = new AbortController();
   const stopping = new AbortController();
+  const reader = committedReader({ ...options, topic });
   let versions = 0;
-  let reader: Consumer<Buffer, Buffer, Buffer, Buffer> | undefined;
   let producer: Producer<Buffer, Buffer, Buffer, Buffer> | undefined;
   let leads = false;
   let lease: LeaseEntry | undefined;
   let leaseSeen = clock.monotonic();
-  let lastOffset = -1n;
   const pending: PendingWrite[] = [];
   const underWay = new Map<string, Promise<void>>();
   let writing: Promise<void> | undefined;
   let renewing: Promise<void> | undefined;
   const heard = new Map<string, () => void>();
 
-  function hear(key: string, value: Buffer | undefined): void {
-    if (key === leaseKey) {
-      lease = value === undefined ? undefined : (JSON.parse(value.toString('utf8')) as LeaseEntry);
+  function hear({ key, value }: KafkaRecord): void {
+    const uid = key?.toString('utf8') ?? '';
+    const text = value === null || value.length === 0 ? undefined : value.toString('utf8');
+    if (uid === leaseKey) {
+      lease = text === undefined ? undefined : (JSON.parse(text) as LeaseEntry);
       leaseSeen = clock.monotonic();
       heard.get(lease?.beat ?? '')?.();
       if (leads && lease?.instance !== instance) lose('another instance has taken over');
@@ -74,7 +76,7 @@ export function recordLog(options: RecordLogOptions): RecordLog {
     }
     // The one that writes knows it by itself.
     if (leads) return;
-    keep(key, value === undefined ? undefined : (JSON.parse(value.toString('utf8')) as DeploymentRecord));
+    keep(uid, text === undefined ? undefined : (JSON.parse(text) as DeploymentRecord));
   }
 
   function keep(uid: string, record: DeploymentRecord | undefined): void {
@@ -150,19 +152,12 @@ export function recordLog(options: RecordLogOptions): RecordLog {
     await transaction.commit();
   }
 
-  /** Whether everything is read that was written before now. Behind each transaction stands a mark that no reader is shown. */
+  /** Whether everything is read that was written before now. */
   async function isCaughtUp(): Promise<boolean> {
-    const admin = new Admin(clientOptions(options));
     try {
-      const partitions = [{ partitionIndex: 0, timestamp: ListOffsetTimestamps.LATEST }];
-      const isolationLevel = FetchIsolationLevels.READ_COMMITTED;
-      const [listed] = await admin.listOffsets({ topics: [{ name: topic, partitions }], isolationLevel });
-      const next = listed?.partitions[0]?.offset ?? 0n;
-      return next === 0n || lastOffset >= next - 2n;
+      return reader.position >= (await endOfCommitted({ ...options, topic }));
     } catch {
       return false;
-    } finally {
-      await end(admin);
     }
   }
 
@@ -204,37 +199,6 @@ export function recordLog(options: RecordLogOptions): RecordLog {
     }
   }
 
-  async function read(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const ended = Promise.withResolvers<void>();
-      const client = new Consumer<Buffer, Buffer, Buffer, Buffer>({
-        ...clientOptions(options),
-        // It commits nothing: a group of its own for each instance, of which nothing remains.
-        groupId: `${topic}-${instance}`,
-        autocommit: false,
-        maxWaitTime: 500,
-        isolationLevel: FetchIsolationLevels.READ_COMMITTED,
-      });
-      reader = client;
-      client.on('error', () => ended.resolve());
-      stopping.signal.addEventListener('abort', () => ended.resolve(), { once: true });
-      try {
-        const stream = await client.consume({ topics: [topic], mode: 'earliest' });
-        stream.on('data', ({ key, value, offset }) => {
-          // After a break it begins anew: what was heard before is of no use, and a lease of old would be taken for a new one.
-          if (offset <= lastOffset) return;
-          lastOffset = offset;
-          hear(key.toString('utf8'), value?.length > 0 ? value : undefined);
-        });
-        stream.on('error', () => ended.resolve());
-        await ended.promise;
-      } catch (error) {
-        log.warn('the records cannot be read, trying again', { topic, error });
-      }
-      await end(client);
-      await sleep(clock, 1_000, stopping.signal);
-    }
-  }
   let reading: Promise<void> | undefined;
 
   function demandLead(): void {
@@ -290,14 +254,13 @@ export function recordLog(options: RecordLogOptions): RecordLog {
     async start() {
       const configuration = { 'cleanup.policy': 'compact', 'min.cleanable.dirty.ratio': '0.1' };
       await ensureTopics({ ...options, topics: [{ name: topic, partitions: 1, configuration }] });
-      reading = read();
+      reading = reader.read(stopping.signal, hear);
     },
     async stop() {
       leads = false;
       stopping.abort();
       await renewing;
       await writing;
-      if (reader !== undefined) await end(reader);
       if (producer !== undefined) await end(producer);
       await reading;
     },

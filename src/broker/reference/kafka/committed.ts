@@ -1,0 +1,122 @@
+/**
+ * Reads a topic of one partition from its beginning, and brings what was committed and nothing else.
+ *
+ * Kafka leaves it to its clients to pass over transactions that were broken off. Ours does so by producer and not by transaction: of all
+ * that one producer broke off between two readings it knows one stretch. All writers here are one producer after the other, so it would
+ * bring records that were never committed and, where a transaction was broken off before anything was in it, pass over all that were
+ * since the one before. So everything is read, and what a transaction wrote is held back until the mark that ends it.
+ */
+import {
+  Admin,
+  Consumer,
+  FetchIsolationLevels,
+  IS_CONTROL,
+  IS_TRANSACTIONAL,
+  type KafkaRecord,
+  ListOffsetTimestamps,
+  type RecordsBatch,
+} from '@platformatic/kafka';
+import { type Clock, sleep } from '../../../runtime/index.ts';
+import { clientOptions, end, type KafkaConnection } from '../../kafka/connection.ts';
+import { describeFailure } from '../../kafka/failure.ts';
+
+export interface CommittedReaderOptions extends KafkaConnection {
+  readonly topic: string;
+  readonly clock: Clock;
+}
+
+export interface CommittedReader {
+  /** Everything before this offset has been read. */
+  readonly position: bigint;
+  /** Until the signal; after a failure it goes on where it was. */
+  read(signal: AbortSignal, hear: (record: KafkaRecord) => void): Promise<void>;
+}
+
+export function committedReader(options: CommittedReaderOptions): CommittedReader {
+  const { topic, clock, log } = options;
+  const committed = onlyCommitted();
+  let position: bigint | undefined;
+
+  async function follow(client: Consumer, hear: (record: KafkaRecord) => void): Promise<never> {
+    client.topics.track(topic);
+    const metadata = await client.metadata({ topics: [topic], forceUpdate: true });
+    const { id: topicId = '', partitions: [{ leader: node } = { leader: -1 }] = [] } = metadata.topics.get(topic) ?? {};
+    if (position === undefined) {
+      const first = await client.listOffsets({ topics: [topic], timestamp: ListOffsetTimestamps.EARLIEST });
+      position = first.get(topic)?.[0] ?? 0n;
+    }
+    while (true) {
+      const from = { partition: 0, fetchOffset: position, currentLeaderEpoch: -1, lastFetchedEpoch: -1 };
+      const topics = [{ topicId, partitions: [{ ...from, partitionMaxBytes: 1024 * 1024 }] }];
+      const { responses } = await client.fetch({ node, topics });
+      const read = responses.flatMap(({ partitions }) => partitions.flatMap(({ records }) => records ?? []));
+      for (const batch of read) {
+        const next: bigint = batch.firstOffset + BigInt(batch.lastOffsetDelta) + 1n;
+        if (next <= position) continue;
+        for (const record of committed(batch)) hear(record);
+        position = next;
+      }
+    }
+  }
+
+  return {
+    get position() {
+      return position ?? 0n;
+    },
+    async read(signal, hear) {
+      while (!signal.aborted) {
+        const client = new Consumer({
+          ...clientOptions(options),
+          // The client asks for the name of a group. None is joined.
+          groupId: topic,
+          maxWaitTime: 500,
+          isolationLevel: FetchIsolationLevels.READ_UNCOMMITTED,
+        });
+        const stop = () => void end(client);
+        signal.addEventListener('abort', stop, { once: true });
+        try {
+          await follow(client, hear);
+        } catch (error) {
+          if (!signal.aborted)
+            log.warn('the records cannot be read, trying again', { topic, reason: describeFailure(error) });
+        }
+        signal.removeEventListener('abort', stop);
+        await end(client);
+        await sleep(clock, 1_000, signal);
+      }
+    },
+  };
+}
+
+type Batch = Pick<RecordsBatch, 'attributes' | 'producerId' | 'records'>;
+
+/** Is given one batch after the other, and answers with the records of which it is certain now that they are committed. */
+export function onlyCommitted(): (batch: Batch) => readonly KafkaRecord[] {
+  const open = new Map<bigint, readonly KafkaRecord[]>();
+  return ({ attributes, producerId, records }) => {
+    const held = open.get(producerId) ?? [];
+    if ((attributes & IS_CONTROL) !== 0) {
+      open.delete(producerId);
+      // A version, then what it says.
+      return records[0]?.key?.readInt16BE(2) === commitMark ? held : [];
+    }
+    if ((attributes & IS_TRANSACTIONAL) === 0) return records;
+    open.set(producerId, [...held, ...records]);
+    return [];
+  };
+}
+
+const commitMark = 1;
+
+/** Where that ends of which it is known by now whether it is committed. */
+export async function endOfCommitted(options: KafkaConnection & { readonly topic: string }): Promise<bigint> {
+  const admin = new Admin(clientOptions(options));
+  try {
+    const partitions = [{ partitionIndex: 0, timestamp: ListOffsetTimestamps.LATEST }];
+    const isolationLevel = FetchIsolationLevels.READ_COMMITTED;
+    const [listed] = await admin.listOffsets({ topics: [{ name: options.topic, partitions }], isolationLevel });
+    return listed?.partitions[0]?.offset ?? 0n;
+  } finally {
+    await end(admin);
+  }
+}
