@@ -41,6 +41,7 @@ import {
   type RolloutStatus,
   type WholeAct,
 } from './rollout.ts';
+import { spanAttributes, traceRollout } from './trace.ts';
 import type { Place, Work } from './work.ts';
 
 export interface RolloutsParts {
@@ -162,26 +163,20 @@ export class Rollouts {
   }
 
   async #plan(object: Rollout, signal: AbortSignal): Promise<void> {
-    const { planning, tracer } = this.#parts;
-    const { spec, metadata } = object;
-    const attributes = {
-      'operator.name': spec.operator,
-      'operator.version': spec.version,
-      'deployment.id': metadata.uid ?? '',
-      'deployment.strategy': spec.strategy,
-    };
+    const { planning, tracer, clock } = this.#parts;
+    // All of a rollout is one trace, from the first try to plan it.
+    const traceparent = object.status?.traceparent ?? tracer.begin?.() ?? '';
+    const kept = ({ status }: Rollout) =>
+      traceparent === '' ? {} : { traceparent: status?.traceparent ?? traceparent };
     try {
-      await tracer.span('operator.deploy', { attributes }, async ({ traceparent }) => {
-        const context = { ...this.#context(object, signal), traceparent };
-        const found = await tracer.span('operator.validate', { attributes, parent: traceparent }, () =>
-          planRollout(object, planning, context),
-        );
-        const trace = traceparent === '' ? {} : { traceparent };
-        await this.#record(object, (fresh) => ({ ...planned(fresh, found), ...trace }));
-      });
+      const options = { attributes: spanAttributes(object), parent: traceparent };
+      const found = await tracer.span('operator.validate', options, (span) =>
+        planRollout(object, planning, { ...this.#context(object, signal), traceparent: span.traceparent }),
+      );
+      await this.#record(object, (fresh) => ({ ...planned(fresh, found), ...kept(fresh) }));
     } catch (error) {
       if (!(error instanceof PlanningBlocked)) throw error;
-      await this.#record(object, (fresh) => blockedBy(fresh, error, this.#parts.clock.now()));
+      await this.#record(object, (fresh) => ({ ...blockedBy(fresh, error, clock.now()), ...kept(fresh) }));
       // What others have to answer is not asked all the time.
       this.#wait(object, 'plan', error.isCostly ? slowly : 1);
     }
@@ -336,6 +331,7 @@ export class Rollouts {
       log.info('a rollout went on', { ...fields, note: note.note });
     }
     if (!isFinished(after.status ?? {}) || isFinished(before.status ?? {})) return;
+    traceRollout(this.#parts.tracer, before, after);
     // There is a place for another one: whoever waits for it is asked at once.
     for (const id of this.#notBefore.keys()) if (id.endsWith('/start')) this.#notBefore.delete(id);
     void holds.release(after).catch((error: unknown) => {

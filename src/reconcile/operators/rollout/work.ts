@@ -113,9 +113,7 @@ export class Work {
       ...(isColored ? { only: 'namespaced' as const } : {}),
       ...(blueGreen !== undefined && !blueGreen.coexist ? { atZero: true } : {}),
     };
-    const { revision } = await this.#span('helm.install', place, (traceparent) =>
-      this.#parts.installer.apply(connection, snapshot, { ...options, context: { ...options.context, traceparent } }),
-    );
+    const { revision } = await this.#parts.installer.apply(connection, snapshot, options);
     // In a blue-green deployment it is not in use before the switch.
     if (blueGreen === undefined) {
       if (isColored) await this.#parts.switcher.switchOver(connection, { to: snapshot, coexist: true }, context);
@@ -147,23 +145,22 @@ export class Work {
     const connection = await this.#parts.fleet.connect(cluster.name, { kind: 'observe' }, context);
     const podsOnly = !isBack && pacingOf(plan).blueGreen !== undefined && cluster.switched !== true;
     const target = { operator, snapshot, revision: cluster.revision ?? 0, ...(podsOnly ? { podsOnly } : {}) };
-    const { state, message } = await this.#span('operator.healthcheck', place, (traceparent) =>
-      this.#parts.health.check(connection, target, { ...context, traceparent }),
-    );
+    const { state, message } = await this.#parts.health.check(connection, target, context);
     return { state, message, begunAt };
   }
 
   /** Back to what was there, or to nothing. Returns the revision that is there then. */
   async restore(place: Place): Promise<number | undefined> {
-    const { rollout, plan, cluster, context } = place;
+    const { rollout, plan, cluster } = place;
     const { installer, switcher, client } = this.#parts;
     const [snapshot, before] = await this.#both(place);
     const connection = await this.#connect(place, before === undefined ? [snapshot] : [snapshot, before]);
     const { blueGreen } = pacingOf(plan);
-    const options = this.#options(place);
     const release = { name: snapshot.releaseName, namespace: snapshot.namespace };
     const { operator } = rollout.spec;
-    return this.#span('operator.rollback', place, async () => {
+    return this.#span('operator.rollback', place, async (traceparent) => {
+      const context = { ...place.context, traceparent };
+      const options = { ...this.#options(place), context };
       if (blueGreen !== undefined) {
         // What was never begun is not undone: the other side works as it did.
         if (before !== undefined && cluster.switched !== undefined) {
