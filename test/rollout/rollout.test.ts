@@ -70,6 +70,12 @@ describe('canary', () => {
     expect(await running.registry.metrics()).toContain(
       'kidp_operators_deployed_total{operator="canary",strategy="Canary"} 1',
     );
+    const root = status?.traceparent ?? 'none';
+    const ofItself = () => running.spans.filter(({ traceparent }) => traceparent === root);
+    await eventually(() => ofItself().length > 0, patient);
+    expect(ofItself()).toEqual([{ name: 'operator.deploy', traceparent: root }]);
+    const below = running.spans.filter(({ parent }) => parent === root).map(({ name }) => name);
+    expect(new Set(below)).toEqual(new Set(['operator.validate', 'cluster.connect']));
   });
 
   test('that is not well on its second stage is taken back on both, and the third is never touched', async () => {

@@ -31,10 +31,13 @@ import { addRolloutReconciler, defaultRolloutSettings, type RolloutSettings } fr
 import {
   ApiError,
   type Client,
+  childTraceparent,
   type EventInput,
   eventually,
   isNotFound,
   Manager,
+  newTraceparent,
+  type Tracer,
   type UnknownObject,
 } from '../../src/runtime/index.ts';
 
@@ -228,8 +231,25 @@ export class Played implements Pick<Fleet, 'connect'> {
   };
 }
 
+export interface TracedSpan {
+  readonly name: string;
+  readonly traceparent: string;
+  readonly parent?: string | undefined;
+}
+
+const tracerInto = (spans: TracedSpan[]): Tracer => ({
+  span(name, { parent }, run) {
+    const traceparent = childTraceparent(parent);
+    spans.push({ name, traceparent, parent });
+    return run({ traceparent, set() {}, event() {} });
+  },
+  begin: newTraceparent,
+  past: (name, { traceparent }) => void spans.push({ name, traceparent }),
+});
+
 export interface Running {
   readonly events: EventInput[];
+  readonly spans: readonly TracedSpan[];
   readonly registry: Registry;
   stop(): Promise<void>;
 }
@@ -247,6 +267,7 @@ export function startRollouts(
 ): Running {
   const registry = new Registry();
   const events: EventInput[] = [];
+  const spans: TracedSpan[] = [];
   const manager = new Manager({ client, registry, stopMilliseconds: 5_000 });
   addRolloutReconciler(manager, {
     fleet: played.fleet,
@@ -256,6 +277,7 @@ export function startRollouts(
     switcher: played.switcher,
     health: played.health,
     settings,
+    tracer: tracerInto(spans),
     registry,
     recorder: { record: (event) => void events.push(event) },
     systemNamespace: 'kidp-system',
@@ -266,6 +288,7 @@ export function startRollouts(
   const running = manager.start(stopping.signal);
   return {
     events,
+    spans,
     registry,
     async stop() {
       stopping.abort();
