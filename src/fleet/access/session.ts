@@ -188,7 +188,8 @@ export class Session {
       return (await this.#renew()).issued.token;
     } catch (error) {
       if (refused || !this.#lasts(0)) throw error;
-      this.#parts.log.warn('the token for a cluster could not be renewed yet, the last one goes on', { error });
+      const fields = { cluster: this.name, error };
+      this.#parts.log.warn('the token for a cluster could not be renewed yet, the last one goes on', fields);
       return (this.#ready as Ready).issued.token;
     }
   }

@@ -34,7 +34,9 @@ export function addRetirement(manager: Manager, parts: RetireParts): void {
         return await retire(object, parts, signal);
       } catch (error) {
         const { message, temporary } = failureOf(error);
-        log.warn('what was kept of a blue-green deployment could not be removed yet', { why: message, temporary });
+        const { operator: operatorName, cluster, version } = object.spec;
+        const fields = { operatorName, cluster, version, why: message, temporary };
+        log.warn('what was kept of a blue-green deployment could not be removed yet', fields);
         return { requeueAfterMilliseconds: parts.againMilliseconds };
       }
     });
