@@ -22,6 +22,7 @@ import {
   startBroker,
   verifyBroker,
 } from '../../src/broker/index.ts';
+import { topicAdmin } from '../../src/broker/reference/kafka/admin.ts';
 import { silentLogger } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing.ts';
 import { uniqueName } from '../support/cluster.ts';
@@ -200,6 +201,19 @@ describe('from request to report, through Kafka', () => {
     await admin.deleteTopics({ topics: [topic.name] });
     expect((await untilPhase(idOf(repaired), 'drifted')).message).toContain('it was deleted');
   });
+});
+
+test('a topic that has as many partitions already has been grown: by the writer before, or the answer was lost', async () => {
+  const own = topicAdmin({ bootstrapServers, clientId: name, log });
+  const topic = uniqueName('grown');
+  try {
+    await own.create({ name: topic, partitions: 2, config: {} });
+    await eventually(() => own.grow(topic, 3));
+    await own.grow(topic, 3);
+    await eventually(async () => expect((await own.read([topic])).get(topic)?.partitions).toBe(3));
+  } finally {
+    await own.close();
+  }
 });
 
 test('a request that is not signed by the platform is put aside, and those for others are left alone', async () => {

@@ -10,6 +10,7 @@ export interface TopicAdmin {
   read(names: readonly string[]): Promise<ReadonlyMap<string, PresentTopic>>;
   exists(name: string): Promise<boolean>;
   create(wanted: WantedTopic): Promise<void>;
+  /** Resolves also where it has as many already. */
   grow(name: string, partitions: number): Promise<void>;
   configure(name: string, set: Readonly<Record<string, string>>, unset: readonly string[]): Promise<void>;
   /** Resolves also where it is gone already. */
@@ -45,7 +46,14 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
         await admin.createTopics({ topics: [name], partitions, replicas: replication, configs });
       }),
     grow: (name, count) =>
-      asFailure(`growing the topic ${name}`, () => admin.createPartitions({ topics: [{ name, count }] })),
+      asFailure(`growing the topic ${name}`, async () => {
+        try {
+          await admin.createPartitions({ topics: [{ name, count }] });
+        } catch (error) {
+          // More than there were when it was looked at, so it has as many by now: the writer before did it, or the answer was lost.
+          if (!/INVALID_PARTITIONS/.test(describeFailure(error))) throw error;
+        }
+      }),
     configure: (name, set, unset) =>
       asFailure(`configuring the topic ${name}`, async () => {
         const configs = [
