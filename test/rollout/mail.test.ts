@@ -135,6 +135,8 @@ test('no message goes unencrypted to another machine', async () => {
   // Not an address of this machine as far as anybody can tell from it, and still the same server.
   const mailer = mailerOf({ smtp: { host: '0.0.0.0', port }, from: 'Kidp <kidp@company.com>' });
   expect(mailer.domain).toBe('company.com');
-  await expect(mailer.send({ id: '<plain@x>', to: ['a@b.c'], subject: 's', text: 't' })).rejects.toThrow(/TLS|certificate/i);
+  await expect(mailer.send({ id: '<plain@x>', to: ['a@b.c'], subject: 's', text: 't' })).rejects.toThrow(
+    /TLS|certificate/i,
+  );
   expect(idsOf(received)).not.toContain('<plain@x>');
 });
