@@ -104,8 +104,11 @@ export function commandTests(of: () => { readonly management: Management }): voi
         readFileSync(plane.kubeconfig, 'utf8'),
       );
       expect(replaced).toMatchObject({ code: 0, failure: '' });
-      const after = await secretsOf('by-hand');
-      expect(after).toHaveLength(1);
+      // The one of before goes when the platform next looks, which may be at once or a moment later.
+      const after = await eventually(async () => {
+        const found = await secretsOf('by-hand');
+        return found.length === 1 && found;
+      }, patient);
       expect(after[0]?.data).not.toEqual(before[0]?.data);
       await whenCluster(
         of().management.client,

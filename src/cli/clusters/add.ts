@@ -26,6 +26,7 @@ import {
   type Client,
   type ClusterConfig,
   isAlreadyExists,
+  isConflict,
   isForbidden,
   isNotFound,
   loadKubeconfig,
@@ -182,10 +183,12 @@ async function create(client: Client, name: string, cluster: Cluster, options: {
 }
 
 async function replace(client: Client, name: string, sealed: string, flags: AddFlags, streams: Streams): Promise<void> {
-  const cluster = await client.get<Cluster>(clusterKind.resource, { name }).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-    throw new InputError('cluster', `there is no Cluster ${name}: leave --replace out to add it.`);
-  });
+  const stored = () =>
+    client.get<Cluster>(clusterKind.resource, { name }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      throw new InputError('cluster', `there is no Cluster ${name}: leave --replace out to add it.`);
+    });
+  let cluster = await stored();
   const { namespace } = flags;
   const secretName = newSecretName(name);
   const secret = sealedSecret(namespace, secretName, sealed);
@@ -194,10 +197,20 @@ async function replace(client: Client, name: string, sealed: string, flags: AddF
     return;
   }
   await client.create(coreSecrets, secret, { fieldManager });
-  const { resourceVersion } = cluster.metadata;
-  const body = { metadata: { resourceVersion }, spec: { credentials: { secretName } } };
   try {
-    await client.patch(clusterKind.resource, { name }, { type: 'merge', body }, { fieldManager });
+    for (let written = false; !written; ) {
+      const { resourceVersion } = cluster.metadata;
+      const body = { metadata: { resourceVersion }, spec: { credentials: { secretName } } };
+      written = await client.patch(clusterKind.resource, { name }, { type: 'merge', body }, { fieldManager }).then(
+        () => true,
+        async (error: unknown) => {
+          // The platform writes how it fares all the time; who has replaced it meanwhile is what matters.
+          if (!isConflict(error)) throw error;
+          cluster = await stored();
+          return false;
+        },
+      );
+    }
   } catch (error) {
     await erase(client, namespace, secretName);
     throw error;

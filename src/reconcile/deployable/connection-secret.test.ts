@@ -82,11 +82,17 @@ test.each([
   { reason: 'a full quota', status: 403, kept: { problem: expect.stringContaining('no') } },
   { reason: 'more than fits', status: 413, kept: { problem: expect.stringContaining('no') } },
   { reason: 'an API server that is away', status: 503, kept: 'again' },
-])('what the API server does not take because of $reason', async ({ status, kept }) => {
+  {
+    reason: 'an API server that does not know yet what anybody may do',
+    status: 403,
+    message: 'secrets "users" is forbidden: User "kidp" cannot get resource "secrets" in API group ""',
+    kept: 'again',
+  },
+])('what the API server does not take because of $reason', async ({ status, kept, message = 'no' }) => {
   const { client } = memoryCluster([kubernetesSecrets]);
   const refusing = {
     get: client.get,
-    create: () => Promise.reject(new ApiError({ doing: 'create', status, reason: 'Refused', message: 'no' })),
+    create: () => Promise.reject(new ApiError({ doing: 'create', status, reason: 'Refused', message })),
   } as unknown as Client;
   const keeping = keepConnection(object('first'), report('first'), { client: refusing, decrypt: async () => ({}) });
   expect(await keeping.catch(() => 'again')).toEqual(kept);

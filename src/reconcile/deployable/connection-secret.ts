@@ -68,7 +68,11 @@ export async function keepConnection(
  * is going. Delivered again it would be refused again, and everything behind it would wait; who is asked how it fares reports anew.
  */
 const isRefusal = (error: unknown): error is ApiError =>
-  error instanceof ApiError && [400, 403, 413, 422].includes(error.status);
+  error instanceof ApiError && [400, 403, 413, 422].includes(error.status) && !isLackOfRights(error);
+
+/** Not of admission or a quota: an API server that has just started does not know yet what anybody may do. It is asked again. */
+const isLackOfRights = ({ status, message }: ApiError): boolean =>
+  status === 403 && / is forbidden: User "[^"]*" cannot /.test(message);
 
 type Values = { readonly values: Readonly<Record<string, string>> } | { readonly problem: string };
 
