@@ -229,6 +229,12 @@ export async function versionOn({ client }: Target, operator: string, namespace:
   return spec === undefined || spec.replicas === 0 ? undefined : spec.template.metadata.annotations.version;
 }
 
+/** How many revisions of its release Helm has brought to their end. */
+export async function releasesOn({ client }: Target, operator: string): Promise<number> {
+  const labelSelector = `owner=helm,name=${operator},status in (deployed,superseded)`;
+  return (await client.list(coreSecrets, { namespace: `${operator}-system`, labelSelector })).items.length;
+}
+
 export async function addWidgets({ client }: Target, operator: string, count: number): Promise<void> {
   const one = (index: number) =>
     client.create<UnknownObject>(widgetsOf(operator), {
