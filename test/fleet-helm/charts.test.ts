@@ -152,7 +152,8 @@ test('a chart that Helm has pushed to a registry, behind a token', async () => {
       Buffer.from(value).toString('base64'),
     ]),
   );
-  const metadata = { name: 'registry', namespace: plane.systemNamespace };
+  const annotations = { 'platform.company.com/repository': `oci://${registry.host}` };
+  const metadata = { name: 'registry', namespace: plane.systemNamespace, annotations };
   await plane.client.create(resources.secrets, { apiVersion: 'v1', kind: 'Secret', metadata, data });
   const chart = { oci: `oci://${registry.host}/charts/${name}`, credentialsSecret: 'registry' };
   const operator = { ...operatorFrom(name, ''), spec: { namespace: name, chart } } as Operator;

@@ -6,7 +6,7 @@ import { type Client, isNotFound, type Resource, type UnknownObject } from '../.
 import { type Chart, type Charts, FleetError, type WorkContext } from '../contract.ts';
 import { findHelm, type HelmBinary, type HelmLocation } from '../helm/index.ts';
 import { type ChartFiles, unpack } from './archive.ts';
-import type { Credentials, Source } from './download.ts';
+import { addressIn, type Credentials, type Source } from './download.ts';
 import { readFromFolder } from './folder.ts';
 import { ManifestError, objectsIn } from './manifests.ts';
 import { fetchFromRegistry, versionsInRegistry } from './registry.ts';
@@ -44,7 +44,7 @@ export function openCharts(options: ChartsOptions): Charts {
   async function sourceOf({ spec }: Operator, context: WorkContext): Promise<Source> {
     const { credentialsSecret, caBundle } = spec.chart;
     return {
-      credentials: credentialsSecret === undefined ? undefined : await credentialsIn(options, credentialsSecret),
+      credentials: credentialsSecret === undefined ? undefined : await credentialsIn(options, spec.chart),
       authorities: caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('utf8'),
       signal: context.signal,
     };
@@ -258,18 +258,30 @@ const releaseNameFor = (chart: string): string =>
     .slice(0, 53)
     .replace(/^-+|-+$/g, '') || 'chart';
 
-async function credentialsIn({ client, systemNamespace }: ChartsOptions, name: string): Promise<Credentials> {
-  try {
-    const { data } = (await client.get(secrets, { namespace: systemNamespace, name })) as {
-      data?: Readonly<Record<string, string>>;
-    };
-    const text = (key: string) => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
-    return { username: text('username'), password: text('password') };
-  } catch (error) {
+/** On a Secret with credentials: for which repository or registry they are. */
+const repositoryAnnotation = 'platform.company.com/repository';
+
+/**
+ * Only those that are meant for where they go: or whoever writes an Operator could send any Secret of the platform to a host of their
+ * choice. A Secret that is not there is told as one that is not meant for it, so that nobody learns which there are.
+ */
+async function credentialsIn(
+  { client, systemNamespace }: ChartsOptions,
+  { credentialsSecret: name = '', oci, repository = '' }: Operator['spec']['chart'],
+): Promise<Credentials> {
+  const { protocol, host } = addressIn(oci ?? repository);
+  const place = `${protocol}//${host}`;
+  const secret = await client.get(secrets, { namespace: systemNamespace, name }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
+    return undefined;
+  });
+  if (secret?.metadata.annotations?.[repositoryAnnotation] !== place) {
     throw new FleetError(
       'chart/unreachable',
-      `spec.chart.credentialsSecret: there is no Secret ${name} in ${systemNamespace}`,
+      `spec.chart.credentialsSecret: there is no Secret ${name} in ${systemNamespace} for this repository: it has to have the annotation ${repositoryAnnotation} with the value ${place}`,
     );
   }
+  const data = (secret.data ?? {}) as Readonly<Record<string, string>>;
+  const text = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
+  return { username: text('username'), password: text('password') };
 }
