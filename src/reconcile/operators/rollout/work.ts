@@ -68,6 +68,12 @@ export class Work {
     const { rollout, cluster } = place;
     const snapshot = await this.#snapshot(cluster.snapshot);
     const installation = await this.#installation(place);
+    // A rollout goes to where it is, a blue-green one to the other side of it: nothing else was planned.
+    const isBlueGreen = rollout.spec.strategy === 'BlueGreen';
+    if (installation !== undefined && (installation.spec.namespace === snapshot.namespace) === isBlueGreen) {
+      const message = 'what is there has moved to another namespace since this was planned: create the rollout anew';
+      throw new FleetError('chart/invalid', message);
+    }
     const release = installation?.spec ?? this.#ownPlace(rollout, snapshot);
     const location = { name: release.releaseName, namespace: release.namespace };
     // What is there may be in another namespace than what comes: there, only the records of Helm are looked at.
@@ -76,6 +82,11 @@ export class Work {
     const connection = await this.#connect(place, places);
     const current = await this.#parts.installer.current(connection, location, place.context);
     if (current === undefined) return {};
+    // A release of ours is named after its Operator; one that was left half removed has an empty digest.
+    if ((current.snapshotDigest ?? '') !== '' && current.chart !== snapshot.operator) {
+      const where = `release ${location.name} in namespace ${location.namespace}`;
+      throw new FleetError('chart/invalid', `${where} is of the Operator ${current.chart}: choose another releaseName`);
+    }
     const { deployment, color } = installation?.spec ?? {};
     const known = {
       ...(color === undefined ? {} : { colorBefore: color }),

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import type { InstalledRelease, Snapshot } from '../../../fleet/index.ts';
+import { ApiError, noTracer } from '../../../runtime/index.ts';
+import { type Place, Work, type WorkParts } from './work.ts';
+
+const snapshotOf = (name: string, namespace: string): Snapshot => ({
+  name,
+  digest: `digest-${name}`,
+  operator: 'tool',
+  version: name,
+  chartDigest: '',
+  valuesDigest: '',
+  environment: 'Production',
+  kubernetesVersion: 'v1.36.0',
+  namespace,
+  releaseName: 'tool',
+  definitions: [],
+  manifests: [],
+});
+
+interface Given {
+  readonly strategy?: 'Rolling' | 'BlueGreen';
+  readonly coexist?: boolean;
+  /** Where the new version goes. */
+  readonly namespace?: string;
+  /** Where the platform has it written down that the old one is. */
+  readonly installedIn?: string;
+  readonly releases?: Readonly<Record<string, Partial<InstalledRelease>>>;
+  readonly cluster?: object;
+}
+
+/** One cluster, on which the version `old` is or is not, and a rollout of `new`. */
+function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...given }: Given) {
+  const done: string[] = [];
+  const snapshots = [snapshotOf('new', namespace), snapshotOf('old', 'tools')];
+  const byName = async (name: string) => snapshots.find((each) => each.name === name) as Snapshot;
+  const notFound = () => new ApiError({ doing: 'get', status: 404, reason: 'NotFound', message: '' });
+  const side = ({ name }: Snapshot) => name;
+  const parts = {
+    client: {
+      get: async () => {
+        if (given.installedIn === undefined) throw notFound();
+        const spec = { version: 'old', snapshot: 'old', namespace: given.installedIn, releaseName: 'tool' };
+        return { metadata: { name: 'tool' }, spec };
+      },
+      apply: async () => ({}),
+    },
+    fleet: { connect: async () => ({}) },
+    snapshots: { get: byName, put: async () => snapshotOf('found', 'tools') },
+    installer: {
+      current: async (_: unknown, { namespace: where }: { namespace: string }) => {
+        const found = given.releases?.[where];
+        return found === undefined ? undefined : { revision: 1, status: 'deployed', manifests: [], ...found };
+      },
+      restore: async (_: unknown, snapshot: Snapshot, { only, atZero }: { only?: string; atZero?: boolean }) => {
+        done.push(`restore ${side(snapshot)} ${only ?? 'all'}${atZero === true ? ' at zero' : ''}`);
+        return { revision: 1 };
+      },
+    },
+    switcher: {
+      switchOver: async (_: unknown, { to }: { to: Snapshot }) => void done.push(`switch to ${side(to)}`),
+      retire: async (_: unknown, snapshot: Snapshot) => void done.push(`retire ${side(snapshot)}`),
+    },
+    tracer: noTracer,
+    operator: () => ({ metadata: { name: 'tool' }, spec: { namespace: 'tools' } }),
+    now: () => 0,
+  };
+  const spec = { operator: 'tool', version: 'new', strategy };
+  const place = {
+    rollout: { metadata: { name: 'rollout', uid: 'u' }, spec },
+    plan: { strategy, stages: [], config: { coexist, validationPeriod: 'PT1M', ...blueGreenTimes } },
+    cluster: { name: 'here', environment: 'Production', snapshot: 'new', attempt: 'u.rollback', ...given.cluster },
+    context: {},
+    onOutput: () => {},
+  };
+  return { work: new Work(parts as unknown as WorkParts), place: place as unknown as Place, done };
+}
+
+const blueGreenTimes = { monitorPeriod: 'PT1M', retentionPeriod: 'PT1H', pauseBetweenClusters: 'PT1M' };
+const ours = { chart: 'tool', version: 'old', snapshotDigest: 'digest-old' };
+
+describe('what is there before', () => {
+  test.each([
+    { reason: 'nothing', given: {}, before: {} },
+    {
+      reason: 'the version that is written down',
+      given: { installedIn: 'tools', releases: { tools: ours } },
+      before: { fromVersion: 'old', snapshotBefore: 'old' },
+    },
+    {
+      reason: 'the other side of a blue-green deployment',
+      given: {
+        strategy: 'BlueGreen' as const,
+        namespace: 'green',
+        installedIn: 'tools',
+        releases: { tools: ours },
+      },
+      before: { fromVersion: 'old', snapshotBefore: 'old' },
+    },
+    {
+      reason: 'what somebody has installed by hand, from a chart of any name',
+      given: { releases: { tools: { chart: 'their-tool', version: '0.9.0' } } },
+      before: { fromVersion: '0.9.0', snapshotBefore: 'found' },
+    },
+    {
+      reason: 'what was left of a removal that was cut off',
+      given: { releases: { tools: { chart: 'release', version: '0.0.0', snapshotDigest: '' } } },
+      before: { fromVersion: '0.0.0', snapshotBefore: 'found' },
+    },
+  ])('is $reason', async ({ given, before }) => {
+    const { work, place } = stage(given);
+    expect(await work.lookBefore(place)).toEqual(before);
+  });
+
+  test.each([
+    {
+      reason: 'it has moved away from where the new version goes',
+      given: { installedIn: 'green', releases: { green: ours } },
+      message: 'has moved to another namespace',
+    },
+    {
+      reason: 'it has moved to the side that was to be the new one',
+      given: { strategy: 'BlueGreen' as const, namespace: 'green', installedIn: 'green', releases: { green: ours } },
+      message: 'has moved to another namespace',
+    },
+    {
+      reason: 'the release is what we have made for another Operator',
+      given: { releases: { tools: { ...ours, chart: 'other' } } },
+      message: 'is of the Operator other',
+    },
+  ])('is refused where $reason', async ({ given, message }) => {
+    const { work, place } = stage(given);
+    const failure = { code: 'chart/invalid', message: expect.stringContaining(message) };
+    await expect(work.lookBefore(place)).rejects.toMatchObject(failure);
+  });
+});
