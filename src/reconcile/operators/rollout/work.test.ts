@@ -43,7 +43,7 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
         const spec = { version: 'old', snapshot: 'old', namespace: given.installedIn, releaseName: 'tool' };
         return { metadata: { name: 'tool' }, spec };
       },
-      apply: async () => ({}),
+      create: async () => ({}),
     },
     fleet: { connect: async () => ({}) },
     snapshots: { get: byName, put: async () => snapshotOf('found', 'tools') },
@@ -132,5 +132,42 @@ describe('what is there before', () => {
     const { work, place } = stage(given);
     const failure = { code: 'chart/invalid', message: expect.stringContaining(message) };
     await expect(work.lookBefore(place)).rejects.toMatchObject(failure);
+  });
+});
+
+describe('the way back of a blue-green deployment', () => {
+  const back = { strategy: 'BlueGreen' as const, namespace: 'green', installedIn: 'green' };
+  const switched = { switched: true, snapshotBefore: 'old', fromVersion: 'old' };
+  const half = { ...ours, status: 'pending-install', attempt: 'u.rollback' };
+  test.each([
+    {
+      reason: 'the old side is still kept',
+      given: { ...back, cluster: switched, releases: { tools: ours } },
+      done: ['switch to old', 'retire new'],
+    },
+    {
+      reason: 'it was retired: it comes back before it takes over',
+      given: { ...back, cluster: switched },
+      done: ['restore old namespaced at zero', 'switch to old', 'retire new'],
+    },
+    {
+      reason: 'it was retired, and may work beside the new one',
+      given: { ...back, coexist: true, cluster: switched },
+      done: ['restore old namespaced', 'switch to old', 'retire new'],
+    },
+    {
+      reason: 'it was on its way back when the platform was cut off',
+      given: { ...back, cluster: switched, releases: { tools: half } },
+      done: ['restore old namespaced at zero', 'switch to old', 'retire new'],
+    },
+    {
+      reason: 'the switch was never begun',
+      given: { ...back, cluster: { snapshotBefore: 'old' }, releases: { tools: ours } },
+      done: ['retire new'],
+    },
+  ])('$reason', async ({ given, done }) => {
+    const { work, place, done: steps } = stage(given);
+    await work.restore(place);
+    expect(steps).toEqual(done);
   });
 });

@@ -175,6 +175,13 @@ export class Work {
       if (blueGreen !== undefined) {
         // What was never begun is not undone: the other side works as it did.
         if (before !== undefined && cluster.switched !== undefined) {
+          const location = { name: before.releaseName, namespace: before.namespace };
+          const there = await installer.current(connection, location, context);
+          // It was kept for a time only; what we have begun to bring back and were cut off from is not there either.
+          if (there === undefined || (there.attempt === options.attempt && there.status !== 'deployed')) {
+            const atZero = blueGreen.coexist ? {} : { atZero: true };
+            await installer.restore(connection, before, { ...options, only: 'namespaced', ...atZero });
+          }
           await switcher.switchOver(connection, { from: snapshot, to: before, coexist: blueGreen.coexist }, context);
         }
         await switcher.retire(connection, snapshot, context);
