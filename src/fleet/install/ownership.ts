@@ -3,12 +3,12 @@ import { type Client, isNotFound, type ObjectKey, type Resource, type UnknownObj
 import { FleetError, type Snapshot } from '../contract.ts';
 import { fieldManager } from './definitions.ts';
 import { kindsOf } from './kinds.ts';
-import { annotate, keepAnnotation } from './protect.ts';
+import { keepAnnotation } from './protect.ts';
 import type { ReleaseName } from './releases.ts';
-import { outsideLabel } from './sides.ts';
+import { outsideLabel, releaseNameAnnotation as releaseName } from './sides.ts';
 
 const refused = /invalid ownership metadata/;
-const [releaseName, releaseNamespace] = ['meta.helm.sh/release-name', 'meta.helm.sh/release-namespace'] as const;
+const releaseNamespace = 'meta.helm.sh/release-namespace';
 
 /**
  * Where Helm refuses an object because it is in no release: those that we have applied ourselves for this Operator become its own. Says
@@ -39,17 +39,26 @@ export async function adopt(
   return found;
 }
 
-/** It no longer says that it is of this release, which is gone. That of another release stays its own. */
+/**
+ * It no longer says that it is of this release, which is gone, but that it is of the Operator: a later side may have it again. That of
+ * another release stays its own.
+ */
 export async function disown(
   client: Client,
   resource: Resource,
   { namespace, name }: { readonly namespace: string; readonly name: string },
-  release: ReleaseName,
+  release: ReleaseName & Pick<Snapshot, 'operator'>,
 ): Promise<void> {
   const key = resource.namespaced ? { namespace, name } : { name };
   const { annotations = {} } = (await read(client, resource, key))?.metadata ?? {};
   if (annotations[releaseName] !== release.name || annotations[releaseNamespace] !== release.namespace) return;
-  await annotate(client, resource, key, { [keepAnnotation]: null, [releaseName]: null, [releaseNamespace]: null });
+  const metadata = {
+    labels: { [outsideLabel]: release.operator },
+    annotations: { [keepAnnotation]: null, [releaseName]: null, [releaseNamespace]: null },
+  };
+  await client.patch(resource, key, { type: 'merge', body: { metadata } }, { fieldManager }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
 }
 
 async function read(client: Client, resource: Resource, key: ObjectKey): Promise<UnknownObject | undefined> {

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
-import type { Snapshot } from '../contract.ts';
+import { FleetError, type Snapshot } from '../contract.ts';
 import { fieldManager } from './definitions.ts';
 import { type Kinds, kindsOf } from './kinds.ts';
 import { mustStay } from './protect.ts';
@@ -12,6 +12,8 @@ import { isHook } from './workloads.ts';
 
 /** On an object that is in no release: of which Operator it is. */
 export const outsideLabel = 'platform.company.com/outside-release';
+/** How Helm says of which release an object is. */
+export const releaseNameAnnotation = 'meta.helm.sh/release-name';
 
 export interface Side {
   readonly snapshot: Snapshot;
@@ -60,7 +62,7 @@ interface Role extends UnknownObject {
 /** Its controllers get what they need beside those of the other side, from whom nothing is taken. */
 export async function share(client: Client, side: Side): Promise<void> {
   for (const object of side.needs) {
-    const live = await read(client, side, object);
+    const live = await readOwn(client, side, object);
     if (live === undefined) await put(client, side, object);
     else if (bindings.has(object.kind)) await bind(client, side, object, live);
     else if (roles.has(object.kind))
@@ -71,14 +73,18 @@ export async function share(client: Client, side: Side): Promise<void> {
 /** All that they need is as this side says; the other side keeps its rights, for an instant way back. */
 export async function supply(client: Client, side: Side): Promise<void> {
   for (const object of side.needs) {
-    if (bindings.has(object.kind)) await bind(client, side, object, await read(client, side, object));
+    const live = await readOwn(client, side, object);
+    if (bindings.has(object.kind)) await bind(client, side, object, live);
     else await put(client, side, object);
   }
 }
 
 /** From now on requests come to this side. */
 export async function lead(client: Client, side: Side): Promise<void> {
-  for (const object of side.leads) await put(client, side, object);
+  for (const object of side.leads) {
+    await readOwn(client, side, object);
+    await put(client, side, object);
+  }
 }
 
 /**
@@ -162,6 +168,19 @@ async function put(client: Client, side: Side, object: UnknownObject): Promise<v
     },
   };
   await client.apply(resource, labelled, { fieldManager, force: true });
+}
+
+/** Before it is written: what somebody else has put there is neither changed nor, on the way back, taken away. */
+async function readOwn(client: Client, side: Side, object: UnknownObject): Promise<UnknownObject | undefined> {
+  const live = await read(client, side, object);
+  if (live === undefined) return undefined;
+  const { operator, releaseName } = side.snapshot;
+  const { labels, annotations } = live.metadata;
+  if (labels?.[outsideLabel] === operator || annotations?.[releaseNameAnnotation] === releaseName) return live;
+  throw new FleetError(
+    'helm/failed',
+    `${object.kind} ${object.metadata.name} is there already, and not of ${operator}`,
+  );
 }
 
 async function read(client: Client, side: Side, object: UnknownObject): Promise<UnknownObject | undefined> {

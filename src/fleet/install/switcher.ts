@@ -73,10 +73,11 @@ export function openSwitcher({
       }
       await installer.remove(connection, { name, namespace }, options);
     }
-    for (const object of outside) {
-      await disown(client, side.kinds.resourceOf(object), keyOf(object, namespace), { name, namespace });
-    }
     await giveUp(client, side);
+    const release = { name, namespace, operator: snapshot.operator };
+    for (const object of outside) {
+      await disown(client, side.kinds.resourceOf(object), keyOf(object, namespace), release);
+    }
   }
 
   return {
