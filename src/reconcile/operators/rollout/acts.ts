@@ -57,9 +57,12 @@ function reopening(object: Rollout, facts: Facts): WholeAct | undefined {
   return { kind: 'reopen', reason: 'RevalidationFailed', message: found ?? 'it is not well any more' };
 }
 
-/** Those on which nothing has come after it. */
+/** Those on which nothing has come after it: where it was cut off before it was in use, what was there before is still written down. */
 export const ownedClusters = ({ metadata, status }: Rollout, facts: Facts): ClusterStatus[] =>
-  (status?.clusters ?? []).filter(({ name }) => (facts.installedBy(name) ?? metadata.name) === metadata.name);
+  (status?.clusters ?? []).filter(({ name, deploymentBefore }) => {
+    const by = facts.installedBy(name);
+    return by === undefined || by === metadata.name || by === deploymentBefore;
+  });
 
 /** Somebody has found out, after its end, that it is not well. */
 const isDegraded = ({ conditions }: RolloutStatus): boolean =>

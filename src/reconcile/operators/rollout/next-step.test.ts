@@ -522,6 +522,25 @@ describe('the way back', () => {
     expect(actsOf(done({ rollbackOnFailure: false }, degraded))).toEqual([]);
     expect(actsOf(done({ rollback: true }), factsWith({ installedBy: () => 'a newer one' }))).toEqual([]);
   });
+
+  test.each([
+    { reason: 'nobody knows what is there', installedBy: undefined, state: 'RollingBack' },
+    { reason: 'it has put there what is there', installedBy: 'rollout', state: 'RollingBack' },
+    { reason: 'it was cut off before it was in use', installedBy: 'the one before', state: 'RollingBack' },
+    { reason: 'another one has come after it', installedBy: 'a newer one', state: 'Skipped' },
+  ])('after the end, of a cluster where it was not done: $reason', ({ installedBy, state }) => {
+    const stopped = rolloutWith({
+      spec: { rollback: true },
+      clusters: { a: { ...begunFor(90), deploymentBefore: 'the one before' }, b: wellFor(9) },
+      status: { phase: 'Failed', finishedAt: at(5) },
+    });
+    const facts = factsWith({ installedBy: (name) => (name === 'a' ? installedBy : 'rollout') });
+    expect(actsOf({ ...stopped, metadata: { ...stopped.metadata, finalizers: [] } }, facts)).toEqual(['reopen']);
+    const { status } = nextStep(stopped, facts, now, (each) =>
+      reopened(each, facts, { reason: 'Requested', message: 'asked' }, now),
+    );
+    expect(statesOf(status)).toMatchObject({ a: state, b: 'RollingBack' });
+  });
 });
 
 describe('outcomes', () => {

@@ -10,6 +10,7 @@ import {
   type ClusterStatus,
   type Facts,
   instantOf,
+  isTouched,
   type Plan,
   phaseOf,
   type RollbackReason,
@@ -50,7 +51,7 @@ export function reopened(
   const owned = new Set(ownedClusters(object, facts).map(({ name }) => name));
   if (status.rollback !== undefined || owned.size === 0) return status;
   const rest = withClusters(status, (cluster) => {
-    if (owned.has(cluster.name) || cluster.state !== 'Healthy') return cluster;
+    if (owned.has(cluster.name) || !isTouched(cluster)) return cluster;
     return { ...cluster, state: 'Skipped' as const, message: 'another OperatorDeployment has come after it' };
   });
   return beginRollback(object, rest, reason, message, now);
