@@ -4,7 +4,7 @@ import { withoutSecrets } from './words.ts';
 const known = {
   words: new Set(['shop', 'Service', 'v1', 'replicas']),
   texts: ['{{ required "say which" .Values.which }}'],
-  secrets: ['hunter2', 'aHVudGVyMg==', 'me'],
+  secrets: ['hunter2', 'aHVudGVyMg==', 'me', 'two  words\n', 'BEGIN KEY\nline of it\nend'],
 };
 
 test.each([
@@ -29,12 +29,25 @@ test.each([
     expected: 'spec.clusterIP: Invalid value: …: must be an address',
   },
   {
+    reason: 'a value with a colon in it',
+    said: 'data: Invalid value: "user: s3cret pass": must be shorter: at most 3',
+    expected: 'data: Invalid value: …: must be shorter: at most 3',
+  },
+  {
+    reason: 'a value with a quote and a colon in it',
+    said: 'data: Invalid value: "a\\": s3cret": must be shorter',
+    expected: 'data: Invalid value: …: must be shorter',
+  },
+  {
     reason: 'an object that it refuses',
     said: 'spec: Invalid value: {"a":"b"}: no',
     expected: 'spec: Invalid value: …: no',
   },
   { reason: 'a secret without quotes', said: 'cannot use hunter2 here', expected: 'cannot use … here' },
   { reason: 'a secret in base64', said: 'data aHVudGVyMg== is bad', expected: 'data … is bad' },
+  { reason: 'a secret with more white space', said: 'not two\twords here', expected: 'not … here' },
+  { reason: 'a secret of many lines', said: 'bad BEGIN KEY\n  line of it\n  end.', expected: 'bad ….' },
+  { reason: 'one of its lines', said: 'cannot read: line of it (2)', expected: 'cannot read: … (2)' },
   { reason: 'a very short one is in every word', said: 'some message', expected: 'some message' },
   { reason: 'what the author of the chart wrote', said: 'error: "say which"', expected: 'error: "say which"' },
   {

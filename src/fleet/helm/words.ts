@@ -18,13 +18,14 @@ const longest = 1024;
 const QUOTED = /"(?:[^"\\]|\\.)*"|`[^`]*`|(?<=^|[\s(:,[])'[^']*'(?=$|[\s),.:;\]])/g;
 /** The name of a webhook is its configuration's, and says who has refused. */
 const OF_A_WEBHOOK = /webhook\s*$/;
-const INVALID = /(Invalid value: )(?:[^:]|:(?! ))*/g;
+/** A text ends where its quotes do: it may have a colon in it. */
+const INVALID = /(Invalid value: )(?:"(?:[^"\\]|\\.)*"|(?:[^:]|:(?! ))*)/g;
 /** How the API server shows a field of another type than it should have. */
 const TYPED = /(valueUnstructured\{Value:)[^}]*/g;
 
 /** One line. */
 export function withoutSecrets(message: string, { words, texts = [], secrets = [] }: Known): string {
-  let said = message.replace(/\s+/g, ' ').trim();
+  let said = folded(message);
   for (const secret of bySize(secrets)) said = said.replaceAll(secret, hidden);
   said = said.replace(INVALID, `$1${hidden}`).replace(TYPED, `$1${hidden}`);
   said = said.replace(QUOTED, (quoted, at: number) => {
@@ -39,6 +40,13 @@ export function withoutSecrets(message: string, { words, texts = [], secrets = [
   return said.length > longest ? `${said.slice(0, longest)}${hidden}` : said;
 }
 
-/** The longer first, or a part of one would be left. Very short ones are in every text, and no secrets. */
+/**
+ * As they may stand in one line: whole, and each of their lines. The longer first, or a part of one would be left. Very short ones are
+ * in every text, and no secrets.
+ */
 const bySize = (secrets: readonly string[]): string[] =>
-  [...new Set(secrets)].filter((secret) => secret.length >= 4).sort((one, other) => other.length - one.length);
+  [...new Set(secrets.flatMap((secret) => [secret, ...secret.split(/[\r\n]+/)]).map(folded))]
+    .filter((secret) => secret.length >= 4)
+    .sort((one, other) => other.length - one.length);
+
+const folded = (text: string): string => text.replace(/\s+/g, ' ').trim();
