@@ -2,6 +2,7 @@
 import { millisecondsOf, ROLLOUT_FINALIZER } from '../../../api/index.ts';
 import { type Condition, hasFinalizer, hasStatus } from '../../../runtime/index.ts';
 import { progressDue } from './clusters.ts';
+import { stopDue } from './ending.ts';
 import { gateOf, scopeOf, watchedUntil } from './gates.ts';
 import { pacingOf } from './plan.ts';
 import { rollbackDue } from './rollback.ts';
@@ -129,6 +130,7 @@ function momentsUnderWay(object: Rollout, facts: Facts, now: number): number[] {
     ...clusterActs(object, facts).map(({ at }) => at),
     watchedUntil(object, status, counted, pacing),
     progressDue(object, status, facts, now) ?? 0,
+    stopDue(object, status),
     ...counted.map(({ healthySince }) => timeOf(healthySince) + soak),
     ...(status.stageFinishedAt === undefined ? [] : [timeOf(status.stageFinishedAt) + pacing.pauseMilliseconds]),
     ...(phaseOf(status) === 'RollingBack' ? [rollbackDue(object, status)] : []),

@@ -1,6 +1,7 @@
 /** How a rollout comes to its end, and what counts as progress on the way there. */
+import { millisecondsOf } from '../../../api/index.ts';
 import { type Condition, mergeConditions } from '../../../runtime/index.ts';
-import { instantOf, type RolloutStatus, withClusters } from './rollout.ts';
+import { instantOf, type Rollout, type RolloutStatus, timeOf, withClusters } from './rollout.ts';
 
 /** Why it ended, or why it does not go on. */
 export interface Outlook {
@@ -11,19 +12,16 @@ export interface Outlook {
 export const withProgress = (status: RolloutStatus, now: number): RolloutStatus =>
   status.progressedAt === instantOf(now) ? status : { ...status, progressedAt: instantOf(now) };
 
-/**
- * Ends it, every cluster left as it is, once nothing is under way on any of them. `atOnce`: what is under way does not come to an end.
- */
-export function stopped(
-  status: RolloutStatus,
-  outlook: Outlook,
-  now: number,
-  { atOnce = false }: { atOnce?: boolean } = {},
-): RolloutStatus {
-  const { clusters = [] } = status;
-  if (!atOnce && clusters.some(({ state }) => state === 'Deploying' || state === 'RollingBack')) return status;
+/** Ends it, every cluster left as it is, once nothing is under way on any of them, or what is does not come to an end in time. */
+export function stopped(object: Rollout, status: RolloutStatus, outlook: Outlook, now: number): RolloutStatus {
+  const isBusy = (status.clusters ?? []).some(({ state }) => state === 'Deploying' || state === 'RollingBack');
+  if (isBusy && stopDue(object, status) > now) return status;
   return ended(status, 'Failed', outlook, now);
 }
+
+/** So long it waits for what is under way: one cluster that is out of reach must not keep it, and all of its clusters, for ever. */
+export const stopDue = ({ spec }: Rollout, { progressedAt }: RolloutStatus): number =>
+  timeOf(progressedAt) + millisecondsOf(spec.progressDeadline ?? 'PT30M');
 
 export function ended(
   status: RolloutStatus,

@@ -425,6 +425,31 @@ describe('what has failed', () => {
     expect(status.rollback?.message).toContain('a (no answer)');
   });
 
+  const illToo = { b: ill };
+  test.each([
+    { reason: 'an abort', spec: { abort: true }, clusters: {}, ends: 'Aborted' },
+    { reason: 'an abort of what is paused', spec: { abort: true, paused: true }, clusters: {}, ends: 'Aborted' },
+    {
+      reason: 'a failure that is left as it is',
+      spec: { rollbackOnFailure: false },
+      clusters: illToo,
+      ends: 'Unhealthy',
+    },
+  ])('$reason waits for a cluster that is out of reach, but not for ever', ({ spec, clusters, ends }) => {
+    const object = (secondsAgo: number) =>
+      rolloutWith({
+        spec: { strategy: 'Direct', ...spec },
+        clusters: { a: { ...begunFor(2_000), retryAt: at(-9_000) }, ...clusters },
+        status: { progressedAt: at(secondsAgo) },
+      });
+    const waiting = nextStep(object(1_700), factsWith({ away: ['a', 'c'] }), now);
+    expect(waiting.status.phase).toBe('Deploying');
+    expect(waiting.wakeAt).toBeLessThanOrEqual(now + 100_000);
+    const { status } = nextStep(object(1_800), factsWith({ away: ['a', 'c'] }), now);
+    expect(status.phase).toBe('Failed');
+    expect(reasonOf(status)).toBe(ends);
+  });
+
   test('the time while it was paused does not count', () => {
     const object = direct({ a: { ...begunFor(1_900) } });
     const conditions = [

@@ -106,20 +106,25 @@ function underWay(object: Rollout, before: RolloutStatus, facts: Facts, now: num
   const rollBack = (reason: RollbackReason, message: string) => beginRollback(object, status, reason, message, now);
   if (spec.rollback === true) return rollBack('Requested', 'somebody has asked for it');
   if (spec.abort === true) {
-    return stopped(status, { reason: 'Aborted', message: 'it was aborted: every cluster is left as it is' }, now);
+    return stopped(
+      object,
+      status,
+      { reason: 'Aborted', message: 'it was aborted: every cluster is left as it is' },
+      now,
+    );
   }
   if (metadata.deletionTimestamp !== undefined) return rollBack('Deleted', 'the OperatorDeployment is being deleted');
   const failure = failedOf(object, status);
   if (failure !== undefined) {
     if (spec.rollbackOnFailure !== false) return rollBack(failure.reason, failure.message);
-    return stopped(status, { reason: failure.reason, message: failure.message }, now);
+    return stopped(object, status, { reason: failure.reason, message: failure.message }, now);
   }
   const isHeld = spec.paused === true || facts.heldBy !== undefined;
   if (!isHeld && wasHeld(status)) status = withProgress(status, now);
   const gate = isHeld ? { status } : passed(object, status, facts, now);
   if ('failure' in gate) {
     if (spec.rollbackOnFailure !== false) return rollBack('Unhealthy', gate.failure);
-    return stopped(status, { reason: 'Unhealthy', message: gate.failure }, now);
+    return stopped(object, status, { reason: 'Unhealthy', message: gate.failure }, now);
   }
   status = gate.status;
   if (isFinished(status)) return status;
@@ -127,7 +132,7 @@ function underWay(object: Rollout, before: RolloutStatus, facts: Facts, now: num
   const late = isHeld ? undefined : outOfTime(object, status, facts, now);
   if (late === undefined) return status;
   if (spec.rollbackOnFailure !== false) return rollBack('ProgressDeadline', late);
-  return stopped(status, { reason: 'ProgressDeadline', message: late }, now, { atOnce: true });
+  return stopped(object, status, { reason: 'ProgressDeadline', message: late }, now);
 }
 
 /** A cluster that is gone, or is another one of the same name, has nothing to do with it any more. */
