@@ -156,6 +156,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Which name an id has, as far as it was seen here: only a hint, the object is read all the same. */
 const seen = new Map<string, string>();
 const mostSeen = 50_000;
+const lookedAtOnce = 50;
 
 export function remember(objects: Iterable<KubernetesObject>): void {
   for (const { metadata } of objects) {
@@ -177,11 +178,20 @@ export async function find<T extends ApiObject>(call: Call, kind: Kind, id: stri
     });
     if (object?.metadata.uid === id) return object;
   }
-  const objects = await all<T>(call, kind);
-  remember(objects);
-  const found = objects.find(({ metadata }) => metadata.uid === id);
-  if (found === undefined) throw notFound(kind.kind, id);
-  return found;
+  // Page by page, and only names are kept: of all at once nobody knows how large they are.
+  const { client, signal } = call;
+  for (let next: string | undefined; ; ) {
+    const list = await client.list<T>(kind.resource, {
+      limit: lookedAtOnce,
+      signal,
+      ...(next === undefined ? {} : { continue: next }),
+    });
+    remember(list.items);
+    const found = list.items.find(({ metadata }) => metadata.uid === id);
+    if (found !== undefined) return found;
+    next = list.metadata.continue;
+    if (next === undefined || next === '') throw notFound(kind.kind, id);
+  }
 }
 
 /** As it is answered with: what Kubernetes keeps for itself is left out. */
