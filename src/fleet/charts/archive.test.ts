@@ -66,3 +66,17 @@ test.each([
     message: expect.stringContaining(message),
   });
 });
+
+const large = Buffer.alloc(5 * 1024 * 1024 + 1, ' ');
+
+test.each(['Chart.yaml', 'crds/all.yaml', 'charts/part/crds/all.yaml'])('a large %s is not read', async (path) => {
+  await expect(unpack(pack('chart', new Map([[path, large]])))).rejects.toMatchObject({
+    code: 'chart/invalid',
+    message: `The chart cannot be read: chart/${path} has more than 5 MiB`,
+  });
+  expect((await unpack(pack('chart', new Map([[path, large.subarray(1)]])))).size).toBe(1);
+});
+
+test('other files may be as large as the archive', async () => {
+  expect((await unpack(pack('chart', new Map([['files/data.txt', large]])))).size).toBe(1);
+});

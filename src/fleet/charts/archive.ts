@@ -7,6 +7,9 @@ import { FleetError } from '../contract.ts';
 /** Helm takes no larger ones either. */
 const mostUnpacked = 100 * 1024 * 1024;
 const mostFiles = 20_000;
+/** What is parsed here, and not by Helm: that takes a multiple of it in memory. */
+const isParsed = /(?:^|\/)(?:Chart\.yaml$|crds\/)/;
+const mostParsed = 5 * 1024 * 1024;
 const block = 512;
 
 export type ChartFiles = ReadonlyMap<string, Buffer>;
@@ -42,7 +45,7 @@ function entriesOf(content: Buffer): ChartFiles {
     else if (type !== 'g') {
       const name = longName ?? nameIn(header);
       longName = undefined;
-      if (type === '0' || type === '\0') files.set(checked(name), data);
+      if (type === '0' || type === '\0') files.set(checked(name, size), data);
       if (files.size > mostFiles) throw invalid(`it has more than ${mostFiles} files`);
     }
   }
@@ -70,10 +73,12 @@ function nameIn(header: Buffer): string {
 /** Records of `LENGTH KEY=VALUE\n`. */
 const paxPath = (data: Buffer): string | undefined => /(?:^|\n)\d+ path=([^\n]*)\n/.exec(data.toString('utf8'))?.[1];
 
-function checked(name: string): string {
+function checked(name: string, size: number): string {
   const parts = name.replace(/^\.\//, '').split('/');
   if (name.startsWith('/') || parts.includes('..')) throw invalid('it has a file that would lie outside of it');
-  return parts.join('/');
+  const path = parts.join('/');
+  if (size > mostParsed && isParsed.test(path)) throw invalid(`${path} has more than 5 MiB`);
+  return path;
 }
 
 /** Of files by their paths within a folder of the given name. Times and owners are left out: the digest tells the content. */

@@ -67,6 +67,22 @@ describe('an index', () => {
     expect(await versions()).toEqual(['1.0.0', 'v1.1.0']);
   });
 
+  test.each([
+    { reason: 'as a whole, where it is not as Helm writes it', lead: 'entries: {shop: [], more: "', end: '"}\n' },
+    { reason: 'in the block for the chart', lead: 'entries:\n  shop:\n  - version: 1.0.0\n    home: "', end: '"\n' },
+  ])('is not parsed where it is too large $reason', async ({ lead, end }) => {
+    answer = text(`${lead}${'a'.repeat(4 * 1024 * 1024)}${end}`);
+    await expect(versions()).rejects.toMatchObject({
+      code: 'chart/invalid',
+      message: expect.stringMatching(/is too large$/),
+    });
+  });
+
+  test('may be large in the blocks for other charts', async () => {
+    answer = text(`${stringify(indexOf(entries))}  zoo:\n  - home: "${'a'.repeat(4 * 1024 * 1024)}"\n`);
+    expect(await versions()).toEqual(['1.0.0', 'v1.1.0']);
+  });
+
   test('what is no version, has no address or leads to a file is left out', async () => {
     const bad = [
       entry('latest'),

@@ -14,8 +14,8 @@ export interface IndexedVersion {
 }
 
 const mostIndexBytes = 128 * 1024 * 1024;
-/** An index that is not written as Helm writes it has to be read whole, which takes its time. */
-const mostUnusualBytes = 4 * 1024 * 1024;
+/** Of the block for one chart, or of an index that is not written as Helm writes it and has to be read whole: it takes its time. */
+const mostParsed = 4 * 1024 * 1024;
 const mostChartBytes = 32 * 1024 * 1024;
 
 export async function versionsInRepository(
@@ -68,8 +68,9 @@ function indexed(entry: unknown, base: URL): IndexedVersion[] {
 /** Only what is about the chart is parsed: the index of a large repository has tens of megabytes. */
 function entriesFor(index: string, chart: string, base: URL): readonly unknown[] | undefined {
   const part = partFor(index, chart);
-  if (part === undefined && index.length > mostUnusualBytes) {
-    throw new FleetError('chart/invalid', `The index of ${shown(base)} has no block for ${chart}, and is too large`);
+  if ((part ?? index).length > mostParsed) {
+    const what = part === undefined ? `has no block for ${chart}, and` : `has a block for ${chart} that`;
+    throw new FleetError('chart/invalid', `The index of ${shown(base)} ${what} is too large`);
   }
   try {
     const read = parse(part ?? index, { strict: false, maxAliasCount: 100 }) as Readonly<

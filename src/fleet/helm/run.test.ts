@@ -76,3 +76,11 @@ test('where there is none, that is said', async () => {
   await expect(findHelm({ path: '/nowhere' })).rejects.toMatchObject({ code: 'helm/missing' });
   await expect(findHelm({ program: '/nowhere/helm' })).rejects.toMatchObject({ code: 'helm/missing' });
 });
+
+test('what prints without end is ended', async () => {
+  const path = program('loud', 'exec head -c 26214400 /dev/zero');
+  await expect(run(path, ['template'])).rejects.toMatchObject({
+    code: 'helm/failed',
+    message: 'Helm printed too much (helm template)',
+  });
+});

@@ -24,7 +24,7 @@ export interface HelmOutcome {
   readonly stderr: string;
 }
 
-const mostOutput = 128 * 1024 * 1024;
+const mostOutput = 24 * 1024 * 1024;
 const mostErrors = 64 * 1024;
 /** Helm writes down that it was interrupted; then it has had its time. */
 const graceMilliseconds = 5_000;
