@@ -136,6 +136,11 @@ describe('the gate', () => {
       codes: ['ApprovalChanged', 'ApprovalChanged'],
     },
     {
+      reason: 'another reason, and others who are told',
+      request: requestOf('ada', approvalWith({ reason: 'small', notify: ['ada@example.com'], decisions: [] }), pending),
+      codes: ['ApprovalChanged', 'ApprovalChanged'],
+    },
+    {
       reason: 'labels of it change',
       request: requestOf('x', { ...pending, metadata: { labels: {} } }, pending),
       codes: [],

@@ -147,9 +147,16 @@ function wrongRequest(request: AdmissionRequest, object: Json, facts: Facts): Vi
 function wrongChange(request: AdmissionRequest, object: Json, oldObject: Json | undefined): Violation[] {
   const [after, before] = [specOf(object), specOf(oldObject)];
   const [decisions, known] = [decisionsOf(object), decisionsOf(oldObject)];
-  const changed = ['subject', 'requester', 'requiredApprovals', 'type', 'environment', 'levels'].filter(
-    (field) => !sameJson(after[field] ?? null, before[field] ?? null),
-  );
+  const changed = [
+    'subject',
+    'requester',
+    'requiredApprovals',
+    'type',
+    'environment',
+    'levels',
+    'reason',
+    'notify',
+  ].filter((field) => !sameJson(after[field] ?? null, before[field] ?? null));
   const kept = known.every((each, index) => sameJson(each, decisions[index] ?? null));
   return [
     ...changed.map((field) =>
