@@ -1,15 +1,10 @@
 /** Each strategy, to its end and back, over three clusters: nothing is played but the nodes. */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type OperatorDeployment, operatorDeployment } from '../../src/api/index.ts';
-import { eventually } from '../../src/runtime/index.ts';
 import {
   addWidgets,
   installationOn,
-  releasesOn,
   rollOut,
   type Stage,
-  startProgram,
   startStage,
   statesOf,
   untilPhase,
@@ -141,53 +136,4 @@ test('blue-green: the other namespace takes over, and is left again where it is 
   expect(Object.values(statesOf(failed))).not.toContain('Healthy');
   await expectVersion(name, '2.0.0', other);
   expect(await widgetsOn(dev, name)).toEqual(before);
-});
-
-test('a manager that is killed at every phase goes on where it was: nothing is installed twice, nothing goes unlooked at', {
-  timeout,
-}, async () => {
-  const { client, targets, management, keys, helm } = stage;
-  const name = 'killed';
-  await stage.addOperator([
-    { name, version: '1.0.0' },
-    { name, version: '2.0.0', maximum: 30 },
-  ]);
-  const spec = { strategy: 'Rolling', rollingConfig: { validationPeriod: 'PT1S', pauseBetweenClusters: 'PT0.5S' } };
-  await rollOut(client, 'killed-1', name, '1.0.0', { strategy: 'Direct' });
-  await untilPhase(client, 'killed-1', 'Completed');
-  await stopPlatform();
-  const words = JSON.stringify({ kubeconfig: management.kubeconfig, keys, helm });
-  const begin = () => startProgram(join(import.meta.dirname, 'manager-main.ts'), [words]);
-  let running = begin();
-  try {
-    await rollOut(client, 'killed-2', name, '2.0.0', spec);
-    const seen = new Set<string>();
-    const done = await eventually(
-      async () => {
-        const found = await client.get<OperatorDeployment>(operatorDeployment.resource, { name: 'killed-2' });
-        const { phase = '', clusters = [], plan } = found.status ?? {};
-        const moment = `${phase} ${plan === undefined ? 'unplanned' : ''} ${clusters.map(({ state }) => state).join(' ')}`;
-        if (phase === 'Completed' || phase === 'Failed') return found;
-        if (!seen.has(moment) && seen.size < 7) {
-          seen.add(moment);
-          await running.kill();
-          running = begin();
-        }
-        return false;
-      },
-      { within: 350_000, every: 100 },
-    );
-    expect(statesOf(done)).toEqual(everywhere('Healthy'));
-    expect(seen.size).toBeGreaterThan(3);
-    await expectVersion(name, '2.0.0');
-    for (const target of targets) {
-      // One install and one upgrade, whatever was killed in between: a Helm that was killed leaves a revision that has failed.
-      expect(await releasesOn(target, name), target.name).toBe(2);
-      const { checksPassed = 0 } = done.status?.clusters?.find((each) => each.name === target.name) ?? {};
-      expect(checksPassed, target.name).toBeGreaterThan(0);
-    }
-  } finally {
-    await running.kill();
-    stopPlatform = async () => {};
-  }
 });
