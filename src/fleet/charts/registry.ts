@@ -83,19 +83,28 @@ async function ask(
 }
 
 async function token(challenge: string, place: Place, source: Source): Promise<string> {
-  const said = Object.fromEntries([...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value]));
-  const realm = said.realm;
-  if (realm === undefined || !URL.canParse(realm)) {
-    throw new FleetError('chart/unreachable', `${place.origin} does not say where to get a token`);
-  }
-  const address = new URL(realm);
-  if (said.service !== undefined) address.searchParams.set('service', said.service);
-  address.searchParams.set('scope', said.scope ?? `repository:${place.path}:pull`);
+  const address = tokenAddress(challenge, place);
   const { bytes } = await download(address, { ...source, mostBytes: 1024 * 1024 });
   const { token: one, access_token: other } = json(bytes, address) as { token?: string; access_token?: string };
   const got = one ?? other;
   if (typeof got !== 'string') throw new FleetError('chart/unreachable', `${shown(address)} gave no token`);
   return got;
+}
+
+/** Where the registry says that tokens are. One elsewhere does not lead to this very machine. */
+export function tokenAddress(challenge: string, { origin, path }: Place): URL {
+  const said = Object.fromEntries([...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value]));
+  const realm = said.realm;
+  if (realm === undefined || !URL.canParse(realm)) {
+    throw new FleetError('chart/unreachable', `${origin} does not say where to get a token`);
+  }
+  const address = new URL(realm);
+  if (isLoopback(address) && !isLoopback(addressIn(origin))) {
+    throw new FleetError('chart/unreachable', `${origin} wants a token from where it must not`);
+  }
+  if (said.service !== undefined) address.searchParams.set('service', said.service);
+  address.searchParams.set('scope', said.scope ?? `repository:${path}:pull`);
+  return address;
 }
 
 function nextPage(link: string | string[] | undefined, from: URL): URL | undefined {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { fetchFromRepository, versionsInRepository } from './repository.ts';
+import { fetchFromRepository, versionsIn, versionsInRepository } from './repository.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -93,6 +93,18 @@ describe('an index', () => {
     ];
     answer = text(stringify(indexOf({ shop: bad })));
     expect(await versions()).toEqual(['1.2.0']);
+  });
+
+  test.each([
+    'https://127.0.0.1:6443/a.tgz',
+    'https://localhost/a.tgz',
+    'https://[::1]/a.tgz',
+    'http://127.0.0.1/a.tgz',
+  ])('of a repository elsewhere does not lead to this machine: %s', (address) => {
+    const index = stringify(indexOf({ shop: [entry('1.0.0'), entry('1.1.0', { urls: [address] })] }));
+    const from = (base: string) => versionsIn(index, 'shop', new URL(base)).map(({ version }) => version);
+    expect(from('https://charts.example.com/')).toEqual(['1.0.0']);
+    expect(from('http://127.0.0.1:8080/')).toEqual(['1.0.0', '1.1.0']);
   });
 
   test('the digest and the address are as they are meant', async () => {

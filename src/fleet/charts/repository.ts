@@ -25,7 +25,12 @@ export async function versionsInRepository(
 ): Promise<readonly IndexedVersion[]> {
   const base = addressIn(repository.endsWith('/') ? repository : `${repository}/`);
   const { bytes } = await download(new URL('index.yaml', base), { ...source, mostBytes: mostIndexBytes });
-  const entries = entriesFor(bytes.toString('utf8'), chart, base);
+  return versionsIn(bytes.toString('utf8'), chart, base);
+}
+
+/** What an index tells of a chart. */
+export function versionsIn(index: string, chart: string, base: URL): readonly IndexedVersion[] {
+  const entries = entriesFor(index, chart, base);
   if (entries === undefined) {
     throw new FleetError('chart/missing', `The repository ${shown(base)} has no chart ${chart}: see spec.chart.name`);
   }
@@ -51,7 +56,10 @@ function indexed(entry: unknown, base: URL): IndexedVersion[] {
   if (typeof version !== 'string' || !isVersion(version) || typeof first !== 'string') return [];
   if (!URL.canParse(first, base.href)) return [];
   const address = new URL(first, base);
-  const mayBeAsked = address.protocol === 'https:' || (address.protocol === 'http:' && isLoopback(base));
+  // A repository elsewhere does not lead to this very machine.
+  const isLocal = isLoopback(base);
+  const mayBeAsked =
+    (address.protocol === 'https:' && (isLocal || !isLoopback(address))) || (address.protocol === 'http:' && isLocal);
   if (!mayBeAsked) return [];
   return [
     {
