@@ -9,7 +9,7 @@ import {
   sealedSecret,
   sealKubeconfig,
 } from '../../fleet/index.ts';
-import type { Client } from '../../runtime/index.ts';
+import { ApiError, type Client } from '../../runtime/index.ts';
 import { create, get, page, remove, shown } from '../objects.ts';
 import { invalid } from '../problems.ts';
 import { admins, type Call, everybody, type Route } from '../route.ts';
@@ -134,12 +134,27 @@ async function register(call: Call, parts: ClusterParts) {
       headers: { location: `${prefix}/clusters/${given}` },
     };
   } catch (error) {
-    await client.delete(coreSecrets, { namespace, name: secretName }).catch((failure: unknown) => {
-      call.log.error('the sealed kubeconfig of a cluster that was not registered stays behind', {
-        secret: `${namespace}/${secretName}`,
-        error: failure,
-      });
-    });
+    await takeBack(error, client, { namespace, name: secretName }, call.log);
     throw error;
   }
+}
+
+/**
+ * The sealed kubeconfig of a cluster that was not registered. Only where the API server has surely refused it: a cluster that is there
+ * after all, though nobody has heard of it, needs its credentials.
+ */
+export async function takeBack(
+  error: unknown,
+  client: Client,
+  key: { readonly namespace: string; readonly name: string },
+  log: Call['log'],
+): Promise<void> {
+  const secret = `${key.namespace}/${key.name}`;
+  if (!(error instanceof ApiError) || error.status >= 500) {
+    log.error('whether a cluster was registered is not known: its sealed kubeconfig stays', { secret });
+    return;
+  }
+  await client.delete(coreSecrets, key).catch((failure: unknown) => {
+    log.error('the sealed kubeconfig of a cluster that was not registered stays behind', { secret, error: failure });
+  });
 }
