@@ -19,7 +19,7 @@ import { applyDefinitions } from './definitions.ts';
 import { helmFailure, helmLine, onCluster } from './failures.ts';
 import { adopt } from './ownership.ts';
 import { hooklessMilliseconds, settledRelease } from './pending.ts';
-import { atRisk, mustStay, protect } from './protect.ts';
+import { atRisk, mustStay, protectRelease } from './protect.ts';
 import { objectsOf, type Release, type ReleaseName, readRelease, revisionsOf } from './releases.ts';
 import { ourselves } from './runner.ts';
 import { share, sideOf } from './sides.ts';
@@ -116,7 +116,10 @@ class HelmInstaller implements Installer {
       if (there === undefined) return;
       const objects = await objectsOf(there);
       // An uninstall asks the release, and not the objects, what is to be kept.
-      if (atRisk(objects).length > 0) await this.#leave(connection, name, objects, options);
+      if (atRisk(objects).length > 0) {
+        await protectRelease(connection.client, name, there);
+        await this.#leave(connection, name, objects, options);
+      }
       const words = ['uninstall', name.name, '--namespace', name.namespace, '--ignore-not-found'];
       await this.#run(connection, name, [...words, ...timeoutWords(objects, options)], { objects, options });
     });
@@ -148,7 +151,7 @@ class HelmInstaller implements Installer {
   ): Promise<number> {
     const target = await this.#revisionOf(connection, snapshot, options);
     if (target === undefined) return this.#upgrade(connection, snapshot, options, there);
-    if (there !== undefined) await protect(connection.client, await objectsOf(there));
+    if (there !== undefined) await protectRelease(connection.client, nameOf(snapshot), there);
     const { releaseName: name, namespace } = snapshot;
     const words = ['rollback', name, String(target.revision), '--namespace', namespace, '--history-max', keptRevisions];
     const { manifests: objects } = snapshot;
@@ -179,7 +182,7 @@ class HelmInstaller implements Installer {
     there: Release | undefined,
   ): Promise<number> {
     const manifests = await this.#chosen(connection, snapshot, options);
-    if (there !== undefined) await protect(connection.client, await objectsOf(there));
+    if (there !== undefined) await protectRelease(connection.client, nameOf(snapshot), there);
     await this.#upgradeTo(connection, snapshot, manifests, options);
     return this.#deployedRevision(connection, snapshot);
   }
@@ -224,14 +227,13 @@ class HelmInstaller implements Installer {
     });
   }
 
-  /** What must stay is first left out of the release, which Helm does without touching it where the object says `keep`. */
+  /** What must stay, and is protected, is first left out of the release: Helm does not touch it where the object says `keep`. */
   async #leave(
     connection: ClusterConnection,
     { name, namespace }: ReleaseName,
     objects: readonly UnknownObject[],
     options: ApplyOptions,
   ): Promise<void> {
-    await protect(connection.client, objects);
     const stripped: Snapshot = {
       name: 'leaving',
       digest: '',

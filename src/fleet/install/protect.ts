@@ -5,6 +5,7 @@
 import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { isDefinition } from '../charts/render.ts';
 import { definitionResource, fieldManager } from './definitions.ts';
+import { objectsOf, type Release, type ReleaseName, readRelease, revisionsOf } from './releases.ts';
 
 export const keepAnnotation = 'helm.sh/resource-policy';
 
@@ -20,12 +21,20 @@ const saysKeep = ({ metadata }: UnknownObject): boolean => metadata.annotations?
 export const atRisk = (objects: readonly UnknownObject[]): readonly UnknownObject[] =>
   objects.filter((object) => mustStay(object) && !saysKeep(object));
 
-export async function protect(client: Client, objects: readonly UnknownObject[]): Promise<void> {
+async function protect(client: Client, objects: readonly UnknownObject[]): Promise<void> {
   for (const object of objects.filter(mustStay)) {
     await annotate(client, isDefinition(object) ? definitionResource : namespaces, object.metadata, {
       [keepAnnotation]: 'keep',
     });
   }
+}
+
+/** Where the newest revision has failed, Helm compares with the one that is deployed: what is only in that one would go as well. */
+export async function protectRelease(client: Client, name: ReleaseName, newest: Release): Promise<void> {
+  await protect(client, await objectsOf(newest));
+  if (newest.status === 'deployed') return;
+  const deployed = (await revisionsOf(client, name)).find(({ status }) => status === 'deployed');
+  if (deployed !== undefined) await protect(client, await objectsOf(await readRelease(deployed)));
 }
 
 /** Null takes an annotation away. An object that is gone needs none. */
