@@ -11,7 +11,7 @@ import {
 } from './common/index.ts';
 import { GROUP } from './constants.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
-import { boolean, choice, instant, integer, object, text } from './schema/index.ts';
+import { boolean, choice, immutable, instant, integer, object, text } from './schema/index.ts';
 
 /** In the order in which a rollout reaches them. */
 export const environments = ['Dev', 'Staging', 'Production'] as const;
@@ -38,7 +38,12 @@ const spec = object('What it is for, and how it is reached.', {
     ).optional(),
   }).default({}),
   paused: boolean('Nothing new is rolled out to it. A rollout that comes to it goes on without it.').optional(),
-});
+}).rules(
+  immutable(
+    'environment',
+    'spec.environment is fixed at creation, for it decides who has to agree: delete the Cluster and add it anew',
+  ),
+);
 
 const status = object('What the platform knows about it.', {
   ...statusFields,

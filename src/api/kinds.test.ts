@@ -103,6 +103,20 @@ test('what a policy should be able to demand is not filled in', () => {
   expect(filledIn).toEqual([]);
 });
 
+test.each([
+  { kind: 'Cluster', field: 'environment', reason: 'it decides who has to agree' },
+  { kind: 'OperatorDeployment', field: 'health', reason: 'a plan that was agreed to must not be watched less' },
+  { kind: 'OperatorDeployment', field: 'maxFailures', reason: 'nor be let go on with more failures' },
+  { kind: 'OperatorDeployment', field: 'progressDeadline', reason: 'nor be given more time' },
+  { kind: 'OperatorDeployment', field: 'helmTimeout', reason: 'nor Helm' },
+  { kind: 'OperatorDeployment', field: 'rollbackOnFailure', reason: 'nor be left where it fails' },
+  { kind: 'OperatorDeployment', field: 'reason', reason: 'it is what those who agreed have read' },
+])('spec.$field of a $kind never changes: $reason', ({ kind, field }) => {
+  const rules = kindNamed(kind)?.spec.openapi['x-kubernetes-validations'] ?? [];
+  const rule = `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`;
+  expect(rules).toContainEqual(expect.objectContaining({ rule, fieldPath: `.${field}` }));
+});
+
 function defaultsInLists(schema: OpenApiSchema, path: string, inList = false): string[] {
   return [
     ...(inList && schema.default !== undefined ? [path] : []),

@@ -175,6 +175,13 @@ const spec = object('What is rolled out, where, and how.', {
     'blueGreenConfig',
     'rollingConfig',
     'directConfig',
+    // Those who have agreed have agreed to these as well.
+    'health',
+    'maxFailures',
+    'progressDeadline',
+    'helmTimeout',
+    'rollbackOnFailure',
+    'reason',
   ].map((field) => immutable(field, `spec.${field}: ${frozen}`)),
   {
     rule: 'has(self.clusters) != has(self.clusterSelector)',
