@@ -37,7 +37,7 @@ const chart = object('Where the Helm chart comes from: exactly one of `repositor
     pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$',
   }).optional(),
   credentialsSecret: objectName(
-    'A Kubernetes Secret in the namespace of the platform with `username` and `password` for the repository.',
+    'A Kubernetes Secret in the namespace of the platform with `username` and `password` for the repository, and the annotation `platform.company.com/repository` that says which: `https://charts.example.com`. It is sent nowhere else.',
   ).optional(),
   caBundle: text(
     'The certificates, in PEM form and base64, that the repository is trusted by. Left out, those of the system.',
