@@ -46,6 +46,8 @@ export const patient = { within: 90_000, every: 100 };
 
 interface Release {
   readonly revision: number;
+  /** The Operator: the chart of a snapshot is named after it. */
+  readonly chart: string;
   readonly version: string;
   readonly digest: string;
   readonly attempt: string;
@@ -157,8 +159,8 @@ export class Played implements Pick<Fleet, 'connect'> {
     current: async ({ cluster: name }, release) => {
       const found = this.cluster(name).releases.get(`${release.namespace}/${release.name}`);
       if (found === undefined) return undefined;
-      const { revision, version, digest, attempt, manifests } = found;
-      return { revision, status: 'deployed', chart: 'tool', version, snapshotDigest: digest, attempt, manifests };
+      const { revision, chart, version, digest, attempt, manifests } = found;
+      return { revision, status: 'deployed', chart, version, snapshotDigest: digest, attempt, manifests };
     },
     apply: ({ cluster: name }, snapshot, { attempt, context }) =>
       this.#put(name, snapshot, attempt, 'install', context.signal),
@@ -182,8 +184,8 @@ export class Played implements Pick<Fleet, 'connect'> {
       signal?.throwIfAborted();
       if (played.refused.has(snapshot.version)) throw new FleetError('helm/failed', 'it is refused');
       for (const definition of snapshot.definitions) played.definitions.set(definition.metadata.name, definition);
-      const { version, digest, manifests } = snapshot;
-      const release = { revision: (there?.revision ?? 0) + 1, version, digest, attempt, manifests };
+      const { operator: chart, version, digest, manifests } = snapshot;
+      const release = { revision: (there?.revision ?? 0) + 1, chart, version, digest, attempt, manifests };
       played.releases.set(place, release);
       played.ledger.push(`${what} ${version}`);
       await this.after(name, snapshot.version);
