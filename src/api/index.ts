@@ -95,6 +95,7 @@ export {
 } from './replica-lease.ts';
 export type { OpenApiSchema, ValidationRule } from './schema/index.ts';
 export { type Secret, secret } from './secret.ts';
+export { sameVersion, withoutV } from './semantic-version.ts';
 export { type Service, service } from './service.ts';
 export { type Team, team } from './team.ts';
 export { type Topic, topic } from './topic.ts';

@@ -10,6 +10,7 @@ import {
   REGISTERED_LABEL,
   revisionLabelOf,
   revisionName,
+  sameVersion,
   unpackRevision,
 } from '../api/index.ts';
 import { type Crd, compareCrds, readCrd, type Verdict } from '../crd-compat/index.ts';
@@ -74,7 +75,7 @@ export function knownDefinitions({ client, stored, compare }: DefinitionParts): 
       const operators = await all<Operator>(call, operatorKind);
       const fits = (operator: string, version: string) =>
         (which.operator === undefined || which.operator === operator) &&
-        (which.version === undefined || plain(which.version) === plain(version));
+        (which.version === undefined || sameVersion(which.version, version));
       for (const { metadata, spec, status } of operators) {
         const found = (status?.versions ?? []).find(
           ({ version, definitions = [], definitionsRef }) =>
@@ -84,7 +85,7 @@ export function knownDefinitions({ client, stored, compare }: DefinitionParts): 
         );
         if (found?.definitionsRef === undefined) continue;
         const { version, definitionsRef } = found;
-        const guide = spec.versions?.find((each) => plain(each.version) === plain(version))?.migrationGuide;
+        const guide = spec.versions?.find((each) => sameVersion(each.version, version))?.migrationGuide;
         return {
           operator: metadata.name,
           version,
@@ -200,8 +201,6 @@ function revisionOf(
 }
 
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
-
-const plain = (version: string): string => version.replace(/^v/, '');
 
 const accessReviews: Resource = {
   group: 'authorization.k8s.io',

@@ -13,6 +13,7 @@ export * from './client.ts';
 export { type Clock, sleep, systemClock } from './clock.ts';
 export * from './conditions.ts';
 export * from './controller/index.ts';
+export * from './core-resources.ts';
 export * from './discovery.ts';
 export * from './errors.ts';
 export { type EventInput, events } from './event-object.ts';

@@ -4,14 +4,15 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Cluster, cluster as clusterKind, ERASE_FINALIZER, operatorInstallation } from '../../src/api/index.ts';
+import { fetchSealingKey, type SecretObject, sealedSecret, sealKubeconfig } from '../../src/fleet/index.ts';
 import {
+  type Client,
   coreSecrets,
-  fetchSealingKey,
-  type SecretObject,
-  sealedSecret,
-  sealKubeconfig,
-} from '../../src/fleet/index.ts';
-import { type Client, eventually, isNotFound, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
+  eventually,
+  isNotFound,
+  type Resource,
+  type UnknownObject,
+} from '../../src/runtime/index.ts';
 import { accessTests } from './access.ts';
 import { commandTests } from './commands.ts';
 import {

@@ -7,8 +7,8 @@ import { Command } from 'commander';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Cluster, cluster as clusterKind } from '../../src/api/index.ts';
 import { declareClusters } from '../../src/cli/clusters/command.ts';
-import { coreSecrets, keysFromFile, type SecretObject } from '../../src/fleet/index.ts';
-import { connect, eventually, isForbidden, isNotFound, loadKubeconfig } from '../../src/runtime/index.ts';
+import { keysFromFile, type SecretObject } from '../../src/fleet/index.ts';
+import { connect, coreSecrets, eventually, isForbidden, isNotFound, loadKubeconfig } from '../../src/runtime/index.ts';
 import { sharedCluster } from '../support/cluster.ts';
 import { type Management, patient, says, systemNamespace, whenCluster } from './support.ts';
 

@@ -9,7 +9,6 @@ import {
 } from '../../src/api/index.ts';
 import {
   type ClusterAccess,
-  coreSecrets,
   type FleetOptions,
   type KeyRing,
   type ManagedFleet,
@@ -25,6 +24,7 @@ import {
   type Client,
   type Condition,
   connect,
+  coreSecrets,
   type EventInput,
   eventually,
   getCondition,

@@ -15,8 +15,8 @@ import {
   operatorDeployment,
   operatorInstallation,
 } from '../../src/api/index.ts';
-import { coreSecrets, openDefinitionStore, openKubeconfig, readSealedSecret } from '../../src/fleet/index.ts';
-import type { UnknownObject } from '../../src/runtime/index.ts';
+import { openDefinitionStore, openKubeconfig, readSealedSecret } from '../../src/fleet/index.ts';
+import { coreSecrets, type UnknownObject } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { type AskOptions, openStage, type Stage } from './stage.ts';
 

@@ -25,10 +25,11 @@ import { startPlatform } from '../../src/cli/up/platform.ts';
 import type { RolloutsOptions } from '../../src/cli/up/rollouts.ts';
 import { addNamespaces } from '../../src/cli/up/starter.ts';
 import { startUndo } from '../../src/cli/up/undo.ts';
-import { coreSecrets, keysFromFile, newKeySet, sealedSecret, sealKubeconfig } from '../../src/fleet/index.ts';
+import { keysFromFile, newKeySet, sealedSecret, sealKubeconfig } from '../../src/fleet/index.ts';
 import {
   type Client,
   connect,
+  coreSecrets,
   eventually,
   type Logger,
   loadKubeconfig,

@@ -1,5 +1,5 @@
 /** What in an OperatorDeployment or an Operator cannot be meant, as far as it can be told from itself. The bounds of each field are the schema's. */
-import { millisecondsOf, type Operator, type OperatorDeployment } from '../../api/index.ts';
+import { millisecondsOf, type Operator, type OperatorDeployment, withoutV } from '../../api/index.ts';
 import type { Violation } from '../gates.ts';
 
 const wrong = (field: string, message: string, next: string): Violation => ({
@@ -108,8 +108,6 @@ function inTimes(spec: Spec): Violation[] {
       : []),
   ];
 }
-
-const withoutV = (version: string): string => version.replace(/^v/, '');
 
 export function contradictionsInOperator({ versions = [] }: Operator['spec']): Violation[] {
   const seen = new Map<string, string>();

@@ -10,6 +10,7 @@ import {
   type OperatorDeployment,
   operator,
   operatorDeployment,
+  sameVersion,
 } from '../../api/index.ts';
 import type { Ask } from '../../policy/index.ts';
 import { type Client, isNotFound } from '../../runtime/index.ts';
@@ -98,15 +99,13 @@ function judgeKnown(spec: OperatorDeployment['spec'], known: Known): Findings {
   };
 }
 
-const withoutV = (version: string): string => version.replace(/^v/, '');
-
 function judgeVersion({ operator: name, version }: OperatorDeployment['spec'], found: Operator | undefined): Findings {
   if (found === undefined)
     return {
       ...nothing,
       warnings: [warning(`there is no Operator "${name}" yet: the rollout waits in Planning for it`)],
     };
-  const is = (each: { version: string }) => withoutV(each.version) === withoutV(version);
+  const is = (each: { version: string }) => sameVersion(each.version, version);
   const listed = found.spec.versions;
   const looked = found.status?.versions;
   const known = looked?.find(is);

@@ -12,7 +12,7 @@ import {
   isConflict,
   isNotFound,
   type KubernetesObject,
-  type Resource,
+  coreSecrets as secrets,
 } from '../../runtime/index.ts';
 
 export interface StoredDocument {
@@ -98,7 +98,6 @@ interface SecretObject extends KubernetesObject {
   data?: Record<string, string>;
 }
 
-const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
 const field = 'keys.json';
 
 /** Shared by all replicas. Needs get, create and update on this Secret. */

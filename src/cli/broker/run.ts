@@ -14,14 +14,18 @@ import {
   secretKeyStore,
   startBroker,
 } from '../../broker/index.ts';
-import { connect, isAlreadyExists, type Logger, loadKubeconfig, type Resource } from '../../runtime/index.ts';
+import {
+  connect,
+  isAlreadyExists,
+  type Logger,
+  loadKubeconfig,
+  coreNamespaces as namespaces,
+} from '../../runtime/index.ts';
 import { InputError } from '../failure.ts';
 import { logOnStandardOutput } from '../serve/log.ts';
 import { untilStopped } from '../up/stop.ts';
 import { kafkaTls, platformKeys, priceTable, readText, servingCertificate } from './files.ts';
 import type { BrokerFlags, KafkaBrokerFlags, KubernetesBrokerFlags } from './options.ts';
-
-const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };
 
 export async function runKubernetesBroker(flags: KubernetesBrokerFlags): Promise<number> {
   const log = logOnStandardOutput(flags.logLevel);

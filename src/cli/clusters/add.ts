@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { type Cluster, cluster as clusterKind, type Environment } from '../../api/index.ts';
 import {
-  coreSecrets,
   FleetError,
   fetchSealingKey,
   probeKubeconfig,
@@ -25,6 +24,7 @@ import {
 import {
   type Client,
   type ClusterConfig,
+  coreSecrets,
   isAlreadyExists,
   isConflict,
   isForbidden,

@@ -2,11 +2,15 @@
 import { GROUP, kindNamed, schemaFor, type Team, team } from '../../api/index.ts';
 import { nearest } from '../../cel/index.ts';
 import { describeObject, ownedKinds } from '../../reconcile/index.ts';
-import { ApiError, type Client, eachObject, type KubernetesObject, type Resource } from '../../runtime/index.ts';
+import {
+  ApiError,
+  type Client,
+  eachObject,
+  type KubernetesObject,
+  coreNamespaces as namespaces,
+} from '../../runtime/index.ts';
 import { inputErrorOf, type LocatedObject, type Problem, problemAt, readObjects } from '../documents.ts';
 import { InputError } from '../failure.ts';
-
-const namespaces: Resource = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false };
 
 /** Objects of other kinds are left out. Those of the platform must be what their schema says, or the graph would be of something else. */
 export async function objectsInFiles(

@@ -20,7 +20,14 @@ import {
   team,
   VERSION,
 } from '../../api/index.ts';
-import { type Client, ConfigError, isNotFound, type KubernetesObject, type Resource } from '../../runtime/index.ts';
+import {
+  type Client,
+  ConfigError,
+  isNotFound,
+  type KubernetesObject,
+  coreNamespaces as namespaces,
+  type Resource,
+} from '../../runtime/index.ts';
 
 /** Throws a `ConfigError` that says what is missing and what to do. `source` is what tells who we are. */
 export async function demandAccess(
@@ -74,7 +81,6 @@ async function demandKinds(client: Client, needed: readonly { readonly plural: s
 }
 
 async function demandNamespace(client: Client, name: string): Promise<void> {
-  const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };
   await client.get(namespaces, { name }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
     throw new ConfigError({

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { PolicySource } from '../../admission/index.ts';
 import { policy } from '../../api/index.ts';
 import { emptyWorld } from '../../policy/index.ts';
-import { type Client, isAlreadyExists, type Resource } from '../../runtime/index.ts';
+import { type Client, isAlreadyExists, coreNamespaces as namespaces, type Resource } from '../../runtime/index.ts';
 import { takeInventory } from '../check/inventory.ts';
 import { inputErrorOf, readObjects } from '../documents.ts';
 
@@ -22,7 +22,6 @@ export async function addStarterPolicies(client: Client): Promise<number> {
 }
 
 export async function addNamespaces(client: Client, names: readonly string[]): Promise<void> {
-  const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };
   for (const name of names) {
     await addMissing(client, namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   }

@@ -1,8 +1,8 @@
 /** `openCharts`: the charts of Operators, wherever they come from. What was fetched is kept in memory by its digest, as long as there is room. */
 import { createHash } from 'node:crypto';
 import { parse } from 'yaml';
-import type { Operator } from '../../api/index.ts';
-import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
+import { type Operator, sameVersion } from '../../api/index.ts';
+import { type Client, isNotFound, coreSecrets as secrets, type UnknownObject } from '../../runtime/index.ts';
 import { type Chart, type Charts, FleetError, type WorkContext } from '../contract.ts';
 import { findHelm, type HelmBinary, type HelmLocation } from '../helm/index.ts';
 import { type ChartFiles, unpack } from './archive.ts';
@@ -12,7 +12,7 @@ import { ManifestError, objectsIn } from './manifests.ts';
 import { fetchFromRegistry, versionsInRegistry } from './registry.ts';
 import { isDefinition, renderChart, split, valuesDigest } from './render.ts';
 import { fetchFromRepository, findVersion, type IndexedVersion, versionsInRepository } from './repository.ts';
-import { compareVersions, sameVersion } from './semver.ts';
+import { compareVersions } from './semver.ts';
 
 export interface ChartsOptions {
   readonly helm?: HelmLocation;
@@ -25,7 +25,6 @@ export interface ChartsOptions {
   readonly mostKeptBytes?: number;
 }
 
-const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
 /** One look at a repository is good for the versions that are fetched right after it. */
 const indexMilliseconds = 5_000;
 

@@ -1,8 +1,9 @@
 /** A Helm repository: an index that says which versions there are, and archives that it points to. */
 import { parse } from 'yaml';
+import { sameVersion } from '../../api/index.ts';
 import { FleetError } from '../contract.ts';
 import { addressIn, download, isLoopback, type Source, shown } from './download.ts';
-import { isVersion, sameVersion } from './semver.ts';
+import { isVersion } from './semver.ts';
 
 export interface IndexedVersion {
   readonly version: string;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compareVersions, isVersion, sameVersion } from './semver.ts';
+import { sameVersion } from '../../api/index.ts';
+import { compareVersions, isVersion } from './semver.ts';
 
 test('in the order that semver.org gives, with and without a v', () => {
   const inOrder = [

@@ -21,11 +21,6 @@ export function compareVersions(one: string, other: string): number {
   return comparePreReleases(a.before, b.before);
 }
 
-/** `v1.2.0` and `1.2.0` name the same. */
-export const sameVersion = (one: string, other: string): boolean => withoutV(one) === withoutV(other);
-
-export const withoutV = (version: string): string => version.replace(/^v(?=\d)/, '');
-
 function parse(text: string): Parsed | undefined {
   const match = VERSION.exec(text);
   if (match === null) return undefined;

@@ -9,7 +9,7 @@ import {
   eachObject,
   isConflict,
   isNotFound,
-  type Resource,
+  coreSecrets as secrets,
   type UnknownObject,
 } from '../../runtime/index.ts';
 import { objectsIn } from '../charts/manifests.ts';
@@ -41,7 +41,6 @@ export interface Release extends Revision {
   readonly hooks: readonly string[];
 }
 
-const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
 const mostUnpacked = 64 * 1024 * 1024;
 const unzip = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
 const zip = promisify<Buffer, Buffer>(gzip);

@@ -16,5 +16,4 @@ export {
   sealedSecret,
   sealedSecretName,
   sealedSecretSelector,
-  secrets as coreSecrets,
 } from './sealed-secret.ts';

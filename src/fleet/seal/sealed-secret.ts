@@ -7,10 +7,8 @@ import {
   SEALED_KUBECONFIG_KEY,
   SEALED_KUBECONFIG_TYPE,
 } from '../../api/index.ts';
-import { type Client, isNotFound, type KubernetesObject, type Resource } from '../../runtime/index.ts';
+import { type Client, isNotFound, type KubernetesObject, coreSecrets as secrets } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
-
-export const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
 
 export interface SecretObject extends KubernetesObject {
   type?: string;

@@ -13,7 +13,7 @@ import {
   isConflict,
   isNotFound,
   type KubernetesObject,
-  type Resource,
+  coreSecrets as secrets,
   systemClock,
 } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
@@ -32,7 +32,6 @@ interface Part extends KubernetesObject {
   data?: Record<string, string>;
 }
 
-const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
 const group = 'platform.company.com';
 const storeLabel = `${group}/store`;
 const contentLabel = `${group}/content`;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
-import { coreSecrets } from '../../fleet/index.ts';
-import { ApiError, ConnectionError, silentLogger } from '../../runtime/index.ts';
+
+import { ApiError, ConnectionError, coreSecrets, silentLogger } from '../../runtime/index.ts';
 import { takeBack } from './clusters.ts';
 
 const key = { namespace: 'system', name: 'cluster-one-1' };

@@ -2,14 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { type Cluster, cluster } from '../../api/index.ts';
 import {
-  coreSecrets,
   probeKubeconfig,
   readClusterKubeconfig,
   type SealingKeys,
   sealedSecret,
   sealKubeconfig,
 } from '../../fleet/index.ts';
-import { ApiError, type Client } from '../../runtime/index.ts';
+import { ApiError, type Client, coreSecrets } from '../../runtime/index.ts';
 import { create, get, page, remove, shown } from '../objects.ts';
 import { invalid } from '../problems.ts';
 import { admins, type Call, everybody, type Route } from '../route.ts';

@@ -1,5 +1,5 @@
 /** Operators: registered, listed, and how they fare on their clusters (requirement 002, FR-OP-001 and FR-OP-005). */
-import { API_VERSION, type Operator, operator } from '../../api/index.ts';
+import { API_VERSION, type Operator, operator, sameVersion } from '../../api/index.ts';
 import type { Charts } from '../../fleet/index.ts';
 import { create, get, page, remove, shown } from '../objects.ts';
 import { invalid } from '../problems.ts';
@@ -88,7 +88,7 @@ async function register(call: Call, charts: Pick<Charts, 'versions'>) {
     { operator: given, userId, traceparent, signal },
   );
   const missing = (spec.versions ?? []).flatMap(({ version, chartVersion = version }, index) =>
-    there.some((each) => plain(each.version) === plain(chartVersion))
+    there.some((each) => sameVersion(each.version, chartVersion))
       ? []
       : [{ path: `/versions/${index}/version`, message: `the chart has no version ${chartVersion}` }],
   );
@@ -101,6 +101,3 @@ async function register(call: Call, charts: Pick<Charts, 'versions'>) {
     headers: { location: `${prefix}/operators/${object.metadata.name}` },
   };
 }
-
-/** Charts are listed with and without the `v`. */
-const plain = (version: string): string => version.replace(/^v/, '');

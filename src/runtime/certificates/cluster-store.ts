@@ -8,9 +8,10 @@
 import { createHash } from 'node:crypto';
 import type { Client } from '../client.ts';
 import { type Clock, microTime, systemClock } from '../clock.ts';
+import { coreSecrets as secrets } from '../core-resources.ts';
 import { ApiError, isAlreadyExists, isConflict, isNotFound } from '../errors.ts';
 import { type Lease, leases } from '../leader/lease.ts';
-import type { KubernetesObject, Resource } from '../object.ts';
+import type { KubernetesObject } from '../object.ts';
 import { decodeKeys, decodeMaterial, encodeKeys, encodeMaterial, type Fields } from './encoding.ts';
 import type { CertificateStore, ReplicaReport, Versioned, WriteResult } from './store.ts';
 
@@ -29,7 +30,6 @@ interface SecretObject extends KubernetesObject {
   data?: Record<string, string>;
 }
 
-const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
 const fieldManager = 'kidp-certificates';
 const replicaOfLabel = 'platform.company.com/certificates-of';
 const servesAnnotation = 'platform.company.com/serves-authority';

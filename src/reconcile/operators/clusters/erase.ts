@@ -9,14 +9,15 @@ import {
   operatorInstallation,
   SEALED_KUBECONFIG_TYPE,
 } from '../../../api/index.ts';
+import { FleetError, type ManagedFleet, type SecretObject, sealedSecretName } from '../../../fleet/index.ts';
 import {
+  type Cleanup,
+  type Client,
   coreSecrets,
-  FleetError,
-  type ManagedFleet,
-  type SecretObject,
-  sealedSecretName,
-} from '../../../fleet/index.ts';
-import { type Cleanup, type Client, type EventRecorder, isNotFound, liveReader } from '../../../runtime/index.ts';
+  type EventRecorder,
+  isNotFound,
+  liveReader,
+} from '../../../runtime/index.ts';
 
 export interface EraseParts {
   readonly client: Client;

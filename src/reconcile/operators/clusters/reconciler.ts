@@ -4,7 +4,6 @@
  */
 import { type Cluster, cluster as clusterKind, ERASE_FINALIZER } from '../../../api/index.ts';
 import {
-  coreSecrets,
   type ManagedFleet,
   publishSealingKey,
   type SealingKeys,
@@ -16,6 +15,7 @@ import {
   addFinalizer,
   type Client,
   controllerManagedBy,
+  coreSecrets,
   type EventRecorder,
   finalize,
   generationChanged,

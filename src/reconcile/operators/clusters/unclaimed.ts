@@ -3,8 +3,8 @@
  * that who adds a cluster needs no more than the right to create a Secret.
  */
 import { type Cluster, cluster as clusterKind } from '../../../api/index.ts';
-import { coreSecrets, type SecretObject, sealedSecretName } from '../../../fleet/index.ts';
-import { type Client, isConflict, isNotFound, type Logger, liveReader } from '../../../runtime/index.ts';
+import { type SecretObject, sealedSecretName } from '../../../fleet/index.ts';
+import { type Client, coreSecrets, isConflict, isNotFound, type Logger, liveReader } from '../../../runtime/index.ts';
 
 export interface UnclaimedParts {
   readonly client: Client;

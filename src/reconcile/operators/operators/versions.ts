@@ -1,6 +1,6 @@
 /** Which versions of an Operator there are, and which of them have to be looked at. */
-import type { Operator } from '../../../api/index.ts';
-import { compareVersions, isVersion, sameVersion } from '../../../fleet/index.ts';
+import { type Operator, sameVersion } from '../../../api/index.ts';
+import { compareVersions, isVersion } from '../../../fleet/index.ts';
 
 export type KnownVersion = NonNullable<NonNullable<Operator['status']>['versions']>[number];
 

@@ -9,6 +9,7 @@ import {
   mostDefinitionsOfAnOperator,
   type Operator,
   type OperatorInstallation,
+  sameVersion,
 } from '../../../api/index.ts';
 import type { Chart, Charts, Fleet, Snapshot, SnapshotStore, WorkContext } from '../../../fleet/index.ts';
 import { type LabelSelector, selects } from '../../../policy/index.ts';
@@ -104,10 +105,9 @@ function findVersion({ spec }: Rollout, parts: PlanningParts): { operator: Opera
   if (versions === undefined) {
     throw new PlanningBlocked('OperatorNotReady', `the versions of Operator ${spec.operator} are not known yet`);
   }
-  const plain = (version: string) => version.replace(/^v/, '');
   const found =
     versions.find(({ version }) => version === spec.version) ??
-    versions.find(({ version }) => plain(version) === plain(spec.version));
+    versions.find(({ version }) => sameVersion(version, spec.version));
   if (found === undefined || found.state === 'Missing') {
     throw new PlanningBlocked('VersionMissing', `Operator ${spec.operator} has no version ${spec.version}`);
   }

@@ -2,9 +2,7 @@
 import { parse } from 'yaml';
 import type { Environment } from '../../../api/index.ts';
 import { FleetError } from '../../../fleet/index.ts';
-import { type Client, isNotFound, type Resource, type UnknownObject } from '../../../runtime/index.ts';
-
-const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
+import { type Client, isNotFound, coreSecrets as secrets, type UnknownObject } from '../../../runtime/index.ts';
 
 /** Those for all environments, then those for this one. */
 export async function secretValues(
