@@ -126,7 +126,7 @@ const spec = object('What is rolled out, where, and how.', {
     Production: anyObject('On clusters of Production.').optional(),
   }).optional(),
   valuesSecret: objectName(
-    'A Kubernetes Secret in the namespace of the platform, with `values.yaml` and, where environments differ, `Dev.yaml`, `Staging.yaml` and `Production.yaml`. They go over all others.',
+    'A Kubernetes Secret in the namespace of the platform, with the label `platform.company.com/values-for` that names the operator, and with `values.yaml` and, where environments differ, `Dev.yaml`, `Staging.yaml` and `Production.yaml`. They go over all others.',
   ).optional(),
   strategy: choice('How it is rolled out.', strategies),
   canaryConfig: canaryConfig.optional(),

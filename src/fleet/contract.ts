@@ -141,6 +141,8 @@ export interface Charts {
       readonly releaseName: string;
       /** In their order, the later over the earlier. */
       readonly values: readonly Readonly<Record<string, unknown>>[];
+      /** Some of the values come from a Secret: where it does not render, the place is told and not why. */
+      readonly hasSecrets?: boolean;
     },
     context: WorkContext,
   ): Promise<SnapshotContent>;

@@ -65,7 +65,11 @@ describe('planning', () => {
     await platform.client.create({ group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true }, {
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name: 'valued', namespace: 'kidp-system' },
+      metadata: {
+        name: 'valued',
+        namespace: 'kidp-system',
+        labels: { 'platform.company.com/values-for': 'valued' },
+      },
       data: { 'values.yaml': encoded('token: hidden-in-all'), 'Dev.yaml': encoded('token: hidden-in-dev') },
     } as UnknownObject);
     await objects.rollout('valued-1', {

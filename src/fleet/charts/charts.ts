@@ -151,13 +151,14 @@ export function openCharts(options: ChartsOptions): Charts {
     },
 
     async render(chart, input, context) {
-      const { operator, version, environment, kubernetesVersion, namespace, releaseName, values } = input;
+      const { operator, version, environment, kubernetesVersion, namespace, releaseName, values, hasSecrets } = input;
       const { definitions, manifests } = await renderChart(await theHelm(), {
         bytes: chart.bytes,
         releaseName,
         namespace,
         kubernetesVersion,
         values,
+        hasSecrets,
         signal: context.signal,
       });
       return {

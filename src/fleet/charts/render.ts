@@ -22,6 +22,8 @@ export interface RenderInput {
   /** Left out, the one that Helm was made for. */
   readonly kubernetesVersion?: string;
   readonly values: readonly Values[];
+  /** Where it does not render, only the place is told. */
+  readonly hasSecrets?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -53,16 +55,17 @@ export function renderChart(helm: HelmBinary, input: RenderInput): Promise<Rende
       timeoutMilliseconds,
       signal: input.signal,
     });
-    if (code !== 0) throw doesNotRender(await whyNot(stderr, input));
-    return split(await readObjects(stdout));
+    if (code !== 0) throw doesNotRender(await (input.hasSecrets === true ? whereNot : whyNot)(stderr, input));
+    return split(await readObjects(stdout, input));
   });
 }
 
-async function readObjects(rendered: string): Promise<UnknownObject[]> {
+async function readObjects(rendered: string, input: RenderInput): Promise<UnknownObject[]> {
   try {
     return await objectsIn(rendered);
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
+    if (input.hasSecrets === true) throw doesNotRender(await whereNot(error.source ?? '', input));
     throw doesNotRender(`${error.source ?? 'what it renders'}: ${error.message}`);
   }
 }
@@ -125,6 +128,21 @@ async function whyNot(stderr: string, { bytes, values }: RenderInput): Promise<s
   const isOfTheChart = texts.some((text) => text.includes(words.trim()));
   return `${withoutSecrets(place, known)}: ${isOfTheChart ? words.trim() : 'the chart refuses these values'}`;
 }
+
+/**
+ * A template can make anything of a value, and put it into any message: so nothing is repeated but the place, which is a file of the
+ * chart.
+ */
+async function whereNot(said: string, { bytes }: RenderInput): Promise<string> {
+  // Helm puts the name of the chart before it, and an archive that of its folder.
+  const files = new Set([...(await unpack(bytes).catch(() => new Map())).keys()].map(withoutFolder));
+  const places = [...said.matchAll(/[\w.-]+\/([\w./-]+)((?::\d{1,5}){0,2})/g)];
+  const [, path, line = ''] = places.find(([, each = '']) => files.has(each)) ?? [];
+  const where = path === undefined ? '' : ` at ${path}${line}`;
+  return `it fails${where}; why is not told, because some of its values are in a Secret: try it with helm template`;
+}
+
+const withoutFolder = (path: string): string => path.slice(path.indexOf('/') + 1);
 
 const textsOf = (files: ChartFiles): string[] =>
   [...files].filter(([, data]) => data.length < 1024 * 1024).map(([, data]) => data.toString('utf8'));

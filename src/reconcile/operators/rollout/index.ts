@@ -115,7 +115,8 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
       clusters: () => [...store<Cluster>(cluster.resource).list()],
       installation: (of, on) =>
         store<OperatorInstallation>(operatorInstallation.resource).get({ name: installationName(of, on) }),
-      secretValues: (name, environment) => secretValues(client, systemNamespace, name, environment),
+      secretValues: (name, operator, environment) =>
+        secretValues(client, { namespace: systemNamespace, name }, operator, environment),
       now,
     },
     work: new Work({

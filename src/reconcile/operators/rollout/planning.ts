@@ -48,6 +48,7 @@ export interface PlanningParts {
   /** Of the Secret that `spec.valuesSecret` names, for an environment, the later over the earlier. */
   readonly secretValues: (
     name: string,
+    operator: string,
     environment: Environment,
   ) => Promise<readonly Readonly<Record<string, unknown>>[]>;
   readonly now: () => number;
@@ -191,9 +192,15 @@ async function renderAll(
       const secret =
         spec.valuesSecret === undefined
           ? []
-          : await secretValues(spec.valuesSecret, environment).catch(blocked('ValuesUnreadable'));
+          : await secretValues(spec.valuesSecret, spec.operator, environment).catch(blocked('ValuesUnreadable'));
       const values = [spec.values ?? {}, spec.environmentValues?.[environment] ?? {}, ...secret];
-      const input = { operator: spec.operator, version: spec.version, environment, kubernetesVersion };
+      const input = {
+        operator: spec.operator,
+        version: spec.version,
+        environment,
+        kubernetesVersion,
+        hasSecrets: spec.valuesSecret !== undefined,
+      };
       snapshot = await charts
         .render(chart, { ...input, namespace, releaseName, values }, context)
         .then((content) => snapshots.put(content))

@@ -4,17 +4,29 @@ import type { Environment } from '../../../api/index.ts';
 import { FleetError } from '../../../fleet/index.ts';
 import { type Client, isNotFound, coreSecrets as secrets, type UnknownObject } from '../../../runtime/index.ts';
 
-/** Those for all environments, then those for this one. */
+/** On a Secret with values: for which Operator they are. */
+const operatorLabel = 'platform.company.com/values-for';
+
+/**
+ * Those for all environments, then those for this one. Only of a Secret that is meant for this Operator: or whoever starts a rollout could
+ * have any Secret of the platform installed where they read it. One that is not there is told as one that is not meant for it, so that
+ * nobody learns which there are.
+ */
 export async function secretValues(
-  client: Client,
-  namespace: string,
-  name: string,
+  client: Pick<Client, 'get'>,
+  key: { readonly namespace: string; readonly name: string },
+  operator: string,
   environment: Environment,
 ): Promise<Readonly<Record<string, unknown>>[]> {
-  const found = await client.get<UnknownObject>(secrets, { namespace, name }).catch((error: unknown) => {
+  const { name } = key;
+  const found = await client.get<UnknownObject>(secrets, key).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
-    throw new FleetError('chart/invalid', `there is no Secret ${name} with values in the namespace of the platform`);
+    return undefined;
   });
+  if (found?.metadata.labels?.[operatorLabel] !== operator) {
+    const wanted = `it has to have the label ${operatorLabel}=${operator}`;
+    throw new FleetError('chart/invalid', `there is no Secret ${name} with values for ${operator}: ${wanted}`);
+  }
   const data = (found.data ?? {}) as Readonly<Record<string, string>>;
   return ['values.yaml', `${environment}.yaml`].flatMap((key) => {
     const encoded = data[key];
