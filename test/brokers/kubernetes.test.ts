@@ -6,6 +6,7 @@ import { encryptTo, kubernetesProvider, type RunningBroker, startBroker } from '
 import { type Client, connect, loadKubeconfig, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
+import { untilQuotaRefuses } from '../support/quota.ts';
 import { brokerKeys, log, type ResourceSketch, startTestPlatform, type TestPlatform } from './support/platform.ts';
 
 const core = (plural: string, kind: string): Resource => ({ group: '', version: 'v1', plural, kind, namespaced: true });
@@ -337,9 +338,10 @@ describe('what cannot be done is said, with what to do', () => {
       spec: { hard: { secrets: '0', pods: '0' } },
     };
     await client.create(quotas, quota);
-    await eventually(
-      async () => (await client.get<UnknownObject>(quotas, { namespace: full, name: 'q' })).status !== undefined,
-    );
+    const metadata = { name: 'probe', namespace: full };
+    await untilQuotaRefuses(client, secrets, { apiVersion: 'v1', kind: 'Secret', metadata });
+    const probe = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [{ name: 'c', image }] } };
+    await untilQuotaRefuses(client, core('pods', 'Pod'), probe);
     const secret = { ...sketch('Secret', { keys: [{ name: 'k', generate: {} }] }), namespace: full };
     expect((await deploy(secret, 'failed')).error).toMatchObject({ class: 'quota', code: 'quota-exceeded' });
     const service = { ...sketch('Service', { image }), namespace: full };

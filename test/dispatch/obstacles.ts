@@ -1,17 +1,18 @@
 /** What keeps something from being deployed, or goes wrong while it is: each is told with what to do, and tried again only where that may help. */
 import { describe, expect, test } from 'vitest';
 import { API_VERSION, application, broker, deploymentTarget, RETRY_ANNOTATION } from '../../src/api/index.ts';
-import { eventually, loadKubeconfig, type UnknownObject } from '../../src/runtime/index.ts';
+import { loadKubeconfig, type UnknownObject } from '../../src/runtime/index.ts';
 import { startTcpProxy } from '../runtime/support/fault-proxy.ts';
+import { untilQuotaRefuses } from '../support/quota.ts';
 import {
   conditionOf,
+  cronJobs,
   deployments,
   isReady,
   ledgerFaults,
   ledgerOf,
   namespace,
   Objects,
-  patient,
   quotas,
   type Stage,
 } from './stage.ts';
@@ -68,10 +69,17 @@ export function obstacleTests(running: () => Stage): void {
         spec: { hard: { 'count/cronjobs.batch': '0' } },
       } as UnknownObject;
       await client.create(quotas, quota);
-      await eventually(
-        async () => (await client.get<UnknownObject>(quotas, { namespace, name: 'full' })).status !== undefined,
-        patient,
-      );
+      await untilQuotaRefuses(client, cronJobs, {
+        apiVersion: 'batch/v1',
+        kind: 'CronJob',
+        metadata: { name: 'probe', namespace },
+        spec: {
+          schedule: '0 0 1 1 *',
+          jobTemplate: {
+            spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'app:1' }] } } },
+          },
+        },
+      } as UnknownObject);
       await objects.create('Database', 'greedy', { backup: { enabled: true } });
       const failed = await objects.reason('Database', 'greedy', 'Ready', 'QuotaExceeded');
       expect(failed.status?.phase).toBe('failed');

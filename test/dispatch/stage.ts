@@ -304,6 +304,7 @@ const core = (kind: string, plural: string, group = ''): Resource => ({
 });
 export const coreSecrets = core('Secret', 'secrets');
 export const quotas = core('ResourceQuota', 'resourcequotas');
+export const cronJobs = core('CronJob', 'cronjobs', 'batch');
 export const deployments = core('Deployment', 'deployments', 'apps');
 export const statefulSets = core('StatefulSet', 'statefulsets', 'apps');
 export const allKinds = deployableKinds.map(({ kind }) => kind);
