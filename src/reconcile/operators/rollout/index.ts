@@ -129,6 +129,7 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
       verdicts,
       tracer,
       operator: operatorNamed,
+      settings,
       now,
     }),
     holds,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { InstalledRelease, Snapshot } from '../../../fleet/index.ts';
 import { ApiError, noTracer } from '../../../runtime/index.ts';
+import { defaultRolloutSettings } from '../settings.ts';
 import { type Place, Work, type WorkParts } from './work.ts';
 
 const snapshotOf = (name: string, namespace: string): Snapshot => ({
@@ -25,6 +26,8 @@ interface Given {
   readonly namespace?: string;
   /** Where the platform has it written down that the old one is. */
   readonly installedIn?: string;
+  /** Which version that is. */
+  readonly installedVersion?: string;
   readonly releases?: Readonly<Record<string, Partial<InstalledRelease>>>;
   readonly cluster?: object;
 }
@@ -40,7 +43,8 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
     client: {
       get: async () => {
         if (given.installedIn === undefined) throw notFound();
-        const spec = { version: 'old', snapshot: 'old', namespace: given.installedIn, releaseName: 'tool' };
+        const version = given.installedVersion ?? 'old';
+        const spec = { version, snapshot: 'old', namespace: given.installedIn, releaseName: 'tool' };
         return { metadata: { name: 'tool' }, spec };
       },
       create: async () => ({}),
@@ -63,13 +67,21 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
     },
     tracer: noTracer,
     operator: () => ({ metadata: { name: 'tool' }, spec: { namespace: 'tools' } }),
+    settings: defaultRolloutSettings,
     now: () => 0,
   };
   const spec = { operator: 'tool', version: 'new', strategy };
   const place = {
     rollout: { metadata: { name: 'rollout', uid: 'u' }, spec },
     plan: { strategy, stages: [], config: { coexist, validationPeriod: 'PT1M', ...blueGreenTimes } },
-    cluster: { name: 'here', environment: 'Production', snapshot: 'new', attempt: 'u.rollback', ...given.cluster },
+    cluster: {
+      name: 'here',
+      environment: 'Production',
+      snapshot: 'new',
+      attempt: 'u.rollback',
+      fromVersion: 'old',
+      ...given.cluster,
+    },
     context: {},
     onOutput: () => {},
   };
@@ -128,11 +140,33 @@ describe('what is there before', () => {
       given: { releases: { tools: { ...ours, chart: 'other' } } },
       message: 'is of the Operator other',
     },
+    {
+      reason: 'another rollout has put there what nobody has agreed to upgrade from',
+      given: { installedIn: 'tools', installedVersion: 'other', releases: { tools: ours } },
+      message: 'other is there now, and old was there when this was planned',
+    },
+    {
+      reason: 'what was agreed to was a new installation, and it is an upgrade now',
+      given: { installedIn: 'tools', releases: { tools: ours }, cluster: { fromVersion: undefined } },
+      message: 'old is there now, and nothing was there when this was planned',
+    },
   ])('is refused where $reason', async ({ given, message }) => {
     const { work, place } = stage(given);
     const failure = { code: 'chart/invalid', message: expect.stringContaining(message) };
     await expect(work.lookBefore(place)).rejects.toMatchObject(failure);
   });
+});
+
+test.each([
+  {
+    reason: 'the environment needs nobody to agree to an upgrade',
+    given: { cluster: { environment: 'Dev', fromVersion: undefined } },
+  },
+  { reason: 'the other rollout has put the same version there', given: { installedVersion: 'new' } },
+  { reason: 'it is still what it was', given: {} },
+])('what another rollout has done meanwhile does not matter where $reason', async ({ given }) => {
+  const { work, place } = stage({ installedIn: 'tools', releases: { tools: ours }, ...given });
+  expect(await work.lookBefore(place)).toMatchObject({ snapshotBefore: 'old' });
 });
 
 describe('the way back of a blue-green deployment', () => {

@@ -8,6 +8,7 @@ import {
   type Operator,
   type OperatorInstallation,
   operatorInstallation,
+  sameVersion,
 } from '../../../api/index.ts';
 import {
   type ApplyOptions,
@@ -22,6 +23,7 @@ import {
   type WorkContext,
 } from '../../../fleet/index.ts';
 import { type Client, isNotFound, type Tracer } from '../../../runtime/index.ts';
+import { levelsFor, type RolloutSettings } from '../settings.ts';
 import { forgetInstallation, writeInstallation } from './installations.ts';
 import type { Before, Checked, Deployed } from './outcomes.ts';
 import { pacingOf } from './plan.ts';
@@ -39,6 +41,7 @@ export interface WorkParts {
   readonly tracer: Tracer;
   /** As the cache has it. */
   readonly operator: (name: string) => Operator | undefined;
+  readonly settings: RolloutSettings;
   readonly now: () => number;
 }
 
@@ -68,6 +71,7 @@ export class Work {
     const { rollout, cluster } = place;
     const snapshot = await this.#snapshot(cluster.snapshot);
     const installation = await this.#installation(place);
+    this.#demandAgreed(place, installation);
     // A rollout goes to where it is, a blue-green one to the other side of it: nothing else was planned.
     const isBlueGreen = rollout.spec.strategy === 'BlueGreen';
     if (installation !== undefined && (installation.spec.namespace === snapshot.namespace) === isBlueGreen) {
@@ -203,6 +207,18 @@ export class Work {
       await writeInstallation(client, returned(rollout, cluster, before, revision));
       return revision;
     });
+  }
+
+  /** Another rollout may have ended since this was planned: what was agreed to as a new installation, or from one version, is now another step. */
+  #demandAgreed({ rollout, cluster }: Place, installation: OperatorInstallation | undefined): void {
+    const { version } = installation?.spec ?? {};
+    if (version === undefined || sameVersion(version, rollout.spec.version)) return;
+    const { fromVersion, environment } = cluster;
+    if (fromVersion !== undefined && sameVersion(version, fromVersion)) return;
+    if (levelsFor(this.#parts.settings, 'VersionUpgrade', environment).length === 0) return;
+    const planned = fromVersion === undefined ? 'nothing was there' : `${fromVersion} was there`;
+    const message = `${version} is there now, and ${planned} when this was planned: nobody has agreed to this upgrade. Create the rollout anew`;
+    throw new FleetError('chart/invalid', message);
   }
 
   /** What is on the cluster may have changed since it was planned, or nobody could be asked then. */
