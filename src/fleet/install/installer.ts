@@ -85,9 +85,9 @@ class HelmInstaller implements Installer {
   async apply(
     connection: ClusterConnection,
     snapshot: Snapshot,
-    options: ApplyOptions,
+    given: ApplyOptions,
   ): Promise<{ readonly revision: number }> {
-    return onCluster(connection.cluster, snapshot.manifests, async () => {
+    return this.#installing(connection, snapshot, given, async (options) => {
       const there = await this.#settled(connection, snapshot, options);
       const isDone = there?.status === 'deployed' && there.chart.annotations[attemptAnnotation] === options.attempt;
       const revision = isDone ? there.revision : await this.#advance(connection, snapshot, options, there);
@@ -99,9 +99,9 @@ class HelmInstaller implements Installer {
   async restore(
     connection: ClusterConnection,
     snapshot: Snapshot,
-    options: ApplyOptions,
+    given: ApplyOptions,
   ): Promise<{ readonly revision: number }> {
-    return onCluster(connection.cluster, snapshot.manifests, async () => {
+    return this.#installing(connection, snapshot, given, async (options) => {
       const there = await this.#settled(connection, snapshot, options);
       const isDone = there?.status === 'deployed' && (await isOf(there, snapshot, options));
       const revision = isDone ? there.revision : await this.#goBack(connection, snapshot, options, there);
@@ -123,6 +123,26 @@ class HelmInstaller implements Installer {
       const words = ['uninstall', name.name, '--namespace', name.namespace, '--ignore-not-found'];
       await this.#run(connection, name, [...words, ...timeoutWords(objects, options)], { objects, options });
     });
+  }
+
+  /** What belongs to it is told as a part of it (requirement 002, tracing). */
+  #installing<Result>(
+    { cluster }: ClusterConnection,
+    { operator, version, manifests }: Snapshot,
+    options: ApplyOptions,
+    run: (options: ApplyOptions) => Promise<Result>,
+  ): Promise<Result> {
+    const { traceparent: parent, deploymentId } = options.context;
+    const attributes = {
+      'operator.name': operator,
+      'operator.version': version,
+      'cluster.name': cluster,
+      ...(deploymentId === undefined ? {} : { 'deployment.id': deploymentId }),
+    };
+    const span = { attributes, ...(parent === undefined ? {} : { parent }) };
+    return this.#tracer.span('helm.install', span, ({ traceparent }) =>
+      onCluster(cluster, manifests, () => run({ ...options, context: { ...options.context, traceparent } })),
+    );
   }
 
   /** Definitions first; then the release. */
