@@ -22,28 +22,89 @@ const manifests = [
   },
 ] as unknown as readonly UnknownObject[];
 
+const unreachable = { code: 'cluster/unreachable', temporary: true };
+const busy = { code: 'helm/failed', temporary: true };
+const failed = { code: 'helm/failed', temporary: false };
+const asking = 'Get "https://127.0.0.1:1/version"';
+const conflict = 'the object has been modified; please apply your changes to the latest version and try again';
+
 test.each([
   {
     reason: 'nobody answers',
-    stderr: 'Error: Kubernetes cluster unreachable: Get "https://127.0.0.1:1/version": dial tcp: connection refused\n',
-    code: 'cluster/unreachable',
-    temporary: true,
+    said: `Kubernetes cluster unreachable: ${asking}: dial tcp: connection refused`,
+    ...unreachable,
+  },
+  { reason: 'the connection breaks', said: `${asking}: EOF`, ...unreachable },
+  { reason: 'it is closed', said: `UPGRADE FAILED: ${asking}: read: connection reset by peer`, ...unreachable },
+  { reason: 'it is lost', said: `UPGRADE FAILED: ${asking}: http2: client connection lost`, ...unreachable },
+  { reason: 'no TLS in time', said: `${asking}: net/http: TLS handshake timeout`, ...unreachable },
+  { reason: 'no answer in time', said: `UPGRADE FAILED: ${asking}: context deadline exceeded`, ...unreachable },
+  {
+    reason: 'no answer in time, in other words',
+    said: `${asking}: net/http: request canceled (Client.Timeout exceeded while awaiting headers)`,
+    ...unreachable,
+  },
+  { reason: 'no address', said: `${asking}: dial tcp: lookup x on y: server misbehaving`, ...unreachable },
+  {
+    reason: 'another Helm',
+    said: 'UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress',
+    ...busy,
+  },
+  {
+    reason: '409',
+    said: `UPGRADE FAILED: Operation cannot be fulfilled on deployments.apps "shop": ${conflict}`,
+    ...busy,
+  },
+  {
+    reason: '429',
+    said: 'UPGRADE FAILED: the server has received too many requests and has asked us to try again later (get pods)',
+    ...busy,
+  },
+  { reason: '500', said: 'UPGRADE FAILED: Internal error occurred: resource quota evaluation timed out', ...busy },
+  { reason: '502', said: 'an error on the server ("<html>") has prevented the request from succeeding', ...busy },
+  { reason: '503', said: 'INSTALLATION FAILED: the server is currently unable to handle the request', ...busy },
+  {
+    reason: '504',
+    said: 'Timeout: request did not complete within requested timeout - context deadline exceeded',
+    ...unreachable,
+  },
+  { reason: 'etcd elects', said: 'UPGRADE FAILED: create: failed to create: etcdserver: leader changed', ...busy },
+  { reason: 'etcd is slow', said: 'UPGRADE FAILED: rpc error: etcdserver: request timed out', ...busy },
+  { reason: 'too large for etcd', said: 'UPGRADE FAILED: create: etcdserver: request is too large', ...failed },
+  {
+    reason: 'a webhook is away, which is not the cluster',
+    said: `INSTALLATION FAILED: Internal error occurred: failed calling webhook "a.b": failed to call webhook: Post "https://a": dial tcp: connect: connection refused`,
+    ...busy,
   },
   {
     reason: 'it may not',
-    stderr: 'Error: INSTALLATION FAILED: deployments.apps "shop" is forbidden: User "x" cannot get resource\n',
+    said: 'INSTALLATION FAILED: deployments.apps "shop" is forbidden: User "x" cannot get resource',
     code: 'cluster/forbidden',
     temporary: false,
   },
   {
     reason: 'admission has refused',
-    stderr: 'Error: UPGRADE FAILED: admission webhook "a.b" denied the request: x is forbidden: no\n',
-    code: 'helm/failed',
-    temporary: false,
+    said: 'UPGRADE FAILED: admission webhook "a.b" denied the request: x is forbidden: connection refused',
+    ...failed,
   },
-  { reason: 'anything else', stderr: 'Error: UPGRADE FAILED: timed out\n', code: 'helm/failed', temporary: false },
-])('$reason: $code', ({ stderr, code, temporary }) => {
-  expect(helmFailure({ stderr, stdout: '' }, 'here', manifests)).toMatchObject({ code, temporary });
+  {
+    reason: 'a hook does not end: another try would wait as long',
+    said: 'UPGRADE FAILED: pre-upgrade hooks failed: resource Job/shops/a not ready. status: InProgress, message: x\ncontext deadline exceeded',
+    ...failed,
+  },
+  {
+    reason: 'a hook does not end, as Helm 3 says it',
+    said: 'INSTALLATION FAILED: failed pre-install: timed out waiting for the condition',
+    ...failed,
+  },
+  {
+    reason: 'a value says what a server could say',
+    said: 'UPGRADE FAILED: ConfigMap "shop" is invalid: data: Invalid value: "connection refused": no',
+    ...failed,
+  },
+  { reason: 'anything else', said: 'UPGRADE FAILED: timed out', ...failed },
+])('$reason: $code, $temporary', ({ said, code, temporary }) => {
+  expect(helmFailure({ stderr: `Error: ${said}\n`, stdout: '' }, 'here', manifests)).toMatchObject({ code, temporary });
 });
 
 test('nothing that is in a Secret or an environment is repeated', () => {

@@ -31,11 +31,53 @@ function failureOf(error: unknown, cluster: string, manifests: readonly UnknownO
   return new FleetError('helm/failed', `${cluster}: ${said}`, { temporary });
 }
 
-const UNREACHABLE =
-  /cluster unreachable|connection refused|connection reset|no route to host|i\/o timeout|TLS handshake timeout|unexpected EOF|no such host/;
+/** What admission says is a refusal of what is installed, and neither a lack of rights nor anything that passes. */
+const DENIED = /denied the request|ValidatingAdmissionPolicy/;
+/** What Helm waited for did not come: it says so whatever it last heard of it, and the next wait would be as long. */
+const WAITED_FOR = /not ready\. status: |still exists\. status: |timed out waiting for the condition/;
+/** A webhook that does not answer: very often that of the operator itself, whose pods are just being replaced. */
+const WEBHOOK_AWAY = /failed calling webhook|failed to call webhook|conversion webhook for [^ ]+ failed/;
 const FORBIDDEN = / is forbidden: |Unauthorized|asked for the client to provide credentials/;
-/** What admission says is a refusal of what is installed, and no lack of rights. */
-const DENIED = /admission webhook|denied the request|ValidatingAdmissionPolicy/;
+const UNREACHABLE = new RegExp(
+  [
+    'cluster unreachable',
+    'connection (?:refused|reset|timed out|lost)',
+    'no route to host',
+    'network is unreachable',
+    'no such host',
+    'server misbehaving',
+    'i/o timeout',
+    'TLS handshake timeout',
+    '\\bEOF\\b',
+    'broken pipe',
+    'server closed idle connection',
+    'GOAWAY',
+    'Client\\.Timeout exceeded',
+    'request canceled',
+    'context deadline exceeded',
+  ].join('|'),
+);
+/** It answered that it cannot now, or that somebody else was faster: 409, 429 and 5xx as `kubectl` and Helm put them into words. */
+const BUSY = new RegExp(
+  [
+    'another operation \\([^)]*\\) is in progress',
+    'Operation cannot be fulfilled on',
+    'the object has been modified',
+    '[Tt]oo many requests',
+    'currently unable to handle the request',
+    'unable to return a response in the time allotted',
+    'request did not complete within',
+    'could not be completed at this time',
+    'Internal error occurred',
+    'an error on the server \\(',
+    'apiserver not ready',
+    'storage is \\(re\\)initializing',
+    'etcdserver: (?:no |not )?leader',
+    'etcdserver: request timed out',
+    'etcdserver: (?:too many requests|server stopped|unhealthy cluster)',
+    '(?:Bad Gateway|Service Unavailable|Gateway Time-?out)',
+  ].join('|'),
+);
 
 export function helmFailure(
   { stderr, stdout }: Pick<HelmOutcome, 'stderr' | 'stdout'>,
@@ -45,9 +87,14 @@ export function helmFailure(
   const text = stderr.trim() === '' ? stdout : stderr;
   const [, said = text] = /(?:^|\n)Error: ([\s\S]*)$/.exec(text) ?? [];
   const message = `${cluster}: ${withoutSecrets(said, knownOf(manifests))}`;
-  if (FORBIDDEN.test(said) && !DENIED.test(said)) return new FleetError('cluster/forbidden', message);
-  if (UNREACHABLE.test(said)) return new FleetError('cluster/unreachable', message, { temporary: true });
-  return new FleetError('helm/failed', message);
+  // What is quoted is of the chart or of somebody's values, and tells nothing about the cluster.
+  const words = said.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  if (DENIED.test(words)) return new FleetError('helm/failed', message);
+  if (WEBHOOK_AWAY.test(words)) return new FleetError('helm/failed', message, { temporary: true });
+  if (FORBIDDEN.test(words)) return new FleetError('cluster/forbidden', message);
+  if (WAITED_FOR.test(words)) return new FleetError('helm/failed', message);
+  if (UNREACHABLE.test(words)) return new FleetError('cluster/unreachable', message, { temporary: true });
+  return new FleetError('helm/failed', message, { temporary: BUSY.test(words) });
 }
 
 /** A line of Helm's, for events. */
