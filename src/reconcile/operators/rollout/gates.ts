@@ -10,6 +10,7 @@ import {
   type ClusterStatus,
   type Facts,
   instantOf,
+  namesOf,
   type Rollout,
   type RolloutStatus,
   timeOf,
@@ -50,7 +51,7 @@ export function passed(
     return { status: switching(object, status, now) };
   }
   if (!isOpen(object, status, scope, pacing, now)) return { status };
-  const failure = shareFailure(status, pacing);
+  const failure = trialFailure(status) ?? shareFailure(status, pacing);
   if (failure !== undefined) return { failure };
   return { status: promoted(status, scope, now) };
 }
@@ -104,6 +105,15 @@ function isFresh(object: Rollout, cluster: ClusterStatus, watched: number, now: 
   const oldest = Math.max(oldestMilliseconds, 3 * millisecondsOf(object.spec.health?.interval ?? 'PT30S'));
   const looked = timeOf(cluster.lastCheckedAt);
   return looked >= gateOf(object, cluster, watched) && looked >= now - oldest;
+}
+
+/** A stage of a canary is a trial for those that follow: where none is well and some have failed, however many may, it has shown nothing. */
+function trialFailure({ plan, stage = 1, clusters = [] }: RolloutStatus): string | undefined {
+  if (plan?.strategy !== 'Canary' || stage >= plan.stages.length) return undefined;
+  const reached = clusters.filter((cluster) => cluster.stage === stage);
+  const failed = reached.filter(({ state }) => state === 'RolledBack' || state === 'Failed' || state === 'Unhealthy');
+  if (failed.length === 0 || reached.some(({ state }) => state === 'Healthy')) return undefined;
+  return `none of stage ${stage} is well, so that nobody may follow: ${namesOf(failed)} failed`;
 }
 
 /** Of the checks on the clusters of this stage, those that have failed included. */

@@ -287,6 +287,11 @@ class World {
     const here = clusters.filter(({ name, state }) => state === 'Deploying' && this.real.get(name)?.available === true);
     if (begunNow.length > 0 && here.length > pacing.parallel) this.violations.push('too many at once');
     const isPromoted = (is.stage ?? 0) > (was.stage ?? 0) && was.stage !== undefined;
+    if (isPromoted && plan.strategy === 'Canary') {
+      const stage = clusters.filter((each) => each.stage === was.stage).map(({ state }) => state);
+      const hasFailed = stage.some((state) => state === 'RolledBack' || state === 'Failed' || state === 'Unhealthy');
+      if (hasFailed && !stage.includes('Healthy')) this.violations.push(`stage ${was.stage} failed, and others follow`);
+    }
     if (isPromoted || (phaseOf(is) === 'Completed' && phaseOf(was) !== 'Completed')) this.#validated(was, after);
     const failed = clusters.filter(({ state }) => state === 'Unhealthy').length;
     const isOn = phaseOf(is) === 'Deploying' || phaseOf(is) === 'Validating';

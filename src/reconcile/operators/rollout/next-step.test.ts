@@ -282,6 +282,31 @@ describe('the shares of a canary', () => {
     expect(statesOf(status)).toEqual({ a: 'RollingBack', b: 'RollingBack', c: 'Skipped' });
   });
 
+  const takenBack = { ...wellFor(100), state: 'RolledBack', finishedAt: at(5) };
+  test.each([
+    { reason: 'all of a stage have failed, though that many may', stage: 1, clusters: { a: takenBack }, opens: false },
+    {
+      reason: 'all of the second have, and the first is well',
+      stage: 2,
+      clusters: { a: wellFor(900), b: takenBack },
+      opens: false,
+    },
+    {
+      reason: 'the Cluster of a stage was removed: that says nothing of the version',
+      stage: 1,
+      clusters: { a: { state: 'Skipped' } },
+      opens: true,
+    },
+  ])('opens the next: $opens, where $reason', ({ stage, clusters, opens }) => {
+    const object = canary(clusters, {
+      spec: { maxFailures: 2, canaryConfig: { stages: [33, 66] } },
+      status: { stage },
+    });
+    const { status } = nextStep(object, factsWith(), now);
+    expect(status.stage).toBe(opens ? stage + 1 : stage);
+    if (!opens) expect(status.rollback?.message).toContain(`none of stage ${stage} is well`);
+  });
+
   test('where nothing of the first stage can be worked on, nothing else is tried in its place', () => {
     expect(actsOf(canary({}), factsWith({ away: ['a'] }))).toEqual([]);
   });

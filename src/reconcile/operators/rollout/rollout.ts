@@ -104,6 +104,15 @@ export function timeOf(instant: string | undefined): number {
   return Number.isNaN(at) ? 0 : at;
 }
 
+/** As many as somebody reads, for a sentence: there may be a thousand. */
+const mostNames = 5;
+
+export function namesOf(clusters: readonly { readonly name: string }[]): string {
+  const names = clusters.slice(0, mostNames).map(({ name }) => name);
+  const others = clusters.length - names.length;
+  return others === 0 ? names.join(', ') : `${names.join(', ')} and ${others} others`;
+}
+
 /** The same status with one cluster changed; the very same where the change changes nothing. */
 export function withCluster(
   status: RolloutStatus,
