@@ -25,6 +25,8 @@ const server = new SMTPServer({
   hideSTARTTLS: true,
   onAuth: ({ username, password: given }, _session, done) =>
     given === password ? done(null, { user: username }) : done(new Error('who are you')),
+  onRcptTo: ({ address }, _session, done) =>
+    address.startsWith('gone') ? done(Object.assign(new Error('nobody here'), { responseCode: 550 })) : done(),
   onData: (stream, session, done) => {
     let text = '';
     stream.on('data', (chunk: Buffer) => {
@@ -38,6 +40,9 @@ const server = new SMTPServer({
     });
   },
 });
+
+const events: { readonly reason: string; readonly note: string }[] = [];
+const recorder = { record: (event: (typeof events)[number]) => void events.push(event) };
 
 let client: Client;
 let port: number;
@@ -53,7 +58,7 @@ beforeAll(async () => {
   const credentials = async () => ({ user: 'kidp', password });
   const mailer = mailerOf({ smtp: { host: '127.0.0.1', port, credentials }, from: 'kidp@company.com' });
   const manager = new Manager({ client, log: silentLogger });
-  addApprovalMail(manager, { mailer, log: silentLogger, retryMilliseconds: 50 });
+  addApprovalMail(manager, { mailer, log: silentLogger, recorder, retryMilliseconds: 50 });
   const ending = new AbortController();
   const running = manager.start(ending.signal);
   stop = async () => {
@@ -121,6 +126,15 @@ describe('an Approval that waits', () => {
     const ids = idsOf(about(asked));
     expect(ids.length).toBeGreaterThan(3);
     expect(new Set(ids).size).toBe(1);
+  });
+
+  test('is told once to those who can be told, and who cannot is an Event', async () => {
+    const asked = await ask(['gone@company.com', 'owners@company.com']);
+    await eventually(async () => (await stored(asked)).status?.notifiedLevel === 1, patient);
+    expect(about(asked)).toMatchObject([{ to: ['owners@company.com'] }]);
+    expect(events.filter(({ reason }) => reason === 'MailRefused')).toMatchObject([
+      { note: 'The mail server does not take messages for gone@company.com: see spec.notify' },
+    ]);
   });
 
   test('is told to nobody where nobody is named', async () => {

@@ -24,8 +24,8 @@ export interface MailOptions {
 export interface Mailer {
   /** The part of the address after the @. */
   readonly domain: string;
-  /** Resolves when the server has taken it for all recipients. */
-  send(message: Message): Promise<void>;
+  /** Resolves when the server has taken it for somebody; `refused` are those that it does not take messages for. */
+  send(message: Message): Promise<{ readonly refused: readonly string[] }>;
 }
 
 const patienceMilliseconds = 15_000;
@@ -55,7 +55,7 @@ export function mailerOf({ smtp, from }: MailOptions): Mailer {
       try {
         const headers = { 'Auto-Submitted': 'auto-generated' };
         const { rejected } = await transport.sendMail({ from, to: [...to], subject, text, messageId: id, headers });
-        if (rejected.length > 0) throw new Error(`the mail server does not take messages for ${rejected.join(', ')}`);
+        return { refused: rejected.map(String) };
       } finally {
         transport.close();
       }

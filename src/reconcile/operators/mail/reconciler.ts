@@ -28,8 +28,9 @@ export function addApprovalMail(manager: Manager, options: ApprovalMailOptions):
       if (approvalOutcome(object) !== 'Pending' || (object.status?.notifiedLevel ?? 0) >= level) return undefined;
       const message = messageOf(object, mailer.domain);
       if (message === undefined) return undefined;
+      let refused: readonly string[];
       try {
-        await mailer.send(message);
+        ({ refused } = await mailer.send(message));
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
         counted?.inc({ result: 'failed' });
@@ -44,6 +45,21 @@ export function addApprovalMail(manager: Manager, options: ApprovalMailOptions):
         return { requeueAfterMilliseconds: retryMilliseconds };
       }
       counted?.inc({ result: 'sent' });
+      // The others have it: to send it again would tell them again and again, and help nobody.
+      if (refused.length > 0) {
+        log.warn('an e-mail about an approval was not taken for everybody', {
+          approval: name,
+          approvalLevel: level,
+          refused,
+        });
+        recorder?.record({
+          regarding: object,
+          type: 'Warning',
+          reason: 'MailRefused',
+          action: 'Notify',
+          note: `The mail server does not take messages for ${refused.join(', ')}: see spec.notify`.slice(0, 1024),
+        });
+      }
       log.info('those who decide over an approval were told', {
         approval: name,
         approvalLevel: level,
