@@ -15,6 +15,7 @@ import {
 } from './common/index.ts';
 import { GROUP } from './constants.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
+import { operatorHealth } from './operator.ts';
 import {
   anyObject,
   boolean,
@@ -24,7 +25,6 @@ import {
   instant,
   integer,
   list,
-  listByKey,
   object,
   set,
   text,
@@ -253,6 +253,10 @@ const clusterStatus = object('How far one cluster is.', {
   }).optional(),
   checksPassed: integer('How often it was well.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
   failuresInRow: integer('How often in a row it was not.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
+  refusals: integer('How often the way back was refused, where asking again does not help by itself.', {
+    minimum: 0,
+    maximum: 2_147_483_647,
+  }).optional(),
   lastCheckedAt: instant('When it was last looked at.').optional(),
   message: prose('In a sentence.', 2048).optional(),
 });
@@ -287,9 +291,18 @@ const status = object('How far it is.', {
         environments: list('Where the change is breaking.', choice('An environment.', environments), {
           maxItems: 3,
         }).optional(),
+        breaks: list(
+          'What of it breaks, each different one once: on a cluster it may break nothing else.',
+          object('One way to break.', {
+            environment: choice('Where.', environments),
+            digest: digest('The digest of all that breaks.'),
+          }),
+          { maxItems: 64 },
+        ).optional(),
       }),
       { maxItems: 50 },
     ).optional(),
+    health: operatorHealth.optional(),
     createdAt: instant('When it was decided.'),
   }).optional(),
   approvals: list(
@@ -308,6 +321,9 @@ const status = object('How far it is.', {
   startedAt: instant('When the rollout left Planning.').optional(),
   finishedAt: instant('When it came to its end.').optional(),
   progressedAt: instant('When anything last went forward.').optional(),
+  heldSince: instant(
+    'Since when it is held, because it is paused or somebody has to say so. It takes no place of others meanwhile, and needs one to go on.',
+  ).optional(),
   rollback: object('Why and how far it is rolled back.', {
     reason: choice('What set it off.', [
       'Unhealthy',
@@ -328,7 +344,8 @@ const status = object('How far it is.', {
     skipped: integer('Left out.', { minimum: 0, maximum: 1000 }),
     rolledBack: integer('Taken back.', { minimum: 0, maximum: 1000 }),
   }).optional(),
-  clusters: listByKey('Every cluster of the rollout.', ['name'], clusterStatus, { maxItems: 1000 }).optional(),
+  // Not by key: for each field of each cluster Kubernetes would keep who has written it, which is as much again.
+  clusters: list('Every cluster of the rollout.', clusterStatus, { maxItems: 1000 }).optional(),
   traceparent: text('The trace that everything of it belongs to.', { maxLength: 128 }).optional(),
   history: list(
     'What happened, the newest last. The oldest are dropped.',

@@ -25,12 +25,25 @@ const spec = object('What is installed.', {
   revision: integer('The revision of its Helm release.', { minimum: 0, maximum: 2_147_483_647 }),
   color: choice('Which namespace of a blue-green deployment it is in.', ['Blue', 'Green']).optional(),
   deployment: objectName('The OperatorDeployment that put it there.').optional(),
+  restoredBy: objectName(
+    'The OperatorDeployment that was taken back to this. What is not well since then is not the fault of the one that once put it there.',
+  ).optional(),
   previous: object('What was there before, for the way back.', {
     version: text('The version.', { maxLength: 128 }),
     snapshot: text('What exactly.', { maxLength: 253 }),
     namespace: shortName('The namespace of its release.'),
     keptUntil: dateOrInstant('It is kept at 0 until then.').optional(),
   }).optional(),
+  kept: list(
+    'Older sides of blue-green deployments that are still kept at 0, in other namespaces.',
+    object('One side.', {
+      version: text('The version.', { maxLength: 128 }),
+      snapshot: text('What exactly.', { maxLength: 253 }),
+      namespace: shortName('The namespace of its release.'),
+      keptUntil: dateOrInstant('It is kept until then.'),
+    }),
+    { maxItems: 8 },
+  ).optional(),
 });
 
 const part = (description: string) =>

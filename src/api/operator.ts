@@ -58,42 +58,45 @@ const chart = object('Where the Helm chart comes from: exactly one of `repositor
   },
 );
 
-const health = object('What makes it healthy on a cluster. What is left out has the thresholds of the platform.', {
-  pods: object('Its controller pods.', {
-    enabled: boolean('Whether they are looked at. Left out, they are.').optional(),
-    maxRestarts: integer('This many restarts within `restartWindow` make it unhealthy. Left out, 3.', {
-      minimum: 1,
-      maximum: 1000,
+export const operatorHealth = object(
+  'What makes it healthy on a cluster. What is left out has the thresholds of the platform.',
+  {
+    pods: object('Its controller pods.', {
+      enabled: boolean('Whether they are looked at. Left out, they are.').optional(),
+      maxRestarts: integer('This many restarts within `restartWindow` make it unhealthy. Left out, 3.', {
+        minimum: 1,
+        maximum: 1000,
+      }).optional(),
+      restartWindow: isoDuration('Left out, PT5M.').optional(),
+      maxResourceShare: decimal('The share of its limits that a pod may use. Left out, 1. Needs the metrics API.', {
+        minimum: 0.01,
+        maximum: 1,
+      }).optional(),
     }).optional(),
-    restartWindow: isoDuration('Left out, PT5M.').optional(),
-    maxResourceShare: decimal('The share of its limits that a pod may use. Left out, 1. Needs the metrics API.', {
-      minimum: 0.01,
-      maximum: 1,
+    webhook: object('Its admission webhooks, asked with a dry run through the API server of the cluster.', {
+      enabled: boolean('Whether they are looked at. Left out, they are where it has any.').optional(),
+      maxLatency: isoDuration('Left out, PT1S.').optional(),
+      probe: object('What the dry run creates. Left out, an object is made up from the rules of the webhook.', {
+        apiVersion: text('Its apiVersion.', { minLength: 1, maxLength: 317 }),
+        kind: text('Its kind.', { minLength: 1, maxLength: 63 }),
+        manifest: text('The whole object, as YAML or JSON.', { minLength: 1, maxLength: 65_536 }).optional(),
+      }).optional(),
     }).optional(),
-  }).optional(),
-  webhook: object('Its admission webhooks, asked with a dry run through the API server of the cluster.', {
-    enabled: boolean('Whether they are looked at. Left out, they are where it has any.').optional(),
-    maxLatency: isoDuration('Left out, PT1S.').optional(),
-    probe: object('What the dry run creates. Left out, an object is made up from the rules of the webhook.', {
-      apiVersion: text('Its apiVersion.', { minLength: 1, maxLength: 317 }),
-      kind: text('Its kind.', { minLength: 1, maxLength: 63 }),
-      manifest: text('The whole object, as YAML or JSON.', { minLength: 1, maxLength: 65_536 }).optional(),
+    reconciliation: object('Whether it keeps up with its custom resources.', {
+      enabled: boolean('Whether they are looked at. Left out, they are where it has any.').optional(),
+      staleAfter: isoDuration('An observedGeneration that is behind for longer is stale. Left out, PT5M.').optional(),
+      maxErrorRate: decimal('The share of its custom resources that may report an error. Left out, 0.05.', {
+        minimum: 0,
+        maximum: 1,
+      }).optional(),
+      errorConditions: set(
+        'The types of conditions that mean an error where they are False. Left out, `Ready`.',
+        text('A type of condition.', { minLength: 1, maxLength: 316 }),
+        { maxItems: 16 },
+      ).optional(),
     }).optional(),
-  }).optional(),
-  reconciliation: object('Whether it keeps up with its custom resources.', {
-    enabled: boolean('Whether they are looked at. Left out, they are where it has any.').optional(),
-    staleAfter: isoDuration('An observedGeneration that is behind for longer is stale. Left out, PT5M.').optional(),
-    maxErrorRate: decimal('The share of its custom resources that may report an error. Left out, 0.05.', {
-      minimum: 0,
-      maximum: 1,
-    }).optional(),
-    errorConditions: set(
-      'The types of conditions that mean an error where they are False. Left out, `Ready`.',
-      text('A type of condition.', { minLength: 1, maxLength: 316 }),
-      { maxItems: 16 },
-    ).optional(),
-  }).optional(),
-});
+  },
+);
 
 const version = semanticVersion('A version, for example `1.14.0` or `v1.14.0`.');
 
@@ -124,7 +127,7 @@ const spec = object('Where it comes from, where it goes, and how to see that it 
     }),
     { maxItems: 256 },
   ).optional(),
-  health: health.optional(),
+  health: operatorHealth.optional(),
   coexist: boolean(
     'Two versions of its controllers may run side by side. Left out, in a blue-green deployment the new ones start when the old ones are at 0.',
   ).optional(),
