@@ -675,18 +675,16 @@ describe('outcomes', () => {
 
   test('on the way back people are called where it is refused again and again', () => {
     const back = { ...begunFor(5), state: 'RollingBack', attempt: 'u.rollback' };
-    const failed = (failuresInRow: number) =>
+    const tried = (...outcomes: readonly ('refused' | 'out of reach')[]) =>
       first(
-        stepFailed(
-          one({ ...back, failuresInRow }),
-          'a',
-          'u.rollback',
-          { temporary: false, message: 'why' },
-          now,
-          1_000,
-        ),
+        outcomes.reduce<Rollout>((object, outcome) => {
+          const failure = { temporary: outcome === 'out of reach', message: 'why' };
+          return { ...object, status: stepFailed(object, 'a', 'u.rollback', failure, now, 1_000) };
+        }, one(back)).status ?? {},
       );
-    expect(failed(0)).toMatchObject({ state: 'RollingBack' });
-    expect(failed(2)).toMatchObject({ state: 'Failed' });
+    expect(tried('refused', 'refused')).toMatchObject({ state: 'RollingBack' });
+    expect(tried('refused', 'refused', 'refused')).toMatchObject({ state: 'Failed' });
+    expect(tried('out of reach', 'out of reach', 'out of reach', 'refused')).toMatchObject({ state: 'RollingBack' });
+    expect(tried('refused', 'out of reach', 'refused', 'refused')).toMatchObject({ state: 'Failed' });
   });
 });

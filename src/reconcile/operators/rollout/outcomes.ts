@@ -141,9 +141,12 @@ export function stepFailed(
       return temporary ? again : { ...without(cluster, 'retryAt'), state: 'Unhealthy', message: text };
     }
     if (cluster.state !== 'RollingBack' || cluster.restoredAt !== undefined) return cluster;
-    if (temporary || failuresInRow < mostRestores) return again;
+    // Only what answered has refused: a cluster that was out of reach for long has had no try yet.
+    if (temporary) return again;
+    const refusals = (cluster.refusals ?? 0) + 1;
+    if (refusals < mostRestores) return { ...again, refusals };
     const failed = `it could not be taken back: ${text}`.slice(0, 2048);
-    return { ...without(cluster, 'retryAt'), state: 'Failed', finishedAt: instantOf(now), message: failed };
+    return { ...without(cluster, 'retryAt'), refusals, state: 'Failed', finishedAt: instantOf(now), message: failed };
   });
 }
 

@@ -39,7 +39,7 @@ export function beginRollback(
 }
 
 export function beginClusterRollback(object: Rollout, cluster: ClusterStatus, now: number): ClusterStatus {
-  const { restoredAt, retryAt, healthySince, lastCheckedAt, finishedAt, ...rest } = cluster;
+  const { restoredAt, retryAt, healthySince, lastCheckedAt, finishedAt, refusals, ...rest } = cluster;
   // Nothing is changed on a cluster before it is written down what was there.
   if (cluster.preparedAt === undefined) return { ...rest, state: 'RolledBack', finishedAt: instantOf(now) };
   return { ...rest, state: 'RollingBack', attempt: attemptOf(object, 'rollback'), failuresInRow: 0 };
