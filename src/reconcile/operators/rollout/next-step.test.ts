@@ -675,13 +675,14 @@ describe('outcomes', () => {
 
   test('on the way back people are called where it is refused again and again', () => {
     const back = { ...begunFor(5), state: 'RollingBack', attempt: 'u.rollback' };
-    const tried = (...outcomes: readonly ('refused' | 'out of reach')[]) =>
-      first(
-        outcomes.reduce<Rollout>((object, outcome) => {
-          const failure = { temporary: outcome === 'out of reach', message: 'why' };
-          return { ...object, status: stepFailed(object, 'a', 'u.rollback', failure, now, 1_000) };
-        }, one(back)).status ?? {},
-      );
+    const tried = (...outcomes: readonly ('refused' | 'out of reach')[]) => {
+      let object = one(back);
+      for (const outcome of outcomes) {
+        const failure = { temporary: outcome === 'out of reach', message: 'why' };
+        object = { ...object, status: stepFailed(object, 'a', 'u.rollback', failure, now, 1_000) };
+      }
+      return first(object.status ?? {});
+    };
     expect(tried('refused', 'refused')).toMatchObject({ state: 'RollingBack' });
     expect(tried('refused', 'refused', 'refused')).toMatchObject({ state: 'Failed' });
     expect(tried('out of reach', 'out of reach', 'out of reach', 'refused')).toMatchObject({ state: 'RollingBack' });
