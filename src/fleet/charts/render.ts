@@ -4,7 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { UnknownObject } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
-import { type HelmBinary, runHelm, withoutSecrets, withWorkspace } from '../helm/index.ts';
+import { type HelmBinary, runHelm, withoutSecrets } from '../helm/index.ts';
+import { withWorkspace } from '../scratch/index.ts';
 import { type ChartFiles, unpack } from './archive.ts';
 import { ManifestError, objectsIn } from './manifests.ts';
 

@@ -2,8 +2,8 @@
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { FleetError } from '../contract.ts';
+import { withWorkspace } from '../scratch/index.ts';
 import { runHelm } from './run.ts';
-import { withWorkspace } from './workspace.ts';
 
 export interface HelmBinary {
   readonly program: string;

@@ -2,4 +2,3 @@
 export { findHelm, type HelmBinary, type HelmLocation } from './binary.ts';
 export { type HelmOutcome, type HelmRun, runHelm } from './run.ts';
 export { withoutSecrets } from './words.ts';
-export { withWorkspace } from './workspace.ts';

@@ -2,9 +2,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withWorkspace } from '../scratch/index.ts';
 import { findHelm } from './binary.ts';
 import { runHelm } from './run.ts';
-import { withWorkspace } from './workspace.ts';
 
 let folder: string;
 beforeAll(() => {

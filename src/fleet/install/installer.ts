@@ -14,14 +14,14 @@ import {
   type Installer,
   type Snapshot,
 } from '../contract.ts';
-import { findHelm, type HelmBinary, type HelmLocation, runHelm, withWorkspace } from '../helm/index.ts';
+import { findHelm, type HelmBinary, type HelmLocation, runHelm } from '../helm/index.ts';
+import { ourselves, withWorkspace } from '../scratch/index.ts';
 import { applyDefinitions } from './definitions.ts';
 import { helmFailure, helmLine, onCluster } from './failures.ts';
 import { adopt } from './ownership.ts';
 import { hooklessMilliseconds, settledRelease } from './pending.ts';
 import { atRisk, mustStay, protectRelease } from './protect.ts';
 import { objectsOf, type Release, type ReleaseName, readRelease, revisionsOf } from './releases.ts';
-import { ourselves } from './runner.ts';
 import { share, sideOf } from './sides.ts';
 import {
   attemptAnnotation,

@@ -3,9 +3,9 @@ import { gzipSync } from 'node:zlib';
 import { beforeEach, expect, test } from 'vitest';
 import { type MemoryCluster, memoryCluster } from '../../../test/support/memory-cluster.ts';
 import { type Clock, FakeClock, type Resource, systemClock } from '../../runtime/index.ts';
+import { ourselves } from '../scratch/index.ts';
 import { hooklessMilliseconds, settledRelease } from './pending.ts';
 import { readRelease, revisionsOf } from './releases.ts';
-import { ourselves } from './runner.ts';
 import { runnerAnnotation } from './snapshot-chart.ts';
 
 const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };

@@ -3,8 +3,8 @@
  * twice; what was left behind is marked as failed, or Helm would refuse to touch it for ever.
  */
 import type { Client, Clock } from '../../runtime/index.ts';
+import { isGone, ourselves } from '../scratch/index.ts';
 import { isPending, markFailed, type Release, type ReleaseName, readRelease, revisionsOf } from './releases.ts';
-import { isGone, ourselves } from './runner.ts';
 import { runnerAnnotation } from './snapshot-chart.ts';
 import { until } from './until.ts';
 

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../runtime/index.ts';
+import { scratchFolder, sweepFolders, withWorkspace } from './folders.ts';
+
+let parent: string;
+beforeAll(() => {
+  parent = mkdtempSync(join(tmpdir(), 'kidp-scratch-'));
+});
+afterAll(() => rmSync(parent, { recursive: true }));
+
+const named = (owner: string, rest: string): string => {
+  const path = join(parent, `kidp-fleet-${Buffer.from(owner).toString('base64url')}.${rest}`);
+  mkdirSync(path);
+  return path;
+};
+
+test('a folder is gone after its use, also where that fails', async () => {
+  let seen = '';
+  const failing = withWorkspace(async (directory) => {
+    seen = directory;
+    expect(existsSync(seen)).toBe(true);
+    throw new Error('no');
+  }, parent);
+  await expect(failing).rejects.toThrow('no');
+  expect(existsSync(seen)).toBe(false);
+});
+
+test('what a process that was killed has left is swept, and nothing of one that is there', async () => {
+  const program = `import { scratchFolder } from ${JSON.stringify(fileURLToPath(new URL('./folders.ts', import.meta.url)))};
+    console.log(await scratchFolder(${JSON.stringify(parent)}));
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let left = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    left += text;
+  });
+  await eventually(() => left.endsWith('\n'), { within: 60_000, every: 20 });
+  const mine = await scratchFolder(parent);
+  await sweepFolders(parent);
+  expect(existsSync(left.trim())).toBe(true);
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  child.kill('SIGKILL');
+  await ended;
+  await sweepFolders(parent);
+  expect([existsSync(left.trim()), existsSync(mine)]).toEqual([false, true]);
+});
+
+test.each([
+  { reason: 'a process of another machine may still be there', owner: 'elsewhere/1/1', old: false, stays: true },
+  { reason: 'nobody works that long', owner: 'elsewhere/1/2', old: true, stays: false },
+  {
+    reason: 'another process has had this number since',
+    owner: `${hostname()}/${process.pid}/1`,
+    old: false,
+    stays: false,
+  },
+])('$reason', async ({ owner, old, stays }) => {
+  const path = named(owner, 'abc');
+  if (old) utimesSync(path, 1, 1);
+  await sweepFolders(parent);
+  expect(existsSync(path)).toBe(stays);
+});

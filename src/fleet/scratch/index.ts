@@ -1,0 +1,3 @@
+/** What is put on a disk for programs, by whom, and that it does not stay there. */
+export { scratchFolder, swept, withWorkspace } from './folders.ts';
+export { isGone, ourselves } from './runner.ts';
