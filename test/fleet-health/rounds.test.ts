@@ -115,10 +115,11 @@ beforeAll(async () => {
     metadata: { name: 'rollout' },
     spec: { operator: 'widgets', version: '1.0.0', clusters: ['near'], strategy: 'Direct' },
   } as unknown as OperatorDeployment);
+  const clusters = [{ name: 'near', environment: 'Dev', stage: 1, state: 'Healthy', snapshot: 'snapshot-1' }];
   await client.patch(
     operatorDeployment.resource,
     { name: 'rollout' },
-    { type: 'merge', body: { status: { phase: 'Completed', finishedAt: new Date().toISOString() } } },
+    { type: 'merge', body: { status: { phase: 'Completed', finishedAt: new Date().toISOString(), clusters } } },
     { subresource: 'status' },
   );
   await install('near');

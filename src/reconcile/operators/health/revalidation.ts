@@ -1,7 +1,8 @@
 /**
  * Deployments that were completed and go wrong afterwards: while the way back is still kept, one whose installations fail so often in a
  * row as it allows gets the condition `Degraded`, and whoever rolls out takes it back (kargo#5144). Decided from status alone, so
- * that a restart in between forgets nothing.
+ * that a restart in between forgets nothing. What another rollout was taken back to does not count: who has broken it is the other one,
+ * and one rollback must not set off the next, back through all there ever was.
  */
 import {
   millisecondsOf,
@@ -21,6 +22,8 @@ import {
 } from '../../../runtime/index.ts';
 
 export const DEGRADED = 'Degraded';
+/** The reason where no more clusters fail than may (`maxFailures`): people are told, and nothing is taken back. */
+export const TOLERATED = 'WithinMaxFailures';
 export const failuresThatMatter = 3;
 
 const fieldManager = 'kidp-health';
@@ -70,6 +73,7 @@ export function degradedBy(
   const threshold = spec.health.failureThreshold;
   const failing = installations.filter(
     (each) =>
+      isStillOf(status, each) &&
       each.status?.health === 'Unhealthy' &&
       each.status.observedGeneration === (each.metadata.generation ?? 0) &&
       (each.status.failuresInRow ?? 0) >= threshold,
@@ -81,12 +85,23 @@ export function degradedBy(
     const some = `${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and others' : ''}`;
     const why = failing[0]?.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
     const message = `It was completed, and failed ${threshold} times in a row since on ${some}: ${why}`;
-    return { type: DEGRADED, status: 'True', reason: 'Unhealthy', message, observedGeneration };
+    // Those that have failed under way count as well.
+    const failed = (status.clusters ?? []).filter(({ state }) => state === 'RolledBack' || state === 'Failed');
+    const isTolerated = failing.length + failed.length <= (spec.maxFailures ?? 0);
+    const reason = isTolerated ? TOLERATED : 'Unhealthy';
+    return { type: DEGRADED, status: 'True', reason, message, observedGeneration };
   }
   if (known?.status !== 'True') return undefined;
   const message = 'Its installations are well again';
   return { type: DEGRADED, status: 'False', reason: 'Healthy', message, observedGeneration };
 }
+
+/** What it has put there itself, and nobody has come back to since. */
+const isStillOf = ({ clusters = [] }: NonNullable<OperatorDeployment['status']>, { spec }: OperatorInstallation) =>
+  spec.restoredBy === undefined &&
+  clusters.some(
+    ({ name, state, snapshot }) => name === spec.cluster && state === 'Healthy' && snapshot === spec.snapshot,
+  );
 
 /** What was there before is kept so long, and there is a way back without rendering anything. */
 function keptFor({ blueGreenConfig }: OperatorDeployment['spec'], watchedMilliseconds: number): number {

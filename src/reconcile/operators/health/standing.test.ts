@@ -8,11 +8,20 @@ import { type Seen, standingOf } from './standing.ts';
 const now = Date.UTC(2026, 0, 2);
 const earlier = '2026-01-01T00:00:00Z';
 
-function installation(status?: object, over: { generation?: number; cluster?: string } = {}): OperatorInstallation {
-  const { generation = 1, cluster = 'near' } = over;
+function installation(
+  status?: object,
+  over: { generation?: number; cluster?: string; restoredBy?: string; snapshot?: string } = {},
+): OperatorInstallation {
+  const { generation = 1, cluster = 'near', snapshot = 'new', restoredBy } = over;
   return {
     metadata: { name: `widgets.${cluster}`, generation },
-    spec: { operator: 'widgets', cluster, version: '1.0.0' },
+    spec: {
+      operator: 'widgets',
+      cluster,
+      version: '1.0.0',
+      snapshot,
+      ...(restoredBy === undefined ? {} : { restoredBy }),
+    },
     ...(status === undefined ? {} : { status: { observedGeneration: 1, ...status } }),
   } as unknown as OperatorInstallation;
 }
@@ -100,15 +109,24 @@ describe('an installation', () => {
 });
 
 describe('a deployment', () => {
+  const on = (name: string, state = 'Healthy') => ({ name, state, snapshot: 'new' });
   const deployment = (status: object, spec: object = {}): OperatorDeployment =>
     ({
       metadata: { name: 'rollout', generation: 1 },
       spec: { health: { failureThreshold: 3 }, ...spec },
-      status: { phase: 'Completed', finishedAt: earlier, ...status },
+      status: { phase: 'Completed', finishedAt: earlier, clusters: [on('near'), on('far')], ...status },
     }) as unknown as OperatorDeployment;
   const failing = installation({ health: 'Unhealthy', failuresInRow: 3 });
+  const failingWith = (over: Parameters<typeof installation>[1]) =>
+    installation({ health: 'Unhealthy', failuresInRow: 3 }, over);
   const wasDegraded = { conditions: [{ type: 'Degraded', status: 'True', reason: 'Unhealthy', message: '' }] };
-  const rows: { reason: string; object: OperatorDeployment; of: OperatorInstallation[]; status?: string }[] = [
+  const rows: {
+    reason: string;
+    object: OperatorDeployment;
+    of: OperatorInstallation[];
+    status?: string;
+    because?: string;
+  }[] = [
     {
       reason: 'is degraded where one of its installations fails',
       object: deployment({}),
@@ -147,10 +165,44 @@ describe('a deployment', () => {
       of: [installation({ health: 'Healthy' })],
       status: 'False',
     },
+    {
+      reason: 'is not, where another rollout was taken back to it: one rollback does not set off the next',
+      object: deployment({}),
+      of: [failingWith({ restoredBy: 'newer' })],
+    },
+    {
+      reason: 'is not any more, where that happened meanwhile',
+      object: deployment(wasDegraded),
+      of: [failingWith({ restoredBy: 'newer' })],
+      status: 'False',
+    },
+    {
+      reason: 'is not, where what fails is what an older one of its name has put there',
+      object: deployment({}),
+      of: [failingWith({ snapshot: 'old' }), failingWith({ cluster: 'elsewhere' })],
+    },
+    {
+      reason: 'is, and no more have failed than may',
+      object: deployment({}, { maxFailures: 1 }),
+      of: [failing],
+      status: 'True',
+      because: 'WithinMaxFailures',
+    },
+    {
+      reason: 'is, and with those that have failed under way there are too many',
+      object: deployment({ clusters: [on('near'), on('far', 'RolledBack')] }, { maxFailures: 1 }),
+      of: [failing],
+      status: 'True',
+      because: 'Unhealthy',
+    },
     { reason: 'is well: nothing has to be said', object: deployment({}), of: [installation({ health: 'Healthy' })] },
   ];
-  for (const { reason, object, of, status } of rows) {
-    it(reason, () => expect(degradedBy(object, of, { now, watchedMilliseconds: 86_400_000 })?.status).toBe(status));
+  for (const { reason, object, of, status, because } of rows) {
+    it(reason, () => {
+      const said = degradedBy(object, of, { now, watchedMilliseconds: 86_400_000 });
+      expect(said?.status).toBe(status);
+      if (because !== undefined) expect(said?.reason).toBe(because);
+    });
   }
 });
 

@@ -1,6 +1,7 @@
 /** What follows from a status: the acts that are to be under way now, and when to look again. It decides nothing: all of it is written. */
 import { millisecondsOf, ROLLOUT_FINALIZER } from '../../../api/index.ts';
-import { type Condition, hasFinalizer, hasStatus } from '../../../runtime/index.ts';
+import { type Condition, getCondition, hasFinalizer } from '../../../runtime/index.ts';
+import { DEGRADED, TOLERATED } from '../health/revalidation.ts';
 import { progressDue } from './clusters.ts';
 import { stopDue } from './ending.ts';
 import { gateOf, scopeOf, watchedUntil } from './gates.ts';
@@ -15,7 +16,6 @@ import {
   isUnderWay,
   phaseOf,
   type Rollout,
-  type RolloutStatus,
   stepOf,
   timeOf,
   type WholeAct,
@@ -51,11 +51,15 @@ function wholeAct(object: Rollout, facts: Facts): WholeAct | undefined {
 /** After its end: somebody wants it back, or it turned out not to be well. Only what is still there of it is taken back. */
 function reopening(object: Rollout, facts: Facts): WholeAct | undefined {
   const { spec, status = {} } = object;
-  if (status.rollback !== undefined || !ownedClusters(object, facts).some(isTouched)) return undefined;
+  const owned = ownedClusters(object, facts).filter(isTouched);
+  if (status.rollback !== undefined || owned.length === 0) return undefined;
   if (spec.rollback === true) return { kind: 'reopen', reason: 'Requested', message: 'somebody has asked for it' };
-  if (phaseOf(status) !== 'Completed' || spec.rollbackOnFailure === false || !isDegraded(status)) return undefined;
-  const found = status.conditions?.find(({ type }) => type === 'Degraded')?.message;
-  return { kind: 'reopen', reason: 'RevalidationFailed', message: found ?? 'it is not well any more' };
+  if (phaseOf(status) !== 'Completed' || spec.rollbackOnFailure === false) return undefined;
+  // What another rollout has gone back to is not well by the fault of the other: one rollback does not set off the next.
+  if (owned.every(({ name }) => facts.restoredBy(name) !== undefined)) return undefined;
+  const degraded = getCondition(status.conditions as Condition[] | undefined, DEGRADED);
+  if (degraded?.status !== 'True' || degraded.reason === TOLERATED) return undefined;
+  return { kind: 'reopen', reason: 'RevalidationFailed', message: degraded.message };
 }
 
 /** Those on which nothing has come after it: where it was cut off before it was in use, what was there before is still written down. */
@@ -64,10 +68,6 @@ export const ownedClusters = ({ metadata, status }: Rollout, facts: Facts): Clus
     const by = facts.installedBy(name);
     return by === undefined || by === metadata.name || by === deploymentBefore;
   });
-
-/** Somebody has found out, after its end, that it is not well. */
-const isDegraded = ({ conditions }: RolloutStatus): boolean =>
-  hasStatus(conditions as Condition[] | undefined, 'Degraded', 'True');
 
 interface Due {
   readonly act: ClusterAct;

@@ -39,6 +39,7 @@ export function factsOf(object: Rollout, { stores, settings, newest, notBefore }
   const clusters = stores<Cluster>(cluster.resource);
   const approvals = stores<Approval>(approval.resource);
   const installations = stores<OperatorInstallation>(operatorInstallation.resource);
+  const installed = (name: string) => installations.get({ name: installationName(spec.operator, name) })?.spec;
   const heldBy = stores<Rollout>(operatorDeployment.resource)
     .byIndex('rollout-operator', spec.operator)
     .map(newest)
@@ -49,7 +50,8 @@ export function factsOf(object: Rollout, { stores, settings, newest, notBefore }
       const found = approvals.get({ name });
       return found !== undefined && isAskedFor(found, object, settings) ? approvalOutcome(found) : undefined;
     },
-    installedBy: (name) => installations.get({ name: installationName(spec.operator, name) })?.spec.deployment,
+    installedBy: (name) => installed(name)?.deployment,
+    restoredBy: (name) => installed(name)?.restoredBy,
     notBefore: (kind) => notBefore(object, kind),
     ...(heldBy === undefined ? {} : { heldBy: heldBy.metadata.name }),
   };

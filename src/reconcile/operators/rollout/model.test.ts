@@ -133,6 +133,7 @@ class World {
       },
       approval: () => undefined,
       installedBy: () => undefined,
+      restoredBy: () => undefined,
       notBefore: () => 0,
       ...(heldBy === undefined ? {} : { heldBy }),
     };

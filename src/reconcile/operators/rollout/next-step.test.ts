@@ -70,6 +70,7 @@ function factsWith(more: Partial<Facts> & { away?: readonly string[]; gone?: rea
         : { uid: `uid-${name}`, environment: 'Dev', available: !away.includes(name), why: 'it is away' },
     approval: () => undefined,
     installedBy: () => undefined,
+    restoredBy: () => undefined,
     notBefore: () => 0,
     ...rest,
   };
@@ -571,6 +572,13 @@ describe('the way back', () => {
     expect(actsOf(done({}, degraded))).toEqual(['reopen']);
     expect(actsOf(done({ rollbackOnFailure: false }, degraded))).toEqual([]);
     expect(actsOf(done({ rollback: true }), factsWith({ installedBy: () => 'a newer one' }))).toEqual([]);
+    // Another one was taken back to it, and what is not well since then sets off no second way back; people may.
+    const returnedTo = factsWith({ installedBy: () => 'rollout', restoredBy: () => 'a newer one' });
+    expect(actsOf(done({}, degraded), returnedTo)).toEqual([]);
+    expect(actsOf(done({ rollback: true }), returnedTo)).toEqual(['reopen']);
+    const [condition] = degraded.conditions;
+    const tolerated = { conditions: [{ ...condition, reason: 'WithinMaxFailures' }] };
+    expect(actsOf(done({}, tolerated))).toEqual([]);
   });
 
   test.each([

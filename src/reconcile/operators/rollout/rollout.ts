@@ -33,6 +33,8 @@ export interface Facts {
   readonly heldBy?: string;
   /** The OperatorDeployment that has put there what is on a cluster now; undefined where nobody knows. */
   readonly installedBy: (cluster: string) => string | undefined;
+  /** The OperatorDeployment that was taken back to what is on a cluster now; undefined where none was. */
+  readonly restoredBy: (cluster: string) => string | undefined;
   /** What was asked for and could not be had yet is asked for again then: milliseconds since 1970. */
   readonly notBefore: (kind: WholeAct['kind']) => number;
 }

@@ -35,6 +35,7 @@ interface Given {
 /** One cluster, on which the version `old` is or is not, and a rollout of `new`. */
 function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...given }: Given) {
   const done: string[] = [];
+  const written: { spec: object }[] = [];
   const snapshots = [snapshotOf('new', namespace), snapshotOf('old', 'tools')];
   const byName = async (name: string) => snapshots.find((each) => each.name === name) as Snapshot;
   const notFound = () => new ApiError({ doing: 'get', status: 404, reason: 'NotFound', message: '' });
@@ -47,7 +48,7 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
         const spec = { version, snapshot: 'old', namespace: given.installedIn, releaseName: 'tool' };
         return { metadata: { name: 'tool' }, spec };
       },
-      create: async () => ({}),
+      create: async (_: unknown, object: { spec: object }) => void written.push(object),
     },
     fleet: { connect: async () => ({}) },
     snapshots: { get: byName, put: async () => snapshotOf('found', 'tools') },
@@ -85,7 +86,7 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
     context: {},
     onOutput: () => {},
   };
-  return { work: new Work(parts as unknown as WorkParts), place: place as unknown as Place, done };
+  return { work: new Work(parts as unknown as WorkParts), place: place as unknown as Place, done, written };
 }
 
 const blueGreenTimes = { monitorPeriod: 'PT1M', retentionPeriod: 'PT1H', pauseBetweenClusters: 'PT1M' };
@@ -203,5 +204,16 @@ describe('the way back of a blue-green deployment', () => {
     const { work, place, done: steps } = stage(given);
     await work.restore(place);
     expect(steps).toEqual(done);
+  });
+
+  test('is written down by the one that was taken back, unless nothing was switched', async () => {
+    const after = async (cluster: object) => {
+      const { work, place, written } = stage({ ...back, cluster, releases: { tools: ours } });
+      await work.restore(place);
+      return written.map(({ spec }) => spec);
+    };
+    const spec = { version: 'old', snapshot: 'old', deployment: 'the one before', restoredBy: 'rollout' };
+    expect(await after({ ...switched, deploymentBefore: 'the one before' })).toMatchObject([spec]);
+    expect(await after({ snapshotBefore: 'old' })).toEqual([]);
   });
 });

@@ -197,6 +197,8 @@ export class Work {
       if (blueGreen !== undefined) {
         const location = { name: before.releaseName, namespace: before.namespace };
         const { revision = 0 } = (await installer.current(connection, location, context)) ?? {};
+        // What was never switched is written down as it was.
+        if (cluster.switched === undefined) return revision;
         await writeInstallation(client, returned(rollout, cluster, before, revision));
         return revision;
       }
@@ -346,7 +348,12 @@ function installed(
   };
 }
 
-function returned({ spec }: Rollout, cluster: ClusterStatus, before: Snapshot, revision: number): InstallationSpec {
+function returned(
+  { spec, metadata }: Rollout,
+  cluster: ClusterStatus,
+  before: Snapshot,
+  revision: number,
+): InstallationSpec {
   const { colorBefore, deploymentBefore, fromVersion, name } = cluster;
   return {
     operator: spec.operator,
@@ -356,6 +363,7 @@ function returned({ spec }: Rollout, cluster: ClusterStatus, before: Snapshot, r
     revision,
     ...(colorBefore === undefined ? {} : { color: colorBefore }),
     ...(deploymentBefore === undefined ? {} : { deployment: deploymentBefore }),
+    restoredBy: metadata.name,
   };
 }
 
