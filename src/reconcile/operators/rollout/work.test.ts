@@ -207,13 +207,13 @@ describe('the way back of a blue-green deployment', () => {
   });
 
   test('is written down by the one that was taken back, unless nothing was switched', async () => {
-    const after = async (cluster: object) => {
+    const writtenFor = async (cluster: object) => {
       const { work, place, written } = stage({ ...back, cluster, releases: { tools: ours } });
       await work.restore(place);
       return written.map(({ spec }) => spec);
     };
     const spec = { version: 'old', snapshot: 'old', deployment: 'the one before', restoredBy: 'rollout' };
-    expect(await after({ ...switched, deploymentBefore: 'the one before' })).toMatchObject([spec]);
-    expect(await after({ snapshotBefore: 'old' })).toEqual([]);
+    expect(await writtenFor({ ...switched, deploymentBefore: 'the one before' })).toMatchObject([spec]);
+    expect(await writtenFor({ snapshotBefore: 'old' })).toEqual([]);
   });
 });
