@@ -1,22 +1,35 @@
+import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import type { Operator } from '../../api/index.ts';
 import type { Resource } from '../../runtime/index.ts';
+import { pack } from './archive.ts';
 import { openCharts } from './charts.ts';
 
 const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
 const index = 'apiVersion: v1\nentries:\n  shop:\n  - version: 1.0.0\n    urls: [shop-1.0.0.tgz]\n';
+const archive = pack('shop', new Map([['Chart.yaml', Buffer.from('name: shop\nversion: 1.0.0\n')]]));
+const digest = createHash('sha256').update(archive).digest('hex');
+const indexOf = (url: string) =>
+  url.startsWith('/charts/') ? index : index.replace('    urls', `    digest: ${digest}\n    urls`);
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 let server: Server;
 let host: string;
 let asked: (string | undefined)[];
+let fetched = 0;
 beforeAll(async () => {
   server = createServer((request, response) => {
     asked.push(request.headers.authorization);
-    response.end(index);
+    const isGuarded = request.url?.startsWith('/guarded/') === true;
+    if (isGuarded && request.headers.authorization === undefined) response.writeHead(401).end();
+    else if (request.url?.endsWith('/index.yaml') === true) response.end(indexOf(request.url));
+    else if (isGuarded) {
+      fetched += 1;
+      response.end(archive);
+    } else response.writeHead(404).end();
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -74,4 +87,19 @@ test('a registry is another place than a repository of the same host', async () 
     `with the value oci://${host}`,
   );
   expect(asked).toEqual([]);
+});
+
+test('a chart that was fetched with credentials is not had by whoever knows its digest', async () => {
+  const cluster = memoryCluster([secrets]);
+  const annotations = { 'platform.company.com/repository': `http://${host}` };
+  const data = { username: base64('ada'), password: base64('opensesame') };
+  cluster.put(secrets, { metadata: { name: 'charts', namespace: 'system', annotations }, data });
+  const charts = openCharts({ client: cluster.client, systemNamespace: 'system' });
+  const operatorOf = (chart: object) => ({ metadata: { name: 'shop' }, spec: { chart } }) as Operator;
+  const guarded = operatorOf({ repository: `http://${host}/guarded`, credentialsSecret: 'charts' });
+  expect((await charts.fetch(guarded, '1.0.0', {})).digest).toBe(`sha256:${digest}`);
+  expect(await charts.fetch(guarded, '1.0.0', {})).toMatchObject({ name: 'shop' });
+  expect(fetched).toBe(1);
+  const other = operatorOf({ repository: `http://${host}/other` });
+  await expect(charts.fetch(other, '1.0.0', {})).rejects.toMatchObject({ code: 'chart/missing' });
 });

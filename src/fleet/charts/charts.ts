@@ -1,4 +1,7 @@
-/** `openCharts`: the charts of Operators, wherever they come from. What was fetched is kept in memory by its digest, as long as there is room. */
+/**
+ * `openCharts`: the charts of Operators, wherever they come from. What was fetched is kept in memory, by where it came from and its digest, as
+ * long as there is room.
+ */
 import { createHash } from 'node:crypto';
 import { parse } from 'yaml';
 import { type Operator, sameVersion } from '../../api/index.ts';
@@ -73,18 +76,19 @@ export function openCharts(options: ChartsOptions): Charts {
     const source = await sourceOf(operator, context);
     if (chart.oci !== undefined) {
       const address = chart.oci;
-      const fetched = await fetchFromRegistry(address, version, source, (digest) => kept.get(digest)?.bytes).catch(
+      const known = (digest: string) => kept.get(operator, digest)?.bytes;
+      const fetched = await fetchFromRegistry(address, version, source, known).catch(
         // Tags are written with the v or without it.
         (error: unknown) => {
           if (!(error instanceof FleetError) || error.code !== 'chart/missing') throw error;
           const other = version.startsWith('v') ? version.slice(1) : `v${version}`;
-          return fetchFromRegistry(address, other, source, (digest) => kept.get(digest)?.bytes);
+          return fetchFromRegistry(address, other, source, known);
         },
       );
-      return kept.get(fetched.digest) ?? fetched.bytes;
+      return kept.get(operator, fetched.digest) ?? fetched.bytes;
     }
     const entry = await indexed(operator, version, context);
-    const known = entry.digest === undefined ? undefined : kept.get(entry.digest);
+    const known = entry.digest === undefined ? undefined : kept.get(operator, entry.digest);
     if (known !== undefined) return known;
     const bytes = await fetchFromRepository(entry, chart.repository ?? '', source);
     if (entry.digest !== undefined && digestOf(bytes) !== entry.digest) {
@@ -124,7 +128,7 @@ export function openCharts(options: ChartsOptions): Charts {
           `The chart ${version} has the digest ${chart.digest}, and spec.versions wants ${pinned.digest}`,
         );
       }
-      kept.put(chart);
+      kept.put(operator, chart);
       return chart;
     },
 
@@ -177,7 +181,10 @@ export function openCharts(options: ChartsOptions): Charts {
   };
 }
 
-/** By digest; those that were not asked for in a while go first. */
+/**
+ * By where they came from and their digest: an index may name the digest of any chart, also of one that whoever wrote it may not have.
+ * Those that were not asked for in a while go first.
+ */
 class Kept {
   readonly #charts = new Map<string, Chart>();
   readonly #mostBytes: number;
@@ -186,23 +193,27 @@ class Kept {
     this.#mostBytes = mostBytes;
   }
 
-  get(digest: string): Chart | undefined {
-    const chart = this.#charts.get(digest);
-    if (chart !== undefined) this.put(chart);
+  get(operator: Operator, digest: string): Chart | undefined {
+    const chart = this.#charts.get(keptAs(operator, digest));
+    if (chart !== undefined) this.put(operator, chart);
     return chart;
   }
 
-  put(chart: Chart): void {
-    this.#charts.delete(chart.digest);
-    this.#charts.set(chart.digest, chart);
+  put(operator: Operator, chart: Chart): void {
+    const key = keptAs(operator, chart.digest);
+    this.#charts.delete(key);
+    this.#charts.set(key, chart);
     let size = [...this.#charts.values()].reduce((total, { bytes }) => total + bytes.length, 0);
-    for (const [digest, { bytes }] of this.#charts) {
+    for (const [oldest, { bytes }] of this.#charts) {
       if (size <= this.#mostBytes) break;
-      this.#charts.delete(digest);
+      this.#charts.delete(oldest);
       size -= bytes.length;
     }
   }
 }
+
+const keptAs = ({ metadata, spec }: Operator, digest: string): string =>
+  JSON.stringify([spec.chart, spec.chart.name ?? metadata.name, digest]);
 
 /** Reads Chart.yaml. Rejects with `chart/invalid`. */
 export async function chartOf(bytes: Buffer): Promise<Chart> {

@@ -52,6 +52,17 @@ test('what takes too long is ended, and what is stopped is not told as its failu
   await expect(run(path, [], { signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
 });
 
+test('its memory is bounded', async () => {
+  const { stdout } = await run(program('limits', 'ulimit -d; echo $GOMEMLIMIT'), []);
+  expect(stdout).toBe('524288\n256MiB\n');
+  const script = 'echo "fatal error: runtime: out of memory" >&2; echo "goroutine 1" >&2; exit 2';
+  await expect(run(program('large', script), ['template'])).rejects.toMatchObject({
+    code: 'helm/failed',
+    temporary: false,
+    message: 'Helm wants more than 512 MiB of memory (helm template)',
+  });
+});
+
 test.each([
   { reason: 'new enough', answer: 'v4.3.1', expected: { version: 'v4.3.1', major: 4 } },
   { reason: 'just new enough', answer: 'v3.14.0', expected: { version: 'v3.14.0', major: 3 } },

@@ -26,6 +26,13 @@ export interface HelmOutcome {
 
 const mostOutput = 24 * 1024 * 1024;
 const mostErrors = 64 * 1024;
+/**
+ * A template can take any amount of memory, and others live on this machine. From the lower bound on Helm cleans up after itself more
+ * eagerly; at the upper one it ends. The largest output that is taken needs half of that.
+ */
+const eagerMebibytes = 256;
+const mostMebibytes = 512;
+const OUT_OF_MEMORY = /^fatal error: .*out of memory/m;
 /** Helm writes down that it was interrupted; then it has had its time. */
 const graceMilliseconds = 5_000;
 
@@ -59,6 +66,9 @@ export async function runHelm(
         },
       );
     }
+    if (outcome.code !== 0 && OUT_OF_MEMORY.test(outcome.stderr)) {
+      throw new FleetError('helm/failed', `Helm wants more than ${mostMebibytes} MiB of memory (helm ${words[0]})`);
+    }
     if (ended === 'too-large') throw new FleetError('helm/failed', `Helm printed too much (helm ${words[0]})`);
     run.signal?.throwIfAborted();
     return outcome;
@@ -71,9 +81,10 @@ export async function runHelm(
 
 /**
  * Becomes Helm, after it has left somebody behind who ends Helm should our end of the pipe be closed without a word: that is how
- * Helm does not outlive a process that was killed. Where there is no shell we are alone in a container, and it goes with us.
+ * Helm does not outlive a process that was killed. Where there is no shell we are alone in a container, and it goes with us. A limit that is
+ * lower already stays.
  */
-const thenHelm = '( read -r word <&3 || kill -9 $$ ) >/dev/null 2>&1 & exec 3<&-; exec "$@"';
+const thenHelm = `ulimit -d ${mostMebibytes * 1024} 2>/dev/null; ( read -r word <&3 || kill -9 $$ ) >/dev/null 2>&1 & exec 3<&-; exec "$@"`;
 const shell = '/bin/sh';
 
 function start(program: string, words: readonly string[], { directory, kubeconfig }: HelmRun): ChildProcess {
@@ -94,6 +105,7 @@ const environment = (directory: string, kubeconfig = '/dev/null'): NodeJS.Proces
   TMPDIR: directory,
   KUBECONFIG: kubeconfig,
   KUBECACHEDIR: join(directory, '.kube'),
+  GOMEMLIMIT: `${eagerMebibytes}MiB`,
   ...Object.fromEntries(
     ['CACHE', 'CONFIG', 'DATA'].map((each) => [`HELM_${each}_HOME`, join(directory, '.helm', each.toLowerCase())]),
   ),
