@@ -10,6 +10,7 @@ import {
   type Facts,
   instantOf,
   isTouched,
+  namesOf,
   phaseOf,
   type RollbackReason,
   type Rollout,
@@ -88,8 +89,8 @@ export function outlookOf(
     return held('AwaitingPromotion', 'validation has passed: `kidp rollout promote` switches over');
   }
   const stages = status.plan?.stages.length ?? 0;
-  const waiting = scopeOf(status, facts).away.map(({ name }) => name);
-  const without = waiting.length === 0 ? '' : `, without ${waiting.join(', ')} for now`;
+  const { away } = scopeOf(status, facts);
+  const without = away.length === 0 ? '' : `, without ${namesOf(away)} for now`;
   return { reason: phaseOf(status), message: `stage ${status.stage ?? 0} of ${stages}${without}`, held: false };
 }
 
@@ -117,8 +118,8 @@ export function outOfTime(object: Rollout, status: RolloutStatus, facts: Facts, 
   const due = progressDue(object, status, facts, now);
   if (due === undefined || due > now) return undefined;
   const slow = (status.clusters ?? []).filter((cluster) => isTouched(cluster) && cluster.state !== 'Healthy');
-  const names = slow.map(({ name, message }) => (message === undefined ? name : `${name} (${message})`));
-  const who = names.length === 0 ? 'no cluster could be worked on' : names.join(', ');
+  const said = slow.map(({ name, message }) => ({ name: message === undefined ? name : `${name} (${message})` }));
+  const who = slow.length === 0 ? 'no cluster could be worked on' : namesOf(said);
   return `nothing went forward for ${object.spec.progressDeadline ?? 'PT30M'}: ${who}`;
 }
 

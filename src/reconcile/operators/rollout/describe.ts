@@ -10,10 +10,21 @@ import {
   phaseOf,
   type Rollout,
   type RolloutStatus,
+  withClusters,
 } from './rollout.ts';
 
 /** As many as the schema keeps. */
 const mostEntries = 200;
+
+/**
+ * How much room there is for words. An object has 1.5 MB at most, and one that has more cannot be written at all: of few clusters each may
+ * say as much as the schema has room for, of many each says less. All of it is in the log and in events.
+ */
+const roomOf = (clusters: number) =>
+  clusters <= 100
+    ? { message: 2048, entry: 1024, entries: mostEntries }
+    : { message: Math.min(2048, Math.floor(100_000 / clusters)), entry: 256, entries: 100 };
+const conditionRoom = 4096;
 
 export function described(
   object: Rollout,
@@ -23,23 +34,41 @@ export function described(
 ): RolloutStatus {
   const { status: before = {}, metadata } = object;
   const observedGeneration = metadata.generation ?? 0;
+  const room = roomOf(decided.clusters?.length ?? 0);
+  const { rollback } = decided;
   const status: RolloutStatus = {
-    ...decided,
+    ...withClusters(decided, (cluster) => withMessage(cluster, room.message)),
     phase: phaseOf(decided),
     observedGeneration,
     ...(decided.clusters === undefined ? {} : { counts: countsOf(decided.clusters) }),
+    ...(rollback === undefined ? {} : { rollback: withMessage(rollback, 2048) }),
     conditions: conditionsOf(decided, outlook, observedGeneration, now),
   };
   const news = notesBetween(before, status);
   const history = news.map(({ reason, note, cluster }) => ({
     at: instantOf(now),
     what: reason,
-    message: note.slice(0, 1024),
+    message: shortened(note, room.entry),
     ...(cluster === undefined ? {} : { cluster }),
   }));
-  const all = [...(decided.history ?? []), ...history].slice(-mostEntries);
+  const all = [...(decided.history ?? []), ...history].slice(-room.entries);
   const told = all.length === 0 ? status : { ...status, history: all };
   return isDeepStrictEqual(told, before) ? before : told;
+}
+
+function withMessage<T extends { readonly message?: string }>(value: T, most: number): T {
+  const { message } = value;
+  if (message === undefined) return value;
+  const short = shortened(message, most);
+  return short === message ? value : { ...value, message: short };
+}
+
+/** To so many bytes: letters outside of ASCII have several. */
+function shortened(message: string, most: number): string {
+  if (Buffer.byteLength(message) <= most) return message;
+  const sign = '…';
+  const cut = Buffer.from(message).subarray(0, most - Buffer.byteLength(sign));
+  return `${cut.toString('utf8').replace(/\uFFFD+$/, '')}${sign}`;
 }
 
 function conditionsOf(
@@ -48,8 +77,9 @@ function conditionsOf(
   observedGeneration: number,
   now: number,
 ) {
-  const conditions = status.conditions as Condition[] | undefined;
-  const { reason, message, held } = outlook;
+  const conditions = (status.conditions as Condition[] | undefined)?.map((each) => withMessage(each, conditionRoom));
+  const { reason, held } = outlook;
+  const message = shortened(outlook.message, conditionRoom);
   const planned: DesiredCondition[] =
     status.plan === undefined
       ? []

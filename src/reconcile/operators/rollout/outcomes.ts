@@ -134,18 +134,17 @@ export function stepFailed(
   return withCluster(status, name, (cluster) => {
     if (cluster.attempt !== attempt) return cluster;
     const failuresInRow = (cluster.failuresInRow ?? 0) + 1;
-    const text = message.slice(0, 2048);
     const wait = Math.min(retryMilliseconds * 2 ** Math.min(failuresInRow - 1, 16), longestRetryMilliseconds);
-    const again = { ...cluster, failuresInRow, message: text, retryAt: instantOf(now + wait) };
+    const again = { ...cluster, failuresInRow, message, retryAt: instantOf(now + wait) };
     if (cluster.state === 'Deploying') {
-      return temporary ? again : { ...without(cluster, 'retryAt'), state: 'Unhealthy', message: text };
+      return temporary ? again : { ...without(cluster, 'retryAt'), state: 'Unhealthy', message };
     }
     if (cluster.state !== 'RollingBack' || cluster.restoredAt !== undefined) return cluster;
     // Only what answered has refused: a cluster that was out of reach for long has had no try yet.
     if (temporary) return again;
     const refusals = (cluster.refusals ?? 0) + 1;
     if (refusals < mostRestores) return { ...again, refusals };
-    const failed = `it could not be taken back: ${text}`.slice(0, 2048);
+    const failed = `it could not be taken back: ${message}`;
     return { ...without(cluster, 'retryAt'), refusals, state: 'Failed', finishedAt: instantOf(now), message: failed };
   });
 }
@@ -170,9 +169,8 @@ export function checked(
     const since = isRestored ? cluster.restoredAt : (cluster.switchedAt ?? cluster.deployedAt);
     if (begunAt < timeOf(since) || begunAt < timeOf(cluster.lastCheckedAt)) return cluster;
     const lastCheckedAt = instantOf(begunAt);
-    const text = message.slice(0, 2048);
     const rest = without(cluster, 'healthySince', 'message');
-    if (state === 'Unknown') return { ...stillWatched(rest, isWatched), lastCheckedAt, message: text };
+    if (state === 'Unknown') return { ...stillWatched(rest, isWatched), lastCheckedAt, message };
     const checks = isWatched ? { checks: (cluster.checks ?? 0) + 1 } : {};
     if (state === 'Healthy') {
       const checksPassed = isWatched ? { checksPassed: (cluster.checksPassed ?? 0) + 1 } : {};
@@ -180,7 +178,7 @@ export function checked(
       return { ...rest, ...checks, ...checksPassed, failuresInRow: 0, lastCheckedAt, healthySince };
     }
     const failuresInRow = (cluster.failuresInRow ?? 0) + 1;
-    const failing = { ...rest, ...checks, failuresInRow, lastCheckedAt, message: text };
+    const failing = { ...rest, ...checks, failuresInRow, lastCheckedAt, message };
     return isWatched && failuresInRow >= threshold
       ? { ...failing, state: 'Unhealthy' }
       : stillWatched(failing, isWatched);

@@ -36,8 +36,11 @@ export function configOf(spec: Spec, coexist: boolean): Config {
         coexist,
         ...spec.blueGreenConfig,
       };
-    case 'Rolling':
-      return { validationPeriod: 'PT5M', pauseBetweenClusters: 'PT2M', ...spec.rollingConfig };
+    case 'Rolling': {
+      // The order is in the stages: a thousand names need room.
+      const { clusterOrder, ...config } = spec.rollingConfig ?? {};
+      return { validationPeriod: 'PT5M', pauseBetweenClusters: 'PT2M', ...config };
+    }
     case 'Direct':
       return { parallelClusters: 10, skipHealthChecks: false, ...spec.directConfig };
   }
@@ -54,7 +57,11 @@ export function stagesOf(spec: Spec, clusters: readonly PlannedCluster[]): Plan[
     case 'BlueGreen':
       return [{ name: 'Switch', clusters: names }];
     case 'Rolling':
-      return rollingOrder(spec, names).map((name) => ({ name, clusters: [name] }));
+      return rollingOrder(spec, names).map((name, index) => ({
+        // Of very many, none is called after its cluster, which has its name already.
+        name: names.length <= 100 ? name : `${index + 1}`,
+        clusters: [name],
+      }));
     case 'Direct':
       return [{ name: 'All', clusters: names }];
   }

@@ -19,7 +19,7 @@ import { clusterFacts } from './facts.ts';
 import { failureOf } from './failures.ts';
 import type { Planned } from './outcomes.ts';
 import { configOf, planDigest, stagesOf } from './plan.ts';
-import { type ClusterStatus, instantOf, type Plan, type Rollout } from './rollout.ts';
+import { type ClusterStatus, instantOf, namesOf, type Plan, type Rollout } from './rollout.ts';
 import { type DefinitionVerdict, type Verdicts, worseOf } from './verdicts.ts';
 
 /** It cannot be planned as things are. */
@@ -122,8 +122,8 @@ function findVersion({ spec }: Rollout, parts: PlanningParts): { operator: Opera
 function findClusters({ spec }: Rollout, all: readonly Cluster[]): Cluster[] {
   const alive = all.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const { clusters: names, clusterSelector, environments: only, rollingConfig } = spec;
-  const missing = (names ?? []).filter((name) => !alive.some(({ metadata }) => metadata.name === name));
-  if (missing.length > 0) throw new PlanningBlocked('ClusterMissing', `there is no Cluster ${missing.join(', ')}`);
+  const missing = (names ?? []).filter((name) => !alive.some(({ metadata }) => metadata.name === name)).map(named);
+  if (missing.length > 0) throw new PlanningBlocked('ClusterMissing', `there is no Cluster ${namesOf(missing)}`);
   const chosen = alive.filter(({ metadata, spec: { environment } }) => {
     if (only !== undefined && !only.includes(environment)) return false;
     if (names !== undefined) return names.includes(metadata.name);
@@ -134,11 +134,13 @@ function findClusters({ spec }: Rollout, all: readonly Cluster[]): Cluster[] {
     (name) => !chosen.some(({ metadata }) => metadata.name === name),
   );
   if (unknown.length > 0) {
-    const message = `spec.rollingConfig.clusterOrder names ${unknown.join(', ')}, which it does not go to`;
+    const message = `spec.rollingConfig.clusterOrder names ${namesOf(unknown.map(named))}, which it does not go to`;
     throw new PlanningBlocked('ClusterMissing', message);
   }
   return chosen;
 }
+
+const named = (name: string) => ({ name });
 
 /** Where it goes on a cluster. */
 interface Target {

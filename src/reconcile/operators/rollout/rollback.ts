@@ -6,6 +6,7 @@ import {
   type ClusterStatus,
   instantOf,
   isTouched,
+  namesOf,
   type RollbackReason,
   type Rollout,
   type RolloutStatus,
@@ -32,7 +33,7 @@ export function beginRollback(
   const begun: RolloutStatus = {
     ...clusters,
     phase: 'RollingBack',
-    rollback: { reason, message: message.slice(0, 2048), startedAt: at },
+    rollback: { reason, message, startedAt: at },
     progressedAt: at,
   };
   return rollbackSettled(object, begun, now);
@@ -74,11 +75,11 @@ export function rollbackSettled(object: Rollout, before: RolloutStatus, now: num
   });
   const { clusters = [] } = status;
   if (clusters.some(({ state }) => state === 'RollingBack')) return status;
-  const failed = clusters.filter(({ state }) => state === 'Failed').map(({ name }) => name);
+  const failed = clusters.filter(({ state }) => state === 'Failed');
   const message =
     failed.length === 0
       ? `rolled back: ${rollback.message ?? rollback.reason}`
-      : `somebody has to look after ${failed.join(', ')}; rolled back elsewhere: ${rollback.message ?? rollback.reason}`;
+      : `somebody has to look after ${namesOf(failed)}; rolled back elsewhere: ${rollback.message ?? rollback.reason}`;
   const reason = failed.length === 0 ? 'RolledBack' : 'RollbackFailed';
   const done = { ...status, rollback: { ...rollback, finishedAt: instantOf(now) } };
   return ended(done, 'Failed', { reason, message }, now);
