@@ -2,7 +2,7 @@
 import { millisecondsOf, ROLLOUT_FINALIZER } from '../../../api/index.ts';
 import { type Condition, getCondition, hasFinalizer } from '../../../runtime/index.ts';
 import { DEGRADED, TOLERATED } from '../health/revalidation.ts';
-import { progressDue } from './clusters.ts';
+import { isForPeople, progressDue } from './clusters.ts';
 import { stopDue } from './ending.ts';
 import { gateOf, scopeOf, watchedUntil } from './gates.ts';
 import { pacingOf } from './plan.ts';
@@ -22,14 +22,14 @@ import {
 } from './rollout.ts';
 
 export function actsOf(object: Rollout, facts: Facts, now: number): readonly Act[] {
-  const whole = wholeAct(object, facts);
-  if (whole !== undefined) return facts.notBefore(whole.kind) <= now ? [whole] : [];
-  return clusterActs(object, facts)
+  const whole = wholeAct(object, facts, now);
+  const onClusters = clusterActs(object, facts)
     .filter(({ at }) => at <= now)
     .map(({ act }) => act);
+  return whole === undefined || facts.notBefore(whole.kind) > now ? onClusters : [whole, ...onClusters];
 }
 
-function wholeAct(object: Rollout, facts: Facts): WholeAct | undefined {
+function wholeAct(object: Rollout, facts: Facts, now: number): WholeAct | undefined {
   const { spec, status = {}, metadata } = object;
   if (metadata.deletionTimestamp !== undefined) return undefined;
   switch (phaseOf(status)) {
@@ -43,7 +43,12 @@ function wholeAct(object: Rollout, facts: Facts): WholeAct | undefined {
     case 'Completed':
     case 'Failed':
       return reopening(object, facts);
-    default:
+    case 'Deploying':
+    case 'Validating': {
+      if (status.heldSince === undefined || facts.heldBy !== undefined) return undefined;
+      return isForPeople(object, status, facts, now) ? undefined : { kind: 'resume' };
+    }
+    case 'RollingBack':
       return undefined;
   }
 }
@@ -114,8 +119,9 @@ function checkDue({ lastCheckedAt }: ClusterStatus, interval: number, gate: numb
 
 /** When time alone changes something next. */
 export function nextMoment(object: Rollout, facts: Facts, now: number): number | undefined {
-  const whole = wholeAct(object, facts);
-  const moments = whole === undefined ? momentsUnderWay(object, facts, now) : [facts.notBefore(whole.kind)];
+  const whole = wholeAct(object, facts, now);
+  const asked = whole === undefined ? [] : [facts.notBefore(whole.kind)];
+  const moments = [...asked, ...momentsUnderWay(object, facts, now)];
   const later = moments.filter((at) => at > now);
   return later.length === 0 ? undefined : Math.min(...later);
 }

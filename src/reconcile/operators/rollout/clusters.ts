@@ -88,6 +88,7 @@ export function outlookOf(
   if (isAwaitingPromotion(object, status, facts, now)) {
     return held('AwaitingPromotion', 'validation has passed: `kidp rollout promote` switches over');
   }
+  if (status.heldSince !== undefined) return held('Waiting', 'it waits for its turn to go on');
   const stages = status.plan?.stages.length ?? 0;
   const { away } = scopeOf(status, facts);
   const without = away.length === 0 ? '' : `, without ${namesOf(away)} for now`;
@@ -106,6 +107,17 @@ function planningOutlook(status: RolloutStatus): Outlook & { held: boolean } {
   }
   return { reason: 'Waiting', message: 'it waits for its turn', held: true };
 }
+
+/** One that waits for people, with nothing going on anywhere, gives its place to others. It needs one again before it goes on. */
+export function withHold(object: Rollout, status: RolloutStatus, facts: Facts, now: number): RolloutStatus {
+  if (status.heldSince !== undefined || !isForPeople(object, status, facts, now)) return status;
+  const isBusy = (status.clusters ?? []).some(({ state }) => state === 'Deploying' || state === 'RollingBack');
+  return isBusy ? status : { ...status, heldSince: instantOf(now) };
+}
+
+/** Only people can let it go on. */
+export const isForPeople = (object: Rollout, status: RolloutStatus, facts: Facts, now: number): boolean =>
+  object.spec.paused === true || isAwaitingPromotion(object, status, facts, now);
 
 /** It was held until now: the time that it may go without progress begins anew. */
 export function wasHeld({ conditions }: RolloutStatus): boolean {
@@ -128,7 +140,7 @@ export function progressDue(object: Rollout, status: RolloutStatus, facts: Facts
   const { spec } = object;
   const phase = phaseOf(status);
   if (status.plan === undefined || (phase !== 'Deploying' && phase !== 'Validating')) return undefined;
-  if (spec.paused === true || facts.heldBy !== undefined || isAwaitingPromotion(object, status, facts, now)) {
+  if (facts.heldBy !== undefined || status.heldSince !== undefined || isForPeople(object, status, facts, now)) {
     return undefined;
   }
   const pacing = pacingOf(status.plan);

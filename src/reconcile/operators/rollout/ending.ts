@@ -1,7 +1,7 @@
 /** How a rollout comes to its end, and what counts as progress on the way there. */
 import { millisecondsOf } from '../../../api/index.ts';
 import { type Condition, mergeConditions } from '../../../runtime/index.ts';
-import { instantOf, type Rollout, type RolloutStatus, timeOf, withClusters } from './rollout.ts';
+import { instantOf, type Rollout, type RolloutStatus, timeOf, withClusters, without } from './rollout.ts';
 
 /** Why it ended, or why it does not go on. */
 export interface Outlook {
@@ -43,5 +43,5 @@ export function ended(
     ],
     new Date(now),
   );
-  return { ...rest, phase, finishedAt: at, progressedAt: at, conditions };
+  return { ...without(rest, 'heldSince'), phase, finishedAt: at, progressedAt: at, conditions };
 }

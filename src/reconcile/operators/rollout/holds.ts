@@ -15,7 +15,7 @@ import {
   leases,
 } from '../../../runtime/index.ts';
 import { fieldManager } from './ledger.ts';
-import { isUnderWay, phaseOf, type Rollout } from './rollout.ts';
+import { isUnderWay, phaseOf, type Rollout, takesPlace } from './rollout.ts';
 
 /** On every Lease of a pair, so that those that nobody needs can be found. */
 export const LEASE_LABEL = 'platform.company.com/rollout-lease';
@@ -54,17 +54,32 @@ export class Holds {
         ({ spec, status = {} }) => spec.operator === object.spec.operator && phaseOf(status) === 'RollingBack',
       );
       if (goingBack !== undefined) return `OperatorDeployment ${goingBack.metadata.name} is being rolled back`;
-      const { maxConcurrent } = this.#parts;
       // What goes back has had its place.
-      if (object.status?.startedAt === undefined && underWay.length >= maxConcurrent) {
-        return `${underWay.length} rollouts are under way, and no more than ${maxConcurrent} may be`;
-      }
+      const full = object.status?.startedAt === undefined ? this.#full(object, all) : undefined;
+      if (full !== undefined) return full;
       const pairs = clusters.map((cluster) => ({ operator: object.spec.operator, cluster }));
       const refusal = await this.#takeAll(pairs, holderOf(object), all);
       if (refusal !== undefined) return refusal;
       await begin();
       return undefined;
     });
+  }
+
+  /** Gets a place again for a rollout that was held; its clusters it has kept. As `start`. */
+  resume(object: Rollout, begin: () => Promise<unknown>): Promise<string | undefined> {
+    return this.#inTurn(async () => {
+      const full = this.#full(object, await this.#rollouts());
+      if (full === undefined) await begin();
+      return full;
+    });
+  }
+
+  #full(object: Rollout, all: readonly Rollout[]): string | undefined {
+    const { maxConcurrent } = this.#parts;
+    const others = all.filter((each) => !isSame(each, object) && takesPlace(each.status ?? {})).length;
+    return others < maxConcurrent
+      ? undefined
+      : `${others} rollouts are under way, and no more than ${maxConcurrent} may be`;
   }
 
   /** Does something short of a rollout with one pair, where nobody else works on it. Returns whether it was done. */

@@ -43,7 +43,7 @@ import { rolloutMetrics } from './metrics.ts';
 import { Rollouts } from './reconcile.ts';
 import { retention } from './retention.ts';
 import { addRetirement } from './retire.ts';
-import { isFinished, phaseOf, type Rollout } from './rollout.ts';
+import { isFinished, phaseOf, type Rollout, takesPlace } from './rollout.ts';
 import { secretValues } from './values.ts';
 import { Verdicts } from './verdicts.ts';
 import { Work } from './work.ts';
@@ -174,10 +174,12 @@ function controllerFor(manager: Manager, reconciler: Rollouts, all: () => Iterab
     .complete((key, context) => reconciler.reconcile(key, context));
 }
 
-/** One that ends, or begins to go back, concerns others. */
-const phaseChanged: Predicate<Rollout> = (change) =>
-  change.type === 'deleted' ||
-  (change.type === 'updated' && phaseOf(change.object.status ?? {}) !== phaseOf(change.old.status ?? {}));
+/** One that ends, begins to go back or gives its place away concerns others. */
+const phaseChanged: Predicate<Rollout> = (change) => {
+  if (change.type !== 'updated') return change.type === 'deleted';
+  const [is, was] = [change.object.status ?? {}, change.old.status ?? {}];
+  return phaseOf(is) !== phaseOf(was) || takesPlace(is) !== takesPlace(was);
+};
 
 /** How long it took to answer is written all the time, and changes nothing here. */
 const readinessChanged: Predicate<Cluster> = (change) =>

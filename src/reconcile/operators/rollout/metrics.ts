@@ -1,6 +1,6 @@
 /** What is counted of rollouts, by the names of requirement 002 in the spelling of Prometheus. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { isFinished, isUnderWay, phaseOf, type Rollout, timeOf } from './rollout.ts';
+import { isFinished, phaseOf, type Rollout, takesPlace, timeOf } from './rollout.ts';
 
 export interface RolloutMetrics {
   /** A status was written. */
@@ -47,12 +47,12 @@ export function rolloutMetrics({ registry, rollouts }: MetricsOptions): RolloutM
   const helm = histogram('kidp_helm_install_duration_seconds', 'How long Helm took on a cluster', ['operator']);
   new Gauge({
     name: 'kidp_deployments_active',
-    help: 'Rollouts that are under way',
+    help: 'Rollouts that are under way, without those that wait for people',
     registers,
     collect() {
       const all = rollouts();
       if (all === undefined) return;
-      this.set([...all].filter(({ status }) => isUnderWay(status ?? {})).length);
+      this.set([...all].filter(({ status }) => takesPlace(status ?? {})).length);
     },
   });
   return {

@@ -6,7 +6,18 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Environment, ROLLOUT_FINALIZER, type Strategy } from '../../../api/index.ts';
 import { nextStep } from './next-step.ts';
-import { checked, deployed, planned, prepared, reopened, restored, started, stepFailed, switched } from './outcomes.ts';
+import {
+  checked,
+  deployed,
+  planned,
+  prepared,
+  reopened,
+  restored,
+  resumed,
+  started,
+  stepFailed,
+  switched,
+} from './outcomes.ts';
 import { configOf, pacingOf, stagesOf } from './plan.ts';
 import {
   type Act,
@@ -174,6 +185,7 @@ class World {
     if (!isClusterAct(act)) {
       end();
       if (act.kind === 'start') this.record((object) => started(object, this.time));
+      if (act.kind === 'resume') this.record((object) => resumed(object, this.time));
       if (act.kind === 'reopen') this.record((object) => reopened(object, this.facts(), act, this.time));
       return;
     }
@@ -304,6 +316,8 @@ class World {
     ) {
       this.violations.push('more have failed than may, and it goes on');
     }
+    const isBusy = clusters.some(({ state }) => state === 'Deploying' || state === 'RollingBack');
+    if (is.heldSince !== undefined && isBusy) this.violations.push('it has no place, and works');
     if (isFinished(is) && is.rollback !== undefined) {
       for (const cluster of clusters) {
         const real = this.real.get(cluster.name);

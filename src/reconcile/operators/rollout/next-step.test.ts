@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type ApprovalOutcome, ROLLOUT_FINALIZER } from '../../../api/index.ts';
 import { nextStep } from './next-step.ts';
-import { checked, deployed, prepared, reopened, restored, stepFailed, switched } from './outcomes.ts';
+import { checked, deployed, prepared, reopened, restored, resumed, stepFailed, switched } from './outcomes.ts';
 import { configOf, stagesOf } from './plan.ts';
 import type { ClusterStatus, Facts, Rollout, RolloutStatus } from './rollout.ts';
 
@@ -398,6 +398,64 @@ describe('both sides', () => {
       retentionPeriod: 'PT24H',
     };
   }
+});
+
+describe('a place among those that are under way', () => {
+  const manual = { strategy: 'BlueGreen', blueGreenConfig: { autoSwitch: false } };
+  const ready = { ...wellFor(900), state: 'Validating' };
+  const all = (cluster: object) => ({ a: cluster, b: cluster, c: cluster });
+  test.each([
+    { reason: 'one that is paused has none', spec: { paused: true }, clusters: {}, held: true },
+    { reason: 'one that waits for who is to switch has none', spec: manual, clusters: all(ready), held: true },
+    {
+      reason: 'one that is paused has one while Helm is at work',
+      spec: { paused: true },
+      clusters: { a: begunFor(5) },
+    },
+    { reason: 'and while one cluster goes back', spec: { paused: true }, clusters: { a: { state: 'RollingBack' } } },
+    { reason: 'one that goes on has one', spec: {}, clusters: {} },
+  ])('$reason', ({ spec, clusters, held = false }) => {
+    const { status } = nextStep(rolloutWith({ spec: { maxFailures: 1, ...spec }, clusters }), factsWith(), now);
+    expect(status.heldSince).toBe(held ? at(0) : undefined);
+  });
+
+  test.each([
+    { reason: 'one that was paused asks for one', spec: {}, clusters: {}, acts: ['resume'] },
+    { reason: 'not while it is still paused', spec: { paused: true }, clusters: {}, acts: [] },
+    { reason: 'nor while another goes back', spec: {}, clusters: {}, facts: { heldBy: 'other' }, acts: [] },
+    { reason: 'one that was promoted does', spec: { ...manual, promote: 1 }, clusters: all(ready), acts: ['resume'] },
+    {
+      reason: 'meanwhile what is there is looked at',
+      spec: {},
+      clusters: { a: wellFor(100, 31) },
+      acts: ['resume', 'check a'],
+    },
+    {
+      reason: 'not before its time, if there was none',
+      spec: {},
+      clusters: {},
+      facts: { notBefore: () => now + 5 },
+      acts: [],
+    },
+  ])('before anything new is begun: $reason', ({ spec, clusters, facts = {}, acts }) => {
+    const object = rolloutWith({ spec, clusters, status: { heldSince: at(60), progressedAt: at(9_000) } });
+    expect(actsOf(object, factsWith(facts))).toEqual(acts);
+    expect(nextStep(object, factsWith(facts), now).status.rollback, 'no time runs out').toBeUndefined();
+  });
+
+  test('once it has one it goes on', () => {
+    const object = rolloutWith({ status: { heldSince: at(60), progressedAt: at(9_000) } });
+    const { status, acts } = nextStep(object, factsWith(), now, (each) => resumed(each, now));
+    expect(status.heldSince).toBeUndefined();
+    expect(acts).toMatchObject([{ kind: 'install', cluster: 'a' }]);
+  });
+
+  test('what goes back needs none', () => {
+    const object = rolloutWith({ clusters: { a: ill }, status: { heldSince: at(60) }, spec: { paused: true } });
+    const { status } = nextStep(object, factsWith(), now);
+    expect(status.phase).toBe('RollingBack');
+    expect(status.heldSince).toBeUndefined();
+  });
 });
 
 describe('what has failed', () => {

@@ -7,7 +7,7 @@ import { ROLLOUT_FINALIZER } from '../../../api/index.ts';
 import { hasFinalizer } from '../../../runtime/index.ts';
 import { actsOf, nextMoment } from './acts.ts';
 import { begun } from './begin.ts';
-import { failedOf, outlookOf, outOfTime, settledClusters, wasHeld } from './clusters.ts';
+import { failedOf, outlookOf, outOfTime, settledClusters, wasHeld, withHold } from './clusters.ts';
 import { described } from './describe.ts';
 import { ended, stopped, withProgress } from './ending.ts';
 import { passed } from './gates.ts';
@@ -119,7 +119,7 @@ function underWay(object: Rollout, before: RolloutStatus, facts: Facts, now: num
     if (spec.rollbackOnFailure !== false) return rollBack(failure.reason, failure.message);
     return stopped(object, status, { reason: failure.reason, message: failure.message }, now);
   }
-  const isHeld = spec.paused === true || facts.heldBy !== undefined;
+  const isHeld = spec.paused === true || facts.heldBy !== undefined || status.heldSince !== undefined;
   if (!isHeld && wasHeld(status)) status = withProgress(status, now);
   const gate = isHeld ? { status } : passed(object, status, facts, now);
   if ('failure' in gate) {
@@ -129,6 +129,7 @@ function underWay(object: Rollout, before: RolloutStatus, facts: Facts, now: num
   status = gate.status;
   if (isFinished(status)) return status;
   if (!isHeld) status = begun(object, status, facts, now);
+  status = withHold(object, status, facts, now);
   const late = isHeld ? undefined : outOfTime(object, status, facts, now);
   if (late === undefined) return status;
   if (spec.rollbackOnFailure !== false) return rollBack('ProgressDeadline', late);

@@ -40,6 +40,12 @@ export function started({ status = {} }: Rollout, now: number): RolloutStatus {
   return { ...status, phase: 'Deploying', stage: 1, startedAt: at, stageStartedAt: at, progressedAt: at };
 }
 
+/** It has a place again. The time that it may go without progress begins anew. */
+export function resumed({ status = {} }: Rollout, now: number): RolloutStatus {
+  if (status.heldSince === undefined) return status;
+  return withProgress(without(status, 'heldSince'), now);
+}
+
 /** It had ended, and is taken back wherever nothing has come after it. */
 export function reopened(
   object: Rollout,

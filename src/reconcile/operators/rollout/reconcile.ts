@@ -27,7 +27,18 @@ import type { Job, Jobs } from './jobs.ts';
 import { Ledger } from './ledger.ts';
 import type { RolloutMetrics } from './metrics.ts';
 import { nextStep } from './next-step.ts';
-import { checked, deployed, planned, prepared, reopened, restored, started, stepFailed, switched } from './outcomes.ts';
+import {
+  checked,
+  deployed,
+  planned,
+  prepared,
+  reopened,
+  restored,
+  resumed,
+  started,
+  stepFailed,
+  switched,
+} from './outcomes.ts';
 import { PlanningBlocked, type PlanningParts, planRollout } from './planning.ts';
 import {
   type Act,
@@ -39,6 +50,7 @@ import {
   isTouched,
   type Rollout,
   type RolloutStatus,
+  takesPlace,
   type WholeAct,
 } from './rollout.ts';
 import { spanAttributes, traceRollout } from './trace.ts';
@@ -153,6 +165,11 @@ export class Rollouts {
         const clusters = (object.status?.clusters ?? []).filter(({ state }) => state !== 'Skipped');
         return this.#startWith(object, act, clusters, (fresh) => started(fresh, this.#parts.clock.now()));
       }
+      case 'resume': {
+        const { holds, clock } = this.#parts;
+        const begin = () => this.#record(object, (fresh) => resumed(fresh, clock.now()));
+        return this.#waits(object, act, await holds.resume(object, begin));
+      }
       case 'reopen': {
         const facts = this.#parts.facts(object);
         const clusters = ownedClusters(object, facts).filter(isTouched);
@@ -199,11 +216,14 @@ export class Rollouts {
     clusters: readonly ClusterStatus[],
     outcome: (fresh: Rollout) => RolloutStatus,
   ): Promise<void> {
-    const { holds, log } = this.#parts;
     const names = clusters.map(({ name }) => name).sort();
-    const refusal = await holds.start(object, names, () => this.#record(object, outcome));
+    const refusal = await this.#parts.holds.start(object, names, () => this.#record(object, outcome));
+    this.#waits(object, { kind }, refusal);
+  }
+
+  #waits(object: Rollout, { kind }: Pick<WholeAct, 'kind'>, refusal: string | undefined): void {
     if (refusal === undefined) return;
-    log.info('a rollout waits for its turn', { ...correlation(object), why: refusal });
+    this.#parts.log.info('a rollout waits for its turn', { ...correlation(object), why: refusal });
     this.#wait(object, kind, slowly);
   }
 
@@ -330,10 +350,12 @@ export class Rollouts {
       const fields = { ...correlation(after), ...(cluster === undefined ? {} : { cluster }), what: note.reason };
       log.info('a rollout went on', { ...fields, note: note.note });
     }
+    if (takesPlace(before.status ?? {}) && !takesPlace(after.status ?? {})) {
+      // There is a place for another one: whoever waits for it is asked at once.
+      for (const id of this.#notBefore.keys()) if (/\/(start|resume)$/.test(id)) this.#notBefore.delete(id);
+    }
     if (!isFinished(after.status ?? {}) || isFinished(before.status ?? {})) return;
     traceRollout(this.#parts.tracer, before, after);
-    // There is a place for another one: whoever waits for it is asked at once.
-    for (const id of this.#notBefore.keys()) if (id.endsWith('/start')) this.#notBefore.delete(id);
     void holds.release(after).catch((error: unknown) => {
       log.warn('what a rollout has held was not given back, it is free all the same', { ...correlation(after), error });
     });

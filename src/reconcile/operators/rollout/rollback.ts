@@ -22,7 +22,7 @@ export function beginRollback(
   now: number,
 ): RolloutStatus {
   const at = instantOf(now);
-  const { finishedAt, ...rest } = status;
+  const { finishedAt, heldSince, ...rest } = status;
   const clusters = withClusters(rest, (cluster) => {
     if (cluster.state === 'Pending') {
       return { ...cluster, state: 'Skipped' as const, finishedAt: at, message: 'it had not had its turn' };

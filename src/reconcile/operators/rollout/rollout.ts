@@ -47,6 +47,8 @@ export type WholeAct =
   | { readonly kind: 'approvals' }
   /** Get one of the places that there are, and every cluster for this rollout alone. */
   | { readonly kind: 'start' }
+  /** It was held, and has given its place to others: get one again. */
+  | { readonly kind: 'resume' }
   /** It had ended: get its clusters again, for the way back. */
   | { readonly kind: 'reopen'; readonly reason: RollbackReason; readonly message: string };
 
@@ -84,6 +86,9 @@ export const phaseOf = ({ phase }: RolloutStatus): RolloutPhase => phase ?? 'Pla
 /** It holds clusters: from when it got its place until its end. */
 export const isUnderWay = (status: RolloutStatus): boolean =>
   status.startedAt !== undefined && status.finishedAt === undefined;
+
+/** Of those that may be under way at once: one that is held, with nothing going on anywhere, is none of them. */
+export const takesPlace = (status: RolloutStatus): boolean => isUnderWay(status) && status.heldSince === undefined;
 
 export const isFinished = (status: RolloutStatus): boolean =>
   phaseOf(status) === 'Completed' || phaseOf(status) === 'Failed';
