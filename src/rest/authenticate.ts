@@ -11,6 +11,8 @@ export interface TokenRules {
   readonly audience: string;
   /** The claim that names the user. Default: `sub`. Dots lead into objects. */
   readonly userClaim?: string | undefined;
+  /** Before the name, so that nobody at the issuer can have the name of a user of the cluster. Left out, nothing. */
+  readonly userPrefix?: string | undefined;
   /** The claim with a list of groups. Default: `groups`. */
   readonly groupsClaim?: string | undefined;
   /** From a group of the issuer's to one of ours, for example `platform-team` to `kidp:admin`. */
@@ -43,12 +45,13 @@ export async function authenticate(authorization: string | undefined, rules: Tok
   if (token === undefined) throw refused('missing-token', 'send a token: Authorization: Bearer JWT');
   if (token.length > mostCharacters) throw refused('malformed', `a token has at most ${mostCharacters} characters`);
   const claims = await claimsOf(token, rules);
-  const { userClaim = 'sub', groupsClaim = 'groups', groupNames = {} } = rules;
-  const user = claimIn(claims, userClaim);
-  if (typeof user !== 'string' || !userForm.test(user)) {
+  const { userClaim = 'sub', userPrefix = '', groupsClaim = 'groups', groupNames = {} } = rules;
+  const named = claimIn(claims, userClaim);
+  const user = `${userPrefix}${String(named)}`;
+  if (typeof named !== 'string' || !userForm.test(named) || !userForm.test(user)) {
     throw refused('no-user', `the token names no user (\`${userClaim}\`): 1 to 256 printable ASCII characters`);
   }
-  // Kubernetes gives these names rights of their own.
+  // Kubernetes gives these names rights of their own, whatever the prefix is.
   if (user.startsWith('system:')) throw refused('no-user', 'a user may not be called system:…');
   const groups = claimIn(claims, groupsClaim);
   const listed: readonly unknown[] = Array.isArray(groups) ? groups : [groups];

@@ -2,12 +2,20 @@
 import type { Registry } from 'prom-client';
 import type { Crd, Verdict } from '../crd-compat/index.ts';
 import type { Charts, SealingKeys } from '../fleet/index.ts';
-import type { Client, Clock, ListenerLimits, Logger, ServingCertificate, UnknownObject } from '../runtime/index.ts';
+import type {
+  Client,
+  Clock,
+  ListenerLimits,
+  Logger,
+  ServingCertificate,
+  Tracer,
+  UnknownObject,
+} from '../runtime/index.ts';
 import type { TokenRules } from './authenticate.ts';
 import type { TokenKeys } from './keys.ts';
 
 export interface AuthenticationOptions
-  extends Pick<TokenRules, 'issuer' | 'audience' | 'userClaim' | 'groupsClaim' | 'groupNames'> {
+  extends Pick<TokenRules, 'issuer' | 'audience' | 'userClaim' | 'userPrefix' | 'groupsClaim' | 'groupNames'> {
   readonly keys: TokenKeys;
 }
 
@@ -34,6 +42,8 @@ export interface RestOptions {
   /** Requests a minute from one user to what has no limit of its own. Default: 600. */
   readonly perMinute?: number | undefined;
   readonly registry?: Registry | undefined;
+  /** Left out, nothing is recorded; the trace of the caller goes on to the API server all the same. */
+  readonly tracer?: Tracer | undefined;
   readonly log: Logger;
   readonly clock?: Clock | undefined;
   readonly limits?: Partial<ListenerLimits> | undefined;

@@ -10,6 +10,7 @@ export interface RestFlags {
   restCa?: string;
   restAudience: string;
   restUserClaim: string;
+  restUserPrefix?: string;
   restGroupsClaim: string;
   restGroup?: Readonly<Record<string, string>>;
   insecureHttp?: boolean;
@@ -28,6 +29,11 @@ export function declareRest(command: Command): Command {
     .option('--rest-ca <file>', 'whom to trust at the issuer, in PEM form (default: whom the system trusts)')
     .option('--rest-audience <name>', 'what tokens must be for (`aud`)', 'kidp')
     .option('--rest-user-claim <name>', 'the claim of a token that names the user', 'sub')
+    .option(
+      '--rest-user-prefix <text>',
+      'before the name of each user: that of the API server for the same issuer',
+      prefix,
+    )
     .option('--rest-groups-claim <name>', 'the claim of a token that lists groups', 'groups')
     .option('--rest-group <group=role...>', 'from a group of the issuer to one of kidp, such as ops=kidp:admin', group);
 }
@@ -36,6 +42,12 @@ function group(text: string, before: Readonly<Record<string, string>> = {}): Rea
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError(`"${text}" is no GROUP=ROLE, such as ops=kidp:admin`);
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** Kubernetes gives the names of its own users rights. */
+function prefix(text: string): string {
+  if (/^[\x21-\x7e]{1,128}$/.test(text) && !text.startsWith('system:')) return text;
+  throw new InvalidArgumentError('a prefix has 1 to 128 printable ASCII characters, and is not system:…');
 }
 
 function port(text: string): number {

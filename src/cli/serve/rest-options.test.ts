@@ -66,3 +66,11 @@ test.each([
     expect.objectContaining({ code }),
   );
 });
+
+test('a prefix stands before each user', () => {
+  const words = ['--rest-port', '0', '--rest-jwks', 'keys', '--rest-user-prefix'];
+  expect(served(...words, 'oidc:')).toMatchObject({ authentication: { userPrefix: 'oidc:' } });
+  for (const text of ['', 'system:', 'system:serviceaccount:', 'a b', 'ä']) {
+    expect(() => served(...words, text)).toThrow(expect.objectContaining({ code: 'commander.invalidArgument' }));
+  }
+});

@@ -22,6 +22,7 @@ export function restServing(flags: RestFlags, host: string, log: Logger): RestSe
       issuer: restIssuer,
       audience: flags.restAudience,
       userClaim: flags.restUserClaim,
+      userPrefix: flags.restUserPrefix,
       groupsClaim: flags.restGroupsClaim,
       groupNames: groupsOf(flags),
     },
