@@ -3,17 +3,19 @@ import { performance } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   type Client,
-  childTraceparent,
   type Logger,
   Problem,
   parseTraceparent,
   sendProblem,
+  type Tracer,
+  withTraceparent,
 } from '../runtime/index.ts';
 import { type Caller, holdsOneOf } from './caller.ts';
 import { routeCheck } from './check.ts';
 import type { RestMetrics } from './metrics.ts';
 import { problemOf, unsupported } from './problems.ts';
 import type { RateLimiter } from './rate-limit.ts';
+import { spanOf } from './request-span.ts';
 import type { Call, Route } from './route.ts';
 
 export interface Serving {
@@ -23,6 +25,7 @@ export interface Serving {
   readonly client: Client;
   readonly requestMilliseconds: number;
   readonly metrics: RestMetrics;
+  readonly tracer: Tracer;
   readonly log: Logger;
 }
 
@@ -42,9 +45,10 @@ export function serveRoute(app: FastifyInstance, route: Route, serving: Serving)
     method: route.method,
     url: route.path.replace(/\{(\w+)\}/g, ':$1'),
     /** All that can be said without the body: a stranger's is not even read. */
-    async onRequest(request) {
-      const traceparent = childTraceparent(request.headers.traceparent as string | undefined);
+    async onRequest(request, reply) {
       const caller = await serving.authenticate(request.headers.authorization);
+      // Not before: strangers would fill up what is recorded, in traces that they name.
+      const { traceparent } = spanOf(serving.tracer, route, request.headers.traceparent as string | undefined, reply);
       begun.set(request, { caller, traceparent, began: performance.now() });
       serving.limiter.spend(
         caller.user,
@@ -119,11 +123,7 @@ export function serveRoute(app: FastifyInstance, route: Route, serving: Serving)
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(serving.requestMilliseconds)]);
-    const {
-      status,
-      body,
-      headers = {},
-    } = await route.run({
+    const call: Call = {
       caller,
       client: serving.client.impersonate({ user: caller.user, groups: caller.groups }),
       params: request.params as Record<string, string>,
@@ -135,7 +135,9 @@ export function serveRoute(app: FastifyInstance, route: Route, serving: Serving)
       touched: ({ kind, metadata }) => {
         targets.set(request, { kind, name: metadata.name, id: metadata.uid });
       },
-    });
+    };
+    // What is asked of API servers meanwhile carries it on.
+    const { status, body, headers = {} } = await withTraceparent(traceparent, () => route.run(call));
     reply.code(status).headers(headers);
     if (body === undefined) return reply.send();
     return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));

@@ -5,7 +5,16 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { parseStrictly } from '../broker/index.ts';
 import { isLoopback } from '../fleet/index.ts';
-import { ConfigError, listen, type MadeApp, makeApp, Problem, type Served, systemClock } from '../runtime/index.ts';
+import {
+  ConfigError,
+  listen,
+  type MadeApp,
+  makeApp,
+  noTracer,
+  Problem,
+  type Served,
+  systemClock,
+} from '../runtime/index.ts';
 import { authenticate } from './authenticate.ts';
 import { docsPage } from './docs-page.ts';
 import { tokenKeys } from './keys.ts';
@@ -49,6 +58,7 @@ export function makeRest(options: RestOptions): MadeApp {
     client,
     requestMilliseconds: options.requestMilliseconds ?? 25_000,
     metrics: restMetrics(options.registry),
+    tracer: options.tracer ?? noTracer,
     log,
   };
   const { app } = made;

@@ -146,6 +146,7 @@ export async function addRollouts(
     replicas: replicas.count,
     definitions: (reference) => openDefinitionStore({ client, namespace: systemNamespace }).get(reference),
     registry,
+    tracer,
     log,
   });
   undo.add('closing the REST API', () => rest.stop());

@@ -1,0 +1,143 @@
+import fastify from 'fastify';
+import { expect, test } from 'vitest';
+import {
+  currentTraceparent,
+  eventually,
+  makeApp,
+  parseTraceparent,
+  type SpanOptions,
+  silentLogger,
+  type Tracer,
+} from '../runtime/index.ts';
+import { callerOf } from './caller.ts';
+import { problemOf } from './problems.ts';
+import type { Route } from './route.ts';
+import { serveRoute } from './serve-route.ts';
+
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const own = `00-${traceId}-b7ad6b7169203331-01`;
+
+interface Told {
+  readonly name: string;
+  readonly options: SpanOptions;
+  readonly set: object;
+  failure?: string;
+}
+
+/** One that names each span alike. */
+function tracerTo(told: Told[]): Tracer {
+  return {
+    async span(name, options, run) {
+      const set = {};
+      const span: Told = { name, options, set };
+      try {
+        return await run({ traceparent: own, set: (more) => void Object.assign(set, more), event() {} });
+      } catch (error) {
+        span.failure = String(error);
+        throw error;
+      } finally {
+        told.push(span);
+      }
+    },
+  };
+}
+
+/** A server with one route, and what was recorded. */
+function serving(run: Route['run'], tracer?: Tracer) {
+  const { app } = makeApp((given) => fastify(given), {
+    what: 'a test',
+    tls: undefined,
+    limits: undefined,
+    mostBytes: 1024,
+    problemOf,
+    log: silentLogger,
+  });
+  const route: Route = {
+    method: 'GET',
+    path: '/api/v1/things/{name}',
+    operationId: 'getThing',
+    tag: 'Things',
+    summary: 'A thing',
+    roles: [],
+    params: { name: { type: 'string' } },
+    answer: { status: 200, description: 'It.' },
+    run,
+  };
+  serveRoute(app, route, {
+    authenticate: async (authorization) => {
+      if (authorization === undefined) throw new Error('a stranger');
+      return callerOf('ada', []);
+    },
+    limiter: { spend() {} },
+    perMinute: 60,
+    client: { impersonate: () => ({}) } as never,
+    requestMilliseconds: 60_000,
+    metrics: { answered() {} },
+    tracer: tracer ?? { span: (_name, { parent = '' }, work) => work({ traceparent: parent, set() {}, event() {} }) },
+    log: silentLogger,
+  });
+  return app;
+}
+
+const asking = (headers: Readonly<Record<string, string>> = {}) => ({
+  url: '/api/v1/things/one',
+  headers: { authorization: 'Bearer x', ...headers },
+});
+const callers = `00-${traceId}-00f067aa0ba902b7-01`;
+
+test('a request is a span of the trace that its caller is in, and so is what is asked for it', async () => {
+  const told: Told[] = [];
+  let seen: (string | undefined)[] = [];
+  const app = serving(async ({ traceparent }) => {
+    await Promise.resolve();
+    seen = [traceparent, currentTraceparent()];
+    return { status: 200, body: {} };
+  }, tracerTo(told));
+  expect((await app.inject(asking({ traceparent: callers }))).statusCode).toBe(200);
+  await eventually(() => told.length === 1, { within: 60_000, every: 10 });
+  expect(seen).toEqual([own, own]);
+  expect(told).toMatchObject([
+    {
+      name: 'GET /api/v1/things/{name}',
+      options: { parent: callers, attributes: { 'http.route': '/api/v1/things/{name}', 'kidp.operation': 'getThing' } },
+      set: { 'http.response.status_code': 200 },
+    },
+  ]);
+  await app.close();
+});
+
+test.each([
+  { reason: 'no trace of the caller: one begins', traceparent: undefined },
+  { reason: 'what cannot be read is none', traceparent: `00-${'0'.repeat(32)}-00f067aa0ba902b7-01` },
+])('$reason', async ({ traceparent }) => {
+  const told: Told[] = [];
+  const app = serving(async () => ({ status: 200 }), tracerTo(told));
+  await app.inject(asking(traceparent === undefined ? {} : { traceparent }));
+  await eventually(() => told.length === 1, { within: 60_000, every: 10 });
+  expect(told[0]?.options).not.toHaveProperty('parent');
+  await app.close();
+});
+
+test('where nothing is recorded the trace goes on all the same', async () => {
+  let seen: string | undefined;
+  const app = serving(async () => {
+    seen = currentTraceparent();
+    return { status: 200 };
+  });
+  await app.inject(asking({ traceparent: callers }));
+  expect(parseTraceparent(seen)?.traceId).toBe(traceId);
+  await app.close();
+});
+
+test('what fails says so, and a stranger is no span', async () => {
+  const told: Told[] = [];
+  const app = serving(() => Promise.reject(new Error('no')), tracerTo(told));
+  expect((await app.inject({ url: '/api/v1/things/one' })).statusCode).toBe(500);
+  const failed = await app.inject(asking({ traceparent: callers }));
+  expect(failed.json()).toMatchObject({ traceId });
+  await eventually(() => told.length === 1, { within: 60_000, every: 10 });
+  expect(told).toMatchObject([
+    { failure: 'Unanswered: it was answered with 500', set: { 'http.response.status_code': 500 } },
+  ]);
+  await app.close();
+});
