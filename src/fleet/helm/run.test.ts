@@ -61,6 +61,11 @@ test('its memory is bounded', async () => {
     temporary: false,
     message: 'Helm wants more than 512 MiB of memory (helm template)',
   });
+  await expect(run(program('killed', 'kill -9 $$'), ['upgrade'])).rejects.toMatchObject({
+    code: 'helm/failed',
+    temporary: true,
+    message: 'Helm was killed, very likely for want of memory (helm upgrade)',
+  });
 });
 
 test.each([

@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { FleetError } from '../contract.ts';
@@ -19,6 +20,8 @@ export interface HelmRun {
 
 export interface HelmOutcome {
   readonly code: number;
+  /** What it was ended by, where it did not end by itself. */
+  readonly signal?: NodeJS.Signals;
   readonly stdout: string;
   /** The end of it. */
   readonly stderr: string;
@@ -44,6 +47,7 @@ export async function runHelm(
 ): Promise<HelmOutcome> {
   run.signal?.throwIfAborted();
   const child = start(program, words, run);
+  goesFirst(child);
   let ended: 'timeout' | 'aborted' | 'too-large' | undefined;
   const end = (why: typeof ended) => {
     if (ended !== undefined) return;
@@ -68,6 +72,11 @@ export async function runHelm(
     }
     if (outcome.code !== 0 && OUT_OF_MEMORY.test(outcome.stderr)) {
       throw new FleetError('helm/failed', `Helm wants more than ${mostMebibytes} MiB of memory (helm ${words[0]})`);
+    }
+    if (ended === undefined && outcome.signal === 'SIGKILL') {
+      throw new FleetError('helm/failed', `Helm was killed, very likely for want of memory (helm ${words[0]})`, {
+        temporary: true,
+      });
     }
     if (ended === 'too-large') throw new FleetError('helm/failed', `Helm printed too much (helm ${words[0]})`);
     run.signal?.throwIfAborted();
@@ -100,6 +109,11 @@ function start(program: string, words: readonly string[], { directory, kubeconfi
   return child;
 }
 
+/** Where memory runs out all the same, the kernel ends Helm and not us. Elsewhere than on Linux there is nothing to write to. */
+function goesFirst({ pid }: ChildProcess): void {
+  if (pid !== undefined) void writeFile(`/proc/${pid}/oom_score_adj`, '1000').catch(() => undefined);
+}
+
 const environment = (directory: string, kubeconfig = '/dev/null'): NodeJS.ProcessEnv => ({
   HOME: directory,
   TMPDIR: directory,
@@ -123,11 +137,11 @@ async function outcomeOf(child: ChildProcess, tooMuch: () => void): Promise<Helm
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-mostErrors);
   });
-  const code = await new Promise<number | null>((resolve, reject) => {
+  const ended = await new Promise<Pick<HelmOutcome, 'code' | 'signal'>>((resolve, reject) => {
     child.on('error', (cause) =>
       reject(new FleetError('helm/missing', 'Helm cannot be started: say where it is', { cause })),
     );
-    child.on('close', resolve);
+    child.on('close', (code, signal) => resolve({ code: code ?? -1, ...(signal === null ? {} : { signal }) }));
   });
-  return { code: code ?? -1, stdout: Buffer.concat(output).toString('utf8'), stderr };
+  return { ...ended, stdout: Buffer.concat(output).toString('utf8'), stderr };
 }
