@@ -13,9 +13,17 @@ export interface Manifest extends KubernetesObject {
   status?: Record<string, unknown>;
 }
 
-/** Other tests install the same CRDs: applying them again changes nothing. */
+/** Other tests install the same CRDs: applying them again changes nothing, and is done once by each worker. */
 export async function installKinds(): Promise<{ cluster: Cluster; client: Client }> {
   const cluster = sharedCluster();
+  installed ??= install(cluster);
+  await installed;
+  return { cluster, client: connect(loadKubeconfig({ file: cluster.kubeconfig })) };
+}
+
+let installed: Promise<void> | undefined;
+
+async function install(cluster: Cluster): Promise<void> {
   const applied = await cluster.kubectl([
     'apply',
     '--server-side',
@@ -28,7 +36,6 @@ export async function installKinds(): Promise<{ cluster: Cluster; client: Client
   const names = kinds.map((kind) => `crd/${kind.plural}.${kind.resource.group}`);
   const established = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...names]);
   if (established.code !== 0) throw new Error(`waiting for the CRDs: ${established.stderr}`);
-  return { cluster, client: connect(loadKubeconfig({ file: cluster.kubeconfig })) };
 }
 
 /** Every object in the fixtures, by the file that it stands in. */

@@ -1,0 +1,42 @@
+/** The platform on a control plane of its own, with real Flux beside it: one for all that comes through Git, for it takes longer to start than any of it. */
+import { eventually } from '../../src/runtime/index.ts';
+import { definitions } from '../admission/support/platform.ts';
+import { deep, refusalOf, widgets } from '../crd-gate/support.ts';
+import { type PolicyPlane, patient, startPolicyPlane } from '../live/platform.ts';
+import { type Flux, startFlux } from '../support/flux.ts';
+import { type GitServer, serveGit } from '../support/git-server.ts';
+
+export interface FluxStage {
+  readonly live: PolicyPlane;
+  readonly flux: Flux;
+  readonly server: GitServer;
+  stop(): Promise<void>;
+}
+
+export async function startFluxStage(): Promise<FluxStage> {
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const each of stops.splice(0).reverse()) await each();
+  };
+  try {
+    const live = await startPolicyPlane();
+    stops.push(() => live.stop());
+    const server = await serveGit();
+    stops.push(() => server.close());
+    // Not as whom the platform itself works: it may do what others may not.
+    const kubeconfig = await live.plane.kubeconfigFor({ name: 'flux', groups: ['system:masters'] });
+    const [flux] = await Promise.all([startFlux({ kubeconfig }), live.start()]);
+    stops.push(() => flux.stop());
+    await eventually(() => isAsked(live), patient);
+    return { live, flux, server, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Whether the API server calls our webhooks: what the gate never lets in is refused by it. */
+async function isAsked({ client }: PolicyPlane): Promise<boolean> {
+  const probe = () => client.create(definitions, widgets('probes', deep(400)), { dryRun: true });
+  return (await refusalOf(probe)).includes('crd compatibility');
+}
