@@ -35,7 +35,9 @@ export function begun(object: Rollout, before: RolloutStatus, facts: Facts, now:
     const { message, ...rest } = cluster;
     return { ...rest, state: 'Deploying' as const, attempt, startedAt: instantOf(now) };
   });
-  const status = started === before ? before : withProgress(started, now);
+  // One that comes and goes is begun again and again, which is no progress.
+  const isFirst = clusters.some(({ name, startedAt }) => next.has(name) && startedAt === undefined);
+  const status = isFirst ? withProgress(started, now) : started;
   return withPhase(status, facts);
 }
 

@@ -34,7 +34,7 @@ export function settledClusters(object: Rollout, status: RolloutStatus, facts: F
     if (timeOf(cluster.healthySince) + soak > now) return cluster;
     return { ...cluster, state: 'Healthy' as const, finishedAt: instantOf(now) };
   });
-  const counted = healthyCount(settled) > healthyCount(status) ? withProgress(settled, now) : settled;
+  const counted = doneCount(settled) > doneCount(status) ? withProgress(settled, now) : settled;
   const failed = (counted.clusters ?? []).filter(hasFailed).length;
   if (failed > (spec.maxFailures ?? 0) || spec.rollbackOnFailure === false) return counted;
   return withClusters(counted, (cluster) =>
@@ -44,14 +44,15 @@ export function settledClusters(object: Rollout, status: RolloutStatus, facts: F
 
 /** Back in the line: nothing was changed on it, and it takes no place of others. */
 function deferred(cluster: ClusterStatus, facts: Facts): ClusterStatus {
-  const { startedAt, attempt, retryAt, ...rest } = cluster;
+  const { attempt, retryAt, ...rest } = cluster;
   return { ...rest, state: 'Pending', message: facts.cluster(cluster.name)?.why ?? 'it cannot be reached' };
 }
 
 const isHere = ({ name }: ClusterStatus, facts: Facts): boolean => facts.cluster(name)?.available === true;
 
-const healthyCount = ({ clusters = [] }: RolloutStatus): number =>
-  clusters.filter(({ state }) => state === 'Healthy').length;
+/** Those that were done once: one that is well and unwell in turns goes forward once, or no time would ever run out. */
+const doneCount = ({ clusters = [] }: RolloutStatus): number =>
+  clusters.filter(({ finishedAt }) => finishedAt !== undefined).length;
 
 const hasFailed = ({ state }: ClusterStatus): boolean =>
   state === 'Unhealthy' || state === 'RollingBack' || state === 'RolledBack' || state === 'Failed';

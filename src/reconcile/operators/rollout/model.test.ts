@@ -192,7 +192,8 @@ class World {
     const { cluster: name, attempt, kind } = act;
     const real = this.real.get(name);
     if (real === undefined) return;
-    if (!real.exists || real.helm === 'out-of-reach') {
+    const isAnother = this.status.clusters?.find((each) => each.name === name)?.uid !== real.uid;
+    if (!real.exists || isAnother || real.helm === 'out-of-reach') {
       end();
       const failure = { temporary: true, message: 'out of reach' };
       if (kind === 'check') {
@@ -316,8 +317,9 @@ class World {
     ) {
       this.violations.push('more have failed than may, and it goes on');
     }
-    const isBusy = clusters.some(({ state }) => state === 'Deploying' || state === 'RollingBack');
-    if (is.heldSince !== undefined && isBusy) this.violations.push('it has no place, and works');
+    // What goes back needs no place.
+    const isAtWork = clusters.some(({ state }) => state === 'Deploying');
+    if (is.heldSince !== undefined && isAtWork) this.violations.push('it has no place, and works');
     if (isFinished(is) && is.rollback !== undefined) {
       for (const cluster of clusters) {
         const real = this.real.get(cluster.name);
@@ -425,6 +427,18 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
       world.time += milliseconds;
     }),
   },
+  // The next manager's clock is behind, or the clock was set back.
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(second, 10 * minute).map((milliseconds) => (world: World) => {
+      world.time -= milliseconds;
+      for (const real of world.real.values()) {
+        real.changedAt = Math.min(real.changedAt, world.time);
+        if (real.wellAt > world.time) real.wellAt = 0;
+      }
+      for (const step of world.running) step.begunAt = Math.min(step.begunAt, world.time);
+    }),
+  },
   {
     weight: 2,
     arbitrary: fc.tuple(which, fc.boolean()).map(([n, available]) => (world: World) => {
@@ -453,8 +467,13 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: fc.tuple(which, fc.boolean()).map(([n, anew]) => (world: World) => {
       const real = someCluster(world, n);
       if (real === undefined) return;
-      if (anew) real.uid = `${real.uid}'`;
-      else real.exists = false;
+      if (!anew) real.exists = false;
+      else {
+        // Another machine, on which nothing was ever done.
+        real.uid = `${real.uid}'`;
+        real.installed = 'none';
+        real.done.length = 0;
+      }
     }),
   },
   { weight: 1, arbitrary: fc.boolean().map((paused) => (world: World) => world.edit({ paused })) },

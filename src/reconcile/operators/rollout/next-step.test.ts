@@ -509,6 +509,28 @@ describe('what has failed', () => {
     expect(status.rollback?.message).toContain('a (no answer)');
   });
 
+  test('a cluster that is well and unwell in turns does not keep it from running out of time', () => {
+    const late = { status: { progressedAt: at(1_700) } };
+    const flapping = { ...wellFor(5_000, 100), state: 'Validating', healthySince: at(100), finishedAt: at(4_000) };
+    const { status } = nextStep(rolloutWith({ clusters: { a: flapping }, ...late }), factsWith(), now);
+    expect(status).toMatchObject({ progressedAt: at(1_700), clusters: [{ state: 'Healthy' }, {}, {}] });
+    const { finishedAt, ...first } = flapping;
+    expect(nextStep(rolloutWith({ clusters: { a: first }, ...late }), factsWith(), now).status.progressedAt).toBe(
+      at(0),
+    );
+  });
+
+  test('nor does one that comes and goes', () => {
+    const { preparedAt, ...unprepared } = begunFor(9);
+    const object = direct({ a: unprepared, b: { state: 'Skipped' }, c: { state: 'Skipped' } });
+    const late = { ...object, status: { ...object.status, progressedAt: at(1_700) } as RolloutStatus };
+    const gone = { ...late, status: nextStep(late, factsWith({ away: ['a'] }), now).status };
+    expect(statesOf(gone.status).a).toBe('Pending');
+    const { status, acts } = nextStep(gone, factsWith(), now);
+    expect(acts).toMatchObject([{ kind: 'install', cluster: 'a' }]);
+    expect(status.progressedAt).toBe(at(1_700));
+  });
+
   const illToo = { b: ill };
   test.each([
     { reason: 'an abort', spec: { abort: true }, clusters: {}, ends: 'Aborted' },
@@ -656,6 +678,42 @@ describe('the way back', () => {
       reopened(each, facts, { reason: 'Requested', message: 'asked' }, now),
     );
     expect(statesOf(status)).toMatchObject({ a: state, b: 'RollingBack' });
+  });
+});
+
+describe('times that lie ahead, by the clock of another manager', () => {
+  const hour = -3_600;
+  const direct = (cluster: object, status: object = {}) =>
+    rolloutWith({ spec: { strategy: 'Direct' }, clusters: { a: cluster, b: wellFor(9), c: wellFor(9) }, status });
+
+  test.each([
+    {
+      reason: 'what was deployed then is looked at now, and the look counts',
+      cluster: { ...begunFor(5), state: 'Validating', deployedAt: at(hour) },
+    },
+    { reason: 'what was seen then is looked at again', cluster: { ...wellFor(100), lastCheckedAt: at(hour) } },
+    { reason: 'and what was well since then', cluster: { ...wellFor(100, 5), healthySince: at(hour) } },
+  ])('$reason', ({ cluster }) => {
+    const object = direct(cluster);
+    const step = nextStep(object, factsWith(), now);
+    expect(step.acts).toMatchObject([{ kind: 'check', cluster: 'a' }]);
+    const written = { ...object, status: step.status };
+    const later = now + 100;
+    const look = { state: 'Healthy' as const, message: '', begunAt: later };
+    const { status } = nextStep(written, factsWith(), later, (each) => checked(each, 'a', 'u.install', look));
+    expect(status.phase).toBe('Completed');
+  });
+
+  test('a step is taken again when the longest wait is over, not when that clock says', () => {
+    expect(actsOf(direct({ ...begunFor(5), retryAt: at(hour) }))).toContain('install a');
+    expect(actsOf(direct({ ...begunFor(5), retryAt: at(-59) }))).not.toContain('install a');
+  });
+
+  test('no deadline moves away, and no pause', () => {
+    const { status } = nextStep(direct(begunFor(5), { progressedAt: at(hour), startedAt: at(hour) }), factsWith(), now);
+    expect(status).toMatchObject({ progressedAt: at(0), startedAt: at(0) });
+    const paused = rolloutWith({ clusters: { a: wellFor(600, 5) }, status: { stage: 2, stageFinishedAt: at(hour) } });
+    expect(nextStep(paused, factsWith(), now).wakeAt).toBeLessThanOrEqual(now + 120_000);
   });
 });
 

@@ -7,6 +7,7 @@ import { ROLLOUT_FINALIZER } from '../../../api/index.ts';
 import { hasFinalizer } from '../../../runtime/index.ts';
 import { actsOf, nextMoment } from './acts.ts';
 import { begun } from './begin.ts';
+import { withoutFuture } from './clock.ts';
 import { failedOf, outlookOf, outOfTime, settledClusters, wasHeld, withHold } from './clusters.ts';
 import { described } from './describe.ts';
 import { ended, stopped, withProgress } from './ending.ts';
@@ -31,7 +32,8 @@ export function nextStep(
   now: number,
   outcome: (object: Rollout) => RolloutStatus = ({ status }) => status ?? {},
 ): Step {
-  const decided = settled(object, outcome(object), facts, now);
+  const trusted = withTrustedTimes(object, now);
+  const decided = settled(trusted, outcome(trusted), facts, now);
   const status = described(object, decided, outlookOf({ ...object, status: decided }, decided, facts, now), now);
   const finalizer = finalizerStep(object, status);
   // What holds the object must be on it before anything is begun.
@@ -43,6 +45,13 @@ export function nextStep(
     ...(finalizer === undefined ? {} : { finalizer }),
     ...(wakeAt === undefined ? {} : { wakeAt }),
   };
+}
+
+function withTrustedTimes(object: Rollout, now: number): Rollout {
+  const { status = {} } = object;
+  // What has ended waits for nothing.
+  const trusted = isFinished(status) ? status : withoutFuture(status, now);
+  return trusted === status ? object : { ...object, status: trusted };
 }
 
 /** One thing leads to the next: until nothing more follows. */

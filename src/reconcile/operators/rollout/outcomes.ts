@@ -4,6 +4,7 @@
  */
 import type { HealthReport } from '../../../fleet/index.ts';
 import { ownedClusters } from './acts.ts';
+import { longestRetryMilliseconds } from './clock.ts';
 import { withProgress } from './ending.ts';
 import { beginRollback } from './rollback.ts';
 import {
@@ -126,7 +127,6 @@ export interface Failure {
 
 /** How often something that will not help by itself is tried on the way back, before people are called. */
 const mostRestores = 3;
-const longestRetryMilliseconds = 60_000;
 
 /** A step could not be taken. What is out of reach is tried again; what Helm refuses has failed. */
 export function stepFailed(
