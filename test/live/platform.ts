@@ -1,5 +1,5 @@
 /** kidp with its policies in a control plane of its own: webhook configurations are the cluster's, so tests cannot share one. */
-import { type Policy, policy } from '../../src/api/index.ts';
+import { type Policy, policy, policyException } from '../../src/api/index.ts';
 import { installDefinitions } from '../../src/cli/up/definitions.ts';
 import { type Platform, type PlatformOptions, startPlatform } from '../../src/cli/up/platform.ts';
 import { addNamespaces } from '../../src/cli/up/starter.ts';
@@ -30,6 +30,8 @@ export interface PolicyPlane {
   status(name: string): Promise<Policy['status']>;
   condition(name: string, type: string): Promise<Condition | undefined>;
   untilReady(name: string): Promise<void>;
+  /** Ends the replicas that were started, and takes all policies and their exceptions away: for whoever comes next. */
+  clear(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -43,6 +45,9 @@ export async function startPolicyPlane(): Promise<PolicyPlane> {
   await installDefinitions(client);
   await addNamespaces(client, [platformNamespace, 'policy-exceptions']);
   const undos: Undo[] = [];
+  const end = async () => {
+    for (const undo of undos.splice(0).reverse()) await undo.run();
+  };
   const status = async (name: string) => (await client.get<Policy>(policy.resource, { name })).status;
   const condition = async (name: string, type: string) =>
     getCondition((await status(name))?.conditions as Condition[] | undefined, type);
@@ -64,8 +69,14 @@ export async function startPolicyPlane(): Promise<PolicyPlane> {
     },
     untilReady: async (name) =>
       void (await eventually(async () => (await condition(name, 'Ready'))?.status === 'True', patient)),
+    async clear() {
+      await end();
+      for (const { resource } of [policy, policyException]) {
+        for (const { metadata } of (await client.list(resource)).items) await client.delete(resource, metadata);
+      }
+    },
     async stop() {
-      for (const undo of undos.reverse()) await undo.run();
+      await end();
       await client.close();
       await plane.stop();
     },
