@@ -179,10 +179,11 @@ test('a replica goes on with what it has while the API server is away, and catch
 });
 
 test('rotation under load loses no request', async () => {
-  const report = await run({ minutes: 0.5, log: () => {} });
-  expect(report.failures).toEqual([]);
-  expect(report.authorities).toBeGreaterThan(1);
   // More leaves than authorities: some were renewed by the authority that signed the one before.
-  expect(report.leaves).toBeGreaterThan(report.authorities);
+  const enough = ({ authorities, leaves }: { authorities: number; leaves: number }) =>
+    authorities > 1 && leaves > authorities;
+  const report = await run({ minutes: 0.4, longestMinutes: 4, enough, pauseFactor: 4, log: () => {} });
+  expect(report.failures).toEqual([]);
+  expect(report).toSatisfy(enough);
   for (const count of Object.values(report.requests)) expect(count).toBeGreaterThan(0);
-}, 240_000);
+}, 500_000);

@@ -1,6 +1,6 @@
 /**
  * Leader election under fire: two processes, the leader killed with SIGKILL or stopped with SIGSTOP at a random moment while it
- * writes as fast as it can. What the API server stored is the judge: in the order of its resourceVersions, the term of the
+ * writes as fast as it can, or may. What the API server stored is the judge: in the order of its resourceVersions, the term of the
  * writer never goes back. And the other one leads within lease duration + one retry period.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -25,6 +25,8 @@ export interface LeaderRun {
   kubeconfig?: string;
   /** How much longer than promised a takeover may take before the run fails; by default only what measuring it needs. */
   slackMilliseconds?: number;
+  /** Between two writes of a writer; by default none, and the API server has all the work it can do. */
+  pauseMilliseconds?: number;
 }
 
 export interface LeaderReport {
@@ -40,12 +42,13 @@ export async function run({
   log,
   kubeconfig,
   slackMilliseconds = granularity,
+  pauseMilliseconds = 0,
 }: LeaderRun): Promise<LeaderReport> {
   const controlPlane = kubeconfig === undefined ? await startControlPlane() : undefined;
   const config = kubeconfig ?? controlPlane?.kubeconfig ?? '';
   const client = connect(loadKubeconfig({ file: config }));
   const namespace = `leader-${randomBytes(4).toString('hex')}`;
-  const contest = new Contest(config, namespace);
+  const contest = new Contest(config, namespace, pauseMilliseconds);
   const promised = timing.leaseDurationMilliseconds + timing.retryPeriodMilliseconds;
   const takeovers: number[] = [];
   let writes = 0;
@@ -195,21 +198,20 @@ class Contest {
   readonly namespace: string;
   unprovoked = 0;
   readonly #kubeconfig: string;
+  readonly #pauseMilliseconds: number;
   readonly #candidates = new Set<Candidate>();
   #ending = false;
 
-  constructor(kubeconfig: string, namespace: string) {
+  constructor(kubeconfig: string, namespace: string, pauseMilliseconds: number) {
     this.#kubeconfig = kubeconfig;
     this.namespace = namespace;
+    this.#pauseMilliseconds = pauseMilliseconds;
   }
 
   join(): void {
     const identity = `c${randomBytes(4).toString('hex')}`;
-    const child = spawn(
-      process.execPath,
-      ['--no-warnings', program, this.#kubeconfig, this.namespace, identity, JSON.stringify(timing)],
-      { stdio: ['pipe', 'pipe', 'inherit'] },
-    );
+    const words = [this.#kubeconfig, this.namespace, identity, JSON.stringify(timing), String(this.#pauseMilliseconds)];
+    const child = spawn(process.execPath, ['--no-warnings', program, ...words], { stdio: ['pipe', 'pipe', 'inherit'] });
     const exited = new Promise<void>((resolve) => {
       child.once('exit', () => resolve());
     });

@@ -1,5 +1,5 @@
 /**
- * A process that contends for a lease and, while it leads, writes as fast as it can: one ConfigMap a write, stamped with its term.
+ * A process that contends for a lease and, while it leads, writes as fast as it may: one ConfigMap a write, stamped with its term.
  * Started by test/soak/leader.ts, which kills and stops it. Says what it does in lines on stdout, ends with its parent's stdin.
  *
  * Once its lease is lost it goes on trying to write for a while: what it may write then is nothing.
@@ -7,7 +7,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, FenceError, fenced, LeaderElection, loadKubeconfig } from '../../../src/runtime/index.ts';
 
-const [kubeconfig = '', namespace = '', identity = '', timing = '{}'] = process.argv.slice(2);
+const [kubeconfig = '', namespace = '', identity = '', timing = '{}', pause = '0'] = process.argv.slice(2);
+const pauseMilliseconds = Number(pause);
 const writers = 4;
 const triesAfterLoss = 200;
 
@@ -41,6 +42,7 @@ async function write(writer: number): Promise<void> {
           labels: { term: String(election.term), writer: identity },
         },
       });
+      if (pauseMilliseconds > 0) await sleep(pauseMilliseconds);
     } catch (error) {
       if (election.signal.aborted) refused += 1;
       if (refused === 1 && writer === 0)

@@ -19,7 +19,7 @@ const admission = await startAdmission({
   certificateSecret: { namespace, name: 'kidp-serving' },
   certificateLives: {
     authorityMilliseconds: 60_000,
-    leafMilliseconds: 15_000,
+    leafMilliseconds: 24_000,
     backdateMilliseconds: 60_000,
     settleMilliseconds: 1500,
     resyncMilliseconds: 200,
