@@ -20,13 +20,14 @@ import type { Running, UpOptions } from '../up.ts';
 import { installDefinitions } from './definitions.ts';
 import { addExample } from './example.ts';
 import { startLocalBrokers } from './local-brokers.ts';
+import { localRollouts, registerCluster } from './local-rollouts.ts';
 import { startPlatform } from './platform.ts';
 import { addNamespaces, addPlatformAdmin, addStarterPolicies } from './starter.ts';
 import type { Steps } from './steps.ts';
 import type { Undo } from './undo.ts';
 import { addVolumes } from './volumes.ts';
 import { webhookAddress } from './webhook.ts';
-import { commandsToTry } from './welcome.ts';
+import { commandsToTry, rolloutsToTry } from './welcome.ts';
 
 const nodes = 2;
 
@@ -37,6 +38,7 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
     ensureAssets(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok', 'kubectl'], assets),
   );
   await mkdir(directory, { recursive: true, mode: 0o700 });
+  const rollouts = await step('Helm', () => localRollouts(directory, assets));
   const ofKafka = join(directory, 'kafka');
   // It starts while the control plane does; where its state is to be forgotten, not before it is certain that nobody else uses it.
   const starting = options.reset === true ? undefined : startLocalKafka(ofKafka, assets, undo);
@@ -82,6 +84,7 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
         revisions: { kept: options.crdHistory },
         platformNamespace: DEFAULT_PLATFORM_NAMESPACE,
         dispatch: { kafka: 'away' in kafka ? undefined : kafka },
+        rollouts: 'away' in rollouts ? undefined : rollouts,
       },
       undo,
     ),
@@ -92,12 +95,17 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
       ways === undefined ? 'a broker for this cluster' : 'brokers: one for this cluster, one for topics of Kafka';
     await step(what, () => startLocalBrokers({ client, config, directory, statusApi, kafka: ways }, undo));
   }
+  if (!('away' in rollouts)) {
+    const register = () => registerCluster(client, DEFAULT_PLATFORM_NAMESPACE, rollouts.keys, plane.kubeconfig);
+    await step('this cluster, for operators to be rolled out to', register);
+  }
   // A run that was killed has left its webhook behind, which lets no definition in: by now it is ours.
   if (!example) await step('an example of a CRD', () => addExample(client, 10));
   const kubeconfig = join(directory, 'kubeconfig');
   await rm(kubeconfig, { force: true });
   await symlink(relative(directory, plane.kubeconfig), kubeconfig);
   await writeKubectl(join(directory, 'kubectl'), kubectl, kubeconfig);
+  const beside = (file: string) => `${relative(process.cwd(), directory) || '.'}/${file}`;
   const watch = watchProcesses(plane);
   undo.add('watching the processes', async () => watch.stop());
   return {
@@ -109,11 +117,15 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
       'away' in kafka
         ? `  Kafka       none, brokers are reached over HTTP: ${kafka.away}`
         : `  Kafka       ${kafka.bootstrapServers}`,
+      'away' in rollouts
+        ? `  rollouts    none without Helm: ${rollouts.away}`
+        : '  rollouts    to the Cluster local, which is this one',
       `  policies    ${policies} starter policies (policies/), and those that you apply`,
       `  kubeconfig  ${kubeconfig}`,
       `  state       ${directory} (npm start -- --reset begins anew)`,
       '',
-      ...commandsToTry(`${relative(process.cwd(), directory) || '.'}/kubectl`),
+      ...commandsToTry(beside('kubectl')),
+      ...('away' in rollouts ? [] : rolloutsToTry(beside('kubectl'), beside('kubeconfig'))),
     ],
   };
 }

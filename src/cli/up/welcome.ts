@@ -41,3 +41,18 @@ export function commandsToTry(kubectl: string, cluster: 'own' | 'theirs' = 'own'
       : []),
   ];
 }
+
+/** Where there is Helm. */
+export function rolloutsToTry(kubectl: string, kubeconfig: string): string[] {
+  return [
+    '  # an operator from a Helm chart, rolled out to this cluster and watched',
+    `  ${kubectl} apply -f examples/rollout/operator.yaml`,
+    `  ${kubectl} apply -f examples/rollout/first.yaml`,
+    `  npx kidp rollout watch greeter-first --kubeconfig ${kubeconfig}`,
+    '',
+    '  # a rollout whose pods find no node: taken back by itself',
+    `  ${kubectl} apply -f examples/rollout/nowhere.yaml`,
+    `  npx kidp rollout watch greeter-nowhere --kubeconfig ${kubeconfig}`,
+    '',
+  ];
+}
