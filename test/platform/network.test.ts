@@ -1,7 +1,8 @@
 /** manifests/network: that an API server takes it, and who gets through by it (requirement 000, Network Policies). */
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { BlockList } from 'node:net';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { sharedCluster } from '../support/cluster.ts';
@@ -126,6 +127,22 @@ test.each<{
     port: 53,
     through: true,
   },
+  {
+    reason: 'who stands before the REST API reaches it',
+    direction: 'ingress',
+    other: { namespace: { 'network.platform.company.com/rest': 'true' } },
+    port: 'rest',
+    through: true,
+  },
+  { reason: 'a pod of a team does not', direction: 'ingress', other: pod, port: 'rest', through: false },
+  {
+    reason: 'the operator reaches the mail server',
+    direction: 'egress',
+    other: { address: '203.0.113.25' },
+    port: 587,
+    through: true,
+  },
+  { reason: 'clusters and chart repositories', direction: 'egress', other: stranger, port: 443, through: true },
   { reason: 'and nothing else', direction: 'egress', other: stranger, port: 25, through: false },
 ])('$reason', ({ direction, other, port, through, of = kidp }) => {
   expect(passes(direction, of, other, port)).toBe(through);
@@ -139,5 +156,33 @@ test('an API server takes them', async () => {
   const input = stdout.replaceAll('namespace: kidp-system', `namespace: ${namespace}`);
   const applied = await cluster.kubectl(['apply', '--server-side', '--validate=strict', '-f', '-'], { input });
   expect(applied.stderr).toBe('');
-  expect(applied.stdout.match(/serverside-applied/g)).toHaveLength(3);
+  expect(applied.stdout.match(/serverside-applied/g)).toHaveLength(4);
+});
+
+test('an API server takes the Deployment and the Service with rollouts and the REST API', async () => {
+  const cluster = sharedCluster();
+  const namespace = await cluster.uniqueNamespace('network');
+  const manifests = join(folder, '..');
+  const own = mkdtempSync(join(tmpdir(), 'kidp-kustomize-'));
+  const from = (name: string) => `- ${relative(realpathSync(own), join(manifests, name))}\n`;
+  const components = `components:\n${from('rollouts')}${from('rest')}`;
+  writeFileSync(join(own, 'kustomization.yaml'), `resources:\n${from('install')}${from('rbac')}${components}`);
+  const { stdout, code } = await cluster.kubectl(['kustomize', own]);
+  rmSync(own, { recursive: true });
+  expect(code).toBe(0);
+  const objects = parseAllDocuments(stdout).map((each) => each.toJS() as { kind: string; metadata: object });
+  const taken = async (kind: string, place: string) => {
+    const [object] = objects.filter((each) => each.kind === kind);
+    const input = JSON.stringify({ ...object, metadata: { ...object?.metadata, namespace } });
+    const path = `${place.replace('NAMESPACE', namespace)}?dryRun=All&fieldValidation=Strict`;
+    const created = await cluster.kubectl(['create', '--raw', path, '-f', '-'], { input });
+    expect(created.stderr).toBe('');
+    return JSON.parse(created.stdout) as { spec: unknown };
+  };
+  const ports = [{ name: 'https' }, { name: 'status' }, { name: 'rest', port: 8445 }];
+  expect(await taken('Service', '/api/v1/namespaces/NAMESPACE/services')).toMatchObject({ spec: { ports } });
+  const args = expect.arrayContaining(['serve', '--rest-port=8445']);
+  expect(await taken('Deployment', '/apis/apps/v1/namespaces/NAMESPACE/deployments')).toMatchObject({
+    spec: { template: { spec: { containers: [{ args, ports: [{}, {}, { name: 'rest', containerPort: 8445 }] }] } } },
+  });
 });

@@ -29,7 +29,7 @@ export function rolloutsOptions(
     keys:
       clusterKeys === undefined
         ? keysFromCommand([clusterKeysCommand ?? ''], { log })
-        : keysFromFile(clusterKeys, { log }),
+        : keysFromFile(clusterKeys, { log, isAlone: process.env.KUBERNETES_SERVICE_HOST !== undefined }),
     settings:
       rolloutSettings === undefined ? undefined : readRolloutSettings(textOf('--rollout-settings', rolloutSettings)),
     helm: flags.helm === undefined ? undefined : { program: flags.helm },

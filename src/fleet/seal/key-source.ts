@@ -18,8 +18,13 @@ export interface KeySourceOptions {
   readonly log?: Logger;
 }
 
+export interface KeyFileOptions extends KeySourceOptions {
+  /** As in a pod, where key stores mount files that every user may read, and there is no other user. */
+  readonly isAlone?: boolean;
+}
+
 /** Looked at each time, read only when it has changed. */
-export function keysFromFile(path: string, { log = silentLogger }: KeySourceOptions = {}): SealingKeys {
+export function keysFromFile(path: string, { log = silentLogger, isAlone = false }: KeyFileOptions = {}): SealingKeys {
   let known: { readonly stamp: string; readonly ring: KeyRing } | undefined;
   const read = async (): Promise<KeyRing> => {
     const { ino, mtimeMs, size, mode } = await stat(path).catch((cause: NodeJS.ErrnoException) => {
@@ -27,7 +32,7 @@ export function keysFromFile(path: string, { log = silentLogger }: KeySourceOpti
     });
     const stamp = `${ino}:${mtimeMs}:${size}:${mode}`;
     if (known?.stamp === stamp) return known.ring;
-    if ((mode & 0o007) !== 0) {
+    if (!isAlone && (mode & 0o007) !== 0) {
       throw new ConfigError({
         code: 'cluster-keys',
         message: `The keys for clusters in ${path} can be read by every user of this machine`,

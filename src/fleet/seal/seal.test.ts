@@ -174,11 +174,12 @@ describe('a file of keys', () => {
     expect((await keys.current()).sealing.id).toBe(next);
   });
 
-  test('that everybody may read is not used', async () => {
+  test('that everybody may read is not used, unless there is nobody else', async () => {
     const path = join(directory, 'open.json');
     writeFileSync(path, await newKeySet());
     chmodSync(path, 0o644);
     await expect(keysFromFile(path).current()).rejects.toThrow('can be read by every user');
+    expect((await keysFromFile(path, { isAlone: true }).current()).sealing.id).not.toBe('');
   });
 
   test('that is not there is told with what to do', async () => {
