@@ -2,8 +2,10 @@
  * What is fetched from repositories and registries: over TLS, except from this very machine; so many redirects, so many bytes and so
  * much time, and credentials only for whom they were given.
  */
+import { isIP } from 'node:net';
 import { Agent, request } from 'undici';
 import { FleetError } from '../contract.ts';
+import { notAsked, type Places, placesOf } from './places.ts';
 
 export interface Credentials {
   readonly username: string;
@@ -15,7 +17,11 @@ export interface Source {
   /** PEM, in place of the authorities of the system. */
   readonly authorities?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Left out, all but what is asked only where somebody says so; and this machine. */
+  readonly places?: Places | undefined;
 }
+
+const everyday = placesOf();
 
 export interface Download extends Source {
   readonly headers?: Readonly<Record<string, string>>;
@@ -35,17 +41,22 @@ const timeoutMilliseconds = 60_000;
 
 /** Rejects with `chart/unreachable`, or `chart/missing` where it is not there. */
 export async function download(address: URL, options: Download): Promise<Downloaded> {
+  const { places = everyday } = options;
   const agent = new Agent({
-    connect: { timeout: 10_000, ...(options.authorities === undefined ? {} : { ca: options.authorities }) },
+    connect: {
+      timeout: 10_000,
+      lookup: places.lookup,
+      ...(options.authorities === undefined ? {} : { ca: options.authorities }),
+    },
     headersTimeout: timeoutMilliseconds,
     bodyTimeout: timeoutMilliseconds,
   });
   const deadline = AbortSignal.timeout(timeoutMilliseconds);
   const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
   try {
-    return await follow(address, options, { agent, signal });
+    return await follow(address, options, { agent, signal, places });
   } catch (cause) {
-    if (cause instanceof FleetError) throw cause;
+    for (let each = cause; each instanceof Error; each = each.cause) if (each instanceof FleetError) throw each;
     options.signal?.throwIfAborted();
     throw unreachable(address, whyNot(cause), cause);
   } finally {
@@ -56,11 +67,14 @@ export async function download(address: URL, options: Download): Promise<Downloa
 async function follow(
   from: URL,
   options: Download,
-  { agent, signal }: { readonly agent: Agent; readonly signal: AbortSignal },
+  { agent, signal, places }: { readonly agent: Agent; readonly signal: AbortSignal; readonly places: Places },
 ): Promise<Downloaded> {
   let address = from;
   for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
     mayBeAsked(address, from);
+    // A name is asked about when it is resolved; an address never is.
+    const host = address.hostname.replace(/^\[|\]$/g, '');
+    if (isIP(host) !== 0 && !places.allows(host)) throw notAsked(host);
     const isSame = address.origin === from.origin;
     const { statusCode, headers, body } = await request(address, {
       dispatcher: agent,
