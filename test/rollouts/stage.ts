@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import {
   API_VERSION,
   type Approval,
@@ -21,7 +22,7 @@ import {
   operator as operatorKind,
 } from '../../src/api/index.ts';
 import { installDefinitions } from '../../src/cli/up/definitions.ts';
-import { startPlatform } from '../../src/cli/up/platform.ts';
+import { type Platform, type PlatformOptions, startPlatform } from '../../src/cli/up/platform.ts';
 import type { RolloutsOptions } from '../../src/cli/up/rollouts.ts';
 import { addNamespaces } from '../../src/cli/up/starter.ts';
 import { startUndo } from '../../src/cli/up/undo.ts';
@@ -31,10 +32,8 @@ import {
   connect,
   coreSecrets,
   eventually,
-  type Logger,
   loadKubeconfig,
   type Resource,
-  silentLogger,
   type UnknownObject,
 } from '../../src/runtime/index.ts';
 import { type ControlPlane, startControlPlane } from '../support/cluster.ts';
@@ -59,8 +58,11 @@ export interface Stage {
   /** The file with the keys that kubeconfigs are sealed with. */
   readonly keys: string;
   readonly helm: string;
-  /** Runs the platform in this process. Returns what stops it. */
-  run(options?: Partial<RolloutsOptions>, log?: Logger): Promise<() => Promise<void>>;
+  /** Runs the platform in this process. */
+  run(
+    options?: Partial<RolloutsOptions>,
+    more?: Pick<PlatformOptions, 'log' | 'telemetry'>,
+  ): Promise<Platform & { stop(): Promise<void> }>;
   /** Its charts are in the repository, and the Operator is ready. */
   addOperator(charts: readonly OperatorChart[], more?: Parameters<typeof operatorFrom>[2]): Promise<void>;
   stop(): Promise<void>;
@@ -113,7 +115,7 @@ export async function startStage(): Promise<Stage> {
       repository,
       keys,
       helm,
-      async run(options = {}, log = silentLogger) {
+      async run(options = {}, more = {}) {
         const undo = startUndo();
         const own = connect(loadKubeconfig({ file: management.kubeconfig }));
         undo.add('closing the connection', () => own.close());
@@ -124,10 +126,14 @@ export async function startStage(): Promise<Stage> {
           intervals,
           ...options,
         };
-        await startPlatform({ client: own, platformNamespace: systemNamespace, rollouts, log }, undo);
-        return async () => {
-          const left = await undo.run();
-          if (left.length > 0) throw new Error(`left behind: ${left.join(', ')}`);
+        const parts = { client: own, platformNamespace: systemNamespace, rollouts, ...more };
+        const platform = await startPlatform(parts, undo);
+        return {
+          ...platform,
+          async stop() {
+            const left = await undo.run();
+            if (left.length > 0) throw new Error(`left behind: ${left.join(', ')}`);
+          },
         };
       },
       async addOperator(more, spec) {
@@ -148,7 +154,11 @@ export async function startStage(): Promise<Stage> {
 export async function addCluster(
   client: Client,
   keys: string,
-  { name, environment, plane }: Pick<Target, 'name' | 'environment' | 'plane'>,
+  {
+    name,
+    environment,
+    plane,
+  }: Pick<Target, 'name' | 'environment'> & { readonly plane: Pick<ControlPlane, 'kubeconfig'> },
 ): Promise<void> {
   const { sealing } = await keysFromFile(keys).current();
   const sealed = await sealKubeconfig(sealing, name, await readFile(plane.kubeconfig, 'utf8'));
@@ -263,16 +273,24 @@ export async function decide(client: Client, name: string, decision: 'Approve' |
 }
 
 export interface Program {
+  readonly firstLine: Promise<string>;
   /** `kill -9`, and until it is gone. */
   kill(): Promise<void>;
 }
 
 export function startProgram(main: string, words: readonly string[]): Program {
-  const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise<void>((resolve) => {
     child.on('close', () => resolve());
   });
+  const firstLine = new Promise<string>((resolve, reject) => {
+    createInterface(child.stdout).once('line', resolve);
+    child.on('close', (code) => reject(new Error(`${main} ended with ${code} before it said anything`)));
+  });
+  // Who does not ask for it does not mind.
+  firstLine.catch(() => {});
   return {
+    firstLine,
     async kill() {
       child.kill('SIGKILL');
       await ended;

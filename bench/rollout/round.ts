@@ -3,8 +3,6 @@
  * the real Manager, caches and writes of status; what is simulated is the transport: a cluster answers after a while with text, which
  * is parsed as an answer of an API server would be. Every operator is in a namespace of its own, with a Deployment of two pods, a webhook
  * that is asked with a dry run, and a kind of its own with twenty custom resources.
- *
- * `--operators`, `--clusters`, `--list-ms` and `--dry-run-ms` make it smaller or other.
  */
 import {
   API_VERSION,
@@ -13,9 +11,9 @@ import {
   operator,
   operatorDeployment,
   operatorInstallation,
-} from '../src/api/index.ts';
-import { healthChecker, type Snapshot } from '../src/fleet/index.ts';
-import { addOperatorHealth } from '../src/reconcile/index.ts';
+} from '../../src/api/index.ts';
+import { healthChecker, type Snapshot } from '../../src/fleet/index.ts';
+import { addOperatorHealth } from '../../src/reconcile/index.ts';
 import {
   type Client,
   eventually,
@@ -25,20 +23,27 @@ import {
   Manager,
   type Resource,
   type UnknownObject,
-} from '../src/runtime/index.ts';
-import { memoryCluster } from '../test/support/memory-cluster.ts';
+} from '../../src/runtime/index.ts';
+import { memoryCluster } from '../../test/support/memory-cluster.ts';
+import { type Figure, say, seconds } from './figures.ts';
 
+const table = 'Scalability targets';
 const customResources = 20;
 const roundBound = 30;
 const connectionBound = 100;
 
-export async function run(flags: readonly string[]): Promise<boolean> {
-  const flag = (name: string, otherwise: number) =>
-    Number(flags.find((each) => each.startsWith(`--${name}=`))?.slice(name.length + 3) ?? otherwise);
-  const [operators, clusters] = [flag('operators', 500), flag('clusters', 100)];
-  const [list, dryRun] = [flag('list-ms', 5), flag('dry-run-ms', 15)];
-  const say = (line: string) => process.stdout.write(`${line}\n`);
-  say(`health: ${operators} operators × ${clusters} clusters; a list takes ${list} ms and a dry run ${dryRun} ms`);
+export interface Round {
+  readonly operators: number;
+  readonly clusters: number;
+  /** Milliseconds that a cluster takes for a list, and for a dry run. */
+  readonly list: number;
+  readonly dryRun: number;
+}
+
+export async function healthRound({ operators, clusters, list, dryRun }: Round): Promise<Figure[]> {
+  say(
+    `a round of health: ${operators} operators × ${clusters} clusters; a list takes ${list} ms and a dry run ${dryRun} ms`,
+  );
 
   const management = managementWith(operators, clusters);
   const simulated = simulatedClusters({ operators, list, dryRun });
@@ -67,7 +72,7 @@ export async function run(flags: readonly string[]): Promise<boolean> {
       management.installations().filter(({ status }) => (status as { health?: string })?.health === 'Healthy').length;
     const first = performance.now();
     await eventually(() => healthy() === total, { within: 1_800_000, every: 500 });
-    say(`  the first round, which also writes the status of all ${total}: ${seconds(performance.now() - first)} s`);
+    say(`  the first round, which also writes the status of all ${total}: ${seconds(performance.now() - first)}`);
     // Until the controllers have counted what was written: that is no part of a round.
     await eventually(() => management.counted() === operators, { within: 600_000, every: 500 });
     let worst = 0;
@@ -77,24 +82,28 @@ export async function run(flags: readonly string[]): Promise<boolean> {
       const used = process.cpuUsage(cpu);
       worst = Math.max(worst, milliseconds / 1000);
       const busy = ((used.user + used.system) / 1_000_000).toFixed(1);
-      say(`  a round over ${installations}: ${seconds(milliseconds)} s, ${busy} s of CPU`);
+      say(`  a round over ${installations}: ${seconds(milliseconds)}, ${busy} s of CPU`);
     }
     say(`  memory: ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MB`);
-    const targets = [
-      { what: 'a health round, s', value: worst, bound: roundBound },
-      { what: 'connections to clusters at once', value: simulated.most(), bound: connectionBound - 1 },
+    const what = `${operators} operators × ${clusters} clusters`;
+    return [
+      { table, what: 'operators looked after', value: operators, unit: '', target: ['≥', 500] },
+      { table, what: 'clusters looked after', value: clusters, unit: '', target: ['≥', 100] },
+      { table, what: `${what}: a round of health on one core`, value: worst, unit: 's', target: ['≤', roundBound] },
+      {
+        table,
+        what: `${what}: connections at once`,
+        value: simulated.most(),
+        unit: '',
+        target: ['<', connectionBound],
+      },
     ];
-    for (const { what, value, bound } of targets) {
-      say(`  ${value <= bound ? 'met' : 'NOT MET'}: ${what}: ${value.toFixed(1)}, at most ${bound}`);
-    }
-    return targets.every(({ value, bound }) => value <= bound);
   } finally {
     stop.abort();
     await running;
   }
 }
 
-const seconds = (milliseconds: number): string => (milliseconds / 1000).toFixed(1);
 const operatorName = (number: number): string => `operator-${number}`;
 
 /** The management cluster: all that the platform itself keeps. */

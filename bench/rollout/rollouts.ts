@@ -1,0 +1,56 @@
+/** Rollouts over the clusters of the stage, begun and waited for as somebody at a terminal would. */
+import { API_VERSION, type OperatorDeployment, operatorDeployment, type rolloutPhases } from '../../src/api/index.ts';
+import { type Client, eventually } from '../../src/runtime/index.ts';
+import { timed } from './figures.ts';
+
+type Phase = (typeof rolloutPhases)[number];
+
+const patient = { within: 900_000, every: 100 };
+
+/** Resolves when it has come to its end; throws where that is another than was wanted. */
+export async function rollOut(client: Client, name: string, spec: object, wanted: Phase = 'Completed') {
+  return timed(async () => {
+    await client.create(operatorDeployment.resource, {
+      apiVersion: API_VERSION,
+      kind: 'OperatorDeployment',
+      metadata: { name },
+      spec,
+    } as unknown as OperatorDeployment);
+    return untilEnded(client, name, wanted);
+  });
+}
+
+/** `eventually` would go on where it has ended otherwise. */
+async function untilEnded(client: Client, name: string, wanted: Phase): Promise<OperatorDeployment> {
+  const found = await eventually(async () => {
+    const { status, ...rest } = await client.get<OperatorDeployment>(operatorDeployment.resource, { name });
+    return status?.phase === 'Completed' || status?.phase === 'Failed' ? { ...rest, status } : false;
+  }, patient);
+  if (found.status.phase !== wanted) throw new Error(`${name} ended as ${found.status.phase}: ${said(found)}`);
+  return found;
+}
+
+const said = ({ status }: OperatorDeployment): string =>
+  [
+    ...(status?.rollback?.message === undefined ? [] : [status.rollback.message]),
+    ...(status?.clusters ?? []).flatMap(({ name, state, message = '' }) =>
+      state === 'Healthy' ? [] : [`${name} ${state} ${message}`],
+    ),
+  ].join('; ');
+
+/** Somebody asks for what was there before. Seconds from the asking to the end. */
+export function takeBack(client: Client, name: string) {
+  return timed(async () => {
+    await client.patch(operatorDeployment.resource, { name }, { type: 'merge', body: { spec: { rollback: true } } });
+    return eventually(async () => {
+      const found = await client.get<OperatorDeployment>(operatorDeployment.resource, { name });
+      return found.status?.rollback?.finishedAt === undefined ? false : found;
+    }, patient);
+  });
+}
+
+/** Of a rollback that set in by itself. */
+export function rollbackMilliseconds({ status }: OperatorDeployment): number {
+  const { startedAt = '', finishedAt = '' } = status?.rollback ?? {};
+  return Date.parse(finishedAt) - Date.parse(startedAt);
+}

@@ -1,0 +1,118 @@
+/**
+ * Each strategy over all clusters: to its end and back, with custom resources that must be the same afterwards. Time is compressed by what
+ * is configured; where a figure of the requirement holds the periods of its own, what was left out of them is added to what was measured.
+ */
+import { addWidgets, type Target, versionOn, widgetsOn } from '../../test/rollouts/stage.ts';
+import { type Figure, say, seconds } from './figures.ts';
+import { rollbackMilliseconds, rollOut, takeBack } from './rollouts.ts';
+import type { Stage } from './stage.ts';
+
+const table = 'Deployment performance';
+const rollbackBound = 180;
+const customResources = 500;
+/** Seconds: as it is here, and as the requirement has it. */
+const evaluation = { here: 5, required: 300 };
+const watched = { interval: 'PT1S', failureThreshold: 3 };
+
+const direct = { strategy: 'Direct', directConfig: { parallelClusters: 10 } };
+const rolling = { strategy: 'Rolling', rollingConfig: { validationPeriod: 'PT1S', pauseBetweenClusters: 'PT0.5S' } };
+const canary = { strategy: 'Canary', canaryConfig: { evaluationPeriod: `PT${evaluation.here}S` } };
+const blueGreen = (name: string) => ({
+  strategy: 'BlueGreen',
+  blueGreenConfig: {
+    blueNamespace: `${name}-blue`,
+    greenNamespace: `${name}-green`,
+    validationPeriod: 'PT1S',
+    monitorPeriod: 'PT1S',
+  },
+});
+
+export async function eachStrategy(stage: Stage): Promise<Figure[]> {
+  const { client, targets, addOperator } = stage;
+  const all = targets.map(({ name }) => name);
+  const [first] = targets;
+  if (first === undefined) throw new Error('there is no cluster');
+  say(`each strategy on ${all.length} clusters, to its end and back`);
+  await addOperator([{ name: 'single', version: '1.0.0' }]);
+  const one = { operator: 'single', version: '1.0.0', clusters: [first.name], ...direct };
+  const single = await rollOut(client, 'single', one);
+  say(`  one cluster: ${seconds(single.milliseconds)}`);
+  let canaryMilliseconds = 0;
+  let changed = 0;
+  const backs: number[] = [];
+  const strategies = [
+    { name: 'direct', spec: direct, begin: direct },
+    { name: 'rolling', spec: rolling, begin: direct },
+    { name: 'canary', spec: canary, begin: direct },
+    { name: 'colours', spec: blueGreen('colours'), begin: blueGreen('colours') },
+  ];
+  for (const { name, spec, begin } of strategies) {
+    await addOperator([
+      { name, version: '1.0.0' },
+      { name, version: '2.0.0', maximum: 30 },
+      // Its pods find no node: they never run.
+      { name, version: '3.0.0', maximum: 30, nodeSelector: { nowhere: 'true' } },
+    ]);
+    const common = { operator: name, clusters: all, health: watched };
+    await rollOut(client, `${name}-1`, { ...common, version: '1.0.0', ...begin });
+    await addWidgets(first, name, customResources);
+    const before = await widgetsOn(first, name);
+    const second = await rollOut(client, `${name}-2`, { ...common, version: '2.0.0', ...spec });
+    if (name === 'canary') canaryMilliseconds = second.milliseconds;
+    const back = await takeBack(client, `${name}-2`);
+    backs.push(back.milliseconds);
+    const namespaces = name === 'colours' ? [`${name}-blue`, `${name}-green`] : [`${name}-system`];
+    await demandVersion(targets, name, namespaces, '1.0.0');
+    say(`  ${spec.strategy}: ${seconds(second.milliseconds)}, taken back in ${seconds(back.milliseconds)}`);
+    if (name === 'direct') {
+      const bad = { ...common, version: '3.0.0', ...spec, helmTimeout: 'PT20S' };
+      const failed = await rollOut(client, `${name}-3`, bad, 'Failed');
+      backs.push(rollbackMilliseconds(failed.result));
+      await demandVersion(targets, name, namespaces, '1.0.0');
+      say(`  ${spec.strategy}, one that is not well: taken back by itself in ${seconds(backs.at(-1) ?? 0)}`);
+    }
+    const after = new Set(await widgetsOn(first, name));
+    changed += before.filter((each) => !after.has(each)).length + Math.abs(after.size - before.length);
+  }
+  const missing = 2 * (evaluation.required - evaluation.here);
+  return [
+    {
+      table,
+      what: 'single cluster deployment, from the apply to well',
+      value: single.milliseconds / 1000,
+      unit: 's',
+      target: ['<', 180],
+    },
+    {
+      table,
+      what: `canary, 3 stages, ${all.length} clusters, two evaluations of PT5M (${seconds(canaryMilliseconds)} measured with PT${evaluation.here}S)`,
+      value: canaryMilliseconds / 1000 + missing,
+      unit: 's',
+      target: ['<', 1800],
+    },
+    {
+      table,
+      what: `rollback, ${all.length} clusters, the slowest of the four strategies and of one by itself`,
+      value: Math.max(...backs) / 1000,
+      unit: 's',
+      target: ['<', rollbackBound],
+    },
+    {
+      table,
+      what: `custom resources lost or changed by upgrade and rollback, of ${strategies.length * customResources}`,
+      value: changed,
+      unit: '',
+      target: ['≤', 0],
+    },
+  ];
+}
+
+/** In exactly one of the namespaces, on every cluster. */
+async function demandVersion(targets: readonly Target[], operator: string, namespaces: string[], version: string) {
+  for (const target of targets) {
+    const found = await Promise.all(namespaces.map((namespace) => versionOn(target, operator, namespace)));
+    const there = found.filter((each) => each !== undefined);
+    if (there.length !== 1 || there[0] !== version)
+      throw new Error(`${operator} on ${target.name} is ${there.join(' and ') || 'not there'}, not ${version}`);
+  }
+}

@@ -1,0 +1,163 @@
+/** Each strategy, to its end and back, over three clusters: nothing is played but the nodes. */
+import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import type { OperatorChart } from '../support/operator-charts.ts';
+import type { Show } from './show.ts';
+import {
+  addWidgets,
+  installationOn,
+  patient,
+  rollOut,
+  type Stage,
+  statesOf,
+  untilPhase,
+  versionOn,
+  widgetsOn,
+} from './stage.ts';
+
+/** Each rolls out two or three times over three clusters. */
+const timeout = 3 * patient.within;
+
+const everywhere = (state: string) => ({ dev: state, staging: state, production: state });
+
+/** The API server does not take it, and it comes last: all else is changed by then. */
+const refused = stringify({
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'ValidatingWebhookConfiguration',
+  metadata: { name: 'refused' },
+  webhooks: [{ name: 'refused', clientConfig: { url: 'https://127.0.0.1' }, sideEffects: 'None' }],
+});
+
+interface Strategy {
+  readonly name: string;
+  readonly spec: { readonly strategy: string; readonly canaryConfig?: object; readonly rollingConfig?: object };
+  /** What is not well with the second version. */
+  readonly bad: (show: Show) => Partial<OperatorChart>;
+  readonly why: RegExp;
+  /** The clusters that are taken back. */
+  readonly touched: readonly string[];
+  readonly objects: number;
+}
+
+const strategies: readonly Strategy[] = [
+  {
+    name: 'direct',
+    spec: { strategy: 'Direct' },
+    bad: () => ({ files: { 'templates/refused.yaml': refused } }),
+    why: /ValidatingWebhookConfiguration/,
+    touched: ['dev', 'production', 'staging'],
+    objects: 20,
+  },
+  {
+    name: 'rolling',
+    spec: { strategy: 'Rolling', rollingConfig: { validationPeriod: 'PT1S', pauseBetweenClusters: 'PT0.5S' } },
+    bad: ({ slowWebhook }) => ({ webhook: slowWebhook }),
+    why: /webhook widgets\.rolling\.example\.com: a dry run took 1000 ms or longer/,
+    touched: ['dev'],
+    objects: 20,
+  },
+  {
+    name: 'canary',
+    spec: {
+      strategy: 'Canary',
+      canaryConfig: { initialPercentage: 10, incrementPercentage: 40, evaluationPeriod: 'PT1S' },
+    },
+    // KWOK plays pods with this label as ones whose container ends again and again.
+    bad: () => ({ podLabels: { 'pod-container-running-failed.stage.kwok.x-k8s.io': 'true' } }),
+    why: /^dev: /,
+    touched: ['dev'],
+    objects: 500,
+  },
+];
+
+export function strategyTests(show: () => Show): void {
+  describe.each(strategies)('$name', ({ name, spec, bad, why, touched, objects }) => {
+    test('is completed, then one that is not well is taken back, and every custom resource is as it was', {
+      timeout,
+    }, async () => {
+      const { stage } = show();
+      const { client, targets } = stage;
+      await stage.addOperator([
+        { name, version: '1.0.0' },
+        { name, version: '2.0.0', maximum: 30, ...bad(show()) },
+      ]);
+      await rollOut(client, `${name}-1`, name, '1.0.0', spec);
+      const done = await untilPhase(client, `${name}-1`, 'Completed', 'Failed');
+      expect(statesOf(done)).toEqual(everywhere('Healthy'));
+      await expectVersion(stage, name, '1.0.0');
+      for (const target of targets)
+        expect((await installationOn(client, name, target.name)).spec).toMatchObject({ version: '1.0.0' });
+      const [dev] = targets;
+      if (dev === undefined) throw new Error('there is no cluster');
+      await addWidgets(dev, name, objects);
+      const before = await widgetsOn(dev, name);
+      expect(before).toHaveLength(objects);
+
+      // Long enough for the third restart of what ends again and again, where that was ever there for Helm.
+      const canaryConfig = { ...spec.canaryConfig, evaluationPeriod: 'PT5M' };
+      const watched = spec.canaryConfig === undefined ? {} : { canaryConfig, helmTimeout: 'PT30S' };
+      await rollOut(client, `${name}-2`, name, '2.0.0', { ...spec, ...watched });
+      const failed = await untilPhase(client, `${name}-2`, 'Failed', 'Completed');
+      expect(failed.status?.rollback).toMatchObject({
+        finishedAt: expect.any(String),
+        message: expect.stringMatching(why),
+      });
+      const states = Object.entries(statesOf(failed));
+      expect(
+        states
+          .filter(([, state]) => state === 'RolledBack')
+          .map(([cluster]) => cluster)
+          .sort(),
+      ).toEqual(touched);
+      expect(states.map(([, state]) => state)).not.toContain('Healthy');
+      await expectVersion(stage, name, '1.0.0');
+      expect(await widgetsOn(dev, name)).toEqual(before);
+    });
+  });
+
+  test('blue-green: the other namespace takes over, and is left again where it is not well', { timeout }, async () => {
+    const { stage } = show();
+    const { client, targets } = stage;
+    const name = 'colours';
+    const times = { validationPeriod: 'PT1S', monitorPeriod: 'PT1S' };
+    const blueGreenConfig = { blueNamespace: 'colours-blue', greenNamespace: 'colours-green', ...times };
+    const spec = { strategy: 'BlueGreen', blueGreenConfig };
+    await stage.addOperator([
+      { name, version: '1.0.0' },
+      { name, version: '2.0.0', maximum: 30 },
+      // Its pods find no node: they never run.
+      { name, version: '3.0.0', maximum: 40, nodeSelector: { nowhere: 'true' } },
+    ]);
+    await rollOut(client, 'colours-1', name, '1.0.0', spec);
+    const first = await untilPhase(client, 'colours-1', 'Completed', 'Failed');
+    expect(statesOf(first)).toEqual(everywhere('Healthy'));
+    const colour = first.status?.clusters?.[0]?.namespace ?? '';
+    const other = colour === 'colours-blue' ? 'colours-green' : 'colours-blue';
+    await expectVersion(stage, name, '1.0.0', colour);
+    const [dev] = targets;
+    if (dev === undefined) throw new Error('there is no cluster');
+    await addWidgets(dev, name, 20);
+    const before = await widgetsOn(dev, name);
+
+    await rollOut(client, 'colours-2', name, '2.0.0', spec);
+    expect(statesOf(await untilPhase(client, 'colours-2', 'Completed', 'Failed'))).toEqual(everywhere('Healthy'));
+    await expectVersion(stage, name, '2.0.0', other);
+    // The old one is kept, at 0.
+    await expectVersion(stage, name, undefined, colour);
+
+    await rollOut(client, 'colours-3', name, '3.0.0', { ...spec, helmTimeout: 'PT5S' });
+    const failed = await untilPhase(client, 'colours-3', 'Failed', 'Completed');
+    expect(Object.values(statesOf(failed))).not.toContain('Healthy');
+    await expectVersion(stage, name, '2.0.0', other);
+    expect(await widgetsOn(dev, name)).toEqual(before);
+  });
+}
+
+async function expectVersion(
+  { targets }: Stage,
+  operator: string,
+  version: string | undefined,
+  namespace = `${operator}-system`,
+): Promise<void> {
+  for (const target of targets) expect(await versionOn(target, operator, namespace), target.name).toBe(version);
+}

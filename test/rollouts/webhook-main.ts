@@ -1,0 +1,6 @@
+/** A webhook that takes its time, as a process of its own: prints where it is and whom to trust, and answers for as long as it runs. */
+import { startWebhook } from '../fleet-health/webhook.ts';
+
+const webhook = await startWebhook();
+webhook.answerAfter(1_500);
+process.stdout.write(`${JSON.stringify({ url: webhook.url, authority: webhook.authority.certificate })}\n`);
