@@ -5,6 +5,7 @@ export interface RolloutFlags {
   clusterKeys?: string;
   clusterKeysCommand?: string;
   charts?: string;
+  chartNetwork?: string[];
   helm?: string;
   rolloutSettings?: string;
   smtp?: { readonly host: string; readonly port: number };
@@ -25,6 +26,11 @@ export function declareRollouts(command: Command): Command {
       'in place of a file, a program that prints them, asked every 10 minutes',
     )
     .option('--charts <directory>', 'where charts are that are given by a path')
+    .option(
+      '--chart-network <cidr>',
+      "a network that charts are fetched from although it is this machine's, link-local or a cloud's own, as 127.0.0.0/8; may be given again",
+      (text: string, before: string[] = []) => [...before, text],
+    )
     .option('--helm <file>', 'the program helm, 3.14 or newer (default: on the PATH)')
     .option('--rollout-settings <file>', 'who has to approve what, in which environment')
     .option('--smtp <host:port>', 'the mail server for messages about approvals', server)

@@ -46,6 +46,8 @@ export interface RolloutsOptions {
   readonly helm?: HelmLocation | undefined;
   /** Where `spec.chart.path` of Operators leads. */
   readonly charts?: string | undefined;
+  /** Networks that charts are fetched from although they are this machine's, link-local or a cloud's own. Left out, this machine. */
+  readonly chartNetworks?: readonly string[] | undefined;
   readonly mail?: MailOptions | undefined;
   readonly rest?: RestServing | undefined;
   readonly tracer?: Tracer | undefined;
@@ -83,7 +85,13 @@ export async function addRollouts(
   await keys.current();
   const fleet = openFleet({ client, systemNamespace, keys, log });
   undo.add('closing the connections to clusters', () => fleet.stop());
-  const charts = openCharts({ client, systemNamespace, folder: options.charts, ...given({ helm }) });
+  const charts = openCharts({
+    client,
+    systemNamespace,
+    folder: options.charts,
+    networks: options.chartNetworks,
+    ...given({ helm }),
+  });
   const store = { client: manager.leaderClient, namespace: systemNamespace };
   const snapshots = openSnapshotStore(store);
   const definitions = openDefinitionStore(store);
