@@ -35,10 +35,11 @@ export default defineConfig({
     // Programs of ours that tests start read their source as it was compiled the first time.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
     setupFiles: ['test/support/seed.ts'],
-    // Only to end what hangs: a loaded machine may take many times as long as a quiet one.
-    testTimeout: 120_000,
-    hookTimeout: 300_000,
-    expect: { poll: { timeout: 60_000 } },
+    // Only to end what hangs: a loaded machine may take many times as long as a quiet one. Several waits of a test fit into its limit,
+    // so that the wait fails, which knows what it waits for, and not the test.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 120_000 } },
     projects: [
       {
         extends: true,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 const parts = [
@@ -17,9 +17,6 @@ const parts = [
   'docs/reference',
 ];
 const crd = 'manifests/crds/teams.yaml';
-// Each test starts Node a few times, which on a busy machine takes long.
-vi.setConfig({ testTimeout: 60_000 });
-
 let copy: string;
 beforeEach(() => {
   copy = mkdtempSync(join(tmpdir(), 'kidp-generate-'));

@@ -92,7 +92,7 @@ export interface EventuallyOptions {
 /** Calls the check until it neither throws nor returns false, and returns what it returned. */
 export async function eventually<T>(
   check: () => T | false | Promise<T | false>,
-  { within = 60_000, every = 50 }: EventuallyOptions = {},
+  { within = 120_000, every = 50 }: EventuallyOptions = {},
 ): Promise<T> {
   const started = performance.now();
   for (;;) {

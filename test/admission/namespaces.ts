@@ -18,7 +18,7 @@ import {
   policy,
 } from './support/platform.ts';
 
-const patient = { within: 90_000, every: 100 };
+const patient = { within: 180_000, every: 100 };
 const annotation = 'platform.company.com/confirm-delete';
 export function namespaceTests(running: () => Platform): void {
   describe('namespaces that are deleted', () => {

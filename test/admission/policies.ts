@@ -35,7 +35,7 @@ export function policyTests(running: () => Platform): void {
     let client: Client;
     let source: LivePolicySource;
     let admission: Admission;
-    const patient = { within: 60_000 };
+    const patient = { within: 180_000 };
     const webhook = 'validate-fail.kidp.platform.company.com';
     const finalizer = 'platform.company.com/cleanup-resources';
 

@@ -17,7 +17,7 @@ let platform: Platform;
 let client: Client;
 let first: Replica;
 let second: Replica;
-const patient = { within: 90_000 };
+const patient = { within: 180_000 };
 
 /** Refused while the webhook is there: the proof that it is asked. */
 const forbidden = configMap('forbidden', { fine: 'no' });

@@ -11,7 +11,7 @@ export function versionTests(running: () => Platform): void {
     let source: LivePolicySource;
     let admission: Admission;
     let heard: string[] = [];
-    const patient = { within: 60_000, every: 100 };
+    const patient = { within: 180_000, every: 100 };
 
     beforeAll(async () => {
       ({ client } = running());

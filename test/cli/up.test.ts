@@ -26,7 +26,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 });
 
-describe('a control plane of its own', { timeout: 300_000 }, () => {
+describe('a control plane of its own', () => {
   test('starts, lets in, denies with the reason, keeps its state, and leaves nothing behind', async () => {
     const first = start(['--directory', folder]);
     // What to try comes after it, line by line.
@@ -103,7 +103,7 @@ describe('a control plane of its own', { timeout: 300_000 }, () => {
     anew.stop('SIGTERM');
     expect(await anew.ended()).toBe(0);
     expect(await processesBelow(folder)).toEqual([]);
-  }, 480_000);
+  });
 
   test('a stop before it is ready is a stop', async () => {
     const run = start(['--directory', folder], withoutJava);
@@ -126,7 +126,7 @@ describe('a control plane of its own', { timeout: 300_000 }, () => {
   });
 });
 
-describe('an existing cluster', { timeout: 300_000 }, () => {
+describe('an existing cluster', () => {
   // One for all of them: each leaves it as it was, but for the one before the last, and the last needs nothing of it.
   let plane: ControlPlane;
   beforeAll(async () => {

@@ -12,7 +12,7 @@ describe('a control plane that behaves like a cluster', () => {
 
   async function rollOut(name: string): Promise<void> {
     expect(await kubectl(['create', 'deployment', name, '--image=web:1'], plane)).toMatchObject({ code: 0 });
-    expect(await kubectl(['rollout', 'status', `deployment/${name}`, '--timeout=90s'], plane)).toMatchObject({
+    expect(await kubectl(['rollout', 'status', `deployment/${name}`, '--timeout=180s'], plane)).toMatchObject({
       code: 0,
     });
   }
@@ -25,7 +25,7 @@ describe('a control plane that behaves like a cluster', () => {
 
   it('finishes a Job', async () => {
     await kubectl(['create', 'job', 'once', '--image=once:1'], plane);
-    const done = await kubectl(['wait', '--for=condition=complete', 'job/once', '--timeout=90s'], plane);
+    const done = await kubectl(['wait', '--for=condition=complete', 'job/once', '--timeout=180s'], plane);
     expect(done).toMatchObject({ code: 0 });
   });
 

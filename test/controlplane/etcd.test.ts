@@ -18,7 +18,7 @@ describe('an etcd of three members', () => {
     expect(plane.etcd.members).toHaveLength(3);
     await lost?.kill();
     expect(lost?.pid).toBeUndefined();
-    await expect.poll(async () => write('while-one-is-lost'), { timeout: 60_000 }).toBe(0);
+    await expect.poll(async () => write('while-one-is-lost')).toBe(0);
     expect((await kubectl(['get', 'configmap', 'while-one-is-lost'], plane)).code).toBe(0);
     await lost?.start();
     const health = await plane.etcd.control('endpoint', 'health');

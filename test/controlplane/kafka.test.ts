@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-describe('startKafka', { timeout: 300_000 }, () => {
+describe('startKafka', () => {
   it('keeps its log, its port and its authority in a directory, and lets one run at a time use it', async () => {
     const home = join(directory, 'kafka');
     const first = await startKafka({ directory: home, tls: true });

@@ -35,9 +35,9 @@ describe('what a runner leaves behind when it ends without stopping', () => {
       child.kill(signal);
     }
     await ended;
-    await expect.poll(() => identities.filter(isAlive), { timeout: 60_000 }).toEqual([]);
-    await expect.poll(() => existsSync(started.directory), { timeout: 60_000 }).toBe(false);
-    await expect.poll(() => identityOf(started.reaper), { timeout: 60_000 }).toBeUndefined();
+    await expect.poll(() => identities.filter(isAlive)).toEqual([]);
+    await expect.poll(() => existsSync(started.directory)).toBe(false);
+    await expect.poll(() => identityOf(started.reaper)).toBeUndefined();
   });
 
   it('is nothing even where the watcher was killed before', async () => {
@@ -46,13 +46,11 @@ describe('what a runner leaves behind when it ends without stopping', () => {
     // One that ends in its first half second counts as one that cannot start, and is not tried forever.
     await sleep(1_500);
     process.kill(started.reaper, 'SIGKILL');
-    await expect
-      .poll(() => watchersOf(child.pid ?? 0).filter((pid) => pid !== started.reaper), { timeout: 60_000 })
-      .toHaveLength(1);
+    await expect.poll(() => watchersOf(child.pid ?? 0).filter((pid) => pid !== started.reaper)).toHaveLength(1);
     child.kill('SIGKILL');
     await ended;
-    await expect.poll(() => identities.filter(isAlive), { timeout: 60_000 }).toEqual([]);
-    await expect.poll(() => existsSync(started.directory), { timeout: 60_000 }).toBe(false);
+    await expect.poll(() => identities.filter(isAlive)).toEqual([]);
+    await expect.poll(() => existsSync(started.directory)).toBe(false);
   });
 
   it('keeps a directory that was given, and the next run takes it over', async () => {

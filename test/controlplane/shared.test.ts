@@ -16,7 +16,7 @@ describe('the shared control plane', () => {
       '--replicas=2',
     ]);
     expect(created).toMatchObject({ code: 0, stderr: '' });
-    const rollout = await cluster.kubectl(['-n', namespace, 'rollout', 'status', 'deployment/web', '--timeout=90s']);
+    const rollout = await cluster.kubectl(['-n', namespace, 'rollout', 'status', 'deployment/web', '--timeout=180s']);
     expect(rollout).toMatchObject({ code: 0 });
     const pods = await cluster.kubectl(['-n', namespace, 'get', 'pods', '-o', 'json']);
     const items: { status: { phase: string }; spec: { nodeName: string } }[] = JSON.parse(pods.stdout).items;

@@ -290,7 +290,7 @@ class Stage {
         const response = await this.#send('POST', this.#collection(probe), probe, { dryRun: 'All' });
         return messageOf(response).includes(`${marker}: Unsupported value: "neither": supported values: "${which}"`);
       },
-      { within: 120_000, every: 100 },
+      { within: 180_000, every: 100 },
     );
   }
 

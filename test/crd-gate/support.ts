@@ -4,7 +4,7 @@ import { ApiError, type Client, eventually, type Resource, type UnknownObject } 
 import { definitions, type Platform, platformNamespace, startPlatform } from '../admission/support/platform.ts';
 import type { ControlPlaneOptions } from '../support/cluster.ts';
 
-export const patient = { within: 90_000, every: 100 };
+export const patient = { within: 180_000, every: 100 };
 
 export interface GatePlane extends Platform {
   /** The gate with these options, in place of the one before. */

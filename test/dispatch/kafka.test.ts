@@ -85,12 +85,13 @@ test('certificates that rotate every other second, under load: nothing is lost, 
     for (const name of names) await objects.ready(kindOf(name), name);
     await Promise.all(names.map((name) => objects.change(kindOf(name), name, { costTags: { again: 'yes' } })));
     for (const name of names) await objects.ready(kindOf(name), name);
+    // A machine that is quick may be done before there were enough of them.
+    await eventually(() => relay.connections > before + 10, patient);
   } finally {
     rotating = false;
     await rotation;
     certificate = kafka.clientCertificate('kidp');
   }
-  expect(relay.connections).toBeGreaterThan(before + 10);
   for (const name of names) {
     const { metadata, status } = await objects.get(kindOf(name), name);
     const broker = kindOf(name) === 'Topic' ? stage.topics : stage.cluster;
@@ -123,7 +124,7 @@ describe('Kafka is away', () => {
         );
         expect(sent?.channel).toBe('Kafka');
       },
-      { ...patient, within: 100_000 },
+      patient,
     );
     const now = new Map(stage.cluster.records().map(({ uid, ledger }) => [uid, ledger.length]));
     expect(done.map(([uid]) => [uid, now.get(String(uid))])).toEqual(done);

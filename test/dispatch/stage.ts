@@ -48,7 +48,7 @@ import {
 import { type ControlPlane, startControlPlane, uniqueName } from '../support/cluster.ts';
 
 /** A machine that does much else at the same time, and looks at dozens of objects at once. */
-export const patient = { within: 60_000, every: 250 };
+export const patient = { within: 180_000, every: 250 };
 export const namespace = 'team-backend';
 export const platformNamespace = 'kidp-system';
 /** In this cluster: whatever is not a Topic. */

@@ -37,7 +37,7 @@ import {
 import { type ControlPlane, startControlPlane } from '../support/cluster.ts';
 
 export const systemNamespace = 'kidp-system';
-export const patient = { within: 90_000, every: 100 };
+export const patient = { within: 180_000, every: 100 };
 
 const definitions: Resource = {
   group: 'apiextensions.k8s.io',

@@ -9,7 +9,7 @@ import {
   type UnknownObject,
 } from '../../src/runtime/index.ts';
 
-export const patient = { within: 90_000, every: 200 };
+export const patient = { within: 180_000, every: 200 };
 
 const resource = (group: string, kind: string, plural: string, namespaced = true): Resource => ({
   group,

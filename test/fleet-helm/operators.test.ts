@@ -25,7 +25,7 @@ import { type ChartRepository, operatorFrom, packChart, serveRepository } from '
 import { resources } from './support.ts';
 
 const systemNamespace = 'kidp-system';
-const patient = { within: 90_000, every: 100 };
+const patient = { within: 180_000, every: 100 };
 
 let plane: ControlPlane;
 let client: Client;

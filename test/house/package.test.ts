@@ -17,7 +17,7 @@ beforeAll(async () => {
   for (const file of ['package.json', ...files.filter((name: string) => name !== 'dist')]) {
     cpSync(join(root, file), join(place, file), { recursive: true });
   }
-}, 300_000);
+});
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
 const run = (words: readonly string[]) => spawnSync(process.execPath, words, { cwd: place, encoding: 'utf8' });

@@ -37,7 +37,7 @@ export interface PolicyPlane {
 
 export const platformNamespace = 'kidp-system';
 /** A machine that does much else at the same time. */
-export const patient = { within: 90_000, every: 100 };
+export const patient = { within: 180_000, every: 100 };
 
 export async function startPolicyPlane(): Promise<PolicyPlane> {
   const plane = await startControlPlane();

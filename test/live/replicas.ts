@@ -1,6 +1,6 @@
 /** Several replicas on a real API server: who writes, whom a policy waits for, and what becomes of it when the leader ends. */
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../../src/controlplane/ports.ts';
 import { type Client, connect, eventually, isNotFound, leases, loadKubeconfig } from '../../src/runtime/index.ts';
 import { type PolicyPlane, patient, platformNamespace, policyObject } from './platform.ts';
 
@@ -71,14 +71,6 @@ export function replicaTests(running: () => PolicyPlane): void {
       await eventually(async () => (await live.status('second'))?.violations === 1, patient);
       await eventually(async () => (await replicasOf('second')).join() === 'three', patient);
       await three.stop();
-    }, 360_000);
-
-    async function freePort(): Promise<number> {
-      const server = createServer().listen(0, '127.0.0.1');
-      await new Promise((resolve) => server.once('listening', resolve));
-      const address = server.address();
-      await new Promise((resolve) => server.close(resolve));
-      return typeof address === 'object' && address !== null ? address.port : 0;
-    }
+    });
   });
 }

@@ -18,7 +18,7 @@ import {
 import { type Platform, platformNamespace, startPlatform } from '../admission/support/platform.ts';
 
 export const manifests = join(import.meta.dirname, '..', '..', 'manifests');
-export const patient = { within: 90_000, every: 100 };
+export const patient = { within: 180_000, every: 100 };
 export const apiVersion = 'platform.company.com/v1' as const;
 
 export interface RunningPlatform extends Platform {

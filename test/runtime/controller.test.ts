@@ -99,7 +99,7 @@ describe('a controller', () => {
     await Promise.all(names.slice(100).map((name) => client.create(configMaps, source(namespace, name))));
     const copies = async () =>
       (await client.list<ConfigMap>(configMaps, { namespace, labelSelector: 'role=copy' })).items;
-    await eventually(async () => (await copies()).length === 200, { within: 60_000 });
+    await eventually(async () => (await copies()).length === 200, { within: 180_000 });
 
     await client.delete(configMaps, { namespace, name: 'copy-of-s7' });
     await client.patch(

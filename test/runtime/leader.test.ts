@@ -213,5 +213,5 @@ describe('leader election', () => {
     expect(report.takeovers.longest).toBeGreaterThan(0);
     expect(report.writes).toBeGreaterThan(0);
     console.info(lines.join('\n'));
-  }, 400_000);
+  });
 });

@@ -134,7 +134,7 @@ function syncing(client: Client, namespace: string): Syncing {
         if (ready !== undefined && ready.status !== 'Unknown' && isIt(status)) return ready;
         throw new Error(`Flux has not settled ${what} of ${name} yet: ${JSON.stringify(status)}`);
       },
-      { within: 120_000, every: 250 },
+      { within: 180_000, every: 250 },
     );
   const outcome = (name: string, commit: string) =>
     ended(name, commit, ({ lastAttemptedRevision }) => lastAttemptedRevision?.endsWith(commit) === true);

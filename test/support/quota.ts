@@ -11,5 +11,5 @@ export async function untilQuotaRefuses(client: Client, resource: Resource, obje
       () => 'let in',
       (error: unknown) => String(error),
     );
-  await expect.poll(refusal, { timeout: 60_000 }).toContain('exceeded quota');
+  await expect.poll(refusal).toContain('exceeded quota');
 }

@@ -1,13 +1,10 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type PolicyCluster, policyCluster, policySpec } from '../../../test/support/live-policies.ts';
 import { eventually } from '../../runtime/index.ts';
 import { deadlineIn } from '../deadline.ts';
 import type { AdmissionRequest, Json } from '../review.ts';
 import { policyJudge, describe as words } from './judge-policy.ts';
 import { type LivePolicySource, startPolicySource } from './source.ts';
-
-// They wait for what comes about, on a machine that may do much else.
-vi.setConfig({ testTimeout: 60_000 });
 
 const running: LivePolicySource[] = [];
 afterEach(async () => {

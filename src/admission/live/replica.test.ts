@@ -1,12 +1,9 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { leaseResource, policyCluster } from '../../../test/support/live-policies.ts';
 import { readReplicaLease } from '../../api/index.ts';
 import { eventually, type Lease } from '../../runtime/index.ts';
 import { startReplicaReport } from './replica.ts';
 import { startPolicySource } from './source.ts';
-
-// They wait for what comes about, on a machine that may do much else.
-vi.setConfig({ testTimeout: 60_000 });
 
 test('a replica reports what it judges by once it is ready, anew with each set, and takes it back', async () => {
   const cluster = policyCluster();

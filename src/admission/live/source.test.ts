@@ -5,9 +5,6 @@ import { decide } from '../../policy/index.ts';
 import { eventually, isNotFound } from '../../runtime/index.ts';
 import { type LivePolicySource, startPolicySource } from './source.ts';
 
-// They wait for what comes about, on a machine that may do much else.
-vi.setConfig({ testTimeout: 60_000 });
-
 const running: LivePolicySource[] = [];
 afterEach(async () => {
   await Promise.all(running.splice(0).map((each) => each.stop()));

@@ -5,9 +5,6 @@ import { eventually, FakeClock, type UnknownObject } from '../../runtime/index.t
 import { startPolicySource } from './source.ts';
 import { storedGate } from './stored-gate.ts';
 
-// They wait for what comes about, on a machine that may do much else.
-vi.setConfig({ testTimeout: 60_000 });
-
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();

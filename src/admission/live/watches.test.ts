@@ -1,11 +1,8 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import type { ObjectQuery } from '../../policy/index.ts';
 import { ApiError, eventually, silentLogger } from '../../runtime/index.ts';
 import { KindWatches } from './watches.ts';
-
-// They wait for what comes about, on a machine that may do much else.
-vi.setConfig({ testTimeout: 60_000 });
 
 const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
 const nodes = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false };

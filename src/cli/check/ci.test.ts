@@ -109,12 +109,12 @@ test('the action annotates what is new and known, fails on what is new, and writ
     'new',
     'unchanged',
   ]);
-}, 120_000);
+});
 
 test('the action ends with 0 where all is well, and takes further words', () => {
   const run = runAction({ paths: 'policies\nmanifests/good.yaml', arguments: '--user alice --quiet' });
   expect(run).toMatchObject({ status: 0, outputs: 'exit-code=0\n', stdout: '' });
-}, 120_000);
+});
 
 test('the hook judges what is to be committed by the policies, which may be among it', () => {
   const [hook] = parse(read('.pre-commit-hooks.yaml'));
@@ -133,7 +133,7 @@ test('the hook judges what is to be committed by the policies, which may be amon
   expect(refused.stdout).toMatch(
     /^manifests\/bad\.yaml:6:18: denied: Pod shop\/bad: images \(registry\): Use our registry/,
   );
-}, 120_000);
+});
 
 test('the action compares definitions, alone or beside manifests', () => {
   const workflow = parse(example('crd-workflow', 'docs/crd-compat.md'));
@@ -147,7 +147,7 @@ test('the action compares definitions, alone or beside manifests', () => {
   const both = runAction({ paths: 'policies manifests/good.yaml', crds: 'config/crd', base: 'HEAD' });
   expect(both).toMatchObject({ status: 1, stdout: expect.stringMatching(/1 definition compared/) });
   expect(runAction({})).toMatchObject({ status: 2, stdout: expect.stringMatching(/give paths of manifests/) });
-}, 120_000);
+});
 
 test('the hook compares definitions with the last commit', () => {
   const [, hook] = parse(read('.pre-commit-hooks.yaml'));
@@ -156,18 +156,18 @@ test('the hook compares definitions with the last commit', () => {
   const [program, ...words] = `${hook.entry}`.split(' ');
   const run = spawnSync(join(root, program ?? ''), [...words, ...use.args], { cwd: directory, encoding: 'utf8' });
   expect(run).toMatchObject({ status: 1, stdout: expect.stringMatching(/^widgets\.example\.com: breaking/) });
-}, 120_000);
+});
 
 test('the example of kidp impact', () => {
   const [, ...words] = example('impact').trim().split(' ');
   const run = spawnSync(process.execPath, [join(root, 'bin/kidp.js'), ...words], { cwd: directory, encoding: 'utf8' });
   expect(run).toMatchObject({ status: 0 });
   expect(run.stdout).toMatch(/^images \(registry\): denies 2\n {2}Pod shop\/bad \(manifests\/bad\.yaml:1\)/);
-}, 120_000);
+});
 
 test('what goes into a pipe comes out of it whole', () => {
   const pods = Array.from({ length: 2000 }, (_, number) => pod(`pod-${number}`)).join('---\n');
   const words = [join(root, 'bin/kidp.js'), 'check', '-f', 'policies', '-f', '-', '-o', 'json'];
   const run = spawnSync(process.execPath, words, { cwd: directory, encoding: 'utf8', input: pods, maxBuffer: 2 ** 26 });
   expect(JSON.parse(run.stdout)).toHaveLength(2000);
-}, 120_000);
+});

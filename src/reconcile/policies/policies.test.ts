@@ -1,5 +1,5 @@
 /** The reconcilers of policies together, on a cluster in memory: what is written when. */
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import {
   configMaps,
   leaseResource,
@@ -30,9 +30,6 @@ import {
 import { addPolicyReconcilers, type PolicyReconcilers } from './index.ts';
 import { clusterReports, reports } from './reports.ts';
 import type { PolicyView } from './view.ts';
-
-// They wait for what comes about, on a machine that may do much else.
-vi.setConfig({ testTimeout: 60_000 });
 
 const registration = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false };
 const validating: Resource = {

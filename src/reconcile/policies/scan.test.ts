@@ -1,12 +1,9 @@
 /** What the scan holds while it goes through a cluster that is far larger than memory should be. */
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { compilePolicy, kubernetesSchemas, policySet, readPolicy } from '../../policy/index.ts';
 import { ApiError, type Client, type ListOptions, resourceMapping, silentLogger } from '../../runtime/index.ts';
 import { Scanner, type ScanResult } from './scan.ts';
 import type { PolicyView } from './view.ts';
-
-// They wait for what comes about, on a machine that may do much else.
-vi.setConfig({ testTimeout: 60_000 });
 
 const configMaps = {
   group: '',

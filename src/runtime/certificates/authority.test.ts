@@ -32,7 +32,7 @@ async function start(
 const issuerOf = (authority: Authority): string | undefined =>
   issuerIn(splitBundle(authority.bundle().pem), authority.current().certificate);
 
-describe('one replica', { timeout: 60_000 }, () => {
+describe('one replica', () => {
   it('renews its leaf at two thirds of its life and keeps the authority', async () => {
     const clock = new FakeClock();
     const authority = await start(clock, memoryStore());
@@ -149,7 +149,7 @@ describe('one replica', { timeout: 60_000 }, () => {
   });
 });
 
-describe('what happens to the store', { timeout: 60_000 }, () => {
+describe('what happens to the store', () => {
   it('is mended from what is served when somebody deletes it, and nothing turns', async () => {
     const clock = new FakeClock();
     const store = memoryStore();
@@ -232,7 +232,7 @@ describe('what happens to the store', { timeout: 60_000 }, () => {
   });
 });
 
-describe('several replicas', { timeout: 60_000 }, () => {
+describe('several replicas', () => {
   it('end with one authority and one leaf when they start at once', async () => {
     const clock = new FakeClock();
     const store = memoryStore();
@@ -280,7 +280,7 @@ describe('several replicas', { timeout: 60_000 }, () => {
   });
 });
 
-describe('certificates in a directory', { timeout: 60_000 }, () => {
+describe('certificates in a directory', () => {
   it('are the same after a restart, with keys that only their owner can read', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'kidp-certificates-'));
     try {

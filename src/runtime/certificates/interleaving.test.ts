@@ -218,12 +218,12 @@ describe('replicas that rotate together', () => {
       }),
       { numRuns: 25, endOnFailure: true },
     );
-  }, 120_000);
+  });
 
   it('are seen to fail where they turn as soon as the bundle is published: the check can fail', async () => {
     const hasty = async () => {
       for (let seed = 0; seed < 20; seed++) await play(new World(0), seed, 400);
     };
     await expect(hasty()).rejects.toThrow(/does not verify/);
-  }, 120_000);
+  });
 });

@@ -163,7 +163,7 @@ describe('posts, in front of Node', () => {
     socket.resume();
     await all.promise;
     expect(answered).toBe(sent);
-  }, 60_000);
+  });
 
   it('carry status and headers of their answer', async () => {
     const answer = { status: 429, headers: { 'retry-after': '1' }, body: '{}' };
@@ -322,5 +322,5 @@ describe('two that read the same', () => {
       }),
       { numRuns: 80 },
     );
-  }, 60_000);
+  });
 });

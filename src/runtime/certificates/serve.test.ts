@@ -168,7 +168,7 @@ describe('serveHttps', () => {
     // So that it has been taken before it ends.
     await get(serving, new Turning().bundle().pem).catch(() => {});
     await Promise.all([serving.stop({ limitMilliseconds: 100 }), ended]);
-  }, 60_000);
+  });
 
   it('says that a port is taken', async () => {
     const certificates = new Turning();

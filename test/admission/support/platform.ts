@@ -54,7 +54,7 @@ export async function startPlatform(options: ControlPlaneOptions = {}): Promise<
   const plane = await startControlPlane(options);
   const client = connect(loadKubeconfig({ file: plane.kubeconfig }));
   for (const kind of kinds) await client.apply(definitions, crdFor(kind), { fieldManager: 'test' });
-  await Promise.all(kinds.map(({ resource }) => eventually(() => client.list(resource), { within: 60_000 })));
+  await Promise.all(kinds.map(({ resource }) => eventually(() => client.list(resource), { within: 180_000 })));
   for (const name of [platformNamespace, 'policy-exceptions', 'team-backend', 'team-frontend']) {
     await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   }
