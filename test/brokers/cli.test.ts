@@ -4,11 +4,12 @@ import { Command } from 'commander';
 import { afterAll, expect, test } from 'vitest';
 import { type KeyRing, openKeyRing, secretKeyStore } from '../../src/broker/index.ts';
 import { declareBroker } from '../../src/cli/broker/command.ts';
+import { freePort } from '../../src/controlplane/ports.ts';
 import { connect, loadKubeconfig } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import { startTestPlatform, type TestPlatform } from './support/platform.ts';
-import { type BrokerProcess, endBrokerProcesses, freePort, startBrokerProcess } from './support/process.ts';
+import { type BrokerProcess, endBrokerProcesses, startBrokerProcess } from './support/process.ts';
 
 const cluster = sharedCluster();
 const client = connect(loadKubeconfig({ file: cluster.kubeconfig }));
@@ -17,6 +18,8 @@ endBrokerProcesses();
 afterAll(async () => {
   await client.close();
 });
+
+const inTime = { within: 400_000 };
 
 const startProcess = (flags: readonly string[]): Promise<BrokerProcess> =>
   startBrokerProcess(['kubernetes', '--kubeconfig', cluster.kubeconfig, '--host', '127.0.0.1', ...flags]);
@@ -81,7 +84,8 @@ test('killed again and again while it works, it does everything once and in orde
           spec,
         });
         return (await platform.post(broker.url, event)).status === 202;
-      });
+        // It is killed meanwhile, and takes as long to start as `startBrokerProcess` lets it.
+      }, inTime);
     const story = async (uid: string, isGone: boolean) => {
       await delivered(uid, 1, 'Deploy');
       await delivered(uid, 2, 'Deploy');
@@ -89,7 +93,7 @@ test('killed again and again while it works, it does everything once and in orde
     };
     const work = Promise.all(uids.map((uid, index) => story(uid, index % 3 === 0)));
     for (let times = 0; times < 2; times += 1) {
-      await eventually(() => platform.events.length > times * 6);
+      await eventually(() => platform.events.length > times * 6, inTime);
       await broker.kill('SIGKILL');
       broker = await startProcess(flags);
     }

@@ -1,9 +1,9 @@
 /** The conformance suite: a good broker passes it, and each check fails where a broker breaks what it is about. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CheckResult, type KeyRing, verifyBroker } from '../../src/broker/index.ts';
+import { freePort } from '../../src/controlplane/ports.ts';
 import { brokerKeys } from './support/platform.ts';
 import { type Fault, startPretendBroker } from './support/pretend-broker.ts';
-import { freePort } from './support/process.ts';
 
 const name = 'pretender';
 let keys: KeyRing;

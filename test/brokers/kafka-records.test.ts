@@ -11,14 +11,14 @@ import { useKafka } from '../support/kafka.ts';
 let log: RecordLog;
 
 beforeAll(async () => {
-  log = await leadingLog(uniqueName('records'));
+  log = await leadingLog(uniqueName('records'), 60_000);
 });
 afterAll(() => log?.stop());
 
-async function leadingLog(broker: string): Promise<RecordLog> {
+async function leadingLog(broker: string, leaseMilliseconds = 15_000): Promise<RecordLog> {
   const { bootstrapServers } = await useKafka();
   const connection = { bootstrapServers, clientId: 'test', log: silentLogger };
-  const made = recordLog({ ...connection, broker, leaseMilliseconds: 15_000, clock: systemClock });
+  const made = recordLog({ ...connection, broker, leaseMilliseconds, clock: systemClock });
   try {
     await made.start();
     await made.leadership.acquire(new AbortController().signal);

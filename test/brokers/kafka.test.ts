@@ -57,7 +57,8 @@ async function start(): Promise<RunningBroker> {
   const provider = await kafkaProvider({
     broker: name,
     bootstrapServers,
-    leaseMilliseconds: 6_000,
+    // It is given up in order here, and never left to run out.
+    leaseMilliseconds: 30_000,
     pollMilliseconds: 500,
     log,
   });
@@ -142,6 +143,13 @@ const configOf = async (topic: string, key: string) => {
   const [described] = await admin.describeConfigs({ resources: [{ resourceType: 2, resourceName: topic }] });
   return described?.configs.find((each) => each.name === key)?.value;
 };
+/** What the controller of Kafka has written down, its servers show a moment later. */
+const untilConfig = (topic: string, key: string, matches: (value: string | null | undefined) => boolean) =>
+  eventually(async () => {
+    const value = await configOf(topic, key);
+    if (!matches(value)) throw new Error(`${key} of ${topic} is ${value}`);
+  });
+const untilGone = (topic: string) => eventually(async () => expect(await admin.listTopics()).not.toContain(topic));
 const setConfig = (topic: string, key: string, value: string) =>
   admin.incrementalAlterConfigs({
     resources: [{ resourceType: 2, resourceName: topic, configs: [{ name: key, value, configOperation: 0 }] }],
@@ -153,21 +161,21 @@ describe('from request to report, through Kafka', () => {
     const { credentials } = await deploy(topic);
     if (credentials === undefined || !('jwe' in credentials)) throw new Error('no connection');
     expect(await platform.keys.decrypt(credentials.jwe)).toMatchObject({ topic: topic.name, type: 'kafka' });
-    expect(await configOf(topic.name, 'retention.ms')).toBe('60000');
+    await untilConfig(topic.name, 'retention.ms', (value) => value === '60000');
 
     const grown = { ...topic, generation: 2, spec: { partitions: 4, config: { 'cleanup.policy': 'compact' } } };
     expect((await deploy(grown)).outputs).toMatchObject({ partitions: '4', replication: '1' });
-    expect(await configOf(topic.name, 'cleanup.policy')).toBe('compact');
-    expect(await configOf(topic.name, 'retention.ms')).not.toBe('60000');
+    await untilConfig(topic.name, 'cleanup.policy', (value) => value === 'compact');
+    await untilConfig(topic.name, 'retention.ms', (value) => value !== '60000');
 
     await deploy({ ...topic, generation: 3, action: 'Delete' }, 'deleted');
-    expect(await admin.listTopics()).not.toContain(topic.name);
+    await untilGone(topic.name);
   });
 
   test('a queue is a topic that one group shares', async () => {
     const queue = sketch({ type: 'queue', queue: { retentionSeconds: 120 } });
     expect((await deploy(queue)).outputs).toMatchObject({ group: `${queue.name}.workers` });
-    expect(await configOf(queue.name, 'retention.ms')).toBe('120000');
+    await untilConfig(queue.name, 'retention.ms', (value) => value === '120000');
   });
 
   test.each([
@@ -197,7 +205,7 @@ describe('from request to report, through Kafka', () => {
     expect((await untilPhase(idOf(topic), 'drifted')).message).toContain('retention.ms is 1, not 60000');
     const repaired = { ...topic, attempt: 1 };
     await deploy(repaired);
-    expect(await configOf(topic.name, 'retention.ms')).toBe('60000');
+    await untilConfig(topic.name, 'retention.ms', (value) => value === '60000');
     await admin.deleteTopics({ topics: [topic.name] });
     expect((await untilPhase(idOf(repaired), 'drifted')).message).toContain('it was deleted');
   });
@@ -223,10 +231,13 @@ test('a request that is not signed by the platform is put aside, and those for o
   const other = sketch();
   await send(platform.request(other, { broker: 'another' }));
   await deploy(sketch());
-  expect([...reportsOf(idOf(forged)), ...reportsOf(idOf(other))]).toEqual([]);
+  expect(reportsOf(idOf(other))).toEqual([]);
+  // Two partitions are read side by side, and what is read may be read again.
+  const counted = async () => (await fetch(`${broker.url}/metrics`)).text();
+  const refused = /^kidp_reference_broker_requests_refused_total\{channel="Kafka",reason="unknown-key"\} [1-9]\d*$/m;
+  await eventually(async () => expect(await counted()).toMatch(refused));
+  expect(reportsOf(idOf(forged))).toEqual([]);
   expect(await admin.listTopics()).not.toContain(forged.name);
-  const counted = await (await fetch(`${broker.url}/metrics`)).text();
-  expect(counted).toContain('kidp_reference_broker_requests_refused_total{channel="Kafka",reason="unknown-key"} 1');
 });
 
 test('it passes the conformance suite, over HTTP and through Kafka', async () => {
@@ -235,7 +246,7 @@ test('it passes the conformance suite, over HTTP and through Kafka', async () =>
     url: broker.url ?? '',
     key: suiteKey.privateKey,
     kafka,
-    timeoutMilliseconds: 60_000,
+    timeoutMilliseconds: 180_000,
   });
   expect(results.filter(({ result }) => result === 'fail')).toEqual([]);
   expect(results.map(({ id }) => id)).toEqual(expect.arrayContaining(['kafka-deploy', 'kafka-forged', 'no-return']));

@@ -103,14 +103,18 @@ export async function startTestPlatform(broker: string, brokerKeys: KeyRing): Pr
       failures = reports;
     },
     untilPhase: (deploymentId, phase) =>
-      eventually(() => {
-        const of = reportsOf(deploymentId.split('/')[0] ?? '').filter((each) => each.deploymentId === deploymentId);
-        const newest = of.sort((a, b) => a.sequence - b.sequence).at(-1);
-        if (newest?.phase === phase) return newest;
-        throw new Error(
-          `${deploymentId} is not ${phase}: ${JSON.stringify(of.map((each) => [each.phase, each.message]))}`,
-        );
-      }),
+      eventually(
+        () => {
+          const of = reportsOf(deploymentId.split('/')[0] ?? '').filter((each) => each.deploymentId === deploymentId);
+          const newest = of.sort((a, b) => a.sequence - b.sequence).at(-1);
+          if (newest?.phase === phase) return newest;
+          throw new Error(
+            `${deploymentId} is not ${phase}: ${JSON.stringify(of.map((each) => [each.phase, each.message]))}`,
+          );
+          // A namespace may have to be gone first, and what did not work is tried again up to 30 s later.
+        },
+        { within: 180_000 },
+      ),
     request({ generation = 1, attempt = 0, action = 'Deploy', spec, ...resource }, { query, time, ...more } = {}) {
       const data: DeploymentRequest = {
         action,

@@ -1,7 +1,5 @@
 /** `kidp broker` as a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { eventually } from '../../../src/runtime/testing.ts';
@@ -53,12 +51,4 @@ export async function startBrokerProcess(words: readonly string[]): Promise<Brok
       return ended;
     },
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
