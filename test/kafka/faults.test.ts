@@ -43,7 +43,7 @@ afterAll(async () => {
   await relay?.stop();
 });
 
-describe('under load, nothing that was acknowledged is lost', { timeout: 300_000 }, () => {
+describe('under load, nothing that was acknowledged is lost', () => {
   it('when Kafka is killed or restarted: it is known to be away at once, and to be back by itself', async () => {
     const { producer, load, topic, everythingDone } = await start();
     await load.more(100);

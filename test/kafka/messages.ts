@@ -75,3 +75,10 @@ export const quickly = {
   sessionTimeoutMilliseconds: 5_000,
   backoff: { firstMilliseconds: 20, longestMilliseconds: 500 },
 } satisfies Partial<Parameters<typeof consume>[0]>;
+
+/** For tests of what is taken once: on a machine that stands still for a while nobody is taken for gone, and good-byes arrive. */
+export const unhurried = {
+  ...quickly,
+  sessionTimeoutMilliseconds: 15_000,
+  farewellMilliseconds: 15_000,
+} satisfies Partial<Parameters<typeof consume>[0]>;

@@ -30,6 +30,8 @@ export interface ConsumeOptions extends KafkaConnection {
   readonly sessionTimeoutMilliseconds?: number;
   /** How long `stop`, or another assignment, waits for what is being handled. */
   readonly graceMilliseconds?: number;
+  /** How long `stop` waits for the last commit, and for leaving the group. What is not committed is taken once more by who comes next. */
+  readonly farewellMilliseconds?: number;
   /** Waits between tries of one message, and between attempts to connect. */
   readonly backoff?: { readonly firstMilliseconds: number; readonly longestMilliseconds: number };
   readonly metrics?: KafkaMetrics;
@@ -55,7 +57,7 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
     maximumWaiting = 1_000,
     graceMilliseconds = 5_000,
   } = options;
-  const { sessionTimeoutMilliseconds = 10_000 } = options;
+  const { sessionTimeoutMilliseconds = 10_000, farewellMilliseconds = 3_000 } = options;
   const backoff = options.backoff ?? { firstMilliseconds: 200, longestMilliseconds: 30_000 };
   const lanes = new Lanes(concurrency);
   const producer = kafkaProducer(options);
@@ -70,6 +72,7 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
   const sessionOptions = {
     ...options,
     sessionTimeoutMilliseconds,
+    farewellMilliseconds,
     rewind,
     accept,
     room: () => lanes.below(maximumWaiting),

@@ -20,6 +20,8 @@ export interface SessionOptions extends KafkaConnection {
   readonly groupId: string;
   readonly topics: readonly string[];
   readonly sessionTimeoutMilliseconds: number;
+  /** How long the last commit may take, and leaving the group. */
+  readonly farewellMilliseconds: number;
   /** Who it was before: a member that comes back is not waited for as if it were gone. */
   readonly memberId: string | null;
   /** Partitions that are to be read from their beginning once; those that were are taken out. Undefined: none. */
@@ -46,11 +48,10 @@ export interface Session {
 }
 
 const commitEvery = 200;
-const farewellMilliseconds = 3_000;
 
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { Consumer, ListOffsetTimestamps } = await loadClient();
-  const { groupId, topics, log } = options;
+  const { groupId, topics, log, farewellMilliseconds } = options;
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => undefined);
   const client = new Consumer<Buffer, Buffer, Buffer, Buffer>({
