@@ -20,4 +20,5 @@ test('whoever is killed or stopped, every object becomes what its user was told,
   });
   expect(report.work.created).toBeGreaterThan(0);
   expect(report.faults).toBeGreaterThan(5);
-}, 400_000);
+  // To start, 180 s for users and 240 s for all to come true: what is too slow is then said with what is known of it.
+}, 900_000);

@@ -19,10 +19,14 @@ const uidLabel = 'broker.platform.company.com/resource-uid';
 
 export async function gather(stage: Stage, workload: Workload, witness: Witness): Promise<Evidence> {
   const { client, kafka } = stage;
-  const stored = (await Promise.all(['Secret', 'Topic'].map((kind) => objectsOf(client, kind)))).flat();
+  const lists = await Promise.all(['Secret', 'Topic'].map((kind) => objectsOf(client, kind)));
+  const stored = lists.flatMap(({ objects }) => objects);
   const topicRecords = await recordsInKafka(kafka.bootstrapServers);
-  const things = [...(await secretsMade(client)), ...(await topicsMade(kafka.bootstrapServers, topicRecords))];
-  // By now the witness has seen what was read above.
+  const secrets = await secretsMade(client);
+  const things = [...secrets.things, ...(await topicsMade(kafka.bootstrapServers, topicRecords))];
+  // What was read above, the witness must have seen: a record that it does not know yet would look like one that is missing.
+  const newest = Math.max(secrets.revision, ...lists.map(({ revision }) => revision));
+  await eventually(() => witness.failure !== undefined || witness.revision() >= newest, { within: 180_000, every: 50 });
   const { records, intents, executions, departures } = witness;
   return {
     expected: [...workload.expected.values()],
@@ -35,18 +39,20 @@ export async function gather(stage: Stage, workload: Workload, witness: Witness)
   };
 }
 
-async function objectsOf(client: Client, kind: string): Promise<Deployable[]> {
-  const { items } = await client.list<Deployable>(resourceOf(kind), { namespace: NAMESPACE });
-  return items.map((object) => ({ ...object, kind }));
+/** With the revision of etcd that they were read at. */
+async function objectsOf(client: Client, kind: string): Promise<{ objects: Deployable[]; revision: number }> {
+  const { items, metadata } = await client.list<Deployable>(resourceOf(kind), { namespace: NAMESPACE });
+  return { objects: items.map((object) => ({ ...object, kind })), revision: Number(metadata.resourceVersion) };
 }
 
-async function secretsMade(client: Client): Promise<Thing[]> {
-  const { items } = await client.list<KubernetesSecret>(kubernetesSecrets, { namespace: THINGS_NAMESPACE });
-  return items.map(({ metadata, data = {} }) => ({
+async function secretsMade(client: Client): Promise<{ things: Thing[]; revision: number }> {
+  const list = await client.list<KubernetesSecret>(kubernetesSecrets, { namespace: THINGS_NAMESPACE });
+  const things = list.items.map(({ metadata, data = {} }) => ({
     uid: metadata.labels?.[uidLabel],
     name: `Secret ${metadata.name}`,
     shape: { keys: Object.keys(data) },
   }));
+  return { things, revision: Number(list.metadata.resourceVersion) };
 }
 
 const connection = (bootstrapServers: readonly string[]) => ({
@@ -85,7 +91,7 @@ async function recordsInKafka(bootstrapServers: readonly string[]): Promise<Depl
     if (text.startsWith('{"version":1')) records.push(JSON.parse(text) as DeploymentRecord);
   });
   try {
-    await eventually(() => reader.position >= next, { within: 60_000, every: 50 });
+    await eventually(() => reader.position >= next, { within: 180_000, every: 50 });
   } finally {
     done.abort();
     await reading;

@@ -74,6 +74,8 @@ interface Hurtable {
 export interface Chaos {
   /** What was done, a line for each, with the seconds since the begin. */
   readonly timeline: readonly string[];
+  /** How often somebody has been hurt so far. */
+  readonly faults: number;
   /** Resolves once every fault is over and everybody runs. */
   readonly over: Promise<void>;
 }
@@ -82,6 +84,7 @@ export function unleash(stage: Stage, plan: readonly Fault[], log: (line: string
   const began = Date.now();
   const timeline: string[] = [];
   const busy = new Set<string>();
+  let faults = 0;
   const note = (line: string) => {
     const stamped = `${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`;
     timeline.push(stamped);
@@ -90,12 +93,9 @@ export function unleash(stage: Stage, plan: readonly Fault[], log: (line: string
 
   async function hurt({ victim, how, at, lasts }: Fault): Promise<void> {
     await sleep(Math.max(0, began + at - Date.now()));
-    const target = targetOf(stage, victim);
-    if (busy.has(target.name)) {
-      note(`${victim} (${target.name}) is hurt already`);
-      return;
-    }
+    const target = await whoever(victim);
     busy.add(target.name);
+    faults += 1;
     note(`${how} ${victim} (${target.name}, ${target.pid ?? 'down'}) for ${lasts} ms`);
     if (how === 'kill') await target.kill();
     else target.pause();
@@ -106,7 +106,22 @@ export function unleash(stage: Stage, plan: readonly Fault[], log: (line: string
     busy.delete(target.name);
   }
 
-  return { timeline, over: Promise.all(plan.map(hurt)).then(() => undefined) };
+  /** One who is hurt already comes back first: on a slow machine that takes longer than the plan knows. */
+  async function whoever(victim: Victim): Promise<Hurtable> {
+    for (;;) {
+      const target = targetOf(stage, victim);
+      if (!busy.has(target.name)) return target;
+      await sleep(100);
+    }
+  }
+
+  return {
+    timeline,
+    get faults() {
+      return faults;
+    },
+    over: Promise.all(plan.map(hurt)).then(() => undefined),
+  };
 }
 
 /** A server may not come up at the first try, where what it needs is being hurt too. */

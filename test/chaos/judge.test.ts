@@ -33,6 +33,7 @@ const record = (ledger: readonly Claim[], more: object = {}): DeploymentRecord =
     state: action === 'Delete' ? 'deleted' : 'done',
     request: { action, spec: action === 'Delete' ? undefined : spec },
     ledger: ledger.map(([each, what]) => ({ deploymentId: each, action: what, at: '', instance: '' })),
+    changedAt: '2026-01-01T00:00:00.000Z',
     ...more,
   } as unknown as DeploymentRecord;
 };
@@ -41,6 +42,7 @@ const departure: Departure = {
   uid,
   subject: 'Secret s',
   revision: 9,
+  at: Date.parse('2026-01-01T00:00:00.000Z'),
   deploymentId: id(3),
   left: [],
   recordState: 'deleted',
@@ -81,6 +83,14 @@ describe('what is well', () => {
     { reason: 'nothing at all', evidence: nothing },
     { reason: 'an object that is ready at its last generation', evidence: converged },
     { reason: 'an object that was deleted, after what it stood for', evidence: gone },
+    {
+      reason: 'an object whose broker keeps its records in Kafka, and asked about once more after it was gone',
+      evidence: {
+        ...gone,
+        records: [record(deletes), record(deletes, { changedAt: '2026-01-01T00:00:05.000Z' })],
+        departures: [{ ...departure, recordState: undefined }],
+      },
+    },
     { reason: 'one that was deleted before it was ever dispatched', evidence: { ...nothing, expected: [deleted] } },
     {
       reason: 'the same claim in record after record, and the oldest dropped',
@@ -177,6 +187,15 @@ describe('what must not be', () => {
       rule: 'early',
       reason: 'an object went before its broker had said that it is gone',
       evidence: { ...gone, departures: [{ ...departure, recordState: 'claimed' as const }] },
+    },
+    {
+      rule: 'early',
+      reason: 'an object went before its broker wrote in Kafka that it is gone',
+      evidence: {
+        ...gone,
+        records: [record(deploys), record(deletes, { changedAt: '2026-01-01T00:00:00.001Z' })],
+        departures: [{ ...departure, recordState: undefined }],
+      },
     },
     {
       rule: 'early',

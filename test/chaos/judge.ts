@@ -160,17 +160,39 @@ function judgeOrder(what: string, histories: ReadonlyMap<string, readonly string
   );
 }
 
-function judgeDepartures({ departures, expected }: Evidence): Violation[] {
+function judgeDepartures({ departures, expected, records }: Evidence): Violation[] {
   const wanted = new Map(expected.map((each) => [each.uid, each]));
-  return departures.flatMap(({ uid, subject, left, recordState, revision }) => [
+  const writtenDown = deletions(records);
+  return departures.flatMap(({ uid, subject, left, recordState, revision, at }) => [
     ...(left.length === 0
       ? []
       : [violation('early', uid, `${subject} went at revision ${revision}, before ${left.join(', ')}`)]),
     ...(recordState === undefined || recordState === 'deleted'
       ? []
       : [violation('early', uid, `${subject} went at revision ${revision}, when its broker had it as ${recordState}`)]),
+    ...((writtenDown.get(uid) ?? 0) <= at
+      ? []
+      : [
+          violation(
+            'early',
+            uid,
+            `${subject} went ${(writtenDown.get(uid) ?? 0) - at} ms before its broker had it as deleted`,
+          ),
+        ]),
     ...(wanted.get(uid)?.deleted === false ? [violation('lost', uid, `${subject} went, and nobody deleted it`)] : []),
   ]);
+}
+
+/**
+ * When each object was first written down as deleted. The witness does not see what a broker keeps in Kafka, so there only the clock
+ * tells what came first; it is the same one for everybody, and the witness is never early.
+ */
+function deletions(records: readonly DeploymentRecord[]): Map<string, number> {
+  const first = new Map<string, number>();
+  for (const { uid, state, changedAt } of records) {
+    if (state === 'deleted' && !first.has(uid)) first.set(uid, Date.parse(changedAt));
+  }
+  return first;
 }
 
 function judgeThings({ things, stored }: Evidence): Violation[] {

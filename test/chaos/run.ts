@@ -30,6 +30,7 @@ export interface ChaosOptions {
 
 export interface ChaosReport {
   readonly seed: number;
+  /** How often somebody was hurt. */
   readonly faults: number;
   readonly work: Workload['counts'];
   readonly objects: number;
@@ -89,7 +90,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     }
     return {
       seed,
-      faults: plan.length,
+      faults: chaos.faults,
       work: workload.counts,
       objects: evidence.expected.length,
       claims: new Set(evidence.records.flatMap(({ ledger }) => ledger.map(({ deploymentId }) => deploymentId))).size,

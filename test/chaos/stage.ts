@@ -49,7 +49,7 @@ export const programsOf = ({ replicas, clusterBroker, kafkaBroker }: Omit<Stage,
 const root = join(import.meta.dirname, '..', '..');
 /** Shorter than in production, so that there is more than one take-over in a run. */
 const brokerLeaseSeconds = 6;
-const patient = { within: 120_000, every: 200 };
+const patient = { within: 180_000, every: 200 };
 
 export interface StageOptions {
   /** Of each broker: one of them works, the others are there to take over. */
@@ -109,7 +109,7 @@ async function install(plane: ControlPlane): Promise<void> {
   const kubectl = await kubectlOn(plane);
   await kubectl('apply', '--server-side', '-f', join(root, 'manifests/crds'));
   await kubectl('apply', '-k', join(root, 'manifests/install'));
-  await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=90s');
+  await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=180s');
 }
 
 async function kubectlOn(plane: ControlPlane): Promise<(...words: string[]) => Promise<string>> {

@@ -16,6 +16,8 @@ export interface Departure {
   readonly uid: string;
   readonly subject: string;
   readonly revision: number;
+  /** When the witness saw it, a little after it was: milliseconds since 1970. */
+  readonly at: number;
   readonly deploymentId: string | undefined;
   /** What was still there of what it stood for. */
   readonly left: readonly string[];
@@ -86,6 +88,7 @@ export async function startWitness(etcd: Etcd): Promise<Witness> {
       uid,
       subject: `${kind} ${metadata.name}`,
       revision: at,
+      at: Date.now(),
       deploymentId: status?.deploymentId,
       left: [...things].filter(([, owner]) => owner === uid).map(([each]) => each),
       recordState: states.get(uid),
