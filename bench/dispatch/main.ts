@@ -1,7 +1,7 @@
 /**
  * From the apply to the broker and back, with the real programs: many objects at once, a steady stream of them, and very many that are
- * ready, of which nothing is asked. The manager is a process of its own, whose CPU and memory are measured alone; API server, etcd, Kafka
- * and the broker share the machine with it.
+ * ready, of which nothing is asked. The manager and the broker are processes of their own, whose CPU and memory are measured alone; API
+ * server, etcd and Kafka share the machine with them.
  *
  * The objects are Secrets of the platform: of each the broker makes one Kubernetes Secret. Ten thousand Deployments would measure the
  * controllers of Kubernetes instead. `--burst`, `--seconds` and `--objects` make it smaller.
@@ -92,11 +92,18 @@ export async function run(flags: readonly string[]): Promise<boolean> {
     await untilReady(seen, 20 + burst + steady.size + rest, say);
     // What is left of the work, and of the garbage.
     await sleep(30_000);
-    const before = stage.manager.cpuMilliseconds();
+    const { manager, broker } = stage;
+    const before = [manager, broker].map((each) => each.cpuMilliseconds());
     await sleep(restMilliseconds);
-    const share = ((stage.manager.cpuMilliseconds() - before) / restMilliseconds) * 100;
+    const [share = Number.NaN, ofBroker = Number.NaN] = [manager, broker].map(
+      (each, index) => ((each.cpuMilliseconds() - (before[index] ?? 0)) / restMilliseconds) * 100,
+    );
+    // Drift is found by the broker, so what that costs is not in the manager's share.
+    say(
+      `  the broker, which watches ${objects} things for drift: ${ofBroker.toFixed(2)} % of a core, ${broker.residentMegabytes().toFixed(0)} MB; with the manager ${(share + ofBroker).toFixed(2)} %`,
+    );
     targets.push(
-      { what: `${objects} ready, drift watched: of a core, %`, value: share, bound: 2 },
+      { what: `${objects} ready, the manager: of a core, %`, value: share, bound: 2 },
       { what: `${objects} ready: resident memory, MB`, value: stage.manager.residentMegabytes(), bound: 250 },
     );
     return report(targets);

@@ -20,7 +20,7 @@ import {
   loadKubeconfig,
   type Resource,
 } from '../../src/runtime/index.ts';
-import { type LogLine, superviseProgram } from '../../test/chaos/program.ts';
+import { type LogLine, type Program, superviseProgram } from '../../test/chaos/program.ts';
 
 export const namespace = 'team-bench';
 export const target = 'bench';
@@ -28,13 +28,17 @@ export const teamName = 'bench';
 
 export interface Stage {
   readonly client: Client;
-  readonly manager: {
-    lines(): LogLine[];
-    residentMegabytes(): number;
-    /** User and system time so far. */
-    cpuMilliseconds(): number;
-  };
+  readonly manager: Measured & { lines(): LogLine[] };
+  /** It watches what it made: drift is found here, and repaired by the manager. */
+  readonly broker: Measured;
   stop(): Promise<void>;
+}
+
+/** A process, looked at alone. */
+export interface Measured {
+  residentMegabytes(): number;
+  /** User and system time so far. */
+  cpuMilliseconds(): number;
 }
 
 const root = join(import.meta.dirname, '..', '..');
@@ -95,7 +99,7 @@ export async function startStage(): Promise<Stage> {
     });
     const parameters = { namespacePrefix: 'cloud-' };
     await apply(client, deploymentTarget, target, { provider: 'onprem', brokerRef: { name: target }, parameters });
-    await start(
+    const worker = await start(
       'broker',
       [
         ...['broker', 'kubernetes', '--kubeconfig', plane.kubeconfig, '--name', target, '--keys', keyFile],
@@ -114,14 +118,14 @@ export async function startStage(): Promise<Stage> {
       namespaced: false,
     };
     await eventually(() => client.get(namespaces, { name: namespace }), patient);
-    const pid = () => manager.pid ?? 0;
+    const measured = (program: Program): Measured => ({
+      residentMegabytes: () => residentOf(program.pid ?? 0),
+      cpuMilliseconds: () => cpuOf(program.pid ?? 0),
+    });
     return {
       client,
-      manager: {
-        lines: () => manager.lines(),
-        residentMegabytes: () => residentOf(pid()),
-        cpuMilliseconds: () => cpuOf(pid()),
-      },
+      manager: { ...measured(manager), lines: () => manager.lines() },
+      broker: measured(worker),
       stop,
     };
   } catch (error) {
