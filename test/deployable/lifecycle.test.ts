@@ -93,12 +93,17 @@ test.each(allKinds)('%s: created, deployed, changed, deleted', async (kind) => {
   expect(actions).toEqual(['Deploy', 'Deploy', 'Delete']);
   expect(broker.of(name).at(-1)?.data.deploymentId).toBe(`${ready.metadata.uid}/3/1`);
   const object = `${kindOf(kind).plural}/${namespace}/${name}`;
-  const lines = running.audit.filter((line) => line.object === object && line.result === 'applied');
-  expect(lines.map((line) => line.phase)).toEqual(expect.arrayContaining(['ready', 'deleted']));
-  expect(lines.find((line) => line.phase === 'ready')).toMatchObject({ broker: 'here', after: 'ready' });
-  expect(
-    running.events.some(({ regarding, reason }) => regarding.metadata.name === name && reason === 'ResourceReady'),
-  ).toBe(true);
+  // What is done is told a moment after it was.
+  await eventually(() => {
+    const lines = running.audit.filter((line) => line.object === object && line.result === 'applied');
+    expect(lines.map((line) => line.phase)).toEqual(expect.arrayContaining(['ready', 'deleted']));
+    expect(lines.find((line) => line.phase === 'ready')).toMatchObject({ broker: 'here', after: 'ready' });
+  }, patient);
+  await eventually(
+    () =>
+      running.events.some(({ regarding, reason }) => regarding.metadata.name === name && reason === 'ResourceReady'),
+    patient,
+  );
 });
 
 test('many at once are all dispatched once and all ready', async () => {
@@ -152,7 +157,7 @@ describe('what keeps something from being deployed is a condition that says what
     expect(broker.of('waits')).toEqual([]);
     await addBroker(client, 'elsewhere', { capabilities: ['Cache/redis'] });
     await objects.until('Cache', 'waits', phase('deploying'));
-    expect(broker.newestOf(await objects.get('Cache', 'waits')).data.broker).toBe('elsewhere');
+    expect((await broker.newestOf(await objects.get('Cache', 'waits'))).data.broker).toBe('elsewhere');
   });
 });
 
@@ -212,7 +217,7 @@ test('drift is repaired by a new attempt; reports that are late, repeated or som
   broker.answers = obliging;
   await create('Database', 'drifts');
   const first = await objects.until('Database', 'drifts', isReady);
-  const request = broker.newestOf(first);
+  const request = await broker.newestOf(first);
   expect(await broker.report(request, { phase: 'drifted' })).toMatchObject({ result: 'applied' });
   const repaired = await objects.until(
     'Database',
@@ -221,7 +226,7 @@ test('drift is repaired by a new attempt; reports that are late, repeated or som
   );
   expect(await broker.report(request, { phase: 'failed' })).toMatchObject({ result: 'stale' });
   expect(await broker.report(request, { phase: 'deleted' })).toMatchObject({ result: 'stale' });
-  const newest = broker.newestOf(repaired);
+  const newest = await broker.newestOf(repaired);
   const { sequence } = repaired.status?.lastReport ?? {};
   expect(await broker.report(newest, { phase: 'failed', sequence: sequence ?? 0 })).toMatchObject({
     result: 'duplicate',
@@ -272,7 +277,7 @@ test('credentials become a Kubernetes Secret of the object, and nobody else’s 
   broker.answers = () => [];
   await create('Database', 'greedy', { connectionSecret: { name: 'mine' } });
   const waiting = await objects.until('Database', 'greedy', phase('deploying'));
-  const refusal = await broker.report(broker.newestOf(waiting), { phase: 'ready', credentials });
+  const refusal = await broker.report(await broker.newestOf(waiting), { phase: 'ready', credentials });
   expect(refusal).toMatchObject({ result: 'refused', code: 'invalid' });
   expect((await client.get<UnknownObject>(secrets, { namespace, name: 'mine' })).data).toEqual({ a: 'Yg==' });
   expect(running.events.some(({ reason }) => reason === 'ConnectionSecretTaken')).toBe(true);
@@ -309,7 +314,7 @@ test('what is bound is handed over, and something else that is bound is a new at
     );
   await bind('1');
   const ready = await objects.until('Service', 'binds', isReady);
-  expect(broker.newestOf(ready).data.bindings).toEqual([
+  expect((await broker.newestOf(ready)).data.bindings).toEqual([
     { kind: 'Cache', namespace, name: 'c', secret: { namespace, name: 'c-connection', revision: '1' } },
   ]);
   await bind('2');
@@ -328,7 +333,7 @@ test('the broker that has it keeps it when the target names another, until that 
   await create('Cache', 'stays', { targetRef: { name: 'moves' } });
   const first = await objects.until('Cache', 'stays', phase('deploying'));
   old.sink = running.sink;
-  await old.report(broker.newestOf(first), { phase: 'ready', sequence: 1_000_000 });
+  await old.report(await broker.newestOf(first), { phase: 'ready', sequence: 1_000_000 });
   await addTarget(client, 'moves', 'new');
   const told = await objects.until(
     'Cache',
@@ -353,7 +358,7 @@ test('a deletion that is not confirmed keeps the object, and goes on when somebo
   await remove('Database', 'stuck');
   const stuck = await objects.until('Database', 'stuck', phase('failed'));
   expect(conditionOf(stuck, 'Ready')).toMatchObject({ reason: 'DeletionPermanentError' });
-  expect(await broker.report(broker.newestOf(ready), { phase: 'deleted' })).toMatchObject({ result: 'applied' });
+  expect(await broker.report(await broker.newestOf(ready), { phase: 'deleted' })).toMatchObject({ result: 'applied' });
   await objects.gone('Database', 'stuck');
   broker.answers = obliging;
   await create('Database', 'abandoned');
@@ -365,8 +370,11 @@ test('a deletion that is not confirmed keeps the object, and goes on when somebo
   expect((await objects.get('Database', 'abandoned')).metadata.finalizers).toContain(CLEANUP_FINALIZER);
   await objects.annotate('Database', 'abandoned', { [ABANDON_CLEANUP_ANNOTATION]: left.metadata.uid ?? '' });
   await objects.gone('Database', 'abandoned');
-  expect(running.events.some(({ reason }) => reason === 'CleanupAbandoned')).toBe(true);
-  expect(running.audit.some(({ message }) => String(message).includes('without a confirmation'))).toBe(true);
+  await eventually(() => running.events.some(({ reason }) => reason === 'CleanupAbandoned'), patient);
+  await eventually(
+    () => running.audit.some(({ message }) => String(message).includes('without a confirmation')),
+    patient,
+  );
 });
 
 test('objects are counted by kind and phase', async () => {

@@ -88,10 +88,13 @@ export class StageBroker {
     }, patient);
   }
 
-  newestOf({ metadata }: Deployable): RequestEvent {
-    const found = this.#newest.get(metadata.uid ?? '');
-    if (found === undefined) throw new Error(`nothing of ${metadata.name} was sent`);
-    return found;
+  /** What an object is about to be asked for stands in its status before it is sent. */
+  newestOf({ metadata }: Deployable): Promise<RequestEvent> {
+    return eventually(() => {
+      const found = this.#newest.get(metadata.uid ?? '');
+      if (found === undefined) throw new Error(`nothing of ${metadata.name} was sent`);
+      return found;
+    }, patient);
   }
 
   of(name: string): RequestEvent[] {

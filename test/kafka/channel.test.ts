@@ -15,7 +15,7 @@ import {
 import { silentLogger } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { type SharedKafka, useKafka } from '../support/kafka.ts';
-import { quickly } from './messages.ts';
+import { unhurried } from './messages.ts';
 
 let kafka: SharedKafka;
 let channel: Channel;
@@ -207,7 +207,7 @@ async function outcome(sent: Promise<void>): Promise<'acknowledged' | ChannelFai
 async function read(topic: string, count: number): Promise<IncomingMessage[]> {
   const messages: IncomingMessage[] = [];
   const consumer = consume({
-    ...quickly,
+    ...unhurried,
     bootstrapServers: kafka.bootstrapServers,
     clientId: 'test',
     log: silentLogger,

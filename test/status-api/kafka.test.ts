@@ -19,6 +19,7 @@ import {
   statusEvent,
 } from '../../src/broker/index.ts';
 import { silentLogger } from '../../src/runtime/index.ts';
+import { unhurried } from '../kafka/messages.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { type SharedKafka, useKafka } from '../support/kafka.ts';
 
@@ -83,7 +84,7 @@ test('what is signed is taken, what is not is put aside, and what is replayed ha
           deadLetterTopic,
           fromBeginning,
           handle,
-          sessionTimeoutMilliseconds: 6_000,
+          ...unhurried,
         }),
       verifier: brokerVerifier({
         broker: (identity) => findBroker(brokers, identity),
@@ -122,6 +123,7 @@ test('what is signed is taken, what is not is put aside, and what is replayed ha
     groupId: uniqueName('group'),
     topics: [deadLetterTopic],
     deadLetterTopic,
+    ...unhurried,
     handle: async (message) => void dead.push(message),
   });
   consumers.push(reader);
