@@ -32,8 +32,9 @@ export function namespaceTests(running: () => Platform): void {
     beforeAll(async () => {
       platform = running();
       client = platform.client;
-      await addNamespace('asked');
-      await addDatabase('asked', 'kept');
+      // The API server may still know of the webhook of those before.
+      await eventually(() => addNamespace('asked'), patient);
+      await eventually(() => addDatabase('asked', 'kept'), patient);
       source = startPolicySource({ client, platformNamespace, exceptionNamespaces: [] });
       admission = await startAdmission({ client, policies: source, mapping: () => source.mapping, platformNamespace });
       await eventually(async () => (await refusal('asked', '--dry-run=server')).includes('namespaces: asked'), patient);

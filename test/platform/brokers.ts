@@ -168,18 +168,22 @@ export function brokerTests(running: () => RunningPlatform): void {
           spec: at('later-prod'),
           status: { phase: 'failed' },
         });
-        const { status, metadata } = await whenCondition(client, shop, { status: 'False', reason: 'ResourcesFailed' });
-        expect(metadata.labels).toMatchObject({ 'platform.company.com/team': namespace });
-        expect(status).toMatchObject({
-          phase: 'failed',
-          owner: { kind: 'Team', name: 'later' },
-          services: { total: 2, ready: 1 },
-          environments: [
-            { name: 'staging', phase: 'deploying', total: 1, ready: 0 },
-            { name: 'production', phase: 'failed', total: 2, ready: 1 },
-            { name: 'empty', phase: 'pending', total: 0, ready: 0 },
-          ],
-        });
+        await whenCondition(client, shop, { status: 'False', reason: 'ResourcesFailed' });
+        // Each kind is watched by itself: what was made first may be heard of last.
+        await eventually(async () => {
+          const { status, metadata } = await client.get(resourceOf('Application'), { namespace, name: 'shop' });
+          expect(metadata.labels).toMatchObject({ 'platform.company.com/team': namespace });
+          expect(status).toMatchObject({
+            phase: 'failed',
+            owner: { kind: 'Team', name: 'later' },
+            services: { total: 2, ready: 1 },
+            environments: [
+              { name: 'staging', phase: 'deploying', total: 1, ready: 0 },
+              { name: 'production', phase: 'failed', total: 2, ready: 1 },
+              { name: 'empty', phase: 'pending', total: 0, ready: 0 },
+            ],
+          });
+        }, patient);
         for (const [kind, name] of [
           ['Service', 'api'],
           ['Database', 'db'],
