@@ -148,7 +148,8 @@ test('with keys for clusters it rolls out, and serves the REST API with the righ
   // What it has counted goes out before it ends, by the names of requirement 002.
   await collector.stop();
   expect(collector.problems).toEqual([]);
-  const { metrics } = collector.requests.at(-1)?.body.resourceMetrics[0].scopeMetrics[0] ?? {};
+  const told = collector.requests.findLast(({ body }) => body.resourceMetrics !== undefined);
+  const { metrics } = told?.body.resourceMetrics[0].scopeMetrics[0] ?? {};
   const names: string[] = metrics.map(({ name }: { name: string }) => name);
   expect(names).toEqual(expect.arrayContaining(requiredMetrics));
   const registered = metrics.find(({ name }: { name: string }) => name === 'clusters.registered.total');

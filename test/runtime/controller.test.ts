@@ -163,6 +163,7 @@ describe('a controller', () => {
       }),
     );
     for (const name of ['thrown', 'rejected', 'terminal']) await client.create(configMaps, source(namespace, name));
+    await eventually(() => tries.has('terminal'));
     await eventually(() => tries.get('thrown')?.length === 7 && tries.get('rejected')?.length === 7);
     const [first = 0, , , , , , last = 0] = tries.get('thrown') ?? [];
     // 5 + 10 + 20 + 40 + 80 + 160 ms at least: a timer fires late on a busy machine, never early.

@@ -149,8 +149,12 @@ describe('a fenced write', () => {
       );
       await expect(write(leader)).rejects.toThrow();
       const after = await client.list(configMaps, { namespace, labelSelector: '!nothing' });
+      // One that the cluster puts into every namespace may come late.
       const versions = (items: typeof after.items) =>
-        items.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort();
+        items
+          .filter(({ metadata }) => metadata.name !== 'kube-root-ca.crt')
+          .map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`)
+          .sort();
       expect(versions(after.items)).toEqual(versions(before.items));
     });
   }

@@ -125,7 +125,7 @@ function firstWrite(client: Client, namespace: string, labelSelector: string, of
       const { items } = await client.list(configMaps, { namespace, labelSelector, limit: 1 });
       return items.length > 0 || (of !== undefined && hasEnded(of));
     },
-    { within: 60_000 },
+    { within: 180_000 },
   );
 }
 
@@ -234,14 +234,14 @@ class Contest {
   /** The one that leads, other than this one. */
   leader(except?: Candidate): Promise<Candidate> {
     return eventually(() => this.#find((candidate) => candidate.leading && candidate !== except), {
-      within: 60_000,
+      within: 180_000,
       every: 20,
     });
   }
 
   /** Another one that is up and contends. */
   standby(leader: Candidate): Promise<Candidate> {
-    return eventually(() => this.#find((candidate) => candidate.started && candidate !== leader), { within: 60_000 });
+    return eventually(() => this.#find((candidate) => candidate.started && candidate !== leader), { within: 180_000 });
   }
 
   async end(): Promise<void> {

@@ -145,7 +145,7 @@ export function follow(
     },
     replica: () => versions(replica.values()),
     async agree(server) {
-      const deadline = performance.now() + 110_000;
+      const deadline = performance.now() + 240_000;
       for (;;) {
         const { items } = await persistently(() => server.list<ConfigMap>(configMaps, { namespace }));
         const wanted = asText(versions(items));

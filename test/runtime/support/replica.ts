@@ -21,7 +21,7 @@ const admission = await startAdmission({
     authorityMilliseconds: 60_000,
     leafMilliseconds: 24_000,
     backdateMilliseconds: 60_000,
-    settleMilliseconds: 1500,
+    settleMilliseconds: 3000,
     resyncMilliseconds: 200,
     vanishMilliseconds: 30_000,
   },
