@@ -46,7 +46,9 @@ describe('startKafka', () => {
     try {
       expect(second.bootstrapServers).toEqual(bootstrapServers);
       // The certificate of the last run still holds, and so does what was made then.
-      expect(await withAdmin(bootstrapServers, certificate, (admin) => admin.listTopics())).toContain('kept');
+      await expect
+        .poll(() => withAdmin(bootstrapServers, certificate, (admin) => admin.listTopics()))
+        .toContain('kept');
     } finally {
       await second.stop();
     }

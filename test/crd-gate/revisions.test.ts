@@ -46,9 +46,11 @@ const maximumIn = (revision: CrdRevision | undefined): unknown => {
 
 describe('every version of a definition', () => {
   test('is kept as it was stored, what was there before kidp came too', async () => {
-    await eventually(async () => (await plane.client.list(crdRevision.resource)).items.length >= 13, patient);
     const labelSelector = `${REVISION_LABEL}=databases.platform.company.com`;
-    const { items } = await plane.client.list<CrdRevision>(crdRevision.resource, { labelSelector });
+    const items = await eventually(async () => {
+      const found = await plane.client.list<CrdRevision>(crdRevision.resource, { labelSelector });
+      return found.items.length > 0 && found.items;
+    }, patient);
     const stored = await plane.client.get(definitions, { name: 'databases.platform.company.com' });
     expect(items).toHaveLength(1);
     expect(items.map(unpackRevision)[0]).toMatchObject({ metadata: { uid: stored.metadata.uid }, spec: stored.spec });
