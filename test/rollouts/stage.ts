@@ -41,7 +41,7 @@ import { realHelm } from '../support/helm.ts';
 import { type ChartRepository, type OperatorChart, operatorFrom, serveRepository } from '../support/operator-charts.ts';
 import { intervals, systemNamespace, unapproved } from './times.ts';
 
-export const patient = { within: 150_000, every: 250 };
+export const patient = { within: 300_000, every: 250 };
 
 export interface Target {
   readonly name: string;

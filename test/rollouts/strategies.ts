@@ -95,7 +95,7 @@ export function strategyTests(show: () => Show): void {
 
       // Long enough for the third restart of what ends again and again, where that was ever there for Helm.
       const canaryConfig = { ...spec.canaryConfig, evaluationPeriod: 'PT5M' };
-      const watched = spec.canaryConfig === undefined ? {} : { canaryConfig, helmTimeout: 'PT30S' };
+      const watched = spec.canaryConfig === undefined ? {} : { canaryConfig, helmTimeout: 'PT1M' };
       await rollOut(client, `${name}-2`, name, '2.0.0', { ...spec, ...watched });
       const failed = await untilPhase(client, `${name}-2`, 'Failed', 'Completed');
       expect(failed.status?.rollback).toMatchObject({
