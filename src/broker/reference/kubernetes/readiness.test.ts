@@ -84,6 +84,24 @@ describe('a workload', () => {
 
   test.each([
     {
+      reason: 'in a namespace that was just made',
+      object: condition('ReplicaFailure', 'True', 'FailedCreate', 'error looking up service account team/default'),
+      message: 'error looking up service account team/default',
+    },
+    {
+      reason: 'whose controller has not looked at this generation',
+      object: workload('Deployment', {
+        observedGeneration: 1,
+        conditions: [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'exceeded quota: q' }],
+      }),
+      message: '0 of 2 copies can take requests',
+    },
+  ])('goes on: $reason', ({ object, message }) => {
+    expect(readinessOf(object, [], false)).toEqual({ phase: 'deploying', message });
+  });
+
+  test.each([
+    {
       pods: [pod('InvalidImageName')],
       error: { class: 'permanent', code: 'invalid-image' },
       reason: 'no name of an image',

@@ -41,8 +41,11 @@ export function readinessOf(object: UnknownObject, pods: readonly UnknownObject[
       : wanted === 0 || status.updateRevision === status.currentRevision || status.updatedReplicas === wanted;
   const settled = wasReady || (status.replicas ?? 0) <= wanted;
   if (observed && updated && settled && (available ?? 0) >= wanted) return { phase: 'ready' };
-  const trouble = troubleOf(workload) ?? pods.map(podTrouble).find((each) => each !== undefined);
+  const trouble =
+    (observed ? troubleOf(workload) : undefined) ?? pods.map(podTrouble).find((each) => each !== undefined);
   if (trouble !== undefined) return { phase: 'failed', error: trouble };
+  const hindrance = observed ? conditionOf(workload, 'ReplicaFailure', 'True')?.message : undefined;
+  if (hindrance !== undefined) return { phase: 'deploying', message: hindrance };
   const message = settled
     ? `${available ?? 0} of ${wanted} copies can take requests`
     : `${status.replicas} copies are there, ${wanted} are wanted: the others are being ended`;
@@ -56,17 +59,20 @@ export const replicasOf = (object: UnknownObject): { replicas: number; readyRepl
 
 type Trouble = { readonly class: ErrorClass; readonly code: string; readonly message: string };
 
-function troubleOf({ status }: Workload): Trouble | undefined {
-  const condition = (type: string, value: string) =>
-    status?.conditions?.find((each) => each.type === type && each.status === value);
-  const failure = condition('ReplicaFailure', 'True');
-  if (failure !== undefined) {
-    const message = failure.message ?? 'pods cannot be made';
-    return isQuota(message)
-      ? { class: 'quota', code: 'quota-exceeded', message }
-      : { class: 'permanent', code: 'pods-refused', message };
-  }
-  const progressing = condition('Progressing', 'False');
+const conditionOf = ({ status }: Workload, type: string, value: string) =>
+  status?.conditions?.find((each) => each.type === type && each.status === value);
+
+/**
+ * Pods that are not let in by anybody's rules. Whatever else keeps them from being made may pass: in a namespace that was just made
+ * there is not even a service account yet. Kubernetes goes on trying, and says when it has tried for too long.
+ */
+const isAgainstRules = (message: string): boolean => /violates PodSecurity|\bdenied\b| is invalid: /.test(message);
+
+function troubleOf(workload: Workload): Trouble | undefined {
+  const { message = '' } = conditionOf(workload, 'ReplicaFailure', 'True') ?? {};
+  if (isQuota(message)) return { class: 'quota', code: 'quota-exceeded', message };
+  if (isAgainstRules(message)) return { class: 'permanent', code: 'pods-refused', message };
+  const progressing = conditionOf(workload, 'Progressing', 'False');
   if (progressing?.reason !== 'ProgressDeadlineExceeded') return undefined;
   return { class: 'transient', code: 'no-progress', message: progressing.message ?? 'the roll-out stands still' };
 }
