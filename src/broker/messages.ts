@@ -51,6 +51,11 @@ export interface DeploymentRequest {
   readonly deploymentId: string;
   /** The Broker that is meant. Others leave the message alone. */
   readonly broker: string;
+  /**
+   * Brokers that this one has taken the object over from, the last at the end. What they made for it is now this one's: to go on with, and
+   * to remove. Whoever cannot see whether they have made something must fail, and neither make it anew nor say that it is gone.
+   */
+  readonly formerBrokers?: readonly string[];
   readonly resource: ResourceRef;
   /** Of the object. */
   readonly labels?: Readonly<Record<string, string>>;

@@ -347,7 +347,13 @@ test('the broker that has it keeps it when the target names another, until that 
     { type: 'merge', body: { metadata: { annotations: { [TAKE_OVER_ANNOTATION]: 'old' } } } },
   );
   const taken = await objects.until('Cache', 'stays', (object) => object.status?.targetRef?.broker === 'new');
-  expect(taken.status?.attempt).toBe(2);
+  expect(taken.status).toMatchObject({ attempt: 2, targetRef: { formerBrokers: ['old'] } });
+  await remove('Cache', 'stays');
+  // Whoever has it now is told whose it was, or would find nothing and call it gone.
+  await eventually(() => {
+    const { action, broker: to, formerBrokers } = broker.newestOf(taken).data;
+    expect({ action, to, formerBrokers }).toEqual({ action: 'Delete', to: 'new', formerBrokers: ['old'] });
+  }, patient);
 });
 
 test('a deletion that is not confirmed keeps the object, and goes on when somebody answers for it', async () => {

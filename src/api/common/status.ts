@@ -1,5 +1,5 @@
 /** What every kind reports about itself. */
-import { boolean, choice, instant, integer, listByKey, map, object, text } from '../schema/index.ts';
+import { boolean, choice, instant, integer, list, listByKey, map, object, text } from '../schema/index.ts';
 import { objectName, prose, shortName } from './patterns.ts';
 import { recordedOwner } from './references.ts';
 
@@ -169,6 +169,11 @@ export const deployableStatusFields = {
   targetRef: object('The DeploymentTarget and Broker that it was handed to.', {
     name: objectName('The name of the DeploymentTarget.'),
     broker: objectName('The name of the Broker.').optional(),
+    formerBrokers: list(
+      'Brokers that it was taken over from, the last at the end: what they have made is for the Broker of now to keep and to remove.',
+      objectName('The name of a Broker.'),
+      { maxItems: 32 },
+    ).optional(),
   }).optional(),
   connectionSecret: object('The Kubernetes Secret that holds address and credentials.', {
     name: objectName('The name of the Kubernetes Secret, in the namespace of this object.'),

@@ -42,6 +42,13 @@ const request = object(
     ]),
     deploymentId,
     broker: objectName('The Broker that is meant. Others leave the message alone.'),
+    formerBrokers: {
+      description:
+        'Brokers that this one has taken it over from, the last at the end. What they made is to be gone on with, and removed, by this one; if it cannot see what that is, it must report `failed`.',
+      type: 'array',
+      maxItems: 32,
+      items: brokerName,
+    },
     resource: resourceWithGeneration,
     labels: map('The labels of the object.', 63, 4096),
     team: namespaceName('The namespace of the team that owns it.'),
@@ -94,7 +101,7 @@ const request = object(
       ['statusTopic', 'statusUrl', 'encryptionKey'],
     ),
   },
-  ['labels', 'team', 'spec', 'bindings', 'costTags'],
+  ['formerBrokers', 'labels', 'team', 'spec', 'bindings', 'costTags'],
 );
 
 const revision = nonEmpty('Changes whenever the credentials do.', 128);

@@ -92,8 +92,7 @@ export function openExecutor(options: ExecutorOptions): Executor {
   /** With what has to be written down first; undefined where somebody else was faster. A failure comes up again in `outcomeOf`. */
   async function preparedOf(stored: StoredRecord): Promise<StoredRecord | undefined> {
     const { record, version } = stored;
-    if (record.state !== 'claimed' || record.request.action === 'Delete' || provider.prepare === undefined)
-      return stored;
+    if (provider.prepare === undefined || !isToBePrepared(record)) return stored;
     const notes = await provider.prepare(record).catch((error: unknown) => {
       if (error instanceof ProviderFailure) return undefined;
       throw error;
@@ -105,7 +104,10 @@ export function openExecutor(options: ExecutorOptions): Executor {
     record: DeploymentRecord,
   ): Promise<{ observation: Observation; againAfterMilliseconds?: number | undefined }> {
     try {
-      if (record.request.action === 'Delete') return await removalOf(record);
+      if (record.request.action === 'Delete') {
+        await provider.prepare?.(record);
+        return await removalOf(record);
+      }
       if (record.state === 'failed') return { observation: { state: 'failed', report: record.report } };
       if (record.state === 'claimed') {
         demandCapability(provider, record);
@@ -151,6 +153,10 @@ export function openExecutor(options: ExecutorOptions): Executor {
     },
   };
 }
+
+/** What was done is only watched, and what has failed waits for something newer; what is to go is looked at until it is gone. */
+const isToBePrepared = ({ state, request }: DeploymentRecord): boolean =>
+  state === 'claimed' || (request.action === 'Delete' && state !== 'deleted');
 
 const observationOf = ({ report, notes }: Seen): Observation => ({
   state: 'done',

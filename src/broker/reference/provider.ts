@@ -13,7 +13,8 @@ export interface Provider {
   /** Begins to follow the things that were made. `changed` is told of each object (by uid) that something happened to. */
   start(changed: (uid: string) => void): Promise<void>;
   /**
-   * What has to be written down before anything is made; undefined where nothing has. Rejects as `bring` does.
+   * What has to be written down before anything is made or removed, such as what was taken over from other brokers
+   * (`request.formerBrokers`); undefined where nothing has. Rejects as `bring` does.
    */
   prepare?(record: DeploymentRecord): Promise<Readonly<Record<string, string>> | undefined>;
   /**
@@ -60,6 +61,13 @@ export class ProviderFailure extends Error {
 
 export const permanent = (code: string, message: string): ProviderFailure =>
   new ProviderFailure({ class: 'permanent', code, message });
+
+/** To be taken over, and not to be seen: whether something was made, and where, only those know who had it. */
+export const formerUnseen = (formers: readonly string[], what: string): ProviderFailure =>
+  permanent(
+    'former-unseen',
+    `what Broker ${formers.join(' and ')} has made for it cannot be seen here (${what}), so it is neither made anew nor called gone: let the DeploymentTarget name that Broker again and take it over from this one; where nothing was made, delete the object with abandon-cleanup and create it anew`,
+  );
 
 export interface StoredRecord {
   readonly record: DeploymentRecord;

@@ -7,6 +7,7 @@ import {
   askedAbout,
   claim,
   type DeploymentRecord,
+  handedOver,
   isForgettable,
   isUntold,
   LEDGER_LENGTH,
@@ -43,6 +44,18 @@ function claimed(record: DeploymentRecord | undefined, event: RequestEvent, now 
   if (made.outcome !== 'accepted') throw new Error(`it is ${made.outcome}`);
   return made.record;
 }
+
+test('what another broker has taken over is neither done nor told nor charged for any more', () => {
+  const record = { ...claimed(undefined, requested(1)), notes: { made: '{}' } };
+  const meter = { month: '2026-01', settledMicros: 0, since: Date.parse('2026-01-01T00:00:00Z'), microsPerHour: 5 };
+  const over = handedOver({ ...record, meter }, 'u-1/1/1', Date.parse('2026-01-01T02:00:00Z'));
+  expect(over).toMatchObject({ state: 'deleted', notes: {}, meter: { settledMicros: 10, microsPerHour: 0 } });
+  expect(isUntold(over)).toBe(false);
+  expect(claim(over, requested(1), moment()).outcome).toBe('stale');
+  expect(claim(over, requested(1, 1), moment()).outcome).toBe('stale');
+  // It may come back.
+  expect(claim(over, requested(1, 2), moment()).outcome).toBe('accepted');
+});
 
 describe('what is asked for', () => {
   const second = claimed(claimed(undefined, requested(1)), requested(2));

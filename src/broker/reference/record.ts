@@ -8,7 +8,7 @@
  */
 import { compareDeployments, parseDeploymentId } from '../deployment-id.ts';
 import type { DeploymentRequest, ErrorClass, ReportedPhase, RequestEvent } from '../messages.ts';
-import type { Meter } from './usage.ts';
+import { type Meter, turn } from './usage.ts';
 
 /**
  * `claimed`: to be carried out, perhaps begun. `done`: carried out, and watched from then on. `failed`: it cannot be carried out;
@@ -143,6 +143,25 @@ export function askedAbout(record: DeploymentRecord, event: RequestEvent, moment
     // Keys and addresses of the platform may have changed since.
     request: { ...record.request, replyTo: event.data.replyTo },
     changedAt: new Date(moment.now).toISOString(),
+  };
+}
+
+/**
+ * Of the broker that had it before, once another has taken it over as `deploymentId`: nothing is left to be done or told there, and
+ * requests from before are stale.
+ */
+export function handedOver(record: DeploymentRecord, deploymentId: string, now: number): DeploymentRecord {
+  const { meter, ...rest } = record;
+  return {
+    ...rest,
+    deploymentId,
+    state: 'deleted',
+    request: { ...record.request, action: 'Delete', deploymentId },
+    report: { phase: 'deleted', message: `another broker has taken it over as ${deploymentId}` },
+    acknowledged: record.sequence,
+    notes: {},
+    ...(meter === undefined ? {} : { meter: turn(meter, 0, now) }),
+    changedAt: new Date(now).toISOString(),
   };
 }
 

@@ -32,6 +32,7 @@ export function messageOf(
     action,
     deploymentId,
     broker: address.name,
+    ...formerBrokersOf(object),
     resource: {
       apiVersion: object.apiVersion,
       kind: kindOf(object),
@@ -54,6 +55,11 @@ export function messageOf(
     cause: { traceparent: traceOf(deploymentId), correlationid: deploymentId },
     ...(query === undefined ? {} : { query }),
   });
+}
+
+function formerBrokersOf({ status }: Deployable): Pick<DeploymentRequest, 'formerBrokers'> {
+  const { formerBrokers = [] } = status?.targetRef ?? {};
+  return formerBrokers.length === 0 ? {} : { formerBrokers };
 }
 
 /** One trace a deployment, whoever sends it and however often. */

@@ -52,6 +52,12 @@ const dispatched: DeployableStatus = {
   targetRef: { name: 'target', broker: 'here' },
   outbox: [],
 };
+const unacknowledged = {
+  id: 'u/1/1/Deploy',
+  action: 'Deploy',
+  deploymentId: 'u/1/1',
+  createdAt: minutesAgo(1),
+} as const;
 type Phase = NonNullable<NonNullable<DeployableStatus['lastReport']>['phase']>;
 const heard = (phase: Phase, more: object = {}) => ({
   lastReport: { broker: 'here', deploymentId: 'u/1/1', sequence: 3, time: minutesAgo(1), phase, ...more },
@@ -175,6 +181,51 @@ describe('a new deployment', () => {
     expect(send).toEqual(status.outbox);
     expect(status).toMatchObject({ requested: 'Deploy', targetRef: { name: 'target', broker: 'here' }, owner });
     expect(conditionOf(status, 'StatusReported')).toMatchObject({ status: 'False', reason: 'PendingWebhookRetry' });
+  });
+
+  test.each([
+    { reason: 'that has reported', status: ready, former: ['old'] },
+    {
+      reason: 'that may have got what was not acknowledged yet',
+      status: { ...dispatched, outbox: [{ ...unacknowledged, attempts: 0 }] },
+      former: ['old'],
+    },
+    {
+      reason: 'that was never reached',
+      status: { ...dispatched, outbox: [{ ...unacknowledged, attempts: 3 }] },
+      former: undefined,
+    },
+    {
+      reason: 'that had itself taken it over',
+      status: { ...ready, targetRef: { formerBrokers: ['older'] } },
+      former: ['older', 'old'],
+    },
+    {
+      reason: 'that had taken it over from the one that has it back',
+      status: { ...ready, targetRef: { formerBrokers: ['here'] } },
+      former: ['old'],
+    },
+  ] as const)('remembers the broker $reason, when it is taken over', ({ status, former }) => {
+    const targetRef = { name: 'target', broker: 'old', ...('targetRef' in status ? status.targetRef : {}) };
+    const lastReport = 'lastReport' in status ? { lastReport: { ...status.lastReport, broker: 'old' } } : {};
+    const given = {
+      ...status,
+      ...lastReport,
+      targetRef: { ...targetRef, broker: 'old' },
+    } as unknown as DeployableStatus;
+    const target = { request: { name: 'target', provider: 'test' }, broker: 'here', takesOver: ['old'] };
+    for (const metadata of [{}, deleting]) {
+      const step = nextStep(objectWith({ metadata, status: given }), factsWith({ target }), now);
+      expect(step.status.targetRef).toEqual({
+        name: 'target',
+        broker: 'here',
+        ...(former === undefined ? {} : { formerBrokers: former }),
+      });
+    }
+    // And goes on remembering it.
+    const taken = { ...ready, targetRef: { name: 'target', broker: 'here', formerBrokers: ['old'] } };
+    const later = nextStep(objectWith({ metadata: deleting, status: taken }), factsWith({ target: undefined }), now);
+    expect(later.status.targetRef).toEqual(taken.targetRef);
   });
 
   test('needs the finalizer first', () => {

@@ -139,13 +139,33 @@ function intent(
     deploymentId,
     attempt,
     requested: action,
-    targetRef: { name, ...(broker === undefined ? {} : { broker }) },
+    targetRef: { name, ...(broker === undefined ? {} : { broker }), ...formerBrokers(status, broker) },
     outbox: [entry],
     ...(goesOn && failures !== undefined ? { failures } : {}),
     ...(wantedRetry === undefined ? {} : { retried: wantedRetry }),
     ...(bindings === undefined || bindings === '' ? {} : { dispatchedBindings: bindings }),
   };
 }
+
+/** As many as the schema of the status has room for. */
+const mostFormerBrokers = 32;
+
+/** Whose things the broker of now has to look after too; for good, since what can never be changed goes on bearing their names. */
+function formerBrokers(
+  status: DeployableStatus,
+  broker: string | undefined,
+): Pick<NonNullable<DeployableStatus['targetRef']>, 'formerBrokers'> {
+  const { broker: last, formerBrokers: earlier = [] } = status.targetRef ?? {};
+  const names = last === undefined || last === broker || !mayHave(status, last) ? earlier : [...earlier, last];
+  const former = [...new Set(names)].filter((name) => name !== broker).slice(-mostFormerBrokers);
+  return former.length === 0 ? {} : { formerBrokers: former };
+}
+
+/** Unless every message to it failed, and it was never heard of. */
+const mayHave = ({ dispatchedGeneration, lastReport, outbox = [] }: DeployableStatus, broker: string): boolean =>
+  dispatchedGeneration !== undefined ||
+  lastReport?.broker === broker ||
+  outbox.every(({ action, attempts = 0 }) => action === 'Query' || attempts === 0);
 
 interface Outlook {
   readonly hold: Hold | undefined;

@@ -13,6 +13,7 @@ import { ensureTopics } from '../../kafka/index.ts';
 import { type Leadership, NotLeading, type RecordStore, type StoredRecord } from '../provider.ts';
 import type { DeploymentRecord } from '../record.ts';
 import { committedReader, endOfCommitted } from './committed.ts';
+import { recordsTopicOf } from './former.ts';
 
 export interface RecordLogOptions extends KafkaConnection {
   readonly broker: string;
@@ -46,7 +47,7 @@ const leaseKey = 'the lease';
 
 export function recordLog(options: RecordLogOptions): RecordLog {
   const { broker, leaseMilliseconds, clock, log } = options;
-  const topic = `kidp-broker-records-${broker}`;
+  const topic = recordsTopicOf(broker);
   const instance = randomUUID();
   const known = new Map<string, StoredRecord>();
   const subscribers = new Set<(uid: string) => void>();

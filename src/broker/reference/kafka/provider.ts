@@ -2,9 +2,10 @@
 import { type Clock, type Logger, sleep, systemClock } from '../../../runtime/index.ts';
 import type { KafkaTls } from '../../kafka/index.ts';
 import { revisionOf } from '../kubernetes/credentials.ts';
-import { type Provider, permanent, type Seen } from '../provider.ts';
+import { formerUnseen, type Provider, permanent, type Seen } from '../provider.ts';
 import { type DeploymentRecord, stable } from '../record.ts';
 import { type TopicAdmin, topicAdmin } from './admin.ts';
+import { formerRecords } from './former.ts';
 import { recordLog } from './log.ts';
 import { differences, type PresentTopic, topicNameOf, type WantedTopic, wantedTopic } from './topic.ts';
 
@@ -33,6 +34,7 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
   const store = recordLog({ ...connection, broker, leaseMilliseconds: options.leaseMilliseconds ?? 15_000, clock });
   const { records } = store;
   const admin: TopicAdmin = topicAdmin(connection);
+  const others = formerRecords({ ...connection, clock, admin });
   const stopping = new AbortController();
   let polling: Promise<void> | undefined;
 
@@ -89,6 +91,19 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
     return { ...ready(wanted, present), notes };
   }
 
+  /** The notes of a record, with the topic of the brokers that it was taken over from. */
+  async function adopted(record: DeploymentRecord): Promise<DeploymentRecord['notes']> {
+    const { formerBrokers = [] } = record.request;
+    if (formerBrokers.length === 0 || record.notes.adopted === formerBrokers.join()) return record.notes;
+    let notes: DeploymentRecord['notes'] = {};
+    for (const former of formerBrokers) {
+      const theirs = await others.of(former, record.uid);
+      if (theirs === 'unseen') throw formerUnseen([former], 'it keeps no records in this Kafka');
+      if (theirs !== undefined && theirs.state !== 'deleted') notes = { ...notes, ...theirs.notes };
+    }
+    return { ...notes, ...record.notes, adopted: formerBrokers.join() };
+  }
+
   const topicOf = (record: DeploymentRecord) => record.notes.topic ?? topicNameOf(record.request);
 
   return {
@@ -101,8 +116,17 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
     },
     /** Kafka has no place for whose a topic is, so the record says so before the topic is made. */
     async prepare(record) {
+      const notes = await adopted(record);
+      const fresh = notes === record.notes ? undefined : notes;
+      if (record.request.action === 'Delete') return fresh;
       const wanted = wantedTopic(record.request);
-      if (record.notes.topic === wanted.name) return undefined;
+      if (notes.topic === wanted.name) return fresh;
+      if (notes.topic !== undefined && (await admin.exists(notes.topic))) {
+        throw permanent(
+          'name-fixed',
+          `its topic is ${notes.topic} and would be ${wanted.name} now: let topicPrefix of the target be what it was, or make another Topic`,
+        );
+      }
       const other = [...records.all()].find(
         (each) =>
           each.record.uid !== record.uid && each.record.state !== 'deleted' && each.record.notes.topic === wanted.name,
@@ -113,7 +137,7 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
           `there is a topic ${wanted.name} that was not made for this Topic: set spec.topicName of a new Topic to another name, or delete what is there`,
         );
       }
-      return { ...record.notes, topic: wanted.name };
+      return { ...notes, topic: wanted.name };
     },
     bring,
     async observe(record) {
@@ -139,6 +163,7 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
     async stop() {
       stopping.abort();
       await polling;
+      await others.stop();
       await store.stop();
       await admin.close();
     },

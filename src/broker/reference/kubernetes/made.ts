@@ -47,7 +47,7 @@ async function applyOne(
   try {
     const known = world.find(resource, { namespace, name });
     const live = known ?? (await getIfThere<UnknownObject>(client, resource, { namespace, name }));
-    if (live !== undefined && !isOurs(live.metadata, request.broker, request.resource.uid)) {
+    if (live !== undefined && !isOurs(live.metadata, request)) {
       throw permanent(
         'name-taken',
         `there is a ${manifest.kind} ${namespace}/${name} that was not made for this ${request.resource.kind}: rename one of them, or delete what is there`,
@@ -139,7 +139,7 @@ export async function prune(
   wanted: ReadonlySet<string>,
   earlier: readonly string[],
 ): Promise<void> {
-  const { broker, resource } = request;
+  const { resource } = request;
   const refs = new Set([...earlier, ...world.madeFor(resource.uid).filter(isStandingAlone).map(refOf)]);
   for (const ref of refs) {
     if (wanted.has(ref)) continue;
@@ -147,14 +147,14 @@ export async function prune(
     const type = madeResources.find((each) => each.kind === kind);
     if (type === undefined) continue;
     const live = await getIfThere<UnknownObject>(client, type, { namespace, name });
-    if (live === undefined || !isOurs(live.metadata, broker, resource.uid)) continue;
+    if (live === undefined || !isOurs(live.metadata, request)) continue;
     const preconditions = live.metadata.uid === undefined ? {} : { uid: live.metadata.uid };
     await client.delete(type, { namespace, name }, { propagationPolicy: 'Background', preconditions });
   }
 }
 
 /** The claims that a StatefulSet makes are its own. */
-const isStandingAlone = ({ kind, metadata }: UnknownObject): boolean =>
+export const isStandingAlone = ({ kind, metadata }: UnknownObject): boolean =>
   kind !== 'PersistentVolumeClaim' || !/^data-.*-\d+$/.test(metadata.name);
 
 /** Looks something up, in what is watched or in what is stored. */

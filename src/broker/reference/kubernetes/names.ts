@@ -84,7 +84,11 @@ export const selectorOf = (request: DeploymentRequest, component: string): Recor
   [COMPONENT_LABEL]: component,
 });
 
-/** Whether an object was made by this broker for this object of the platform. */
-export function isOurs(metadata: ObjectMeta, broker: string, uid: string): boolean {
-  return Object.entries(ownLabels(broker, uid)).every(([key, value]) => metadata.labels?.[key] === value);
+/** Whether something was made for the object of a request, by the broker that is asked or by one that it has taken over from. */
+export function isOurs(
+  { labels = {} }: ObjectMeta,
+  { broker, formerBrokers = [], resource }: Pick<DeploymentRequest, 'broker' | 'formerBrokers' | 'resource'>,
+): boolean {
+  const makers = [broker, ...formerBrokers].map(labelValue);
+  return labels[UID_LABEL] === labelValue(resource.uid) && makers.includes(labels[BROKER_LABEL] ?? '');
 }

@@ -9,26 +9,27 @@ import {
   isAlreadyExists,
   LeaderElection,
   type Logger,
-  type Resource,
   type UnknownObject,
 } from '../../../runtime/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { type Credentials, type Provider, permanent, type Removal, type Seen } from '../provider.ts';
 import type { DeploymentRecord, Report } from '../record.ts';
+import { adoption } from './adoption.ts';
 import { environmentOf } from './bindings.ts';
-import { cacheCapabilities, cacheName, cacheSecretName, cacheValues } from './cache.ts';
+import { cacheCapabilities, cacheSecretName, cacheValues } from './cache.ts';
 import { revisionOf, rotationAnnotations, rotationDue, type SecretObject, valuesOf } from './credentials.ts';
-import { databaseName, databaseSecretName, databaseValues } from './database.ts';
+import { databaseSecretName, databaseValues } from './database.ts';
 import { engines } from './engines.ts';
 import { failureOf } from './failures.ts';
 import { driftOf, type Find, type Making, make, prune } from './made.ts';
 import { type ManifestContext, manifestsFor } from './manifests.ts';
-import { bounded, isOurs, labelValue, namespaceOf, ROTATE_LABEL, selectorOf, UID_LABEL } from './names.ts';
-import { readinessOf, replicasOf } from './readiness.ts';
+import { bounded, isOurs, labelValue, namespaceOf, ROTATE_LABEL } from './names.ts';
+import { outputsOf, serviceReport } from './outputs.ts';
+import { readinessOf } from './readiness.ts';
 import { clusterRecords } from './records.ts';
-import { derivedResources, type Manifest, madeResources, namespaces, secrets } from './resources.ts';
+import { takeAway } from './removal.ts';
+import { type Manifest, namespaces, resourceOf, secrets } from './resources.ts';
 import { secretName, secretValues } from './secret.ts';
-import { serviceName } from './service.ts';
 import { getIfThere, refOf, watchWorld } from './world.ts';
 
 export interface KubernetesProviderOptions {
@@ -76,12 +77,13 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
   const watched: Find = async (resource, key) => world.find(resource, key);
   const stored: Find = (resource, key) => getIfThere(client, resource, key);
 
-  const secretOf = async (request: DeploymentRequest, find: Find = watched): Promise<SecretObject | undefined> => {
+  const secretOf = async (request: DeploymentRequest, find: Find): Promise<SecretObject | undefined> => {
     const name = secretNameOf(request);
     if (name === undefined) return undefined;
     const key = { namespace: namespaceOf(request), name };
-    const live = ((await find(secrets, key)) ?? (await stored(secrets, key))) as SecretObject | undefined;
-    return live !== undefined && isOurs(live.metadata, broker, request.resource.uid) ? live : undefined;
+    const known = find === stored ? undefined : await find(secrets, key);
+    const live = (known ?? (await stored(secrets, key))) as SecretObject | undefined;
+    return live !== undefined && isOurs(live.metadata, request) ? live : undefined;
   };
 
   const contextFor = async (request: DeploymentRequest, present: SecretObject | undefined, renew: boolean) => {
@@ -159,20 +161,20 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     const earlier = Object.keys(digestsIn(record));
     await prune(making, new Set(made.objects.keys()), earlier);
     const notes = { ...record.notes, namespace: namespaceOf(request), made: JSON.stringify(made.digests) };
-    const find = (manifest: Manifest) => made.objects.get(refOf(manifest));
-    return { ...seen(record, manifests, find, context.values), notes };
+    // What was found to be in line was so with what was there before.
+    for (const ref of made.objects.keys()) confirmed.delete(ref);
+    const workload = workloadIn(manifests);
+    const object = workload === undefined ? undefined : made.objects.get(refOf(workload));
+    return { ...seen(record, object, context.values), notes };
   };
 
   const seen = (
     record: DeploymentRecord,
-    manifests: readonly Manifest[],
-    find: (manifest: Manifest) => UnknownObject | undefined,
+    object: UnknownObject | undefined,
     values: Readonly<Record<string, string>>,
     wasReady = false,
   ): Seen => {
     const { request } = record;
-    const workload = manifests.find(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
-    const object = workload === undefined ? undefined : find(workload);
     const readiness =
       object === undefined ? ({ phase: 'ready' } as const) : readinessOf(object, world.podsOf(record.uid), wasReady);
     const rest: Partial<Report> = {
@@ -215,8 +217,10 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
       await Promise.all([records.start(), world.start()]);
       for (const { record } of records.all()) uids.set(labelValue(record.uid), record.uid);
     },
+    prepare: (record) => adoption(record, { client, records, now: now() }),
     bring: async (record) => {
-      const present = await secretOf(record.request);
+      // The watch may be behind what this broker itself has just made: from old values it would make old ones again.
+      const present = await secretOf(record.request, stored);
       const due = rotationDue(present, rotationOf(record.request), now());
       return bringAbout(record, present, present !== undefined && due !== undefined && due <= 0);
     },
@@ -227,12 +231,12 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
         const context = await shapeOf(request, present, from);
         const manifests = manifestsFor(request, context);
         const drift = await driftOf(client, from, manifests, digestsIn(record), confirmed);
-        return { present, context, manifests, drift };
+        return { from, present, context, manifests, drift };
       };
       let looked = await look(watched);
       // What is watched may be behind what this broker itself has just made.
       if (looked.drift.length > 0) looked = await look(stored);
-      const { present, context, manifests, drift } = looked;
+      const { from, present, context, manifests, drift } = looked;
       const due = present === undefined ? undefined : rotationDue(present, rotationOf(request), now());
       if (drift.length > 0) {
         return {
@@ -244,26 +248,18 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
         log.info('making new credentials', { deploymentId: record.deploymentId });
         return bringAbout(record, present, true);
       }
-      const find = ({ kind, metadata }: Manifest) => {
-        const type = madeResources.find((each) => each.kind === kind);
-        return type === undefined
-          ? undefined
-          : world.find(type, { namespace: metadata.namespace ?? '', name: metadata.name });
-      };
-      const result = seen(record, manifests, find, context.values, record.report.phase === 'ready');
+      // Of what was just found to be as it was made, and not of what was there before: that may have been ready.
+      const workload = workloadIn(manifests);
+      const { namespace: where = '', name = '' } = workload?.metadata ?? {};
+      const object = workload === undefined ? undefined : await from(resourceOf(workload), { namespace: where, name });
+      const result = seen(record, object, context.values, record.report.phase === 'ready');
       const again = Math.min(due ?? Number.POSITIVE_INFINITY, result.againAfterMilliseconds ?? lookAgainMilliseconds);
       return { ...result, againAfterMilliseconds: again };
     },
     async remove(record): Promise<Removal> {
-      const { request, uid } = record;
-      const where = record.notes.namespace ?? namespaceOf(request);
-      // Of a Secret nothing else is ever made, and it is gone at once: to ask for all the rest would take most of the time of many.
-      const isSecret = request.resource.kind === 'Secret';
-      const parts = isSecret ? [secrets] : [...madeResources, ...derivedResources];
-      let left = await takeAway(parts, where, uid);
-      if (isSecret && left.length > 0) left = await takeAway(parts, where, uid);
+      const left = await takeAway(client, record, world);
       if (left.length === 0) {
-        uids.delete(labelValue(uid));
+        uids.delete(labelValue(record.uid));
         return { gone: true };
       }
       const message = `waiting for what it is made of to be gone: ${left.map(({ kind }) => kind).join(', ')}`;
@@ -271,9 +267,13 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     },
     async credentials(record): Promise<Credentials | undefined> {
       const { request } = record;
-      const present = await secretOf(request);
+      const valuesIn = (secret: SecretObject | undefined) => withoutPrevious(valuesOf(secret));
+      let present = await secretOf(request, watched);
+      // The report speaks of other values than the watch has seen yet: those before it would be taken, and never told again.
+      if (revisionOf(valuesIn(present)) !== record.report.credentialsRevision)
+        present = await secretOf(request, stored);
       if (present === undefined) return undefined;
-      const values = withoutPrevious(valuesOf(present));
+      const values = valuesIn(present);
       const revision = revisionOf(values);
       const { name, namespace: where = '' } = present.metadata;
       // What the platform would write lies there already: a Secret of the platform is its Kubernetes Secret, and no other kind's is.
@@ -284,36 +284,6 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
       await Promise.all([records.stop(), world.stop()]);
     },
   };
-
-  /** Deletes what was made for an object. Returns the resources of which there was something. */
-  async function takeAway(resources: readonly Resource[], where: string, uid: string): Promise<Resource[]> {
-    const labelSelector = `${UID_LABEL}=${labelValue(uid)}`;
-    const found = await Promise.all(
-      resources.map(async (resource) => {
-        const { items } = await client.list(resource, { namespace: where, labelSelector });
-        return { resource, items: items.filter(({ metadata }) => isOurs(metadata, broker, uid)) };
-      }),
-    );
-    for (const { resource, items } of found) {
-      // What Kubernetes has made of the rest goes with it.
-      if (derivedResources.includes(resource)) continue;
-      for (const { metadata } of items) {
-        if (metadata.deletionTimestamp !== undefined) continue;
-        const preconditions = metadata.uid === undefined ? {} : { uid: metadata.uid };
-        await client
-          .delete(
-            resource,
-            { namespace: where, name: metadata.name },
-            { propagationPolicy: 'Background', preconditions },
-          )
-          .catch((error: unknown) => {
-            const { status } = error as { status?: number };
-            if (status !== 404 && status !== 409) throw failureOf(error, `deleting ${resource.kind} ${metadata.name}`);
-          });
-      }
-    }
-    return found.filter(({ items }) => items.length > 0).map(({ resource }) => resource);
-  }
 
   /** The plan as it was made, for comparing: values as they are in the cluster, nothing made up and nothing decrypted. */
   async function shapeOf(
@@ -330,6 +300,9 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     return { values, rotation: rotationAnnotations(present, rotationOf(request), false, now()), environment, images };
   }
 }
+
+const workloadIn = (manifests: readonly Manifest[]): Manifest | undefined =>
+  manifests.find(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
 
 const digestsIn = (record: DeploymentRecord): Record<string, string> => JSON.parse(record.notes.made ?? '{}');
 
@@ -356,41 +329,4 @@ function rotationOf({ spec, labels, resource }: DeploymentRequest) {
 function withoutPrevious(values: Readonly<Record<string, string>>): Record<string, string> {
   const { 'previous-password': _, ...others } = values;
   return others;
-}
-
-function outputsOf(request: DeploymentRequest, values: Readonly<Record<string, string>>): Record<string, string> {
-  const namespace = namespaceOf(request);
-  const { host, port, database, type } = values;
-  switch (request.resource.kind) {
-    case 'Service':
-      return { namespace, host: `${serviceName(request)}.${namespace}.svc` };
-    case 'Secret':
-      return { namespace, secretName: secretName(request) };
-    default:
-      return {
-        namespace,
-        name: request.resource.kind === 'Cache' ? cacheName(request) : databaseName(request),
-        ...Object.fromEntries(
-          Object.entries({ host, port, database, type }).filter(
-            (each): each is [string, string] => each[1] !== undefined,
-          ),
-        ),
-      };
-  }
-}
-
-function serviceReport(request: DeploymentRequest, deployment: UnknownObject): Partial<Report> {
-  const balancer = (
-    request.spec as { loadBalancer?: { enabled?: boolean; host?: string; path?: string; tls?: object } }
-  ).loadBalancer;
-  const exposed = balancer !== undefined && balancer.enabled !== false && balancer.host !== undefined;
-  return {
-    ...replicasOf(deployment),
-    selector: Object.entries(selectorOf(request, 'service'))
-      .map(([key, value]) => `${key}=${value}`)
-      .join(','),
-    ...(exposed
-      ? { url: `${balancer.tls === undefined ? 'http' : 'https'}://${balancer.host}${balancer.path ?? '/'}` }
-      : {}),
-  };
 }

@@ -11,8 +11,9 @@ import {
   type KubernetesObject,
   Reflector,
 } from '../../../runtime/index.ts';
+import { compareDeployments, parseDeploymentId } from '../../deployment-id.ts';
 import type { RecordStore, StoredRecord } from '../provider.ts';
-import type { DeploymentRecord } from '../record.ts';
+import { type DeploymentRecord, handedOver } from '../record.ts';
 import { BROKER_LABEL, labelValue, UID_LABEL } from './names.ts';
 import { configMaps } from './resources.ts';
 
@@ -26,6 +27,10 @@ export interface ClusterRecords extends RecordStore {
   /** Resolves once all records that are there are known. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** What another broker, whose records are in the same namespace, knows about an object. */
+  ofOther(former: string, uid: string): Promise<DeploymentRecord | undefined>;
+  /** Writes into the record of another broker, where there is one, that it has nothing to do with the object any more. */
+  handOver(former: string, to: DeploymentRecord, now: number): Promise<void>;
 }
 
 export function clusterRecords(client: Client, namespace: string, broker: string): ClusterRecords {
@@ -34,8 +39,8 @@ export function clusterRecords(client: Client, namespace: string, broker: string
   const written = new Map<string, StoredRecord>();
   const parsed = new WeakMap<RecordObject, StoredRecord>();
   const labels = { [BROKER_LABEL]: labelValue(broker), [RECORD_LABEL]: 'true' };
-  const nameOf = (uid: string) =>
-    `kidp-record-${createHash('sha256').update(`${broker}/${uid}`).digest('hex').slice(0, 32)}`;
+  const nameOf = (uid: string, of = broker) =>
+    `kidp-record-${createHash('sha256').update(`${of}/${uid}`).digest('hex').slice(0, 32)}`;
 
   const read = (object: RecordObject): StoredRecord | undefined => {
     const known = parsed.get(object);
@@ -70,13 +75,17 @@ export function clusterRecords(client: Client, namespace: string, broker: string
     return object === undefined ? undefined : read(object);
   };
 
-  const get = async (uid: string): Promise<StoredRecord | undefined> => {
+  const objectOf = async (name: string): Promise<RecordObject | undefined> => {
     try {
-      return read(await client.get<RecordObject>(configMaps, key(uid)));
+      return await client.get<RecordObject>(configMaps, { namespace, name });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
     }
+  };
+  const get = async (uid: string): Promise<StoredRecord | undefined> => {
+    const object = await objectOf(nameOf(uid));
+    return object === undefined ? undefined : read(object);
   };
 
   return {
@@ -127,6 +136,26 @@ export function clusterRecords(client: Client, namespace: string, broker: string
         return undefined;
       }
     },
+    async ofOther(former, uid) {
+      const object = await objectOf(nameOf(uid, former));
+      return object === undefined ? undefined : read(object)?.record;
+    },
+    async handOver(former, to, now) {
+      while (true) {
+        const object = await objectOf(nameOf(to.uid, former));
+        const present = object === undefined ? undefined : read(object)?.record;
+        if (object === undefined || present === undefined || !isBefore(present, to)) return;
+        try {
+          await client.update(configMaps, {
+            ...object,
+            data: { record: JSON.stringify(handedOver(present, to.deploymentId, now)) },
+          });
+          return;
+        } catch (error) {
+          if (!isConflict(error)) throw error;
+        }
+      }
+    },
     async drop(uid, version) {
       written.delete(uid);
       try {
@@ -136,6 +165,11 @@ export function clusterRecords(client: Client, namespace: string, broker: string
       }
     },
   };
+}
+
+function isBefore(one: DeploymentRecord, other: DeploymentRecord): boolean {
+  const [left, right] = [parseDeploymentId(one.deploymentId), parseDeploymentId(other.deploymentId)];
+  return left !== undefined && right !== undefined && compareDeployments(left, right) < 0;
 }
 
 /** Versions of one resource can be compared as numbers, as Kubernetes says since 1.35. */

@@ -1,0 +1,66 @@
+/** Takes away what was made for an object, in one namespace or wherever it is. */
+import type { Client, Resource } from '../../../runtime/index.ts';
+import type { DeploymentRecord } from '../record.ts';
+import { failureOf } from './failures.ts';
+import { isOurs, labelValue, namespaceOf, UID_LABEL } from './names.ts';
+import { derivedResources, madeResources, secrets } from './resources.ts';
+import type { World } from './world.ts';
+
+/** Deletes what there is. Returns the resources of which there was something. */
+export async function takeAway(
+  client: Client,
+  record: DeploymentRecord,
+  world: Pick<World, 'madeFor'>,
+): Promise<Resource[]> {
+  const where = placeOf(record, world);
+  // Of a Secret nothing else is ever made, and it is gone at once: to ask for all the rest would take most of the time of many.
+  const isSecret = record.request.resource.kind === 'Secret';
+  const resources = isSecret ? [secrets] : [...madeResources, ...derivedResources];
+  const left = await deleteAll(client, record, resources, where);
+  return isSecret && left.length > 0 ? deleteAll(client, record, resources, where) : left;
+}
+
+/**
+ * The namespace that everything is in; undefined where that is not certain. What failed or was cut off midway has no note yet, a request
+ * without a target does not know its prefix, and what another broker made may be anywhere.
+ */
+export function placeOf({ uid, notes, request }: DeploymentRecord, world: Pick<World, 'madeFor'>): string | undefined {
+  const places = [namespaceOf(request), ...world.madeFor(uid).map(({ metadata }) => metadata.namespace)];
+  const isCertain = places.every((place) => place === notes.namespace) && (request.formerBrokers ?? []).length === 0;
+  return isCertain ? notes.namespace : undefined;
+}
+
+async function deleteAll(
+  client: Client,
+  { uid, request }: DeploymentRecord,
+  resources: readonly Resource[],
+  where: string | undefined,
+): Promise<Resource[]> {
+  const options = {
+    labelSelector: `${UID_LABEL}=${labelValue(uid)}`,
+    ...(where === undefined ? {} : { namespace: where }),
+  };
+  const found = await Promise.all(
+    resources.map(async (resource) => {
+      const { items } = await client.list(resource, options);
+      return { resource, items: items.filter(({ metadata }) => isOurs(metadata, request)) };
+    }),
+  );
+  for (const { resource, items } of found) {
+    // What Kubernetes has made of the rest goes with it.
+    if (derivedResources.includes(resource)) continue;
+    for (const { metadata } of items) {
+      if (metadata.deletionTimestamp !== undefined) continue;
+      const { namespace = '', name } = metadata;
+      const preconditions = metadata.uid === undefined ? {} : { uid: metadata.uid };
+      await client
+        .delete(resource, { namespace, name }, { propagationPolicy: 'Background', preconditions })
+        .catch((error: unknown) => {
+          const { status } = error as { status?: number };
+          if (status !== 404 && status !== 409)
+            throw failureOf(error, `deleting ${resource.kind} ${namespace}/${name}`);
+        });
+    }
+  }
+  return found.filter(({ items }) => items.length > 0).map(({ resource }) => resource);
+}

@@ -1,0 +1,130 @@
+/** Two brokers of one cluster: what the one has made, the other goes on with, and removes. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing.ts';
+import { sharedCluster, uniqueName } from '../support/cluster.ts';
+import { untilQuotaRefuses } from '../support/quota.ts';
+import {
+  type BrokerOnStage,
+  claims,
+  madeFor,
+  secrets,
+  sketchIn,
+  startKubernetesBroker,
+  statefulSets,
+} from './support/kubernetes-broker.ts';
+import type { ResourceSketch } from './support/platform.ts';
+
+const cluster = sharedCluster();
+const records = uniqueName('kidp-brokers');
+let client: Client;
+let namespace: string;
+let old: BrokerOnStage;
+let next: BrokerOnStage;
+const sketch = sketchIn(() => namespace);
+
+beforeAll(async () => {
+  const { kubeconfig } = cluster;
+  client = connect(loadKubeconfig({ file: kubeconfig }));
+  namespace = await cluster.uniqueNamespace('team');
+  old = await startKubernetesBroker({ kubeconfig, namespace: records });
+  next = await startKubernetesBroker({ kubeconfig, namespace: records });
+});
+afterAll(async () => {
+  await old?.stop();
+  await next?.stop();
+  await client?.close();
+});
+
+const takenOver = () => ({ formerBrokers: [old.name] });
+const stateOf = async ({ platform, url }: BrokerOnStage, { uid }: ResourceSketch) =>
+  (await platform.get(`${url}/v1/deployments/${uid}`)).body.state;
+
+describe('what another broker made', () => {
+  test('is gone on with, and removed, by the one that takes over', async () => {
+    const database = sketch('Database', { engine: 'postgresql', backup: { enabled: true } });
+    const before = await old.ask(database, 'ready');
+    const taken = { ...database, attempt: 1, spec: { engine: 'postgresql' } };
+    const after = await next.ask(taken, 'ready', takenOver());
+    expect(after.credentials?.revision).toBe(before.credentials?.revision);
+    // What was made for backups is not wanted any more, and whoever had it leaves it alone.
+    const makers = (await madeFor(client, database.uid)).map(({ metadata }) => [
+      metadata.labels?.['broker.platform.company.com/name'],
+      metadata.name,
+    ]);
+    expect(makers.filter(([maker, part]) => maker !== next.name || part?.includes('backup'))).toEqual([]);
+    expect(await stateOf(old, database)).toBe('deleted');
+    expect((await old.platform.post(old.url, old.platform.request(database))).body.outcome).toBe('stale');
+    await next.ask({ ...database, generation: 2, action: 'Delete' }, 'deleted', takenOver());
+    expect(await madeFor(client, database.uid)).toEqual([]);
+  });
+
+  test('is removed by one that never deployed it, disks too', async () => {
+    const database = sketch('Database', { engine: 'postgresql' });
+    const target = { name: 'disks', provider: 'onprem' };
+    // There is no disk to be had, so it hangs: it is there all the same.
+    await old.platform.post(old.url, old.platform.request(database, { target }));
+    await eventually(async () => (await madeFor(client, database.uid, [claims])).length > 0);
+    await next.ask({ ...database, generation: 2, action: 'Delete' }, 'deleted', { target, ...takenOver() });
+    expect(await madeFor(client, database.uid)).toEqual([]);
+  });
+
+  test('goes back, and is removed by the one that had it first', async () => {
+    const secret = sketch('Secret', { keys: [{ name: 'k', generate: {} }] });
+    const first = await old.ask(secret, 'ready');
+    await next.ask({ ...secret, attempt: 1 }, 'ready', takenOver());
+    const back = { formerBrokers: [next.name] };
+    expect((await old.ask({ ...secret, attempt: 2 }, 'ready', back)).credentials?.revision).toBe(
+      first.credentials?.revision,
+    );
+    await old.ask({ ...secret, generation: 2, action: 'Delete' }, 'deleted', back);
+    expect(await madeFor(client, secret.uid)).toEqual([]);
+  });
+
+  test('is not called gone, nor made anew, where nothing is to be seen of it', async () => {
+    const secret = sketch('Secret', { keys: [{ name: 'k', generate: {} }] });
+    const elsewhere = { formerBrokers: [uniqueName('elsewhere')] };
+    const unseen = { class: 'permanent', code: 'former-unseen' };
+    expect((await next.ask(secret, 'failed', elsewhere)).error).toMatchObject(unseen);
+    expect(await madeFor(client, secret.uid)).toEqual([]);
+    const gone = { ...secret, generation: 2, action: 'Delete' as const };
+    expect((await next.ask(gone, 'failed', elsewhere)).error).toMatchObject(unseen);
+  });
+
+  test('is gone where its broker failed before it made anything', async () => {
+    const secret = sketch('Secret', { keys: [{ name: 'k', remoteRef: { path: 'no-such' } }] });
+    await old.ask(secret, 'failed');
+    await next.ask({ ...secret, generation: 2, action: 'Delete' }, 'deleted', takenOver());
+  });
+});
+
+test('what a deployment left behind that failed midway is found without the prefix of its target', async () => {
+  const prefix = uniqueName('p');
+  const full = `${prefix}${namespace}`;
+  await cluster.kubectl(['create', 'namespace', full]);
+  await cluster.kubectl(['create', 'quota', 'none', '-n', full, '--hard=count/statefulsets.apps=0']);
+  const labels = { app: 'probe' };
+  await untilQuotaRefuses(client, statefulSets, {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'probe', namespace: full },
+    spec: {
+      serviceName: 'probe',
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'app:1' }] } },
+    },
+  });
+  const database = sketch('Database', { engine: 'postgresql' });
+  const target = {
+    name: 'prefixed',
+    provider: 'onprem',
+    parameters: { storage: 'ephemeral', namespacePrefix: prefix },
+  };
+  const failed = await old.ask(database, 'failed', { target });
+  expect(failed.error).toMatchObject({ class: 'quota' });
+  expect((await madeFor(client, database.uid, [secrets])).map(({ metadata }) => metadata.namespace)).toEqual([full]);
+  // The target is gone by then, and with it its parameters.
+  const gone = { name: 'prefixed', provider: 'unknown' };
+  await old.ask({ ...database, generation: 2, action: 'Delete' }, 'deleted', { target: gone });
+  expect(await madeFor(client, database.uid)).toEqual([]);
+});
