@@ -9,6 +9,7 @@ import {
 import type { Deployable } from '../../src/reconcile/index.ts';
 import { eventually, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
 import { namespaces, type Platform, startPlatform } from '../admission/support/platform.ts';
+import { untilQuotaRefuses } from '../support/quota.ts';
 import {
   addBroker,
   addTarget,
@@ -281,6 +282,36 @@ test('credentials become a Kubernetes Secret of the object, and nobody else’s 
   expect(refusal).toMatchObject({ result: 'refused', code: 'invalid' });
   expect((await client.get<UnknownObject>(secrets, { namespace, name: 'mine' })).data).toEqual({ a: 'Yg==' });
   expect(running.events.some(({ reason }) => reason === 'ConnectionSecretTaken')).toBe(true);
+  const failed = await objects.until('Database', 'greedy', phase('failed'));
+  expect(conditionOf(failed, 'Ready')).toMatchObject({ status: 'False', reason: 'PermanentError' });
+  expect(conditionOf(failed, 'Ready')?.message).toContain(`Secret ${namespace}/mine is not the platform's`);
+  // Once the name is free, somebody has it tried again.
+  await client.delete(secrets, { namespace, name: 'mine' });
+  broker.answers = (event) => (event.data.action === 'Delete' ? obliging(event) : [{ phase: 'ready', credentials }]);
+  await objects.annotate('Database', 'greedy', { [RETRY_ANNOTATION]: '1' });
+  await objects.until('Database', 'greedy', isReady);
+});
+
+test('a connection Secret that the quota of the namespace keeps out is surfaced to the user', async () => {
+  const { client } = platform;
+  const full = 'team-full';
+  await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: full } });
+  const quotas: Resource = { ...secrets, plural: 'resourcequotas', kind: 'ResourceQuota' };
+  const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none', namespace: full } };
+  await client.create(quotas, { ...quota, spec: { hard: { secrets: '0' } } } as UnknownObject);
+  // Nobody counts here.
+  const counted = { status: { hard: { secrets: '0' }, used: { secrets: '0' } } };
+  const patch = { type: 'merge', body: counted } as const;
+  await client.patch(quotas, { namespace: full, name: 'none' }, patch, { subresource: 'status' });
+  const metadata = { name: 'probe', namespace: full };
+  await untilQuotaRefuses(client, secrets, { apiVersion: 'v1', kind: 'Secret', metadata });
+  const credentials = { revision: 'r1', jwe: 'a.b.c.d.e' };
+  broker.answers = () => [{ phase: 'ready', credentials }];
+  await client.create(kindOf('Cache').resource, deployable('Cache', 'crowded', full));
+  const failed = await objectsIn(client, full).until('Cache', 'crowded', phase('failed'));
+  expect(failed.status?.lastReport?.error).toMatchObject({ class: 'quota', code: 'connection-secret' });
+  expect(conditionOf(failed, 'Ready')).toMatchObject({ status: 'False', reason: 'QuotaExceeded' });
+  expect(conditionOf(failed, 'Ready')?.message).toContain('make room');
 });
 
 test('what is bound is handed over, and something else that is bound is a new attempt', async () => {

@@ -79,7 +79,19 @@ test.each([
 
 test.each([
   { reason: 'values that its type does not have', status: 422, kept: { problem: expect.stringContaining('no') } },
-  { reason: 'a full quota', status: 403, kept: { problem: expect.stringContaining('no') } },
+  {
+    reason: 'a full quota',
+    status: 403,
+    message: 'exceeded quota: q',
+    kept: { problem: expect.stringContaining('exceeded'), class: 'quota' },
+  },
+  {
+    reason: 'a namespace that is going',
+    status: 403,
+    message: 'because it is being terminated',
+    kept: { problem: expect.stringContaining('terminated'), class: 'transient' },
+  },
+  { reason: 'a quota that is not counted yet', status: 403, message: 'status unknown for quota: q', kept: 'again' },
   { reason: 'more than fits', status: 413, kept: { problem: expect.stringContaining('no') } },
   { reason: 'an API server that is away', status: 503, kept: 'again' },
   {

@@ -4,7 +4,13 @@
  */
 
 import { GROUP, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../../api/index.ts';
-import { compareDeployments, parseDeploymentId, RESOURCE_UID_LABEL, type StatusReport } from '../../broker/index.ts';
+import {
+  compareDeployments,
+  type ErrorClass,
+  parseDeploymentId,
+  RESOURCE_UID_LABEL,
+  type StatusReport,
+} from '../../broker/index.ts';
 import {
   ApiError,
   type Client,
@@ -32,10 +38,16 @@ export interface ConnectionParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type Connection =
-  | { readonly secret: DeployableStatus['connectionSecret'] }
-  /** The report cannot be taken, and why. `taken`: somebody else's Secret has the name. */
-  | { readonly problem: string; readonly taken?: boolean };
+export type Connection = { readonly secret: DeployableStatus['connectionSecret'] } | Unusable;
+
+/** The credentials cannot be kept, and why. */
+export interface Unusable {
+  readonly problem: string;
+  /** `transient`: those of another attempt may be. `quota`: somebody has to make room. `permanent` where it is left out. */
+  readonly class?: ErrorClass;
+  /** Somebody else's Secret has the name. */
+  readonly taken?: boolean;
+}
 
 export async function keepConnection(
   object: Deployable,
@@ -57,7 +69,10 @@ export async function keepConnection(
     if (!written) return { problem: taken(key), taken: true };
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    return { problem: `Secret ${key.namespace}/${key.name} cannot be written: ${error.message.slice(0, 512)}` };
+    return {
+      problem: `Secret ${key.namespace}/${key.name} cannot be written: ${error.message.slice(0, 512)}`,
+      ...classOf(error),
+    };
   }
   await removeFormer(client, object, key, signal);
   return { secret };
@@ -65,23 +80,33 @@ export async function keepConnection(
 
 /**
  * The API server has understood and does not take it: keys that no Secret can have, too little for its type, a full quota, a namespace that
- * is going. Delivered again it would be refused again, and everything behind it would wait; who is asked how it fares reports anew.
+ * is going. Delivered again it would be refused again, and everything behind it would wait.
  */
 const isRefusal = (error: unknown): error is ApiError =>
-  error instanceof ApiError && [400, 403, 413, 422].includes(error.status) && !isLackOfRights(error);
+  error instanceof ApiError && [400, 403, 413, 422].includes(error.status) && !isPassing(error);
 
-/** Not of admission or a quota: an API server that has just started does not know yet what anybody may do. It is asked again. */
-const isLackOfRights = ({ status, message }: ApiError): boolean =>
-  status === 403 && / is forbidden: User "[^"]*" cannot /.test(message);
+/**
+ * Not of admission or a full quota: an API server that has just started does not know yet what anybody may do, nor is every quota counted
+ * that was just made. It is asked again.
+ */
+const isPassing = ({ status, message }: ApiError): boolean =>
+  status === 403 && / is forbidden: User "[^"]*" cannot |status unknown for quota/.test(message);
 
-type Values = { readonly values: Readonly<Record<string, string>> } | { readonly problem: string };
+function classOf({ message }: ApiError): Pick<Unusable, 'class'> {
+  if (/exceeded quota/.test(message)) return { class: 'quota' };
+  return /being terminated/.test(message) ? { class: 'transient' } : {};
+}
+
+type Values = { readonly values: Readonly<Record<string, string>> } | Unusable;
 
 async function opened(jwe: string, decrypt: ConnectionParts['decrypt']): Promise<Values> {
   if (decrypt === undefined) return { problem: 'credentials are encrypted, and the platform has no key to open them' };
   try {
     return { values: await decrypt(jwe) };
   } catch (error) {
-    return { problem: `credentials cannot be opened: ${error instanceof Error ? error.message : String(error)}` };
+    // They may be for a key that was replaced since: another attempt is given the one of now.
+    const why = error instanceof Error ? error.message : String(error);
+    return { problem: `credentials cannot be opened: ${why}`, class: 'transient' };
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type ReportSink,
   STATUS_TYPE,
   type StatusEvent,
+  type StatusReport,
   type VerifiedBroker,
 } from '../../broker/index.ts';
 import {
@@ -21,7 +22,7 @@ import {
   isNotFound,
   sleep,
 } from '../../runtime/index.ts';
-import { keepConnection } from './connection-secret.ts';
+import { keepConnection, type Unusable } from './connection-secret.ts';
 import type { Deployable, Settings } from './deployable.ts';
 import type { DeployableOptions } from './index.ts';
 import type { Latest } from './latest.ts';
@@ -119,17 +120,17 @@ class Taking {
     if (first.outcome.result === 'refused') return isLive ? this.#told(first.outcome, object) : 'look again';
     if (first.status === undefined) return this.#told(first.outcome, object);
     const connection = await keepConnection(object, report, { client, decrypt, signal: this.#signal });
-    if ('problem' in connection) return this.#unusable(object, connection.problem, connection.taken === true);
-    const { secret } = connection;
-    const { outcome, status } = takeReport(object, report, {
+    const isUsable = !('problem' in connection);
+    const said = isUsable ? report : failureOf(report, connection);
+    const { outcome, status } = takeReport(object, said, {
       ...context,
-      ...(secret === undefined ? {} : { connectionSecret: secret }),
+      ...(isUsable && connection.secret !== undefined ? { connectionSecret: connection.secret } : {}),
     });
     if (status === undefined) return this.#told(outcome, object);
     try {
       const written = await writeStatus(client, kind.resource, object, status, this.#signal);
       latest.keep(written);
-      return this.#told(outcome, object, written);
+      return isUsable ? this.#told(outcome, object, written) : this.#unusable(connection, said, object, written);
     } catch (error) {
       if (isConflict(error)) return 'look again';
       if (isNotFound(error)) return this.#gone();
@@ -158,22 +159,28 @@ class Taking {
     return this.#told(refused('unknown-object', `there is no ${kind} ${namespace}/${name} with the uid ${uid}`));
   }
 
-  #unusable(object: Deployable, problem: string, taken: boolean): ReportOutcome {
+  /** The broker hears that its credentials are not taken, and whoever owns the object what to do. */
+  #unusable({ problem, taken }: Unusable, said: StatusReport, before: Deployable, after: Deployable): ReportOutcome {
     this.#parts.recorder?.record({
-      regarding: object,
+      regarding: after,
       type: 'Warning',
-      reason: taken ? 'ConnectionSecretTaken' : 'CredentialsRefused',
+      reason: taken === true ? 'ConnectionSecretTaken' : 'CredentialsRefused',
       action: 'Report',
       note: problem,
     });
-    return this.#told(refused('invalid', problem), object);
+    return this.#told(refused('invalid', problem), before, after, said);
   }
 
-  #told(outcome: ReportOutcome, before?: Deployable, after?: Deployable): ReportOutcome {
+  #told(
+    outcome: ReportOutcome,
+    before?: Deployable,
+    after?: Deployable,
+    report: StatusReport = this.#event.data,
+  ): ReportOutcome {
     const { metrics, recorder } = this.#parts;
-    const { data: report } = this.#event;
     const { kind } = report.resource;
-    metrics.reported(this.#from.name, report.phase, outcome.result === 'refused' ? outcome.code : outcome.result);
+    const { phase } = this.#event.data;
+    metrics.reported(this.#from.name, phase, outcome.result === 'refused' ? outcome.code : outcome.result);
     const told = { ...outcome, ...phasesOf(before, after) };
     if (before === undefined || after?.status === undefined) return told;
     if (report.phase === 'failed') metrics.failed(kind, this.#from.name, report.error?.class ?? 'transient');
@@ -181,6 +188,12 @@ class Taking {
     for (const note of notesBetween(before.status, after.status)) recorder?.record({ regarding: after, ...note });
     return told;
   }
+}
+
+/** What is ready, and whose credentials nobody gets, is of no use to anybody. */
+function failureOf({ credentials: _, ...report }: StatusReport, unusable: Unusable): StatusReport {
+  const { problem: message, class: kind = 'permanent' } = unusable;
+  return { ...report, phase: 'failed', message, error: { class: kind, code: 'connection-secret', message } };
 }
 
 /** For the line that whoever delivers the report leaves for the audit. */
