@@ -80,9 +80,9 @@ export class Breakers {
       },
       failed: (error, now) => {
         left();
-        // What was understood and not taken says nothing about the next message.
-        if (error instanceof ChannelError && error.failure === 'refused') return;
-        const asked = error instanceof ChannelError ? (error.retryAfterMilliseconds ?? 0) : 0;
+        // A message that could not even be made is no fault of the broker's, and what was understood and not taken says nothing about the next.
+        if (!(error instanceof ChannelError) || error.failure === 'refused') return;
+        const asked = error.retryAfterMilliseconds ?? 0;
         state.failures += 1;
         state.closedUntil = Math.max(state.closedUntil, now + Math.max(asked, this.#rest(state.failures)));
       },

@@ -15,35 +15,51 @@ interface Verdict {
   readonly phase: Phase;
 }
 
+/** What only who looks around can tell: conditions, and what stands in the way. */
+export interface Surroundings {
+  readonly more?: readonly DesiredCondition[];
+  readonly hold: Hold | undefined;
+}
+
 /**
- * The status with all that follows from it filled in. `more` are conditions that only who knows the surroundings can tell; without
- * them those that are there stay.
+ * The status with all that follows from it filled in. Without the surroundings, what they alone explain stays as it is: a report on what
+ * was deployed before says nothing about what keeps the newest generation, or the deletion, from being dispatched.
  */
 export function described(
   object: Deployable,
   status: DeployableStatus,
   now: number,
-  { more = [], hold }: { more?: readonly DesiredCondition[]; hold?: Hold | undefined } = {},
+  surroundings?: Surroundings,
 ): DeployableStatus {
   const { metadata } = object;
   const observedGeneration = metadata.generation ?? 0;
+  const { more = [], hold } = surroundings ?? {};
+  const isKept = surroundings === undefined && isUndecided(object, status) && status.phase !== undefined;
   const verdict = metadata.deletionTimestamp === undefined ? deployment(object, status, hold) : deletion(status, hold);
-  const { status: deployed, reason, message, phase } = verdict;
-  const desired: DesiredCondition[] = [
-    ...more,
-    { type: 'Deployed', status: deployed, reason, message },
-    outboxCondition(status),
-    deployed === 'True'
-      ? { type: 'Ready', status: 'True', reason: 'ResourceReady', message }
-      : { type: 'Ready', status: deployed, reason, message },
-  ];
+  const [deployed, ready] = conditionsOf(verdict);
+  const reported = outboxCondition(status);
+  const desired = [...more, ...(isKept ? [reported] : [deployed, reported, ready])];
   const { conditions } = mergeConditions(
     status.conditions as Condition[] | undefined,
     desired.map((each) => ({ ...each, message: each.message?.slice(0, 4096) ?? '', observedGeneration })),
     new Date(now),
   );
-  const next = { ...status, phase, observedGeneration, conditions } as DeployableStatus;
+  const summary = isKept ? {} : { phase: verdict.phase, observedGeneration };
+  const next = { ...status, ...summary, conditions } as DeployableStatus;
   return isDeepStrictEqual(next, object.status) ? (object.status as DeployableStatus) : next;
+}
+
+function conditionsOf({ status, reason, message }: Verdict): [DesiredCondition, DesiredCondition] {
+  return [
+    { type: 'Deployed', status, reason, message },
+    { type: 'Ready', status, reason: status === 'True' ? 'ResourceReady' : reason, message },
+  ];
+}
+
+/** Nobody has decided yet, or something keeps them from deciding, to dispatch what is wanted now. */
+function isUndecided({ metadata }: Deployable, { deploymentId = '', requested }: DeployableStatus): boolean {
+  if (metadata.deletionTimestamp !== undefined) return requested !== 'Delete';
+  return parseDeploymentId(deploymentId)?.generation !== metadata.generation;
 }
 
 /** What the broker has said about the deployment in force; what it said about an earlier one counts no more. */

@@ -8,7 +8,7 @@ import { ABANDON_CLEANUP_ANNOTATION, CLEANUP_FINALIZER } from '../../api/index.t
 import { formatDeploymentId, parseDeploymentId } from '../../broker/index.ts';
 import { hasFinalizer } from '../../runtime/index.ts';
 import type { Cause, Deployable, DeployableStatus, Facts, OutboxEntry, Step } from './deployable.ts';
-import { described, heardOf, unsent } from './describe.ts';
+import { described, heardOf, type Surroundings, unsent } from './describe.ts';
 import { brokerNameOf, type Hold, recordedOwner, retryValue, retryWanted, wayOf } from './holds.ts';
 import { notesBetween } from './notes.ts';
 import { instantOf, millisecondsOf } from './waiting.ts';
@@ -169,7 +169,7 @@ const mayHave = ({ dispatchedGeneration, lastReport, outbox = [] }: DeployableSt
 
 interface Outlook {
   readonly hold: Hold | undefined;
-  readonly more?: Parameters<typeof described>[3] extends { more?: infer M } | undefined ? M : never;
+  readonly more?: Surroundings['more'];
   readonly cause?: Cause;
 }
 

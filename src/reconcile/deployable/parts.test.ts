@@ -179,6 +179,15 @@ describe('a broker that does not answer', () => {
   });
 });
 
+test('a message that cannot be made is not the fault of its broker', () => {
+  const breakers = new Breakers({ failures: 1, mostAtOnce: 1 });
+  for (const now of [0, 1, 2]) {
+    const entry = breakers.enter('b', now);
+    expect(entry.entered).toBe(true);
+    if (entry.entered) entry.failed(new Error('no key to seal a connection with'), now);
+  }
+});
+
 test('objects are counted by phase, and those that hang apart', async () => {
   const registry = new Registry();
   const now = Date.parse('2026-02-01T12:00:00Z');

@@ -149,6 +149,32 @@ describe('a report', () => {
     expect(status?.awaiting).toBeDefined();
   });
 
+  test.each([
+    { reason: 'the newest generation', generation: 3, deletionTimestamp: undefined },
+    { reason: 'the deletion', generation: 3, deletionTimestamp: '2026-02-01T11:58:00Z' },
+  ])('on what was deployed before says nothing about what holds up $reason', ({ generation, deletionTimestamp }) => {
+    const held = (type: string) => ({
+      type,
+      status: 'False' as const,
+      reason: 'BrokerPaused',
+      message: 'Broker here is paused',
+      lastTransitionTime: '2026-02-01T11:58:00Z',
+      observedGeneration: 3,
+    });
+    const conditions = [held('Deployed'), held('Ready')];
+    const object = objectWith({ ...dispatched, phase: 'pending', observedGeneration: 3, conditions });
+    const metadata = {
+      ...object.metadata,
+      generation,
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    };
+    for (const phase of ['ready', 'deploying', 'drifted'] as const) {
+      const { status } = takeReport({ ...object, metadata }, reportWith({ phase }), context);
+      expect(status).toMatchObject({ phase: 'pending', observedGeneration: 3, lastReport: { phase } });
+      expect(status?.conditions).toEqual(expect.arrayContaining(conditions));
+    }
+  });
+
   test('of a Service has its copies, and of nothing else', () => {
     const report = reportWith({ replicas: 3, readyReplicas: 2, selector: 'a=b', url: 'https://a' });
     const copies = { replicas: 3, readyReplicas: 2, selector: 'a=b', url: 'https://a' };
