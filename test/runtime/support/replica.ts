@@ -18,7 +18,7 @@ const admission = await startAdmission({
   identity,
   certificateSecret: { namespace, name: 'kidp-serving' },
   certificateLives: {
-    authorityMilliseconds: 60_000,
+    authorityMilliseconds: 90_000,
     leafMilliseconds: 24_000,
     backdateMilliseconds: 60_000,
     settleMilliseconds: 3000,
