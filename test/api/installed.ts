@@ -34,7 +34,7 @@ async function install(cluster: Cluster): Promise<void> {
   ]);
   if (applied.code !== 0) throw new Error(`installing the CRDs: ${applied.stderr}`);
   const names = kinds.map((kind) => `crd/${kind.plural}.${kind.resource.group}`);
-  const established = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...names]);
+  const established = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=180s', ...names]);
   if (established.code !== 0) throw new Error(`waiting for the CRDs: ${established.stderr}`);
 }
 

@@ -211,7 +211,7 @@ async function definePlaceForAnything(cluster: Cluster): Promise<void> {
   };
   const { code, stderr } = await cluster.kubectl(['apply', '-f', '-'], { input: crd });
   if (code !== 0) throw new Error(stderr);
-  await cluster.kubectl(['wait', '--for=condition=Established', `crd/${crd.metadata.name}`, '--timeout=30s']);
+  await cluster.kubectl(['wait', '--for=condition=Established', `crd/${crd.metadata.name}`, '--timeout=180s']);
 }
 
 /** Created, not applied: kubectl would leave an annotation for the expressions to see. */

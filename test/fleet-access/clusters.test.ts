@@ -140,9 +140,12 @@ test('one that goes out of reach is Unhealthy, and Healthy again when it is back
   proxy.restore();
   const back = await whenCluster(client, 'far', says('Ready', 'True', 'ResourceReady'));
   expect(back.status).toMatchObject({ health: 'Healthy', failures: 0 });
-  const told = running.events.filter(({ regarding }) => regarding.metadata.name === 'far');
-  expect(told[0]).toMatchObject({ type: 'Warning', reason: 'Unreachable' });
-  expect(told.at(-1)).toMatchObject({ type: 'Normal', reason: 'ResourceReady' });
+  // What is in the status is told a moment later.
+  await eventually(() => {
+    const told = running.events.filter(({ regarding }) => regarding.metadata.name === 'far');
+    expect(told[0]).toMatchObject({ type: 'Warning', reason: 'Unreachable' });
+    expect(told.at(-1)).toMatchObject({ type: 'Normal', reason: 'ResourceReady' });
+  }, patient);
 });
 
 test('with another key every kubeconfig is sealed anew, and the old key is not needed any more', async () => {
@@ -224,9 +227,10 @@ test('deleting Clusters erases their Secrets, what is known of operators there, 
   // One of another type was never the Cluster's.
   expect(secrets.items.map(({ metadata }) => metadata.name)).toEqual(['cluster-typeless']);
   // One that is out of reach does not stay for ever, and it is told what is left on it.
-  expect(
-    running.events.find(({ regarding, reason }) => regarding.metadata.name === 'far' && reason === 'LeftBehind'),
-  ).toBeDefined();
+  await eventually(
+    () => running.events.some(({ regarding, reason }) => regarding.metadata.name === 'far' && reason === 'LeftBehind'),
+    patient,
+  );
 });
 
 const createCluster = (client: Client, name: string): Promise<Cluster> =>

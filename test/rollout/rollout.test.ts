@@ -60,16 +60,15 @@ describe('canary', () => {
       .map(({ cluster }) => cluster);
     expect(begun).toEqual(three);
     expect(await objects.installation('canary', 'prod-1')).toMatchObject({ version: 'v1.0.0', deployment: 'canary-1' });
-    expect(running.events.filter(({ reason }) => reason === 'Completed').length).toBeGreaterThan(0);
+    await eventually(() => running.events.some(({ reason }) => reason === 'Completed'), patient);
     await objects.until('canary-1', ({ metadata: { finalizers = [] } }) => !finalizers.includes(ROLLOUT_FINALIZER));
     const held = async () => {
       const { items } = await platform.client.list(leases, { namespace: 'kidp-system' });
       return items.filter(({ spec }) => JSON.stringify(spec).includes(metadata.uid ?? '')).length === 0;
     };
     await eventually(held, patient);
-    expect(await running.registry.metrics()).toContain(
-      'kidp_operators_deployed_total{operator="canary",strategy="Canary"} 1',
-    );
+    const counted = 'kidp_operators_deployed_total{operator="canary",strategy="Canary"} 1';
+    await eventually(async () => expect(await running.registry.metrics()).toContain(counted), patient);
     const root = status?.traceparent ?? 'none';
     const ofItself = () => running.spans.filter(({ traceparent }) => traceparent === root);
     await eventually(() => ofItself().length > 0, patient);

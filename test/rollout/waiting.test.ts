@@ -125,7 +125,7 @@ describe('those who have to agree', () => {
     const { metadata } = await objects.rollout('breaking-2', both);
     const asked = await objects.approval(named(metadata.uid, 'breaking-crd-change'));
     expect(asked.spec.reason).toContain('tools.example.com');
-    const { status } = await objects.get('breaking-2');
+    const { status } = await objects.until('breaking-2', (rollout) => rollout.status?.plan !== undefined);
     expect(status?.plan?.definitions).toMatchObject([
       { name: 'tools.example.com', verdict: 'breaking', environments: ['Dev', 'Production'] },
     ]);
@@ -208,7 +208,7 @@ describe('its turn', () => {
       if (cluster !== 'dev-2' || version !== 'v2.0.0') return;
       throw new FleetError('cluster/unreachable', 'no answer', { temporary: true });
     };
-    const spec = { operator: 'stuck', version: 'v2.0.0', clusters: ['dev-1', 'dev-2'], progressDeadline: 'PT3S' };
+    const spec = { operator: 'stuck', version: 'v2.0.0', clusters: ['dev-1', 'dev-2'], progressDeadline: 'PT6S' };
     await objects.rollout('stuck-2', spec);
     const failed = await objects.ends('stuck-2', 'Failed');
     played.before = async () => {};
