@@ -184,8 +184,12 @@ describe('pods', () => {
   it('that were scaled to 0 are unhealthy, unless they wait for the switch of a blue-green deployment', async () => {
     const key = { namespace: parts.namespace, name: 'controller' };
     await client.patch(deployments, key, { type: 'merge', body: { spec: { replicas: 0 } } });
-    const report = await untilIt(targetOf(snapshot), ({ message }) => message.includes('is scaled to 0'));
-    expect(report).toMatchObject({ state: 'Unhealthy', controllerPods: 0 });
+    // Its pods go a moment later.
+    const report = await untilIt(
+      targetOf(snapshot),
+      ({ message, controllerPods }) => message.includes('is scaled to 0') && controllerPods === 0,
+    );
+    expect(report).toMatchObject({ state: 'Unhealthy' });
     expect(await check({ ...targetOf(snapshot), podsOnly: true })).toMatchObject({
       state: 'Healthy',
       webhook: { state: 'NotChecked' },

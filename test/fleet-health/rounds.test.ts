@@ -191,7 +191,7 @@ describe('rounds', () => {
       await round();
       return (await installation(near)).status?.health === 'Unhealthy';
     }, patient);
-    expect(told.map(({ reason }) => reason)).toContain('OperatorUnhealthy');
+    await eventually(() => told.some(({ reason }) => reason === 'OperatorUnhealthy'), patient);
   });
 
   it('count failures in a row, and call a deployment degraded that was completed', async () => {
@@ -217,7 +217,7 @@ describe('rounds', () => {
     await eventually(async () => {
       expect(await degraded()).toMatchObject({ status: 'False' });
     }, patient);
-    expect(told.map(({ reason }) => reason)).toContain('OperatorHealthy');
+    await eventually(() => told.some(({ reason }) => reason === 'OperatorHealthy'), patient);
   });
 
   it('do not take what is not kept any more for a failure', async () => {

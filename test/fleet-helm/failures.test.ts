@@ -113,7 +113,7 @@ test('what is not ready in time is told by name, and can be taken back', async (
   // It is installed with all the time it takes; only the wait that comes after it is short.
   const installed = plane.installer.apply(afterHelm(crash), one, applying('a-1'));
   await expect(installed).rejects.toThrow(Crash);
-  const options = applying('a-1', { timeoutMilliseconds: 1_000 });
+  const options = applying('a-1', { timeoutMilliseconds: 5_000 });
   expect(await refusalOf(plane.installer.apply(plane.connection, one, options))).toMatchObject({
     code: 'helm/timeout',
     message: expect.stringContaining(`It was installed, and is not ready in time. Deployment ${name}: `),
