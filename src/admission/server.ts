@@ -14,7 +14,8 @@ import type { Deadline, Judge, Phase } from './judge.ts';
 import type { AdmissionMetrics } from './metrics.ts';
 import type { Observer } from './observer.ts';
 import { Refusal } from './refusal.ts';
-import { type AdmissionRequest, decodeReview } from './review.ts';
+import { decodeReview } from './review.ts';
+import { tellAdmitted, tellDenied } from './tell.ts';
 
 export interface AnswerOptions {
   readonly log: Logger;
@@ -195,6 +196,7 @@ export function answerReview(
   const judge = () => options.judge(request, phase, deadline, elsewhere);
   const answer = (decision: Decision): Answered => {
     if (!decision.allowed) tellDenied(request, decision, options);
+    else if (phase === 'validate' && elsewhere === undefined) tellAdmitted(request, options.log);
     return { allowed: decision.allowed, body: encodeReview(request.uid, decision) };
   };
   if (options.synced?.() === false) {
@@ -238,17 +240,6 @@ async function beforeDeadline(judged: Promise<Decision>, { at }: Deadline): Prom
   } finally {
     clearTimeout(timer);
   }
-}
-
-function tellDenied(
-  request: AdmissionRequest,
-  decision: Decision,
-  { log, observer }: Pick<AnswerOptions, 'log' | 'observer'>,
-): void {
-  const { operation, kind, namespace, name } = request;
-  const codes = decision.violations.map(({ code }) => code);
-  log.info('denied', { operation, kind: kind.kind, namespace, name, codes });
-  observer?.denied?.(request, decision);
 }
 
 function refusalOf(error: unknown, log: Logger): Refusal {

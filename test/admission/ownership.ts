@@ -4,7 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { webhookConfigurations } from '../../src/admission/configurations.ts';
 import { type Admission, startAdmission } from '../../src/admission/index.ts';
 import { database as databaseKind } from '../../src/api/index.ts';
-import { type Client, eventually, isNotFound, issueAuthority, type KubernetesObject } from '../../src/runtime/index.ts';
+import {
+  type Client,
+  eventually,
+  isNotFound,
+  issueAuthority,
+  type KubernetesObject,
+  type Logger,
+  silentLogger,
+} from '../../src/runtime/index.ts';
 import { configurations, type Platform } from './support/platform.ts';
 
 const { resource: databases } = databaseKind;
@@ -17,13 +25,15 @@ export function ownershipTests(running: () => Platform): void {
   describe('the ownership gate', () => {
     let client: Client;
     let admission: Admission;
+    const lines: Record<string, unknown>[] = [];
+    const log: Logger = { ...silentLogger, info: (message, fields) => void lines.push({ message, ...fields }) };
     const kubectl = (flags: readonly string[], input?: object) => running().kubectl(['-n', namespace, ...flags], input);
 
     beforeAll(async () => {
       ({ client } = running());
       // The API server may still know of the webhook of those before.
       await eventually(() => client.create(databases, database('backend-team')));
-      admission = await startAdmission({ client });
+      admission = await startAdmission({ client, log });
       await eventually(async () => (await patched('merge', { spec: { owner: { name: 'x' } } })).includes('ownership:'));
     });
     afterAll(async () => {
@@ -50,6 +60,18 @@ export function ownershipTests(running: () => Platform): void {
       ]);
       return code === 0 ? stdout : stderr;
     }
+
+    test('the log has what joins who applied something to the deployment that follows', async () => {
+      const { metadata } = await client.create<KubernetesObject>(databases, database('backend-team', 'traced'));
+      const key = { namespace, name: 'traced' };
+      await client.patch(databases, key, { type: 'merge', body: { metadata: { labels: { a: 'b' } } } });
+      await client.patch(databases, key, { type: 'merge', body: { spec: { costTags: { a: 'b' } } } });
+      const { generation } = (await client.get(databases, key)).metadata;
+      expect(generation).toBe(2);
+      const told = lines.filter(({ message, name }) => message === 'admitted' && name === 'traced');
+      expect(told.map(({ correlationId }) => correlationId)).toEqual([`${metadata.uid}/1/1`, `${metadata.uid}/2/1`]);
+      expect(told[0]).toMatchObject({ operation: 'CREATE', kind: 'Database', namespace, review: expect.any(String) });
+    });
 
     const ownerNow = async () =>
       (await client.get<ReturnType<typeof database>>(databases, { namespace, name: 'orders' })).spec.owner.name;
