@@ -49,4 +49,6 @@ export interface RestOptions {
   readonly limits?: Partial<ListenerLimits> | undefined;
   /** How long one request may take. Default: 25 s. */
   readonly requestMilliseconds?: number | undefined;
+  /** How long of that a chart repository may take to say which versions it has. Default: 10 s. */
+  readonly repositoryMilliseconds?: number | undefined;
 }

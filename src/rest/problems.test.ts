@@ -60,6 +60,18 @@ test.each([
     code: 'chart-missing',
   },
   { reason: 'a Helm that is not there', error: new FleetError('helm/missing', 'no'), status: 503, code: 'unavailable' },
+  {
+    reason: 'what takes longer than a request may',
+    error: AbortSignal.abort(new DOMException('no', 'TimeoutError')).reason,
+    status: 503,
+    code: 'unavailable',
+  },
+  {
+    reason: 'a caller who has gone',
+    error: AbortSignal.abort().reason,
+    status: 503,
+    code: 'unavailable',
+  },
   { reason: 'what is said already', error: new Problem(418, 'teapot', 'no'), status: 418, code: 'teapot' },
 ])('$reason: $status $code', ({ error, status, code }) => {
   expect(problemOf(error)).toMatchObject({ status, code });

@@ -22,7 +22,7 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof ApiError) return problemOfApi(error);
   if (error instanceof FleetError) return problemOfFleet(error);
-  if (error instanceof ConnectionError || error instanceof ConfigError) return unavailable();
+  if (error instanceof ConnectionError || error instanceof ConfigError || isOverdue(error)) return unavailable();
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -34,6 +34,10 @@ export function problemOf(error: unknown): Problem | undefined {
   if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500) return undefined;
   return new Problem(statusCode, 'malformed', 'the request cannot be read');
 }
+
+/** It took longer than a request may, or nobody waits for the answer any more: what an AbortSignal gives as its reason. */
+const isOverdue = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
 
 export const unsupported = (): Problem =>
   new Problem(415, 'unsupported', 'send application/json, in UTF-8 and not compressed');

@@ -112,11 +112,13 @@ async function register(call: Call, definitions: KnownDefinitions): Promise<Answ
     throw error;
   });
   const before = await definitions.newest(call, crd.metadata.name, { operator: of });
+  // What cannot be compared in time is not kept either.
+  const body = await verdictOf(call, definitions, crd, before);
   const kept = await definitions.register(call, owner, version, crd);
   call.touched(kept);
   return {
     status: 201,
-    body: await verdictOf(call, definitions, crd, before),
+    body,
     headers: { location: `${prefix}/crds/${crd.metadata.name}` },
   };
 }

@@ -11,7 +11,7 @@ import { operatorRoutes } from './operators.ts';
 
 export type RouteParts = Pick<
   RestOptions,
-  'client' | 'systemNamespace' | 'charts' | 'sealingKeys' | 'definitions' | 'compare'
+  'client' | 'systemNamespace' | 'charts' | 'sealingKeys' | 'definitions' | 'compare' | 'repositoryMilliseconds'
 >;
 
 export function allRoutes({
@@ -21,9 +21,10 @@ export function allRoutes({
   sealingKeys,
   definitions,
   compare,
+  repositoryMilliseconds = 10_000,
 }: RouteParts): readonly Route[] {
   return [
-    ...operatorRoutes(charts),
+    ...operatorRoutes({ charts, repositoryMilliseconds }),
     ...clusterRoutes({ client, systemNamespace, sealingKeys }),
     ...healthRoutes,
     ...deploymentRoutes,

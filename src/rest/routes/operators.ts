@@ -1,6 +1,6 @@
 /** Operators: registered, listed, and how they fare on their clusters (requirement 002, FR-OP-001 and FR-OP-005). */
 import { API_VERSION, type Operator, operator, sameVersion } from '../../api/index.ts';
-import type { Charts } from '../../fleet/index.ts';
+import { type Charts, FleetError } from '../../fleet/index.ts';
 import { create, get, page, remove, shown } from '../objects.ts';
 import { invalid } from '../problems.ts';
 import { type Call, changers, everybody, type Route } from '../route.ts';
@@ -10,7 +10,12 @@ import { metadataOf, type Named, pageQuery, prefix } from './common.ts';
 const name = { name: objectNameSchema('The operator.', 63) };
 const tag = 'Operators';
 
-export function operatorRoutes(charts: Pick<Charts, 'versions'>): readonly Route[] {
+export interface OperatorParts {
+  readonly charts: Pick<Charts, 'versions'>;
+  readonly repositoryMilliseconds: number;
+}
+
+export function operatorRoutes(parts: OperatorParts): readonly Route[] {
   return [
     {
       method: 'POST',
@@ -24,7 +29,7 @@ export function operatorRoutes(charts: Pick<Charts, 'versions'>): readonly Route
       answer: { status: 201, description: 'Registered.', schema: ref('Operator') },
       problems: [409],
       audit: 'operator.create',
-      run: (call) => register(call, charts),
+      run: (call) => register(call, parts),
     },
     {
       method: 'GET',
@@ -76,17 +81,12 @@ export function operatorRoutes(charts: Pick<Charts, 'versions'>): readonly Route
   ];
 }
 
-async function register(call: Call, charts: Pick<Charts, 'versions'>) {
+async function register(call: Call, parts: OperatorParts) {
   const { name: given, labels, ...spec } = call.body as Named & Operator['spec'];
   const metadata = metadataOf({ name: given, ...(labels === undefined ? {} : { labels }) });
   // First whether it could be stored at all: only then is anything fetched on behalf of the caller.
   const { object: draft } = await create<Operator>(call, operator, { metadata, spec }, { dryRun: true });
-  const { user: userId } = call.caller;
-  const { traceparent, signal } = call;
-  const there = await charts.versions(
-    { ...draft, apiVersion: API_VERSION },
-    { operator: given, userId, traceparent, signal },
-  );
+  const there = await versionsOf({ ...draft, apiVersion: API_VERSION }, call, parts);
   const missing = (spec.versions ?? []).flatMap(({ version, chartVersion = version }, index) =>
     there.some((each) => sameVersion(each.version, chartVersion))
       ? []
@@ -100,4 +100,25 @@ async function register(call: Call, charts: Pick<Charts, 'versions'>) {
     body: shown(object, { warnings }),
     headers: { location: `${prefix}/operators/${object.metadata.name}` },
   };
+}
+
+/** A repository that takes a connection and says nothing is one that cannot be reached: it gets less time than the request has. */
+async function versionsOf(
+  draft: Operator,
+  { caller, traceparent, signal }: Call,
+  { charts, repositoryMilliseconds }: OperatorParts,
+): ReturnType<Charts['versions']> {
+  const deadline = AbortSignal.timeout(repositoryMilliseconds);
+  try {
+    return await charts.versions(draft, {
+      operator: draft.metadata.name,
+      userId: caller.user,
+      traceparent,
+      signal: AbortSignal.any([signal, deadline]),
+    });
+  } catch (error) {
+    if (error !== deadline.reason) throw error;
+    const message = `The chart cannot be looked at: its repository gave no answer within ${repositoryMilliseconds / 1000} s`;
+    throw new FleetError('chart/unreachable', message, { temporary: true });
+  }
 }

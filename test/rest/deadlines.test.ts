@@ -1,0 +1,87 @@
+/** Others that take a connection and never answer: each is told by what it is, and none is a fault of the platform. */
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startRest } from '../../src/rest/index.ts';
+import { uniqueName } from '../support/cluster.ts';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+let silent: Server;
+
+beforeAll(async () => {
+  stage = await openStage();
+  silent = createServer();
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+});
+afterAll(async () => {
+  silent?.close();
+  await stage?.stop();
+});
+
+test('a chart repository that never answers is a 400 that names the chart, and nothing is stored', async () => {
+  const rest = await startRest({ ...stage.options, repositoryMilliseconds: 100 });
+  try {
+    const name = uniqueName('op');
+    const { port } = silent.address() as AddressInfo;
+    const token = await stage.token('oscar', ['kidp:operator']);
+    for (const chart of [
+      { repository: `http://127.0.0.1:${port}`, name: 'widgets' },
+      { oci: `oci://127.0.0.1:${port}/widgets` },
+    ]) {
+      const asked = await stage.ask('/api/v1/operators', {
+        method: 'POST',
+        token,
+        url: rest.url,
+        body: { name, chart },
+      });
+      expect(asked).toMatchObject({
+        status: 400,
+        body: { code: 'chart-unreachable', errors: [{ path: '/chart' }] },
+      });
+      expect((await stage.ask(`/api/v1/operators/${name}`, { token })).status).toBe(404);
+    }
+  } finally {
+    await rest.stop();
+  }
+});
+
+test('a comparison of definitions that does not end in time is a 503, and nothing is registered', async () => {
+  const [name, plural] = [uniqueName('op'), uniqueName('gadgets')];
+  const token = await stage.token('oscar', ['kidp:operator']);
+  const post = (path: string, body: object, url = stage.rest.url) =>
+    stage.ask(path, { method: 'POST', token, url, body });
+  const chart = { repository: stage.repository, name: 'widgets' };
+  expect((await post('/api/v1/operators', { name, chart })).status).toBe(201);
+  const definition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.example.com` },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural, kind: 'Gadget' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+    },
+  };
+  expect((await post('/api/v1/crds', { operator: name, version: '1.0.0', definition })).status).toBe(201);
+  const rest = await startRest({
+    ...stage.options,
+    requestMilliseconds: 2_000,
+    // As the threads do it: who is cut off is told the reason of the signal.
+    compare: (_before, _after, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      }),
+  });
+  try {
+    const validated = await post(`/api/v1/crds/${plural}.example.com/validate`, { definition }, rest.url);
+    expect(validated).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    const registered = await post('/api/v1/crds', { operator: name, version: '1.1.0', definition }, rest.url);
+    expect(registered).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    const { body } = await stage.ask(`/api/v1/crds/${plural}.example.com`, { token });
+    expect(body.versions).toMatchObject([{ version: '1.0.0', registered: true }]);
+    expect(body.versions).toHaveLength(1);
+  } finally {
+    await rest.stop();
+  }
+});
