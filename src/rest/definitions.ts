@@ -14,6 +14,7 @@ import {
   unpackRevision,
 } from '../api/index.ts';
 import { type Crd, compareCrds, readCrd, type Verdict } from '../crd-compat/index.ts';
+import { compareVersions } from '../fleet/index.ts';
 import { type Client, type KubernetesObject, Problem, type Resource, type UnknownObject } from '../runtime/index.ts';
 import { all } from './objects.ts';
 import { unavailable } from './problems.ts';
@@ -41,7 +42,6 @@ export interface DefinitionVersion {
 export interface Known {
   readonly operator: string;
   readonly version: string;
-  readonly migrationGuide?: string | undefined;
   load(): Promise<Crd>;
 }
 
@@ -72,33 +72,15 @@ export function knownDefinitions({ client, stored, compare }: DefinitionParts): 
       return operators.flatMap((each) => versionsOf(each, name, sent));
     },
     async newest(call, name, which) {
-      const operators = await all<Operator>(call, operatorKind);
-      const fits = (operator: string, version: string) =>
-        (which.operator === undefined || which.operator === operator) &&
-        (which.version === undefined || sameVersion(which.version, version));
-      for (const { metadata, spec, status } of operators) {
-        const found = (status?.versions ?? []).find(
-          ({ version, definitions = [], definitionsRef }) =>
-            definitionsRef !== undefined &&
-            definitions.some((each) => each.name === name) &&
-            fits(metadata.name, version),
-        );
-        if (found?.definitionsRef === undefined) continue;
-        const { version, definitionsRef } = found;
-        const guide = spec.versions?.find((each) => sameVersion(each.version, version))?.migrationGuide;
-        return {
-          operator: metadata.name,
-          version,
-          migrationGuide: guide,
-          load: async () => definitionIn(await stored(definitionsRef), name),
-        };
-      }
-      const sent = (await registered(call, name)).find(
-        ({ spec }) => spec.registered !== undefined && fits(spec.registered.operator, spec.registered.version),
-      );
-      if (sent?.spec.registered === undefined) return undefined;
-      const { operator, version } = sent.spec.registered;
-      return { operator, version, load: async () => definitionIn([unpackRevision(sent)], name) };
+      const [operators, sent] = await Promise.all([all<Operator>(call, operatorKind), registered(call, name)]);
+      const [newest] = [...ofCharts(operators, name, stored), ...ofCallers(sent, name)]
+        .filter(
+          ({ operator, version }) =>
+            (which.operator === undefined || which.operator === operator) &&
+            (which.version === undefined || sameVersion(which.version, version)),
+        )
+        .sort(newestFirst);
+      return newest;
     },
     async register(call, owner, version, crd) {
       await demandRight(call);
@@ -127,6 +109,32 @@ export function knownDefinitions({ client, stored, compare }: DefinitionParts): 
   };
 }
 
+/** By version. Of the same one, that of the chart comes first, and then what was sent last. */
+const newestFirst = (one: { readonly version: string }, other: { readonly version: string }): number =>
+  compareVersions(other.version, one.version);
+
+function ofCharts(operators: readonly Operator[], name: string, stored: DefinitionParts['stored']): Known[] {
+  return operators.flatMap(({ metadata, status }) =>
+    (status?.versions ?? []).flatMap(({ version, definitions = [], definitionsRef }) =>
+      definitionsRef === undefined || !definitions.some((each) => each.name === name)
+        ? []
+        : [{ operator: metadata.name, version, load: async () => definitionIn(await stored(definitionsRef), name) }],
+    ),
+  );
+}
+
+const ofCallers = (sent: readonly CrdRevision[], name: string): Known[] =>
+  sent.flatMap((revision) => {
+    const { registered } = revision.spec;
+    if (registered === undefined) return [];
+    const { operator, version } = registered;
+    return [{ operator, version, load: async () => definitionIn([unpackRevision(revision)], name) }];
+  });
+
+/** What users of its custom resources have to do to come to this version of it. */
+export const migrationGuideOf = ({ spec }: Operator, version: string): string | undefined =>
+  spec.versions?.find((each) => sameVersion(each.version, version))?.migrationGuide;
+
 /** What one operator has, each definition with its versions, the newest first. */
 export function summaries(operator: Operator, registered: readonly CrdRevision[]) {
   const ofIt = registered.filter(({ spec }) => spec.registered?.operator === operator.metadata.name);
@@ -143,7 +151,7 @@ function versionsOf(
   registered: readonly CrdRevision[],
 ): DefinitionVersion[] {
   const { name: operator } = metadata;
-  const ofCharts = (status?.versions ?? []).flatMap(({ version, definitions = [], compatibility }) =>
+  const fromChart = (status?.versions ?? []).flatMap(({ version, definitions = [], compatibility }) =>
     definitions
       .filter((each) => each.name === name)
       .map(({ digest, versions: served }) => ({
@@ -158,7 +166,7 @@ function versionsOf(
   const sent = registered
     .filter(({ spec }) => spec.registered?.operator === operator && spec.crd.name === name)
     .map(({ spec }) => ({ operator, version: spec.registered?.version ?? '', digest: spec.digest, registered: true }));
-  return [...ofCharts, ...sent];
+  return [...fromChart, ...sent].sort(newestFirst);
 }
 
 function definitionIn(definitions: readonly object[], name: string): Crd {

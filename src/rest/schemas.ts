@@ -40,6 +40,12 @@ export const objectNameSchema = (description: string, maxLength = 253): JsonSche
   text(description, { minLength: 1, maxLength, pattern: subdomain });
 export const idSchema = (what: string): JsonSchema => objectNameSchema(`The id of ${what}, or its name.`);
 
+/** As in the kinds. */
+const versionSchema = (description: string): JsonSchema => ({
+  ...schemaFor(operatorDeployment).properties?.spec?.properties?.version,
+  description,
+});
+
 const labels: JsonSchema = {
   type: 'object',
   description: 'Labels, to select it by.',
@@ -146,7 +152,9 @@ const verdict: Readonly<Record<string, JsonSchema>> = {
     'What it was compared with.',
   ),
   changes: listOf(change, 'Every change.'),
-  migrationGuide: text('What the operator says that users have to do.'),
+  migrationGuide: text(
+    'With breaking changes: what the operator says that users have to do, of the version that the definition comes with.',
+  ),
 };
 
 const definitionVersion = record(
@@ -289,7 +297,7 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
   NewCrd: record(
     {
       operator: objectNameSchema('The operator that it belongs to.', 63),
-      version: text('The version of the operator.', { minLength: 5, maxLength: 128 }),
+      version: versionSchema('The version of the operator that it comes with.'),
       definition: { type: 'object', description: 'A CustomResourceDefinition of apiextensions.k8s.io/v1.' },
     },
     ['operator', 'version', 'definition'],
@@ -301,10 +309,10 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
         description: 'A CustomResourceDefinition of apiextensions.k8s.io/v1: what it is to become.',
       },
       operator: objectNameSchema('Compare with that of this operator. Left out, whichever is known.', 63),
-      version: text('Compare with that of this version of the operator. Left out, the newest.', {
-        minLength: 5,
-        maxLength: 128,
-      }),
+      version: versionSchema('Compare with that of this version of the operator. Left out, the newest.'),
+      targetVersion: versionSchema(
+        'The version of the operator that it is to come with: where it breaks something, the migration guide of that version is shown.',
+      ),
     },
     ['definition'],
   ),

@@ -664,6 +664,88 @@ describe('definitions', () => {
     expect(nobodys).toMatchObject({ status: 400, body: { errors: [{ path: '/operator' }] } });
   });
 
+  test('what is newest is told by the version, whether it is of a chart or was registered', async () => {
+    const [name, plural] = [await newOperator(), uniqueName('gears')];
+    const definition = `${plural}.example.com`;
+    const store = openDefinitionStore({ client: stage.admin, namespace: stage.namespace });
+    const versions = await Promise.all(
+      ['1.10.0', '1.9.0'].map(async (version) => ({
+        version,
+        chartVersion: version,
+        state: 'Available',
+        definitions: [{ name: definition, digest: `sha256:${'3'.repeat(64)}`, versions: ['v1'] }],
+        definitionsRef: await store.put([crd(plural, { teeth: { type: 'integer' } })]),
+      })),
+    );
+    await stage.admin.patch(
+      operator.resource,
+      { name },
+      { type: 'merge', body: { status: { versions } } },
+      { subresource: 'status' },
+    );
+    const register = async (version: string, after: UnknownObject) =>
+      (await post('oscar', '/api/v1/crds', { operator: name, version, definition: after })).body;
+    const round = crd(plural, { teeth: { type: 'integer' }, round: { type: 'boolean' } });
+    // Sent after the chart has brought a newer one.
+    expect((await register('1.9.1', round)).comparedWith).toEqual({ operator: name, version: '1.10.0' });
+    const path = `/api/v1/crds/${definition}/validate`;
+    const validate = async (more: object = {}) => (await post('vera', path, { definition: round, ...more })).body;
+    expect((await validate()).comparedWith.version).toBe('1.10.0');
+    expect((await validate({ version: 'v1.9.1' })).comparedWith.version).toBe('1.9.1');
+    expect((await register('2.0.0', round)).comparedWith.version).toBe('1.10.0');
+    expect((await validate()).comparedWith.version).toBe('2.0.0');
+    const { body } = await ask('vera', `/api/v1/crds/${definition}`);
+    expect(body.versions.map((each: { version: string }) => each.version)).toEqual([
+      '2.0.0',
+      '1.10.0',
+      '1.9.1',
+      '1.9.0',
+    ]);
+    for (const change of [{ version: 'newest' }, { targetVersion: 'latest' }]) {
+      const [field] = Object.keys(change);
+      expect(await post('vera', path, { definition: round, ...change })).toMatchObject({
+        status: 400,
+        body: { errors: [{ path: `/${field}` }] },
+      });
+    }
+    expect(await post('oscar', '/api/v1/crds', { operator: name, version: 'newest', definition: round })).toMatchObject(
+      {
+        status: 400,
+        body: { errors: [{ path: '/version' }] },
+      },
+    );
+  });
+
+  test('the migration guide that is shown is that of the version one comes to', async () => {
+    const [name, plural] = [uniqueName('op'), uniqueName('cogs')];
+    const chart = { repository: stage.repository, name: 'widgets' };
+    const versions = [
+      { version: '1.0.0', migrationGuide: 'Come to 1.0.0.' },
+      { version: '1.1.0', migrationGuide: 'Come to 1.1.0.' },
+    ];
+    expect((await post('oscar', '/api/v1/operators', { name, chart, versions })).status).toBe(201);
+    const first = crd(plural, { teeth: { type: 'integer' } });
+    const register = (version: string, after: UnknownObject) =>
+      post('oscar', '/api/v1/crds', { operator: name, version, definition: after });
+    expect((await register('1.0.0', first)).body.migrationGuide).toBeUndefined();
+
+    const path = `/api/v1/crds/${plural}.example.com/validate`;
+    const validate = async (after: UnknownObject, more: object) =>
+      (await post('vera', path, { definition: after, ...more })).body;
+    const narrowed = crd(plural, {});
+    const guideOf = async (after: UnknownObject, more: object = {}) => (await validate(after, more)).migrationGuide;
+    expect(await guideOf(narrowed, { targetVersion: 'v1.1.0' })).toBe('Come to 1.1.0.');
+    expect(await guideOf(narrowed), 'of no version in particular').toBeUndefined();
+    expect(await guideOf(narrowed, { targetVersion: '1.2.0' }), 'that has none').toBeUndefined();
+    expect(await guideOf(first, { targetVersion: '1.1.0' }), 'where nothing breaks').toBeUndefined();
+
+    expect((await register('1.1.0', narrowed)).body).toMatchObject({
+      verdict: 'breaking',
+      comparedWith: { version: '1.0.0' },
+      migrationGuide: 'Come to 1.1.0.',
+    });
+  });
+
   test('one that nobody knows is a 404', async () => {
     expect((await ask('vera', '/api/v1/crds/nothing.example.com')).status).toBe(404);
   });

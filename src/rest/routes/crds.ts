@@ -16,7 +16,7 @@ import {
 } from '../../api/index.ts';
 import { type Crd, changeDigest, readCrd } from '../../crd-compat/index.ts';
 import { Problem } from '../../runtime/index.ts';
-import { type Known, type KnownDefinitions, summaries } from '../definitions.ts';
+import { type Known, type KnownDefinitions, migrationGuideOf, summaries } from '../definitions.ts';
 import { all, find, get, page } from '../objects.ts';
 import { invalid, notFound } from '../problems.ts';
 import { type Answer, admins, type Call, changers, everybody, type Route } from '../route.ts';
@@ -106,14 +106,11 @@ export function crdRoutes(definitions: KnownDefinitions): readonly Route[] {
 async function register(call: Call, definitions: KnownDefinitions): Promise<Answer> {
   const { operator: of, version, definition } = call.body as { operator: string; version: string; definition: object };
   const crd = readDefinition(definition);
-  const owner = await get<Operator>(call, operator, of).catch((error: unknown) => {
-    if (error instanceof Problem && error.status === 404)
-      throw invalid([{ path: '/operator', message: 'there is no such operator' }]);
-    throw error;
-  });
+  const owner = await orNothing(get<Operator>(call, operator, of));
+  if (owner === undefined) throw invalid([{ path: '/operator', message: 'there is no such operator' }]);
   const before = await definitions.newest(call, crd.metadata.name, { operator: of });
   // What cannot be compared in time is not kept either.
-  const body = await verdictOf(call, definitions, crd, before);
+  const body = await verdictOf(call, definitions, crd, before, async () => migrationGuideOf(owner, version));
   const kept = await definitions.register(call, owner, version, crd);
   call.touched(kept);
   return {
@@ -124,7 +121,12 @@ async function register(call: Call, definitions: KnownDefinitions): Promise<Answ
 }
 
 async function validate(call: Call, definitions: KnownDefinitions): Promise<Answer> {
-  const { definition, ...which } = call.body as { definition: object; operator?: string; version?: string };
+  const { definition, targetVersion, ...which } = call.body as {
+    definition: object;
+    operator?: string;
+    version?: string;
+    targetVersion?: string;
+  };
   const crd = readDefinition(definition);
   const { name: wanted = '' } = call.params;
   if (crd.metadata.name !== wanted) {
@@ -134,23 +136,36 @@ async function validate(call: Call, definitions: KnownDefinitions): Promise<Answ
   if (before === undefined && (which.operator !== undefined || which.version !== undefined)) {
     throw notFound('definition of that operator and version', wanted);
   }
-  return { status: 200, body: await verdictOf(call, definitions, crd, before) };
+  const guide = async () => {
+    if (targetVersion === undefined || before === undefined) return undefined;
+    const owner = await orNothing(get<Operator>(call, operator, before.operator));
+    return owner === undefined ? undefined : migrationGuideOf(owner, targetVersion);
+  };
+  return { status: 200, body: await verdictOf(call, definitions, crd, before, guide) };
 }
 
-async function verdictOf(call: Call, definitions: KnownDefinitions, after: Crd, before: Known | undefined) {
+/** `guide`: of the version that one comes to. That of the version before has told how to come to that one. */
+async function verdictOf(
+  call: Call,
+  definitions: KnownDefinitions,
+  after: Crd,
+  before: Known | undefined,
+  guide: () => Promise<string | undefined>,
+) {
   const { name: named } = after.metadata;
   if (before === undefined) {
     return { name: named, verdict: 'created', compatible: true, digest: changeDigest(undefined, after), changes: [] };
   }
-  const { operator: of, version, migrationGuide } = before;
+  const { operator: of, version } = before;
   const { verdict, digest, changes } = await definitions.compare(await before.load(), after, call.signal);
+  const migrationGuide = verdict === 'breaking' ? await guide() : undefined;
   return {
     name: named,
     verdict,
     compatible: verdict !== 'breaking',
     digest,
     comparedWith: { operator: of, version },
-    ...(migrationGuide === undefined || verdict !== 'breaking' ? {} : { migrationGuide }),
+    ...(migrationGuide === undefined ? {} : { migrationGuide }),
     changes: changes.map(({ version: changed, path, kind, class: bad, message, hits, advice }) => ({
       version: changed,
       path,
@@ -235,12 +250,16 @@ async function isAbout(call: Call, { spec }: Approval, definition: string): Prom
   const { subject, type } = spec;
   if (subject.kind === 'CustomResourceDefinition') return subject.name === definition;
   if (subject.kind !== operatorDeployment.kind || type !== 'BreakingCRDChange') return false;
-  const found = await get<OperatorDeployment>(call, operatorDeployment, subject.name).catch((error: unknown) => {
-    if (error instanceof Problem && error.status === 404) return undefined;
-    throw error;
-  });
+  const found = await orNothing(get<OperatorDeployment>(call, operatorDeployment, subject.name));
   if (found?.metadata.uid !== subject.uid) return false;
   return (found.status?.plan?.definitions ?? []).some(
     (each) => each.name === definition && each.verdict === 'breaking',
   );
 }
+
+/** Undefined where there is no such object. */
+const orNothing = <T>(found: Promise<T>): Promise<T | undefined> =>
+  found.catch((error: unknown) => {
+    if (error instanceof Problem && error.status === 404) return undefined;
+    throw error;
+  });
