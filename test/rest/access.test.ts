@@ -1,9 +1,18 @@
 /** Who may do what: the table of requirement 002, in the façade and in the RBAC of Kubernetes alike, and who is not believed at all. */
 import { createSign, generateKeyPairSync } from 'node:crypto';
+import { type ConnectionOptions, connect } from 'node:tls';
 import { generateKeyPair } from 'jose';
+import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startRest } from '../../src/rest/index.ts';
-import { type Client, FakeClock, type KubernetesObject, type Resource } from '../../src/runtime/index.ts';
+import {
+  type Client,
+  FakeClock,
+  issueAuthority,
+  issueLeaf,
+  type KubernetesObject,
+  type Resource,
+} from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { audience, signed } from './facade.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -246,6 +255,39 @@ test('groups of an issuer of one’s own are given roles by configuration, from 
     expect((await stage.ask('/api/v1/clusters/no-such', { method: 'DELETE', token, url: rest.url })).status).toBe(404);
     const without = await stage.token('1234', ['kidp:admin'], { email: 'ann@example.com' });
     expect((await stage.ask('/api/v1/operators', { token: without, url: rest.url })).status).toBe(403);
+  } finally {
+    await rest.stop();
+  }
+});
+
+test('over TLS 1.2 or newer, and nothing older', async () => {
+  const validity = { now: Date.now(), validMilliseconds: 600_000, backdateMilliseconds: 60_000 };
+  const authority = issueAuthority(validity);
+  const leaf = issueLeaf(authority, { ...validity, names: ['127.0.0.1'] });
+  const tls = { current: () => leaf, subscribe: () => () => {} };
+  const rest = await startRest({ ...stage.options, tls });
+  const spoken = (options: ConnectionOptions) =>
+    new Promise<string | null>((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port: rest.port, ca: authority.certificate, ...options }, () => {
+        resolve(socket.getProtocol());
+        socket.destroy();
+      });
+      socket.once('error', reject);
+    });
+  // A client of ours that would take anything.
+  const ciphers = 'DEFAULT@SECLEVEL=0';
+  try {
+    expect(rest.url).toMatch(/^https:/);
+    for (const version of ['TLSv1', 'TLSv1.1'] as const)
+      await expect(spoken({ minVersion: version, maxVersion: version, ciphers }), version).rejects.toThrow();
+    expect(await spoken({ maxVersion: 'TLSv1.2' })).toBe('TLSv1.2');
+    expect(await spoken({})).toBe('TLSv1.3');
+    const agent = new Agent({ connect: { ca: authority.certificate } });
+    const { statusCode, headers, body } = await request(`${rest.url}/health`, { dispatcher: agent });
+    await body.dump();
+    expect(statusCode).toBe(200);
+    expect(headers['strict-transport-security']).toMatch(/^max-age=\d+/);
+    await agent.close();
   } finally {
     await rest.stop();
   }
