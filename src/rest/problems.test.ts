@@ -7,6 +7,7 @@ test.each([
   { field: 'spec.chart.repository', pointer: '/chart/repository' },
   { field: 'spec.versions[3].version', pointer: '/versions/3/version' },
   { field: 'metadata.name', pointer: '/name' },
+  { field: 'metadata.labels[example.com/team]', pointer: '/labels/example.com~1team' },
   { field: 'spec', pointer: '/' },
 ])('$field is $pointer in the body', ({ field, pointer }) => {
   expect(pointerOf(field)).toBe(pointer);

@@ -81,12 +81,9 @@ function problemOfApi(error: ApiError): Problem {
 const withoutDoing = (message: string): string =>
   message.replace(/^(write|[a-z]+ [a-z.]+(\/[a-z]+)?( in)?( [^ :]+)?): /, '').slice(0, 4096);
 
-/** `spec.chart.repository` and `spec.versions[0].version`, as the body has them. */
+/** `spec.chart.repository`, `spec.versions[0].version` and `metadata.labels[example.com/team]`, as the body has them. */
 export function pointerOf(field: string): string {
-  const parts = field
-    .replace(/\[(\d+)\]/g, '.$1')
-    .split('.')
-    .filter((part) => part !== '');
+  const parts = [...field.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map(([part, key = part]) => key);
   if (parts[0] === 'spec' || parts[0] === 'metadata') parts.shift();
   return `/${parts.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`;
 }
