@@ -159,30 +159,63 @@ test('an API server takes them', async () => {
   expect(applied.stdout.match(/serverside-applied/g)).toHaveLength(4);
 });
 
-test('an API server takes the Deployment and the Service with rollouts and the REST API', async () => {
+/** What manifests/install comes to with these components, and a way to ask an API server whether it takes one of the objects. */
+async function builtWith(...components: readonly string[]) {
   const cluster = sharedCluster();
   const namespace = await cluster.uniqueNamespace('network');
   const manifests = join(folder, '..');
   const own = mkdtempSync(join(tmpdir(), 'kidp-kustomize-'));
-  const from = (name: string) => `- ${relative(realpathSync(own), join(manifests, name))}\n`;
-  const components = `components:\n${from('rollouts')}${from('rest')}`;
-  writeFileSync(join(own, 'kustomization.yaml'), `resources:\n${from('install')}${from('rbac')}${components}`);
+  const from = (...names: readonly string[]) =>
+    names.map((name) => `- ${relative(realpathSync(own), join(manifests, name))}\n`).join('');
+  const text = `resources:\n${from('install', 'rbac')}components:\n${from(...components)}`;
+  writeFileSync(join(own, 'kustomization.yaml'), text);
   const { stdout, code } = await cluster.kubectl(['kustomize', own]);
   rmSync(own, { recursive: true });
   expect(code).toBe(0);
   const objects = parseAllDocuments(stdout).map((each) => each.toJS() as { kind: string; metadata: object });
-  const taken = async (kind: string, place: string) => {
-    const [object] = objects.filter((each) => each.kind === kind);
-    const input = JSON.stringify({ ...object, metadata: { ...object?.metadata, namespace } });
-    const path = `${place.replace('NAMESPACE', namespace)}?dryRun=All&fieldValidation=Strict`;
-    const created = await cluster.kubectl(['create', '--raw', path, '-f', '-'], { input });
-    expect(created.stderr).toBe('');
-    return JSON.parse(created.stdout) as { spec: unknown };
+  return {
+    objects,
+    async taken(kind: string, place: string) {
+      const [object] = objects.filter((each) => each.kind === kind);
+      const input = JSON.stringify({ ...object, metadata: { ...object?.metadata, namespace } });
+      const path = `${place.replace('NAMESPACE', namespace)}?dryRun=All&fieldValidation=Strict`;
+      const created = await cluster.kubectl(['create', '--raw', path, '-f', '-'], { input });
+      expect(created.stderr).toBe('');
+      return JSON.parse(created.stdout) as { spec: unknown };
+    },
   };
+}
+
+const places = {
+  services: '/api/v1/namespaces/NAMESPACE/services',
+  deployments: '/apis/apps/v1/namespaces/NAMESPACE/deployments',
+  autoscalers: '/apis/autoscaling/v2/namespaces/NAMESPACE/horizontalpodautoscalers',
+};
+
+test('an API server takes the Deployment and the Service with rollouts and the REST API', async () => {
+  const { taken } = await builtWith('rollouts', 'rest');
   const ports = [{ name: 'https' }, { name: 'status' }, { name: 'rest', port: 8445 }];
-  expect(await taken('Service', '/api/v1/namespaces/NAMESPACE/services')).toMatchObject({ spec: { ports } });
+  expect(await taken('Service', places.services)).toMatchObject({ spec: { ports } });
   const args = expect.arrayContaining(['serve', '--rest-port=8445']);
-  expect(await taken('Deployment', '/apis/apps/v1/namespaces/NAMESPACE/deployments')).toMatchObject({
+  expect(await taken('Deployment', places.deployments)).toMatchObject({
     spec: { template: { spec: { containers: [{ args, ports: [{}, {}, { name: 'rest', containerPort: 8445 }] }] } } },
+  });
+});
+
+test('with autoscaling it says how many replicas there are, and nobody else does (requirement 002, auto-scaling triggers)', async () => {
+  const { taken, objects } = await builtWith('rollouts', 'rest', 'autoscaling');
+  expect(await taken('HorizontalPodAutoscaler', places.autoscalers)).toMatchObject({
+    spec: {
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'kidp' },
+      minReplicas: 2,
+      metrics: [{ type: 'Resource', resource: { name: 'cpu', target: { averageUtilization: 70 } } }],
+      behavior: { scaleUp: { stabilizationWindowSeconds: 300 }, scaleDown: { stabilizationWindowSeconds: 900 } },
+    },
+  });
+  const written = objects.find(({ kind }) => kind === 'Deployment') as unknown as { spec: object } | undefined;
+  expect(written?.spec).not.toHaveProperty('replicas');
+  // Of what an idle one asks for, 70 % would be nothing.
+  expect(await taken('Deployment', places.deployments)).toMatchObject({
+    spec: { template: { spec: { containers: [{ resources: { requests: { cpu: '500m' } } }] } } },
   });
 });
