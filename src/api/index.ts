@@ -74,6 +74,7 @@ export {
   rolloutPhases,
   type Strategy,
   strategies,
+  TRACEPARENT_ANNOTATION,
 } from './operator-deployment.ts';
 export {
   CLUSTER_LABEL,

@@ -56,6 +56,9 @@ export const ROLLOUT_FINALIZER = `${GROUP}/rollout`;
 /** On an OperatorDeployment: who asked for it. Admission writes it, from the user of the request, and it never changes. */
 export const REQUESTED_BY_ANNOTATION = `${GROUP}/requested-by`;
 
+/** On an OperatorDeployment: the W3C trace context of who asked for it, whose trace it is then part of. What cannot be read is ignored. */
+export const TRACEPARENT_ANNOTATION = `${GROUP}/traceparent`;
+
 const percentage = (description: string) => integer(description, { minimum: 1, maximum: 100 });
 
 const canaryConfig = object('How a canary grows. Dev is reached before Staging, and Staging before Production.', {

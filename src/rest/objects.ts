@@ -101,6 +101,13 @@ export async function get<T extends ApiObject>({ client, signal }: Call, kind: K
   }
 }
 
+/** Undefined where there is no such object. */
+export const orNothing = <T>(found: Promise<T>): Promise<T | undefined> =>
+  found.catch((error: unknown) => {
+    if (error instanceof Problem && error.status === 404) return undefined;
+    throw error;
+  });
+
 export interface Page<T> {
   readonly items: readonly T[];
   readonly continue?: string;
@@ -172,10 +179,7 @@ export async function find<T extends ApiObject>(call: Call, kind: Kind, id: stri
   if (!uuid.test(id)) return get<T>(call, kind, id);
   const known = seen.get(id);
   if (known !== undefined) {
-    const object = await get<T>(call, kind, known).catch((error: unknown) => {
-      if (error instanceof Problem && error.status === 404) return undefined;
-      throw error;
-    });
+    const object = await orNothing(get<T>(call, kind, known));
     if (object?.metadata.uid === id) return object;
   }
   // Page by page, and only names are kept: of all at once nobody knows how large they are.

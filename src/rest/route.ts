@@ -1,5 +1,5 @@
 /** What an endpoint is: one entry of a table, from which the server, the checks of input and the OpenAPI document follow. */
-import type { Client, KubernetesObject, Logger } from '../runtime/index.ts';
+import type { Client, KubernetesObject, Logger, Tracer } from '../runtime/index.ts';
 import type { Caller, Role } from './caller.ts';
 import type { JsonSchema } from './schemas.ts';
 
@@ -11,7 +11,9 @@ export interface Call {
   readonly query: Readonly<Record<string, unknown>>;
   /** As the schema of the route says; the handler knows which. */
   readonly body: unknown;
+  /** The span of the request: the parent of what is told with the tracer. */
   readonly traceparent: string;
+  readonly tracer: Tracer;
   /** Aborted when the request has taken too long or the caller has gone. */
   readonly signal: AbortSignal;
   readonly log: Logger;

@@ -130,6 +130,7 @@ export function serveRoute(app: FastifyInstance, route: Route, serving: Serving)
       query,
       body: request.body,
       traceparent,
+      tracer: serving.tracer,
       signal,
       log: serving.log.with({ traceId: parseTraceparent(traceparent)?.traceId, userId: caller.user }),
       touched: ({ kind, metadata }) => {

@@ -119,7 +119,11 @@ async function register(call: Call, parts: ClusterParts) {
     spec: { ...rest, credentials: { secretName } },
   };
   await create<Cluster>(call, cluster, object, { dryRun: true });
-  const { kubernetesVersion } = await probeKubeconfig(given, kubeconfig, { signal: call.signal });
+  const { kubernetesVersion } = await call.tracer.span(
+    'cluster.connect',
+    { parent: call.traceparent, attributes: { 'cluster.name': given } },
+    () => probeKubeconfig(given, kubeconfig, { signal: call.signal }),
+  );
   const { client, systemNamespace: namespace, sealingKeys } = parts;
   const sealed = await sealKubeconfig((await sealingKeys.current()).sealing, given, kubeconfig);
   await client.create(coreSecrets, sealedSecret(namespace, secretName, sealed), { fieldManager: 'kidp-rest' });

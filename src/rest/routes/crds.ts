@@ -17,7 +17,7 @@ import {
 import { type Crd, changeDigest, readCrd } from '../../crd-compat/index.ts';
 import { Problem } from '../../runtime/index.ts';
 import { type Known, type KnownDefinitions, migrationGuideOf, summaries } from '../definitions.ts';
-import { all, find, get, page } from '../objects.ts';
+import { all, find, get, orNothing, page } from '../objects.ts';
 import { invalid, notFound } from '../problems.ts';
 import { type Answer, admins, type Call, changers, everybody, type Route } from '../route.ts';
 import { objectNameSchema, ref } from '../schemas.ts';
@@ -110,7 +110,8 @@ async function register(call: Call, definitions: KnownDefinitions): Promise<Answ
   if (owner === undefined) throw invalid([{ path: '/operator', message: 'there is no such operator' }]);
   const before = await definitions.newest(call, crd.metadata.name, { operator: of });
   // What cannot be compared in time is not kept either.
-  const body = await verdictOf(call, definitions, crd, before, async () => migrationGuideOf(owner, version));
+  const guide = async () => migrationGuideOf(owner, version);
+  const body = await verdictOf(call, definitions, { after: crd, before, guide });
   const kept = await definitions.register(call, owner, version, crd);
   call.touched(kept);
   return {
@@ -141,23 +142,34 @@ async function validate(call: Call, definitions: KnownDefinitions): Promise<Answ
     const owner = await orNothing(get<Operator>(call, operator, before.operator));
     return owner === undefined ? undefined : migrationGuideOf(owner, targetVersion);
   };
-  return { status: 200, body: await verdictOf(call, definitions, crd, before, guide) };
+  return { status: 200, body: await verdictOf(call, definitions, { after: crd, before, guide }) };
 }
 
-/** `guide`: of the version that one comes to. That of the version before has told how to come to that one. */
-async function verdictOf(
-  call: Call,
-  definitions: KnownDefinitions,
-  after: Crd,
-  before: Known | undefined,
-  guide: () => Promise<string | undefined>,
-) {
+interface Comparison {
+  readonly after: Crd;
+  readonly before: Known | undefined;
+  /** Of the version that one comes to. That of the version before has told how to come to that one. */
+  readonly guide: () => Promise<string | undefined>;
+}
+
+function verdictOf(call: Call, definitions: KnownDefinitions, comparison: Comparison) {
+  const { after, before } = comparison;
+  const owner = before === undefined ? {} : { 'operator.name': before.operator };
+  const options = { parent: call.traceparent, attributes: { 'crd.name': after.metadata.name, ...owner } };
+  return call.tracer.span('operator.validate', options, async (span) => {
+    const said = await compared(call, definitions, comparison);
+    span.set({ 'crd.verdict': said.verdict });
+    return said;
+  });
+}
+
+async function compared({ signal }: Call, definitions: KnownDefinitions, { after, before, guide }: Comparison) {
   const { name: named } = after.metadata;
   if (before === undefined) {
     return { name: named, verdict: 'created', compatible: true, digest: changeDigest(undefined, after), changes: [] };
   }
   const { operator: of, version } = before;
-  const { verdict, digest, changes } = await definitions.compare(await before.load(), after, call.signal);
+  const { verdict, digest, changes } = await definitions.compare(await before.load(), after, signal);
   const migrationGuide = verdict === 'breaking' ? await guide() : undefined;
   return {
     name: named,
@@ -256,10 +268,3 @@ async function isAbout(call: Call, { spec }: Approval, definition: string): Prom
     (each) => each.name === definition && each.verdict === 'breaking',
   );
 }
-
-/** Undefined where there is no such object. */
-const orNothing = <T>(found: Promise<T>): Promise<T | undefined> =>
-  found.catch((error: unknown) => {
-    if (error instanceof Problem && error.status === 404) return undefined;
-    throw error;
-  });

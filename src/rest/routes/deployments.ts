@@ -1,6 +1,6 @@
 /** Deployments: begun, followed, paused, promoted, aborted and taken back (requirement 002, FR-OP-003 and FR-OP-006). */
 import { randomBytes } from 'node:crypto';
-import { type OperatorDeployment, operatorDeployment, rolloutPhases } from '../../api/index.ts';
+import { type OperatorDeployment, operatorDeployment, rolloutPhases, TRACEPARENT_ANNOTATION } from '../../api/index.ts';
 import { Problem } from '../../runtime/index.ts';
 import { create, find, page, patchSpec, remove, shown } from '../objects.ts';
 import { type Answer, admins, type Call, changers, everybody, type Route } from '../route.ts';
@@ -167,10 +167,11 @@ const deployment = (call: Call): Promise<OperatorDeployment> => find(call, opera
 
 async function start(call: Call): Promise<Answer> {
   const { name, labels, ...spec } = call.body as Partial<Named> & OperatorDeployment['spec'];
-  const metadata = metadataOf({
-    name: name ?? nameFor(spec.operator, spec.version),
-    ...(labels === undefined ? {} : { labels }),
-  });
+  const metadata = {
+    ...metadataOf({ name: name ?? nameFor(spec.operator, spec.version), ...(labels === undefined ? {} : { labels }) }),
+    // What is done on the clusters is part of the trace of who asked for it.
+    annotations: { [TRACEPARENT_ANNOTATION]: call.traceparent },
+  };
   const { object, warnings } = await create<OperatorDeployment>(call, operatorDeployment, { metadata, spec });
   call.touched(object);
   return {

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { openCharts } from '../../fleet/index.ts';
-import { type Client, silentLogger } from '../../runtime/index.ts';
+import { type Client, noTracer, silentLogger } from '../../runtime/index.ts';
 import { callerOf } from '../caller.ts';
 import { problemOf } from '../problems.ts';
 import type { Call } from '../route.ts';
@@ -27,6 +27,7 @@ async function registering(repository: string, signal: AbortSignal, repositoryMi
     query: {},
     body: { name: 'widgets', chart: { repository } },
     traceparent: '',
+    tracer: noTracer,
     signal,
     log: silentLogger,
     touched() {},

@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import { withTraceparent } from './context.ts';
 import type { EndedSpan } from './otlp-spans.ts';
-import { childTraceparent, formatTraceparent, newTraceparent, parseTraceparent } from './traceparent.ts';
+import { childTraceparent, formatTraceparent, parseTraceparent } from './traceparent.ts';
 import type { PastSpan, SpanAttributes, SpanOptions, Tracer } from './tracer.ts';
 
 /** A span says no more than this; what comes after is left out. */
@@ -50,16 +50,17 @@ export function recordingTracer(clock: Clock, ended: (span: EndedSpan) => void):
         throw error;
       }
     },
-    begin: newTraceparent,
-    past(name, { traceparent, attributes = {}, startedAt, endedAt, failure }: PastSpan) {
+    begin: childTraceparent,
+    past(name, { traceparent, parent, attributes = {}, startedAt, endedAt, failure }: PastSpan) {
       const own = parseTraceparent(traceparent);
       if (own === undefined || !own.sampled) return;
       const { traceId, parentId: spanId } = own;
+      const above = parseTraceparent(parent);
       ended({
         name,
         traceId,
         spanId,
-        parentId: undefined,
+        parentId: above?.traceId === traceId ? above.parentId : undefined,
         start: startedAt,
         end: endedAt,
         attributes,

@@ -117,6 +117,22 @@ describe('spans', () => {
     expect(parseTraceparent(traceparent)).toMatchObject({ traceId: deploy.traceId, parentId: deploy.spanId });
   });
 
+  test('one that outlives the process may be part of a trace that somebody else began', async () => {
+    const { url, requests, problems } = await collector();
+    const { tracer, flush } = telemetry(url);
+    const parent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const traceparent = tracer.begin?.(parent) ?? '';
+    const times = { startedAt: 1_000, endedAt: 2_000 };
+    tracer.past?.('operator.deploy', { traceparent, parent, ...times });
+    tracer.past?.('operator.deploy', { traceparent: tracer.begin?.() ?? '', parent, ...times });
+    await flush();
+    expect(problems).toEqual([]);
+    const [inside, apart] = spansIn(requests);
+    expect(inside).toMatchObject({ traceId: 'a'.repeat(32), parentSpanId: 'b'.repeat(16) });
+    expect(inside.spanId).not.toBe('b'.repeat(16));
+    expect(apart.parentSpanId, 'of another trace').toBeUndefined();
+  });
+
   test('a trace that nobody wants recorded is passed on and not told', async () => {
     const { url, requests } = await collector();
     const { tracer, flush } = telemetry(url);

@@ -27,7 +27,7 @@ export const formatTraceparent = ({ traceId, parentId, sampled }: TraceParent): 
 export const newTraceparent = (): string => formatTraceparent({ traceId: hex(16), parentId: hex(8), sampled: true });
 
 /** The next step of a trace; of none, or of one that cannot be read, the beginning of one. */
-export function childTraceparent(parent: string | undefined): string {
+export function childTraceparent(parent?: string): string {
   const trace = parseTraceparent(parent);
   return trace === undefined ? newTraceparent() : formatTraceparent({ ...trace, parentId: hex(8) });
 }

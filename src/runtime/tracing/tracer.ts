@@ -21,6 +21,8 @@ export interface SpanOptions {
 export interface PastSpan {
   /** What `begin` has given. */
   readonly traceparent: string;
+  /** What `begin` was given. One of another trace is none. */
+  readonly parent?: string;
   readonly attributes?: SpanAttributes;
   readonly startedAt: number;
   readonly endedAt: number;
@@ -32,10 +34,10 @@ export interface Tracer {
   /** The span lasts as long as the work; where that rejects, the span says so. */
   span<T>(name: string, options: SpanOptions, run: (span: Span) => Promise<T>): Promise<T>;
   /**
-   * A trace whose first span may outlive this process: what belongs to it names this as its parent, and whoever is there at the end
-   * tells the span with `past`. Empty where nothing is traced. Left out by those who have no such work.
+   * A span that may outlive this process, in the trace of `parent` or in one that it begins: what belongs to it names this as its parent,
+   * and whoever is there at the end tells the span with `past`. Empty where nothing is traced. Left out by those who have no such work.
    */
-  begin?(): string;
+  begin?(parent?: string): string;
   past?(name: string, span: PastSpan): void;
 }
 

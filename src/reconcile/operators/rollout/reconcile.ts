@@ -53,7 +53,7 @@ import {
   takesPlace,
   type WholeAct,
 } from './rollout.ts';
-import { spanAttributes, traceRollout } from './trace.ts';
+import { spanAttributes, traceIdOf, traceOf, traceRollout } from './trace.ts';
 import type { Place, Work } from './work.ts';
 
 export interface RolloutsParts {
@@ -181,8 +181,7 @@ export class Rollouts {
 
   async #plan(object: Rollout, signal: AbortSignal): Promise<void> {
     const { planning, tracer, clock } = this.#parts;
-    // All of a rollout is one trace, from the first try to plan it.
-    const traceparent = object.status?.traceparent ?? tracer.begin?.() ?? '';
+    const traceparent = traceOf(object, tracer);
     const kept = ({ status }: Rollout) =>
       traceparent === '' ? {} : { traceparent: status?.traceparent ?? traceparent };
     try {
@@ -373,8 +372,9 @@ function blockedBy({ status = {} }: Rollout, { reason, message }: PlanningBlocke
 }
 
 /** What joins the lines of a log, by the names of requirement 002. */
-function correlation({ metadata, spec, status }: Rollout): Readonly<Record<string, unknown>> {
-  const traceId = status?.traceparent?.split('-')[1];
+function correlation(object: Rollout): Readonly<Record<string, unknown>> {
+  const { metadata, spec } = object;
+  const traceId = traceIdOf(object);
   return {
     operatorName: spec.operator,
     version: spec.version,
