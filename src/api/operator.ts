@@ -167,6 +167,9 @@ const status = object('What the platform found out about it.', {
         'risky',
         'breaking',
       ]).optional(),
+      doesNotRender: prose(
+        'Why its chart does not render with the values that come with it: a deployment has to bring others. Left out, it does, or there was no Helm to try.',
+      ).optional(),
       checkedAt: instant('When it was looked at.').optional(),
     }),
     { maxItems: 256 },

@@ -120,6 +120,13 @@ export interface Chart {
   readonly bytes: Buffer;
 }
 
+export interface ChartLook {
+  /** Those in `crds/`, of it and its subcharts, and those that its templates make. */
+  readonly definitions: readonly UnknownObject[];
+  /** Why, where it does not: it may with the values of a deployment. Left out also where it could not be tried. */
+  readonly doesNotRender?: string;
+}
+
 export interface Charts {
   /** The versions of the chart, the newest first. For a path: the one that is there. */
   versions(
@@ -128,8 +135,8 @@ export interface Charts {
   ): Promise<readonly { version: string; appVersion?: string; digest?: string }[]>;
   /** By the version of the chart; kept in memory by digest, bounded. */
   fetch(operator: Operator, chartVersion: string, context: WorkContext): Promise<Chart>;
-  /** The definitions in `crds/`, of it and its subcharts, and those that its templates make with its default values. */
-  definitions(chart: Chart): Promise<readonly UnknownObject[]>;
+  /** Without a deployment: by its own values alone. */
+  look(chart: Chart, context: WorkContext): Promise<ChartLook>;
   render(
     chart: Chart,
     input: {

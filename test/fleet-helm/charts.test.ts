@@ -130,7 +130,7 @@ test('definitions come from crds/, from templates, and from subcharts, packed or
   const operator = { ...operatorFrom('parent', ''), spec: { namespace: 'x', chart: { path: 'parent' } } } as Operator;
   expect(await charts.versions(operator, {})).toMatchObject([{ version: '1.0.0', appVersion: '1.0.0' }]);
   const fetched = await charts.fetch(operator, 'v1.0.0', {});
-  const names = (await charts.definitions(fetched)).map(({ metadata }) => metadata.name).sort();
+  const names = (await charts.look(fetched, {})).definitions.map(({ metadata }) => metadata.name).sort();
   expect(names).toEqual(['open', 'packed', 'parent'].map((name) => `widgets.${name}.example.com`));
   expect(await refusalOf(charts.fetch(operator, '2.0.0', {}))).toMatchObject({ code: 'chart/missing' });
   rmSync(directory, { recursive: true });

@@ -193,3 +193,23 @@ test('a definition that cannot be used makes its version invalid, and the Operat
   const operator = await versionsBecome(name, ['1.0.0 Invalid']);
   expect(condition(operator, 'Ready')).toMatchObject({ status: 'False', reason: 'NoUsableVersion' });
 });
+
+test('a version whose chart wants values says so, and can be rolled out all the same', async () => {
+  const name = 'wanting';
+  const wants = '{{- $_ := required "set host, for example example.com" .Values.host }}';
+  repository.serve([
+    { name, version: '1.0.0' },
+    { name, version: '1.1.0', files: { 'templates/wants.yaml': wants } },
+    { name, version: '1.2.0', definitionIn: 'templates', files: { 'templates/wants.yaml': wants } },
+  ]);
+  await create(operatorFrom(name, repository.url));
+  // Which definitions the templates of the newest would make is not known.
+  const operator = await versionsBecome(name, ['1.2.0 Available risky', '1.1.0 Available safe', '1.0.0 Available']);
+  const [newest, newer, old] = operator.status?.versions ?? [];
+  for (const version of [newest, newer]) {
+    expect(version?.doesNotRender).toMatch(/^The chart does not render: .*set host, for example example\.com/);
+  }
+  expect(old?.doesNotRender).toBeUndefined();
+  expect(newer?.definitions).toMatchObject([{ name: 'widgets.wanting.example.com' }]);
+  expect(condition(operator, 'Ready')).toMatchObject({ status: 'True' });
+});

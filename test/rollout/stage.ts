@@ -119,7 +119,7 @@ export class Played implements Pick<Fleet, 'connect'> {
   readonly charts: Charts = {
     versions: async () => [],
     fetch: async (_, version) => ({ name: 'tool', version, digest: `sha256:${version}`, bytes: Buffer.alloc(0) }),
-    definitions: async () => [],
+    look: async () => ({ definitions: [] }),
     render: async (chart, { values, ...input }) => {
       if (this.unrendered.has(input.version)) throw new FleetError('chart/does-not-render', 'a template fails');
       const { operator: of, version, environment, kubernetesVersion, namespace, releaseName } = input;

@@ -98,6 +98,22 @@ describe('a rollout that is created', () => {
       operator: operatorWith([available('v1.1.0')], { conditions: [] }),
       warned: 'is not known yet',
     },
+    {
+      reason: 'waits where its chart wants values, and it brings none',
+      operator: operatorWith([available('v1.2.0', { doesNotRender: 'The chart does not render: set host' })]),
+      spec: { values: {}, environmentValues: { Dev: {} } },
+      warned: 'does not render with the values of its chart alone, and spec.values brings no others',
+    },
+    {
+      reason: 'may render with values of its own',
+      operator: operatorWith([available('v1.2.0', { doesNotRender: 'The chart does not render: set host' })]),
+      spec: { environmentValues: { Production: { host: 'example.com' } } },
+    },
+    {
+      reason: 'may render with values that are kept in a Secret',
+      operator: operatorWith([available('v1.2.0', { doesNotRender: 'The chart does not render: set host' })]),
+      spec: { valuesSecret: 'values' },
+    },
     { reason: 'waits where we cannot look', error: new Error('away'), warned: 'is not known (away)' },
     {
       reason: 'needs a version that there is',

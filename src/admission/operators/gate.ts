@@ -99,7 +99,8 @@ function judgeKnown(spec: OperatorDeployment['spec'], known: Known): Findings {
   };
 }
 
-function judgeVersion({ operator: name, version }: OperatorDeployment['spec'], found: Operator | undefined): Findings {
+function judgeVersion(spec: OperatorDeployment['spec'], found: Operator | undefined): Findings {
+  const { operator: name, version } = spec;
   if (found === undefined)
     return {
       ...nothing,
@@ -127,16 +128,22 @@ function judgeVersion({ operator: name, version }: OperatorDeployment['spec'], f
         ),
       ],
     };
-  if (known.compatibility !== 'breaking') return nothing;
+  const breaks = `version "${version}" changes custom resource definitions in a way that breaks those who use them: where an Approval is asked for, the rollout waits for it`;
+  const fails = `version "${version}" does not render with the values of its chart alone, and spec.values brings no others: the rollout waits in Planning. ${known.doesNotRender?.slice(0, mostOfReason)}`;
   return {
     ...nothing,
     warnings: [
-      warning(
-        `version "${version}" changes custom resource definitions in a way that breaks those who use them: where an Approval is asked for, the rollout waits for it`,
-      ),
+      ...(known.compatibility === 'breaking' ? [warning(breaks)] : []),
+      ...(known.doesNotRender !== undefined && !bringsValues(spec) ? [warning(fails)] : []),
     ],
   };
 }
+
+/** With values of its own a chart may render that does not without. */
+const bringsValues = ({ values, environmentValues, valuesSecret }: OperatorDeployment['spec']): boolean =>
+  valuesSecret !== undefined || [values, ...Object.values(environmentValues ?? {})].some((each) => !isEmpty(each));
+
+const isEmpty = (values: object | undefined): boolean => Object.keys(values ?? {}).length === 0;
 
 /** Whether its repository was reached for the Operator as it is now: what is not in its list then is not there. */
 const isReached = ({ status, metadata }: Operator): boolean =>
@@ -144,6 +151,8 @@ const isReached = ({ status, metadata }: Operator): boolean =>
   status?.conditions?.some(({ type, status: holds }) => type === 'RepositoryReachable' && holds === 'True') === true;
 
 const mostNamed = 5;
+/** An API server shows the beginning of a warning; the whole reason is in the status of the Operator. */
+const mostOfReason = 200;
 
 function versionRefused(message: string, { spec, status }: Operator): Findings {
   const available = (status?.versions ?? []).filter(({ state }) => state === 'Available' || state === 'Listed');

@@ -140,26 +140,30 @@ export function openCharts(options: ChartsOptions): Charts {
       return chart;
     },
 
-    async definitions({ bytes, name }) {
+    async look({ bytes, name }, { signal }) {
       const files = await unpack(bytes);
       const inTemplates = [...files].some(
         ([path, data]) => path.includes('/templates/') && data.includes('CustomResourceDefinition'),
       );
-      if (inTemplates || hasArchives(files)) {
-        try {
-          const { definitions } = await renderChart(await theHelm(), {
-            bytes,
-            releaseName: releaseNameFor(name),
-            namespace: 'default',
-            values: [],
-          });
-          return definitions;
-        } catch (error) {
-          // It wants values that only a deployment has: what is in crds/ needs none.
-          if (!(error instanceof FleetError) || error.code !== 'chart/does-not-render') throw error;
+      const isNeeded = inTemplates || hasArchives(files);
+      try {
+        const { definitions } = await renderChart(await theHelm(), {
+          bytes,
+          releaseName: releaseNameFor(name),
+          namespace: 'default',
+          values: [],
+          signal,
+        });
+        if (isNeeded) return { definitions };
+      } catch (error) {
+        // What is in crds/ can be told without Helm.
+        if (!(error instanceof FleetError)) throw error;
+        if (error.code === 'chart/does-not-render') {
+          return { definitions: await definitionsIn(files), doesNotRender: error.message };
         }
+        if (isNeeded) throw error;
       }
-      return definitionsIn(files);
+      return { definitions: await definitionsIn(files) };
     },
 
     async render(chart, input, context) {

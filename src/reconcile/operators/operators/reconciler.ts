@@ -39,6 +39,8 @@ const tenMinutes = 600_000;
 const retryMilliseconds = 30_000;
 /** Looked at in one go, so that an Operator with many versions does not keep the others waiting. */
 const versionsInOneGo = 3;
+/** What the schema has room for. */
+const longestReason = 1024;
 
 export function addOperatorReconciler(manager: Manager, options: OperatorReconcilerOptions): void {
   const { recheckMilliseconds = tenMinutes, newestVersions = 10 } = options;
@@ -118,14 +120,28 @@ interface Finding {
 
 async function found(object: Operator, version: KnownVersion, finding: Finding): Promise<KnownVersion> {
   const { charts, definitions: store, fetched, now, signal } = finding;
-  const { compatibility: _, message: __, definitions: ___, definitionsRef: ____, ...before } = version;
+  const {
+    compatibility: _,
+    message: __,
+    definitions: ___,
+    definitionsRef: ____,
+    doesNotRender: _____,
+    ...before
+  } = version;
   const checkedAt = new Date(now).toISOString();
   try {
-    const chart = await charts.fetch(object, version.chartVersion, { operator: object.metadata.name, signal });
-    const definitions = await charts.definitions(chart);
+    const work = { operator: object.metadata.name, signal };
+    const chart = await charts.fetch(object, version.chartVersion, work);
+    const { definitions, doesNotRender } = await charts.look(chart, work);
     const { told, problem } = describeDefinitions(definitions);
     const { digest, appVersion } = chart;
-    const known = { ...before, ...(appVersion === undefined ? {} : { appVersion }), digest, checkedAt };
+    const known = {
+      ...before,
+      ...(appVersion === undefined ? {} : { appVersion }),
+      digest,
+      ...(doesNotRender === undefined ? {} : { doesNotRender: doesNotRender.slice(0, longestReason) }),
+      checkedAt,
+    };
     if (problem !== undefined) return { ...known, state: 'Invalid', message: problem };
     if (definitions.length === 0) return { ...known, state: 'Available', definitions: [] };
     const definitionsRef = await store.put(definitions);
