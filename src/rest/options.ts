@@ -31,7 +31,7 @@ export interface RestOptions {
   /** Of the management cluster, with the right to impersonate users and the groups of roles. */
   readonly client: Client;
   readonly systemNamespace: string;
-  readonly charts: Pick<Charts, 'versions'>;
+  readonly charts: Pick<Charts, 'versions' | 'fetch' | 'render'>;
   readonly sealingKeys: SealingKeys;
   /** The definitions that come with versions of Operators, by `definitionsRef`. */
   readonly definitions: (reference: string) => Promise<readonly UnknownObject[]>;
@@ -51,4 +51,6 @@ export interface RestOptions {
   readonly requestMilliseconds?: number | undefined;
   /** How long of that a chart repository may take to say which versions it has. Default: 10 s. */
   readonly repositoryMilliseconds?: number | undefined;
+  /** How long it may take to see whether a chart renders with the values of a deployment: what takes longer is left to Planning. Default: 5 s. */
+  readonly renderMilliseconds?: number | undefined;
 }

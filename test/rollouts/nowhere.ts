@@ -6,12 +6,16 @@ import { Agent, request } from 'undici';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import {
-  type Cluster,
+  approval,
   cluster as clusterKind,
-  type OperatorDeployment,
+  type Kind,
+  type Operator,
+  type OperatorInstallation,
   operatorDeployment,
+  operatorInstallation,
+  operator as operatorKind,
 } from '../../src/api/index.ts';
-import { type Client, coreSecrets } from '../../src/runtime/index.ts';
+import { type Client, coreSecrets, type KubernetesObject } from '../../src/runtime/index.ts';
 import type { Show } from './show.ts';
 
 /** A token of Kubernetes: those that the work is done with last an hour. */
@@ -103,21 +107,48 @@ async function unpacked(client: Client): Promise<string> {
     .join('\n');
 }
 
-/** All that somebody with every right can read. */
+/** All that somebody with every right can read: every path that is read from, of every object that there is. */
 async function restAnswers({ platform, people, stage }: Show): Promise<string[]> {
   const { url = '' } = platform.rest ?? {};
   const token = await people.token('adam', 'kidp:admin');
-  const { items: clusters } = await stage.client.list<Cluster>(clusterKind.resource, {});
-  const { items: rollouts } = await stage.client.list<OperatorDeployment>(operatorDeployment.resource, {});
+  const all = async <T extends KubernetesObject>({ resource }: Kind): Promise<readonly T[]> =>
+    (await stage.client.list<T>(resource, {})).items;
+  const operators = await all<Operator>(operatorKind);
+  const definitions = operators.flatMap(({ status }) =>
+    (status?.versions ?? []).flatMap((version) => (version.definitions ?? []).map(({ name }) => name)),
+  );
   const paths = [
-    ...['operators', 'clusters', 'deployments', 'approvals', 'crds', 'clusters/sealing-key'],
-    ...clusters.flatMap(({ metadata: { name } }) => [`clusters/${name}`, `clusters/${name}/health`]),
-    ...rollouts.map(({ metadata: { uid } }) => `deployments/${uid}`),
+    ...['operators', 'clusters', 'deployments', 'approvals?outcome=All', 'crds', 'clusters/sealing-key'],
+    ...operators.flatMap(({ metadata: { name } }) => [`operators/${name}`, `operators/${name}/health`]),
+    ...(await all(clusterKind)).flatMap(({ metadata: { name } }) => [`clusters/${name}`, `clusters/${name}/health`]),
+    ...(await all<OperatorInstallation>(operatorInstallation)).map(
+      ({ spec }) => `clusters/${spec.cluster}/operators/${spec.operator}/health`,
+    ),
+    ...[...new Set(definitions)].map((name) => `crds/${name}`),
+    ...(await all(approval)).map(({ metadata: { uid } }) => `approvals/${uid}`),
+    ...(await all(operatorDeployment)).flatMap(({ metadata: { uid } }) => [
+      `deployments/${uid}`,
+      `deployments/${uid}/rollback-status`,
+    ]),
   ];
+  await expectAllForms(url, token, paths);
   const answers: string[] = [];
   for (const path of paths) answers.push(await read(`${url}/api/v1/${path}`, { token }));
   expect(answers.join('\n')).toContain('"afar"');
   return answers;
+}
+
+/** Of each path that the document has a GET for, something is asked. */
+async function expectAllForms(url: string, token: string, paths: readonly string[]): Promise<void> {
+  const document = JSON.parse(await read(`${url}/openapi.json`, { token })) as { paths: Record<string, object> };
+  const forms = Object.entries(document.paths)
+    .filter(([path, operations]) => path.startsWith('/api/v1/') && 'get' in operations)
+    .map(([path]) => path);
+  const isAsked = (form: string) => {
+    const shape = new RegExp(`^${form.replace(/\{\w+\}/g, '[^/]+')}$`);
+    return paths.some((path) => shape.test(`/api/v1/${path.split('?', 1)[0]}`));
+  };
+  expect(forms.filter((form) => !isAsked(form))).toEqual([]);
 }
 
 async function read(url: string, { ca, token }: { readonly ca?: string; readonly token?: string }): Promise<string> {

@@ -1,8 +1,10 @@
 /** Whole rollouts, with nothing played but the nodes: all on one stage, since each cluster of it costs more than most tests. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { approvalTests } from './approvals.ts';
+import { logTests } from './logs.ts';
 import { nowhereTests } from './nowhere.ts';
 import { reachTests } from './reach.ts';
+import { restTests } from './rest.ts';
 import { openShow, type Show } from './show.ts';
 import { strategyTests } from './strategies.ts';
 import { traceTests } from './traces.ts';
@@ -24,9 +26,11 @@ describe.concurrent('rollouts', () => {
   strategyTests(show);
   approvalTests(show);
   reachTests(show);
+  restTests(show);
 });
 
 describe('what was told of them', () => {
   traceTests(show);
+  logTests(show);
   nowhereTests(show);
 });

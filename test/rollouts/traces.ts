@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment } from '../../src/api/index.ts';
 import { eventually, parseTraceparent } from '../../src/runtime/index.ts';
 import type { Collector } from '../support/otlp-collector.ts';
+import { asked } from './rest.ts';
 import type { Show } from './show.ts';
 
 interface Span {
@@ -43,6 +44,15 @@ export function traceTests(show: () => Show): void {
       expect(back.flatMap((span) => under(span, 'helm.install')).map(attributesOf)).toContainEqual(
         expect.objectContaining({ 'cluster.name': 'dev', 'operator.version': '1.0.0' }),
       );
+    }));
+
+  test('one that was asked for through the REST API is part of the trace of who asked', () =>
+    whenTold(show(), asked.name, ({ root, spans, under }) => {
+      const caller = parseTraceparent(asked.traceparent);
+      expect(root.traceId).toBe(caller?.traceId);
+      const request = spans.find(({ spanId }) => spanId === root.parentSpanId);
+      expect(request).toMatchObject({ name: 'POST /api/v1/deployments', parentSpanId: caller?.parentId });
+      expect(under(root, 'helm.install').map(attributesOf)).toMatchObject([{ 'cluster.name': 'dev' }]);
     }));
 
   test('the API server of a cluster is told which span asks', () =>

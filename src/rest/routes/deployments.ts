@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type OperatorDeployment, operatorDeployment, rolloutPhases, TRACEPARENT_ANNOTATION } from '../../api/index.ts';
 import { Problem } from '../../runtime/index.ts';
 import { create, find, page, patchSpec, remove, shown } from '../objects.ts';
+import type { RenderCheck } from '../rendering.ts';
 import { type Answer, admins, type Call, changers, everybody, type Route } from '../route.ts';
 import { idSchema, objectNameSchema, ref } from '../schemas.ts';
 import { metadataOf, type Named, pageQuery, prefix } from './common.ts';
@@ -11,21 +12,22 @@ const id = { id: idSchema('the deployment') };
 const tag = 'Deployments';
 const one = { schema: ref('Deployment') };
 
-export const deploymentRoutes: readonly Route[] = [
+export const deploymentRoutes = (check: RenderCheck): readonly Route[] => [
   {
     method: 'POST',
     path: `${prefix}/deployments`,
     operationId: 'createDeployment',
     tag,
     summary: 'Start a deployment',
-    description: 'Which clusters it goes to, and how, is fixed when it starts. What needs an approval waits for it.',
+    description:
+      'Its chart is rendered with its values before anything is stored. Which clusters it goes to, and how, is fixed when it starts. What needs an approval waits for it.',
     roles: changers,
     body: { schema: ref('NewDeployment'), required: true },
     answer: { status: 202, description: 'Begun: its status says how far it is.', ...one },
     problems: [409],
     perMinute: 10,
     audit: 'deployment.create',
-    run: start,
+    run: (call) => start(call, check),
   },
   {
     method: 'GET',
@@ -165,8 +167,9 @@ async function controlled(call: Call, found: OperatorDeployment, spec: object): 
 
 const deployment = (call: Call): Promise<OperatorDeployment> => find(call, operatorDeployment, call.params.id ?? '');
 
-async function start(call: Call): Promise<Answer> {
+async function start(call: Call, check: RenderCheck): Promise<Answer> {
   const { name, labels, ...spec } = call.body as Partial<Named> & OperatorDeployment['spec'];
+  await check(call, spec);
   const metadata = {
     ...metadataOf({ name: name ?? nameFor(spec.operator, spec.version), ...(labels === undefined ? {} : { labels }) }),
     // What is done on the clusters is part of the trace of who asked for it.

@@ -1,6 +1,7 @@
 /** All endpoints: the table that the server and the OpenAPI document are made from. */
 import { knownDefinitions } from '../definitions.ts';
 import type { RestOptions } from '../options.ts';
+import { renderCheck } from '../rendering.ts';
 import type { Route } from '../route.ts';
 import { approvalRoutes } from './approvals.ts';
 import { clusterRoutes } from './clusters.ts';
@@ -11,7 +12,14 @@ import { operatorRoutes } from './operators.ts';
 
 export type RouteParts = Pick<
   RestOptions,
-  'client' | 'systemNamespace' | 'charts' | 'sealingKeys' | 'definitions' | 'compare' | 'repositoryMilliseconds'
+  | 'client'
+  | 'systemNamespace'
+  | 'charts'
+  | 'sealingKeys'
+  | 'definitions'
+  | 'compare'
+  | 'repositoryMilliseconds'
+  | 'renderMilliseconds'
 >;
 
 export function allRoutes({
@@ -22,12 +30,13 @@ export function allRoutes({
   definitions,
   compare,
   repositoryMilliseconds = 10_000,
+  renderMilliseconds = 5_000,
 }: RouteParts): readonly Route[] {
   return [
     ...operatorRoutes({ charts, repositoryMilliseconds }),
     ...clusterRoutes({ client, systemNamespace, sealingKeys }),
     ...healthRoutes,
-    ...deploymentRoutes,
+    ...deploymentRoutes(renderCheck(charts, renderMilliseconds)),
     ...crdRoutes(knownDefinitions({ client, stored: definitions, compare })),
     ...approvalRoutes,
   ];
