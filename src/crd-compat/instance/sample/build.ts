@@ -9,6 +9,7 @@ import type { Choices } from './choices.ts';
 import { type Alternative, alternativesOf, namesToAvoid } from './flatten.ts';
 import { type Mentioned, mentions } from './literals.ts';
 import { scalarsFor, textsByRules } from './scalars.ts';
+import { Trail } from './trail.ts';
 import { WishNode } from './wish.ts';
 
 /** There is no value: a leaf that nothing fits. */
@@ -22,7 +23,7 @@ const NO_WISH = new WishNode();
 export class Builder {
   readonly #choices: Choices;
   readonly #mentioned: Mentioned;
-  readonly #path: Step[] = [];
+  readonly #at = new Trail();
 
   constructor(choices: Choices, mentioned: Mentioned) {
     this.#choices = choices;
@@ -32,11 +33,11 @@ export class Builder {
   /** `distinct`: which of several that must differ. */
   build(schema: CrdSchema, wish: WishNode = NO_WISH, distinct = 0): unknown {
     if (wish.fixed !== undefined) return wish.fixed.value;
-    if (this.#path.length > MAX_DEPTH) return NONE;
+    if (this.#at.steps.length > MAX_DEPTH) return NONE;
     const wished =
       wish.matching.length === 0 ? schema : { ...schema, allOf: [...(schema.allOf ?? []), ...wish.matching] };
     const ways = alternativesOf(wished);
-    const start = this.#choices.pick(this.#path, 'way', ways.length);
+    const start = this.#choices.pick(this.#at, 'way', ways.length);
     for (let turn = 0; turn < ways.length; turn++) {
       const way = ways[(start + turn) % ways.length] as Alternative;
       const made = this.#build(way, wished, wish, distinct);
@@ -58,9 +59,9 @@ export class Builder {
 
   #nullOr(schema: CrdSchema, wish: WishNode, make: () => unknown): unknown {
     const mayBeNull = schema.nullable === true && wish.below.size === 0 && schema.enum === undefined;
-    if (mayBeNull && this.#choices.pick(this.#path, 'null', 5) === 4) return null;
+    if (mayBeNull && this.#choices.pick(this.#at, 'null', 5) === 4) return null;
     if (schema.enum !== undefined && schema.enum.length > 0 && wish.below.size === 0) {
-      const at = this.#choices.pick(this.#path, 'value', schema.enum.length);
+      const at = this.#choices.pick(this.#at, 'value', schema.enum.length);
       return copied(schema.enum[at]);
     }
     return make();
@@ -68,24 +69,24 @@ export class Builder {
 
   #scalar(way: Alternative, whole: CrdSchema, distinct: number): unknown {
     const candidates = candidatesFor(way, whole, this.#mentioned, this.#isRuled(whole));
-    if (distinct === 0 && this.#choices.isPlainest(this.#path, 'value')) return copied(candidates.first);
+    if (distinct === 0 && this.#choices.isPlainest(this.#at, 'value')) return copied(candidates.first);
     const { all } = candidates;
     if (all.length === 0) return NONE;
-    const at = this.#choices.pick(this.#path, 'value', all.length) + distinct;
+    const at = this.#choices.pick(this.#at, 'value', all.length) + distinct;
     return copied(all[at % all.length]);
   }
 
   /** Whether rules are about what is here. */
   #isRuled(schema: CrdSchema): boolean {
     if (schema['x-kubernetes-validations'] !== undefined) return true;
-    const name = this.#path.findLast((step) => typeof step === 'string');
+    const name = this.#at.steps.findLast((step) => typeof step === 'string');
     return name !== undefined && mentions(this.#mentioned, name);
   }
 
   #inside<T>(step: Step, make: () => T): T {
-    this.#path.push(step);
+    this.#at.enter(step);
     const made = make();
-    this.#path.pop();
+    this.#at.leave();
     return made;
   }
 
@@ -105,17 +106,19 @@ export class Builder {
     for (const name of needed) if (!isAbsent(name) && !add(name)) return NONE;
     for (const name of wish.names)
       if (!Object.hasOwn(made, name) && wish.below.get(name)?.present === true && !add(name)) return NONE;
-    const more = (): readonly string[] =>
-      Object.keys(properties).filter((name) => !Object.hasOwn(made, name) && !isAbsent(name));
-    if (!this.#choices.arePlain) {
-      for (const name of more()) {
-        if (Object.keys(made).length >= maxProperties) break;
-        if (!avoided.has(name) && this.#inside(name, () => this.#choices.isPresent(this.#path))) add(name);
-      }
+    const more = (names: readonly string[]): readonly string[] =>
+      names.filter((name) => !Object.hasOwn(made, name) && !isAbsent(name));
+    const asked = this.#choices.fieldsOf(this.#at);
+    const asking =
+      asked === undefined ? Object.keys(properties) : [...asked].filter((name) => Object.hasOwn(properties, name));
+    for (const name of more(asking)) {
+      if (Object.keys(made).length >= maxProperties) break;
+      const object = this.#at.text;
+      if (!avoided.has(name) && this.#inside(name, () => this.#choices.isPresent(object, name, this.#at))) add(name);
     }
     this.#fill(schema, made, minProperties, maxProperties, add);
     if (Object.keys(made).length >= minProperties) return made;
-    for (const name of more()) {
+    for (const name of more(Object.keys(properties))) {
       if (Object.keys(made).length >= minProperties) break;
       add(name);
     }
@@ -125,9 +128,9 @@ export class Builder {
   /** Entries of a map, as many as there must be or were chosen to be. */
   #fill(schema: CrdSchema, made: object, fewest: number, most: number, add: (name: string) => boolean): void {
     if (typeof schema.additionalProperties !== 'object') return;
-    const wanted = Math.max(fewest, Math.min(most, this.#choices.pick(this.#path, 'size', 4)));
+    const wanted = Math.max(fewest, Math.min(most, this.#choices.pick(this.#at, 'size', 4)));
     const names = ['key', ...this.#mentioned.texts];
-    const shift = this.#choices.pick(this.#path, 'key', names.length);
+    const shift = this.#choices.pick(this.#at, 'key', names.length);
     for (let index = 0; Object.keys(made).length < wanted && index < wanted + 10; index++) {
       const name = index < names.length ? (names[(index + shift) % names.length] as string) : `key${index}`;
       if (!Object.hasOwn(made, name) && !add(name)) return;
@@ -147,7 +150,7 @@ export class Builder {
 
   #list({ schema }: Alternative, wish: WishNode): unknown {
     const { items = ANYTHING, minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
-    const chosen = Math.min(maxItems, this.#choices.pick(this.#path, 'length', 4));
+    const chosen = Math.min(maxItems, this.#choices.pick(this.#at, 'length', 4));
     const length = Math.max(minItems, wish.length, chosen);
     const type = schema['x-kubernetes-list-type'];
     const keys = type === 'map' ? (schema['x-kubernetes-list-map-keys'] ?? []) : [];
@@ -173,7 +176,7 @@ export class Builder {
     for (let turn = 0; turn < DISTINCT_TURNS; turn++) {
       const element = type === 'set' ? this.build(items, wish, turn) : this.#keyed(items, keys, wish, turn);
       if (element === NONE) return NONE;
-      const identity = canonical(type === 'set' ? element : keysOf(element, keys));
+      const identity = canonical(type === 'set' ? element : keysOf(element, keys, items));
       if (seen.has(identity)) continue;
       seen.add(identity);
       return element;
@@ -181,7 +184,7 @@ export class Builder {
     return NONE;
   }
 
-  /** Keys are always written, also those with defaults, and counted through like digits. */
+  /** Keys are written, also those with defaults unless they are wished away, and counted through like digits. */
   #keyed(items: CrdSchema, keys: readonly string[], wish: WishNode | undefined, turn: number): unknown {
     const built = this.build(items, wish);
     if (typeof built !== 'object' || built === null) return built;
@@ -190,7 +193,9 @@ export class Builder {
     let rest = turn;
     for (const key of keys) {
       const schema = items.properties?.[key];
-      if (schema === undefined || wish?.below.get(key)?.fixed !== undefined) continue;
+      const asked = wish?.below.get(key);
+      const isLeftOut = asked?.absent === true && fillsIn(items.properties ?? {}, key);
+      if (schema === undefined || asked?.fixed !== undefined || isLeftOut) continue;
       const ways = alternativesOf(schema).map((way) => candidatesFor(way, schema, this.#mentioned, false));
       if (turn === 0) {
         const first = ways.map((way) => way.first).find((each) => each !== NONE);
@@ -222,8 +227,9 @@ const fillsIn = (properties: Readonly<Record<string, CrdSchema>>, name: string):
   return preset !== undefined && preset !== null;
 };
 
-const keysOf = (element: unknown, keys: readonly string[]): unknown =>
-  keys.map((key) => (element as Readonly<Record<string, unknown>>)[key] ?? null);
+/** A key that is left out is what its default says. */
+const keysOf = (element: unknown, keys: readonly string[], items: CrdSchema): unknown =>
+  keys.map((key) => (element as Readonly<Record<string, unknown>>)[key] ?? items.properties?.[key]?.default ?? null);
 
 function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;

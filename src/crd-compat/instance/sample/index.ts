@@ -6,6 +6,7 @@
  * the same question has the same answer everywhere.
  */
 import { canonical } from '../../canonical.ts';
+import { Random } from '../../random.ts';
 import type { CrdSchema } from '../../schema.ts';
 import { applyDefaults } from '../defaults.ts';
 import { type Fault, pathText, type Step } from '../fault.ts';
@@ -13,9 +14,9 @@ import { isObject } from '../json.ts';
 import { prune } from '../prune.ts';
 import { type Validator, validator } from '../validate.ts';
 import { Builder, NONE } from './build.ts';
-import { Choices, type Focus, PLAIN } from './choices.ts';
+import { Choices, EVERYTHING, type Focus, PLAIN, type Taken } from './choices.ts';
 import { type Mentioned, mentionedBy, mentionedIn, mentions } from './literals.ts';
-import { Random } from './random.ts';
+import { leadsInto } from './trail.ts';
 import { type Wish, WishNode } from './wish.ts';
 
 export interface SampleOptions {
@@ -51,12 +52,10 @@ export function samples(
   return [...found.values()];
 }
 
-const EVERYTHING: Focus = () => true;
-
 interface Attempt {
   readonly value: unknown;
   readonly faults: readonly Fault[];
-  readonly taken: ReadonlyMap<string, number>;
+  readonly taken: Taken;
 }
 
 class Search {
@@ -82,16 +81,16 @@ class Search {
   }
 
   find(random: Random, start: Focus, tries: number): unknown {
-    let best = this.#attempt(new Map(), start, random);
+    let best = this.#attempt(undefined, start, random);
     for (let turn = 1; turn < tries && (best === undefined || best.faults.length > 0); turn++) {
       const focus = best === undefined ? EVERYTHING : this.#focusOn(best.faults, random);
-      const next = this.#attempt(best?.taken ?? new Map(), focus, random);
+      const next = this.#attempt(best?.taken, focus, random);
       if (next !== undefined && (best === undefined || next.faults.length <= best.faults.length)) best = next;
     }
     return best?.faults.length === 0 ? best.value : undefined;
   }
 
-  #attempt(kept: ReadonlyMap<string, number>, focus: Focus, random: Random): Attempt | undefined {
+  #attempt(kept: Taken | undefined, focus: Focus, random: Random): Attempt | undefined {
     const choices = new Choices(kept, focus, random);
     const value = new Builder(choices, this.#mentioned).build(this.#schema, this.#wish);
     return value === NONE ? undefined : { value, faults: this.#faultsOf(value), taken: choices.taken };
@@ -123,10 +122,13 @@ class Search {
     const wide = random.below(4) === 0;
     const names = fault.rule === undefined ? undefined : mentionedIn(fault.rule);
     const near = fault.keyword === 'required' ? parentOf(fault.path) : fault.path;
-    return (path) => {
-      if (!pathText(path).startsWith(near)) return false;
-      if (names === undefined || wide) return true;
-      return path.some((step) => typeof step === 'number' || mentions(names, step));
+    return {
+      near,
+      has: (at) => {
+        if (!leadsInto(at.text, near)) return false;
+        if (names === undefined || wide) return true;
+        return at.steps.some((step) => typeof step === 'number' || mentions(names, step));
+      },
     };
   }
 }
