@@ -93,10 +93,10 @@ const both = (one: Answer, other: Answer): Answer => {
 function stringDemand(before: CrdSchema, wanted: CrdSchema): Answer {
   const lengths = lengthDemand(before, wanted);
   if (lengths !== undefined) return lengths;
-  const left = stringsOf(textual(before)).minus(stringsOf(textual(wanted)));
-  const empty = left.emptiness();
-  if (empty.answer === 'yes') return YES;
-  return { answer: empty.answer, values: left.examples(TRIED) };
+  const accepted = stringsOf(textual(before));
+  const asked = stringsOf(textual(wanted));
+  const { answer } = asked.includes(accepted);
+  return answer === 'yes' ? YES : { answer, values: asked.lacks(accepted, TRIED) };
 }
 
 const judgedByMore = ['pattern', 'format', 'enum', 'allOf', 'anyOf', 'oneOf', 'not'] as const;
@@ -161,7 +161,8 @@ const impliedBy: Readonly<Record<string, (before: CrdSchema, wanted: CrdSchema) 
     );
   },
   maxItems: (before, wanted) =>
-    parts(before).some(({ maxItems }) => maxItems !== undefined && maxItems <= (wanted.maxItems ?? 0)),
+    parts(before).some(({ maxItems }) => maxItems !== undefined && maxItems <= (wanted.maxItems ?? 0)) ||
+    mostItems(before) <= (wanted.maxItems ?? 0),
   maxProperties: (before, wanted) =>
     parts(before).some(
       ({ maxProperties }) => maxProperties !== undefined && maxProperties <= (wanted.maxProperties ?? 0),
@@ -203,8 +204,26 @@ function narrowed(schema: CrdSchema, branch: CrdSchema): CrdSchema {
   return { ...rest, ...(rest.properties === undefined ? {} : { properties }), allOf: [...(rest.allOf ?? []), branch] };
 }
 
+/** A list whose items must differ has no more of them than there are values. */
+function mostItems({ items = {}, ...list }: CrdSchema): number {
+  const type = list['x-kubernetes-list-type'];
+  if (type === 'set') return countOf(items);
+  const keys = list['x-kubernetes-list-map-keys'] ?? [];
+  if (type !== 'map' || keys.length === 0) return Number.POSITIVE_INFINITY;
+  return keys.map((key) => countOf(items.properties?.[key] ?? {})).reduce((all, each) => all * each, 1);
+}
+
+/** How many values there are at most. */
+function countOf({ type, enum: listed, minimum, maximum, nullable }: CrdSchema): number {
+  const more = nullable === true ? 1 : 0;
+  if (listed !== undefined) return listed.length + more;
+  if (type === 'boolean') return 2 + more;
+  if (type !== 'integer' || minimum === undefined || maximum === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max(0, Math.floor(maximum) - Math.ceil(minimum) + 1) + more;
+}
+
 /** An object that keeps only the fields it names has no more of them. */
-const hasFewFields = (schema: CrdSchema, most: number): boolean =>
+export const hasFewFields = (schema: CrdSchema, most: number): boolean =>
   schema.properties !== undefined &&
   schema.additionalProperties === undefined &&
   schema['x-kubernetes-preserve-unknown-fields'] !== true &&

@@ -1,8 +1,9 @@
 /** The fields of an object: added, removed, renamed, required; named ones against maps of any name. */
 import type { CrdSchema } from '../schema.ts';
 import { filledIn } from './defaults.ts';
-import { BREAKING, fieldOf, Notes, type Place, RISKY, refused, SAFE, valuesOf } from './draft.ts';
+import { BREAKING, fieldOf, Notes, type Place, RISKY, SAFE, valuesOf } from './draft.ts';
 import { renames } from './renames.ts';
+import { compareRequired } from './required.ts';
 import type { Sides } from './schema.ts';
 import { show } from './words.ts';
 
@@ -12,7 +13,7 @@ const NONE: Readonly<Record<string, CrdSchema>> = {};
 /** Keeps whatever there is and checks nothing. */
 const ANYTHING: CrdSchema = { 'x-kubernetes-preserve-unknown-fields': true };
 /** Every whole resource has these, whether its schema names them or not. */
-const implied: Readonly<Record<string, CrdSchema>> = {
+export const implied: Readonly<Record<string, CrdSchema>> = {
   apiVersion: { type: 'string' },
   kind: { type: 'string' },
   metadata: { type: 'object' },
@@ -77,10 +78,10 @@ export function compareFields(
   compareRequired(before, after, now, place, notes, resource);
 }
 
-const isOpen = (schema: CrdSchema): boolean => schema['x-kubernetes-preserve-unknown-fields'] === true;
+export const isOpen = (schema: CrdSchema): boolean => schema['x-kubernetes-preserve-unknown-fields'] === true;
 const isEmbedded = (schema: CrdSchema): boolean => schema['x-kubernetes-embedded-resource'] === true;
 
-function mapValues(schema: CrdSchema): CrdSchema | undefined {
+export function mapValues(schema: CrdSchema): CrdSchema | undefined {
   const values = schema.additionalProperties;
   if (values === undefined || values === false) return undefined;
   return values === true ? ANYTHING : values;
@@ -218,62 +219,6 @@ function mapTakenAway(after: CrdSchema, old: CrdSchema, place: Place, notes: Not
     decidedBy: 'acceptance',
     probe: { steps: valuesOf(place).steps, expect: 'pruned' },
   });
-}
-
-function compareRequired(
-  before: CrdSchema,
-  after: CrdSchema,
-  now: Readonly<Record<string, CrdSchema>>,
-  place: Place,
-  notes: Notes,
-  resource: boolean,
-): void {
-  const old = new Set(before.required ?? []);
-  const wanted = new Set(after.required ?? []);
-  for (const name of [...wanted].filter((field) => !old.has(field)).sort()) {
-    const field = fieldOf(place, name);
-    const change = { kind: 'required-added' as const, before: false, after: true };
-    if (resource && Object.hasOwn(implied, name)) {
-      notes.add(field, {
-        ...change,
-        ...SAFE,
-        message: 'The field is required now; every object has it.',
-        decidedBy: 'acceptance',
-      });
-      continue;
-    }
-    const filled = now[name]?.default;
-    if (filled !== undefined) {
-      notes.add(field, {
-        ...change,
-        ...SAFE,
-        message: `The field is required now, and the default ${show(filled)} stands in where it is left out.`,
-        decidedBy: 'acceptance',
-      });
-      continue;
-    }
-    notes.add(field, {
-      ...change,
-      ...refused(place, 'object'),
-      message: 'The field is required now, and has no default.',
-      hits: `objects without ${field.path}`,
-      decidedBy: 'acceptance',
-      probe: { steps: place.steps, absent: name, expect: 'refused' },
-      otherwise: { ...RISKY, decidedBy: 'syntax' },
-    });
-  }
-  for (const name of [...old].filter((field) => !wanted.has(field)).sort()) {
-    // A field that is gone is told as that.
-    if (!Object.hasOwn(now, name) && mapValues(after) === undefined && !isOpen(after)) continue;
-    notes.add(fieldOf(place, name), {
-      kind: 'required-removed',
-      before: true,
-      after: false,
-      ...SAFE,
-      message: 'The field may be left out now.',
-      decidedBy: 'acceptance',
-    });
-  }
 }
 
 /** The outline of a schema, for reports: a whole subtree would fill them. */

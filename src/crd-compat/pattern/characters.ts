@@ -70,7 +70,7 @@ export function stretchAt(starts: readonly number[], codePoint: number): number 
 }
 
 /** Characters that people read and type with ease come first: examples are shown to them. */
-const READABLE = [
+export const READABLE: readonly number[] = [
   ...'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-._/:@#+=,%~*?&!$();<>[]{}|^`\'"\\ ',
 ].map((each) => each.codePointAt(0) as number);
 const MAX_CHOICES = 4;

@@ -43,7 +43,10 @@ const rows: readonly Row[] = [
   { reason: 'a class of Unicode in a larger one', wide: '^\\p{L}+$', narrow: '^\\p{Lu}\\p{Ll}*$', answer: 'yes' },
   { reason: 'counted the other way', wide: '^a{2,9}$', narrow: '^(aa){1,4}$', answer: 'yes' },
   { reason: 'the same pattern, however large', wide: 'a.{40}b.{40}', narrow: 'a.{40}b.{40}', answer: 'yes' },
-  { reason: 'too large to compare', wide: 'a.{40}c', narrow: 'a.{40}b.{40}c', answer: 'unknown' },
+  { reason: 'too large to compare, but not to try', wide: 'a.{40}c', narrow: 'a.{40}b.{40}c', answer: 'no' },
+  { reason: 'together too large', wide: '^(.*c.{12}|b)$', narrow: '^(.*a.{12}|b)$', answer: 'no' },
+  { reason: 'each too large', wide: '^(a|b)*b(a|b){18}$', narrow: '^(a|b)*a(a|b){18}$', answer: 'no' },
+  { reason: 'too large to be proved', wide: '^[ab]*a[ab]{18}$', narrow: '^(a|b)*a(a|b){18}$', answer: 'unknown' },
   { reason: 'no pattern', wide: '(', narrow: 'a', answer: 'unknown' },
 ];
 

@@ -4,6 +4,7 @@
  */
 import { PatternError, type Program, programOf } from './program.ts';
 import { textsOf } from './search.ts';
+import { stroll } from './stroll.ts';
 
 /** What a string may be asked, by a pattern or a format; equal keys are equal conditions. */
 export interface Condition {
@@ -168,6 +169,10 @@ function unlisted(piece: Piece, count: number, work: number | undefined): Found 
   if (best.length >= count) return { texts: best };
   const found = search(piece, certain, certainlyNot, count, work);
   if (found.texts.length > 0) return { ...found, texts: [...new Set([...best, ...found.texts])].slice(0, count) };
+  if (found.because === TOO_LARGE && work === undefined) {
+    const met = guessed(piece, certain, count);
+    if (met.length > 0) return { ...found, texts: met };
+  }
   const inexact = [...piece.met, ...piece.unmet].filter((each) => each.certain.join('\n') !== each.possible.join('\n'));
   if (inexact.length === 0) return found;
   const other = search(piece, possible, possiblyNot, 1, work);
@@ -175,6 +180,25 @@ function unlisted(piece: Piece, count: number, work: number | undefined): Found 
   const names = inexact.map((each) => each.key).join(', ');
   return { texts: [], because: `it is not known exactly which strings are of ${names}` };
 }
+
+/** The automata together are too large: texts that some of the patterns match, each asked whether it is in the piece. */
+function guessed(piece: Piece, matching: readonly (Program | PatternError)[], count: number): readonly string[] {
+  const found = new Set<string>();
+  const programs = matching.filter((each): each is Program => !(each instanceof PatternError));
+  const sources = [
+    ...programs.map(stroll),
+    ...programs.map((each) => textsOf({ ...piece, matching: [each], notMatching: [] }, GUESSES) ?? []),
+  ];
+  for (const source of sources) {
+    for (const text of source) {
+      if (isIn(piece, text) === true) found.add(text);
+      if (found.size >= count) return [...found];
+    }
+  }
+  return [...found];
+}
+
+const GUESSES = 50;
 
 function listed(piece: Piece, only: ReadonlySet<string>, count: number): Found {
   const answers = [...only].map((text) => ({ text, in: isIn(piece, text) }));

@@ -13,6 +13,9 @@ export type Answer<Witness> =
   | { readonly answer: 'no'; readonly witness: Witness }
   | { readonly answer: 'unknown'; readonly because: string };
 
+/** How many strings are asked one by one where sets cannot be told apart. */
+const GUESSES = 50;
+
 const TOO_MANY = 'too many alternatives have to be told apart';
 
 export class StringSet {
@@ -74,7 +77,20 @@ export class StringSet {
 
   /** Whether every string of the other is in this one. */
   includes(other: StringSet): Answer<string> {
-    return other.minus(this).emptiness();
+    const answer = other.minus(this).emptiness();
+    if (answer.answer !== 'unknown') return answer;
+    const [witness] = this.lacks(other, 1);
+    return witness === undefined ? answer : { answer: 'no', witness };
+  }
+
+  /** Strings of the other that are not in this one, up to `count`, as far as they are found; the first are short. */
+  lacks(other: StringSet, count: number): readonly string[] {
+    const found = other.minus(this).examples(count);
+    if (found.length > 0) return found;
+    return other
+      .examples(GUESSES)
+      .filter((text) => this.has(text) === false)
+      .slice(0, count);
   }
 
   /** Whether a string is in it; undefined where that is not known. */

@@ -1,0 +1,73 @@
+/** Which fields an object must have. */
+import type { CrdSchema } from '../schema.ts';
+import { hasFewFields } from './acceptance.ts';
+import { fieldOf, type Notes, type Place, RISKY, refused, SAFE } from './draft.ts';
+import { implied, isOpen, mapValues } from './fields.ts';
+import { show } from './words.ts';
+
+export function compareRequired(
+  before: CrdSchema,
+  after: CrdSchema,
+  now: Readonly<Record<string, CrdSchema>>,
+  place: Place,
+  notes: Notes,
+  resource: boolean,
+): void {
+  const old = new Set(before.required ?? []);
+  const wanted = new Set(after.required ?? []);
+  for (const name of [...wanted].filter((field) => !old.has(field)).sort()) {
+    const field = fieldOf(place, name);
+    const change = { kind: 'required-added' as const, before: false, after: true };
+    if (resource && Object.hasOwn(implied, name)) {
+      notes.add(field, {
+        ...change,
+        ...SAFE,
+        message: 'The field is required now; every object has it.',
+        decidedBy: 'acceptance',
+      });
+      continue;
+    }
+    if (Object.hasOwn(before.properties ?? {}, name) && hasFewFields(before, before.minProperties ?? 0)) {
+      notes.add(field, {
+        ...change,
+        ...SAFE,
+        message: 'The field is required now; every object had to have all of its fields before.',
+        decidedBy: 'acceptance',
+      });
+      continue;
+    }
+    const filled = now[name]?.default;
+    if (filled !== undefined) {
+      notes.add(field, {
+        ...change,
+        ...SAFE,
+        message: `The field is required now, and the default ${show(filled)} stands in where it is left out.`,
+        decidedBy: 'acceptance',
+      });
+      continue;
+    }
+    notes.add(field, {
+      ...change,
+      ...refused(place, 'object'),
+      // What was written since there was a default has it in etcd.
+      ...(before.properties?.[name]?.default === undefined ? {} : { storedObjects: 'risky' as const }),
+      message: 'The field is required now, and has no default.',
+      hits: `objects without ${field.path}`,
+      decidedBy: 'acceptance',
+      probe: { steps: place.steps, absent: name, expect: 'refused' },
+      otherwise: { ...RISKY, decidedBy: 'syntax' },
+    });
+  }
+  for (const name of [...old].filter((field) => !wanted.has(field)).sort()) {
+    // A field that is gone is told as that.
+    if (!Object.hasOwn(now, name) && mapValues(after) === undefined && !isOpen(after)) continue;
+    notes.add(fieldOf(place, name), {
+      kind: 'required-removed',
+      before: true,
+      after: false,
+      ...SAFE,
+      message: 'The field may be left out now.',
+      decidedBy: 'acceptance',
+    });
+  }
+}
