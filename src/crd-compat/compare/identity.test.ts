@@ -56,6 +56,26 @@ test.each<{ reason: string; before: CrdSchema; after: CrdSchema; verdict: string
     after: embedded({ type: 'object', properties: { name: { type: 'string', maxLength: 20 } } }),
     verdict: 'breaking',
   },
+  ...(
+    [
+      ['self.metadata.name.size() <= 10', 'breaking', 'names may be longer, also by a rule'],
+      ["!self.metadata.name.endsWith('-tmp')", 'breaking', 'names may end so'],
+      ["self.metadata.name.matches('^[a-z]+$')", 'breaking', 'names may have more than letters'],
+      ["!self.metadata.name.contains('.')", 'breaking', 'names may have dots'],
+      ["self.metadata.name != 'kube-system'", 'breaking', 'it may be called that'],
+      ["self.metadata.name != 'Kube_System'", 'risky', 'nothing is called that, which is not proved'],
+      [
+        '!has(self.metadata.generateName) || size(self.metadata.generateName) < 9',
+        'breaking',
+        'so may what it begins with',
+      ],
+    ] as const
+  ).map(([rule, verdict, reason]) => ({
+    reason,
+    before: plain,
+    after: { ...plain, 'x-kubernetes-validations': [{ rule }] },
+    verdict,
+  })),
   {
     reason: 'every object of a kind says so',
     before: plain,

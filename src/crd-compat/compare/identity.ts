@@ -21,8 +21,12 @@ export function withIdentity(before: CrdSchema, after: CrdSchema, type: Resource
   return [identified(before, type), identified(after, type)];
 }
 
-const speaksOfIdentity = ({ properties: { apiVersion, kind, metadata } = {} }: CrdSchema): boolean =>
-  metadata?.properties !== undefined || [apiVersion, kind].some((field) => field !== undefined && isRestricted(field));
+function speaksOfIdentity(schema: CrdSchema): boolean {
+  const { apiVersion, kind, metadata } = schema.properties ?? {};
+  if (metadata?.properties !== undefined) return true;
+  if ([apiVersion, kind].some((field) => field !== undefined && isRestricted(field))) return true;
+  return (schema['x-kubernetes-validations'] ?? []).some(({ rule }) => rule.includes('metadata'));
+}
 
 const isRestricted = ({ type: _, description: _text, ...rest }: CrdSchema): boolean => Object.keys(rest).length > 0;
 

@@ -1,11 +1,18 @@
 /** x-kubernetes-validations: which rules are new, and whether what was there before implies them. */
 import { remembered, same } from '../canonical.ts';
-import { isTransitionRule, ruleImplies } from '../rules/index.ts';
+import { isTransitionRule, type RuleAnswer, ruleImplies } from '../rules/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
 import { type Draft, type Notes, type Place, RISKY, refused, SAFE } from './draft.ts';
+import type { ResourceType } from './identity.ts';
 import { quote } from './words.ts';
 
-export function compareRules(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): void {
+export function compareRules(
+  before: CrdSchema,
+  after: CrdSchema,
+  place: Place,
+  notes: Notes,
+  type: ResourceType | undefined,
+): void {
   const old = before['x-kubernetes-validations'] ?? [];
   const now = after['x-kubernetes-validations'] ?? [];
   if (old.length === 0 && now.length === 0) return;
@@ -27,7 +34,7 @@ export function compareRules(before: CrdSchema, after: CrdSchema, place: Place, 
       message: `The rule ${quote(rule.rule)} was removed.`,
     });
   }
-  const sides = { before, after, old };
+  const sides = { before, after, old, ...(typeof type === 'object' ? { type } : {}) };
   for (const [one, other] of changed) {
     const [was, is] = [family(one, before), family(other, after)];
     const kind = was === is ? (`${is}-changed` as const) : (`${is}-added` as const);
@@ -53,17 +60,17 @@ interface Sides {
   readonly before: CrdSchema;
   readonly after: CrdSchema;
   readonly old: readonly ValidationRule[];
+  /** Of the objects, where they are whole. */
+  readonly type?: Exclude<ResourceType, 'embedded'>;
 }
 
 type Judgement = Omit<Draft, 'version' | 'path' | 'kind' | 'message'>;
 
-function judged(rule: ValidationRule, { before, after, old }: Sides, place: Place): Judgement {
-  const { answer, witness } = remembered(['rule', before, rule, after], () =>
-    ruleImplies({ rules: old, schema: before }, rule, after),
-  );
+function judged(rule: ValidationRule, sides: Sides, place: Place): Judgement {
+  const { before, after } = sides;
+  const { answer, witness } = implied(rule, sides);
   if (answer === 'yes') return { ...SAFE, decidedBy: 'acceptance' };
-  if (isTransitionRule(rule, after) && rule.optionalOldSelf !== true)
-    return judgedChange(rule, { before, after, old }, place);
+  if (isTransitionRule(rule, after) && rule.optionalOldSelf !== true) return judgedChange(rule, sides, place);
   return {
     ...refused(place, before.type === 'object' || before.type === 'array' ? 'object' : 'value'),
     hits: `objects with ${place.path} that do not meet ${quote(rule.rule)}`,
@@ -82,11 +89,8 @@ function judged(rule: ValidationRule, { before, after, old }: Sides, place: Plac
  * A rule with oldSelf leaves every object and every manifest valid; what changes is which of them may follow which. But unchanged
  * values are not spared by it: what may not follow itself cannot be updated any more.
  */
-function judgedChange(rule: ValidationRule, { before, after, old }: Sides, place: Place): Judgement {
-  const itself = { rule: rule.rule.replace(/\boldSelf\b/g, 'self') };
-  const { answer, witness } = remembered(['rule', before, itself, after], () =>
-    ruleImplies({ rules: old, schema: before }, itself, after),
-  );
+function judgedChange(rule: ValidationRule, sides: Sides, place: Place): Judgement {
+  const { answer, witness } = implied({ rule: rule.rule.replace(/\boldSelf\b/g, 'self') }, sides);
   const risky = {
     ...RISKY,
     hits: `updates of ${place.path} that the rule does not allow`,
@@ -102,6 +106,11 @@ function judgedChange(rule: ValidationRule, { before, after, old }: Sides, place
     otherwise: { ...RISKY, decidedBy: 'syntax' },
   };
 }
+
+const implied = (rule: ValidationRule, { before, after, old, type }: Sides): RuleAnswer =>
+  remembered(['rule', before, rule, after, type ?? {}], () =>
+    ruleImplies({ rules: old, schema: before }, rule, after, type),
+  );
 
 const family = (rule: ValidationRule, schema: CrdSchema): 'rule' | 'transition-rule' =>
   isTransitionRule(rule, schema) ? 'transition-rule' : 'rule';

@@ -40,7 +40,7 @@ export function compareSchemas(one: CrdSchema, other: CrdSchema, at: Place, note
   compareList(before, after, place, notes, compareSchemas);
   if (notes.scope !== 'all') return;
   compareJunctors(before, after, place, notes);
-  compareRules(before, after, place, notes);
+  compareRules(before, after, place, notes, type);
 }
 
 const isEmbedded = (schema: CrdSchema): boolean => schema['x-kubernetes-embedded-resource'] === true;

@@ -350,11 +350,36 @@ const transitions: readonly {
 }[] = [
   { reason: 'the same', old: [{ rule: 'self == oldSelf' }], added: { rule: 'oldSelf == self' }, answer: 'yes' },
   {
-    reason: 'another',
+    reason: 'looser',
     old: [{ rule: 'self.size == oldSelf.size' }],
     added: { rule: 'self.size >= oldSelf.size' },
+    answer: 'yes',
+  },
+  {
+    reason: 'tighter',
+    old: [{ rule: 'self.size >= oldSelf.size' }],
+    added: { rule: 'self.size == oldSelf.size' },
     answer: 'unknown',
   },
+  {
+    reason: 'the other way round',
+    old: [{ rule: 'self.size >= oldSelf.size' }],
+    added: { rule: 'self.size <= oldSelf.size' },
+    answer: 'unknown',
+  },
+  {
+    reason: 'an exception more',
+    old: [{ rule: 'self.name == oldSelf.name' }],
+    added: { rule: '!has(oldSelf.name) || self.name == oldSelf.name' },
+    answer: 'yes',
+  },
+  {
+    reason: 'an exception less',
+    old: [{ rule: '!has(oldSelf.name) || self.name == oldSelf.name' }],
+    added: { rule: 'self.name == oldSelf.name' },
+    answer: 'unknown',
+  },
+  { reason: 'one that always holds', old: [], added: { rule: 'self == oldSelf || self.size >= 0' }, answer: 'yes' },
   {
     reason: 'on an update alone',
     old: [{ rule: 'self.size == oldSelf.size && self.flag' }],

@@ -7,7 +7,7 @@ import { elementOf, type Place, seenAlike } from './place.ts';
 import { contradict } from './proof.ts';
 import { Reading } from './reading.ts';
 import { Terms } from './terms.ts';
-import { WitnessSearch } from './witness.ts';
+import { type ObjectType, WitnessSearch } from './witness.ts';
 
 export interface RuleAnswer {
   readonly answer: 'yes' | 'no' | 'unknown';
@@ -23,9 +23,14 @@ export interface OldRules {
 
 /**
  * `yes` is only said where it is shown, `no` only with a value. All of it is about values of one place, to which both the old rules and
- * the new one are attached; `schema` is the new schema of that place.
+ * the new one are attached; `schema` is the new schema of that place, `type` that of the objects where they are whole resources.
  */
-export function ruleImplies(old: OldRules, added: ValidationRule, schema: CrdSchema): RuleAnswer {
+export function ruleImplies(
+  old: OldRules,
+  added: ValidationRule,
+  schema: CrdSchema,
+  type: ObjectType = { apiVersion: 'example.com/v1', kind: 'Example' },
+): RuleAnswer {
   const rule = compileRule(added, schema);
   if (typeof rule === 'string') return unknown(`the rule does not compile: ${rule}`);
   const premises = old.rules.map((each) => compileRule(each, old.schema)).filter((each) => typeof each === 'object');
@@ -34,7 +39,7 @@ export function ruleImplies(old: OldRules, added: ValidationRule, schema: CrdSch
   const root = { before: old.schema, after: schema };
   if (isSame(stated, rule, root)) return { answer: 'yes', because: 'the same rule was there before' };
   // A value that shows it is mostly among the first; only where it is not, it is worth while to ask whether there is one at all.
-  const search = new WitnessSearch(rule, stated, old, schema);
+  const search = new WitnessSearch(rule, stated, old, schema, type);
   const witness = search.look(FIRST_TRIES);
   const shown = witness === undefined ? whyImplied(stated, rule, root) : undefined;
   if (shown !== undefined) return { answer: 'yes', because: shown };
@@ -93,7 +98,7 @@ function readThrough(formula: Formula): void {
   readThrough(formula.body({ key: `${key}[]`, place: element, ...(isMap ? { keyOf: key } : {}) }));
 }
 
-/** Rules about a change are compared with each other by how they are written, and with nothing else. */
+/** Rules about a change are held against each other, with oldSelf as something of which nothing else is known. */
 function amongTransitions(
   rule: CompiledRule,
   premises: readonly CompiledRule[],
@@ -101,13 +106,13 @@ function amongTransitions(
   after: CrdSchema,
 ): RuleAnswer {
   const root = { before, after };
+  const isOptional = rule.rule.optionalOldSelf === true;
+  const stated = premises.filter((each) => each.isTransition && (each.rule.optionalOldSelf === true) === isOptional);
+  const notShown = unknown('it was not shown that the rules about a change (oldSelf) that were there imply it');
+  if (!seenAlike(root, true)) return notShown;
   const name = nameOf(rule, root);
-  const same = premises.some(
-    (each) =>
-      each.isTransition &&
-      (each.rule.optionalOldSelf === true) === (rule.rule.optionalOldSelf === true) &&
-      nameOf(each, root) === name,
-  );
-  if (same && seenAlike(root, true)) return { answer: 'yes', because: 'the same rule was there before' };
-  return unknown('rules about a change (oldSelf) are compared by how they are written only');
+  if (stated.some((each) => nameOf(each, root) === name))
+    return { answer: 'yes', because: 'the same rule was there before' };
+  const shown = whyImplied(stated, rule, root);
+  return shown === undefined ? notShown : { answer: 'yes', because: shown };
 }

@@ -67,8 +67,9 @@ export class Scalars {
     for (const each of regions(set, patterns.slice(0, MAX_PATTERNS))) found.push(...each.examples(2));
     for (const hint of hints) found.push(...set.intersect(stringsOf(hint)).examples(2));
     if (sizes) found.push(...this.#sized(set));
-    // One that only begins, or ends, with a text of the rules.
-    for (const each of texts) found.push(...[`${each}a`, `a${each}`].filter((text) => set.has(text) !== false));
+    // One that only begins, or ends, with a text of the rules, or has it inside.
+    for (const each of texts)
+      found.push(...[`${each}a`, `a${each}`, `a${each}a`].filter((text) => set.has(text) !== false));
     return unique(found);
   }
 

@@ -7,12 +7,18 @@ import type { CompiledRule } from './compiled.ts';
 import type { OldRules } from './implies.ts';
 import { literalsOf } from './literals.ts';
 
+export interface ObjectType {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
 /** One search, which can be left and gone on with: a value is often found at once, and what is not may be proved not to exist. */
 export class WitnessSearch {
   readonly #rule: CompiledRule;
   readonly #premises: readonly CompiledRule[];
   readonly #old: OldRules;
   readonly #schema: CrdSchema;
+  readonly #type: ObjectType;
   readonly #resource: boolean;
   readonly #draw: Draw;
   readonly #choices = choices();
@@ -20,11 +26,18 @@ export class WitnessSearch {
   #validators: { readonly before: Validator; readonly after: Validator } | undefined;
 
   /** `premises`: those of the old rules that say something about one value. */
-  constructor(rule: CompiledRule, premises: readonly CompiledRule[], old: OldRules, schema: CrdSchema) {
+  constructor(
+    rule: CompiledRule,
+    premises: readonly CompiledRule[],
+    old: OldRules,
+    schema: CrdSchema,
+    type: ObjectType,
+  ) {
     this.#rule = rule;
     this.#premises = premises;
     this.#old = old;
     this.#schema = schema;
+    this.#type = type;
     this.#resource = [rule, ...premises].some((each) => each.resource);
     this.#draw = candidates(old.schema, schema, literalsOf([rule, ...premises]));
   }
@@ -39,7 +52,7 @@ export class WitnessSearch {
       const text = JSON.stringify(drawn);
       if (this.#seen.has(text)) continue;
       this.#seen.add(text);
-      const value = this.#resource ? named(drawn) : drawn;
+      const value = this.#resource ? named(drawn, this.#type) : drawn;
       if (this.#shows(value)) return { value };
     }
     return undefined;
@@ -67,8 +80,8 @@ export class WitnessSearch {
 }
 
 /** A whole resource has a type and a name. */
-function named(value: unknown): unknown {
+function named(value: unknown, { apiVersion, kind }: ObjectType): unknown {
   const { metadata, ...rest } = value as Readonly<Record<string, unknown>>;
   const known = typeof metadata === 'object' ? metadata : {};
-  return { apiVersion: 'example.com/v1', kind: 'Example', metadata: { name: 'example', ...known }, ...rest };
+  return { apiVersion, kind, metadata: { name: 'example', ...known }, ...rest };
 }
