@@ -392,6 +392,30 @@ describe('a change of a definition', () => {
     });
   });
 
+  test.each<{ reason: string; more: CrdSchema; manifests: ChangeClass }>([
+    { reason: 'it may be left out, which nobody is told', more: {}, manifests: 'risky' },
+    { reason: 'it must be there, and is left out on a create', more: { required: ['status'] }, manifests: 'breaking' },
+    {
+      reason: 'a rule wants it there',
+      more: { 'x-kubernetes-validations': [{ rule: '!has(self.spec) || has(self.status)' }] },
+      manifests: 'breaking',
+    },
+    {
+      reason: 'a rule does without it',
+      more: { 'x-kubernetes-validations': [{ rule: '!has(self.status) || has(self.spec)' }] },
+      manifests: 'risky',
+    },
+  ])('status becomes a subresource: $reason', ({ more, manifests }) => {
+    const whole: CrdSchema = {
+      type: 'object',
+      properties: { spec: { type: 'object' }, status: { type: 'object', properties: { ready: { type: 'boolean' } } } },
+      ...more,
+    };
+    const { changes } = compareCrds(crdOf([version(whole)]), crdOf([version(whole, { subresources: { status: {} } })]));
+    expect(changes).toMatchObject([{ kind: 'status-subresource-added', storedObjects: 'safe', manifests }]);
+    expect(changes[0]?.witness?.object?.status !== undefined).toBe(manifests === 'breaking');
+  });
+
   test('the same input has the same output, whatever the order of keys', () => {
     const before = crdOf(wider);
     const turned = (value: unknown): unknown =>

@@ -61,6 +61,8 @@ export interface Probe {
   readonly values?: readonly unknown[];
   /** What a value there has to fail. Without it and without values, any object that has something there will do. */
   readonly failing?: CrdSchema;
+  /** Whether the values are known to be accepted there before, and not after: only the object around them is to be found. */
+  readonly certain?: boolean;
   /** What would show it is too large to be made. */
   readonly large?: boolean;
   /** A rule that a value there has to fail. */
@@ -69,6 +71,8 @@ export interface Probe {
   readonly updated?: boolean;
   /** A field of the object there that is left out. */
   readonly absent?: string;
+  /** Whether it shows when the object is created and its status is left out, as the API server does where that is a subresource. */
+  readonly withoutStatus?: boolean;
   /** What counts as shown: the object is refused, or something in it is pruned or reads back with another value. */
   readonly expect: 'refused' | 'pruned' | 'changed';
 }

@@ -9,7 +9,7 @@ import { BREAKING, type Draft, Notes, ROOT, SAFE } from './draft.ts';
 import { compareSchemas } from './schema.ts';
 import { compareStorage } from './storage.ts';
 import { addedVersion, compareVersion, removedVersion } from './versions.ts';
-import { type Pair, settle } from './witness.ts';
+import { type Pair, requestOf, settle } from './witness.ts';
 
 export interface CompareOptions {
   /** Versions that objects may be stored in; taken from the status of the old definition, else its storage version, when left out; all of them when empty. */
@@ -97,7 +97,7 @@ function versionChanges(
     if (schemaOf(old) !== schemaOf(now)) compareSchemaPresence(schemaOf(now) !== undefined, notes);
     return settle(notes.drafts);
   }
-  return [...settle(notes.drafts), ...schemaChanges(pair, now, settled, reachOf(old, now, stored))];
+  return [...settle(notes.drafts, pair), ...schemaChanges(pair, now, settled, reachOf(old, now, stored))];
 }
 
 /** Who meets the schema of a version: whoever makes requests in it, or only what is stored in it, or nobody. */
@@ -137,11 +137,11 @@ function schemaChanges(pair: Pair, version: CrdVersion, settled: Settled[], reac
       other.reach === reach &&
       same(other.pair.before, pair.before) &&
       same(other.pair.after, pair.after) &&
-      (other.pair.statusOf === undefined) === (pair.statusOf === undefined),
+      other.pair.status === pair.status,
   );
   if (twin !== undefined) return twin.changes.map((change) => inVersion(change, version.name, pair));
   const notes = new Notes(version.name);
-  const place = { ...ROOT, status: pair.statusOf !== undefined };
+  const place = { ...ROOT, status: pair.status };
   const { apiVersion, kind } = pair;
   compareSchemas(pair.before, pair.after, place, notes, { resource: true, type: { apiVersion, kind } });
   const changes = settle(
@@ -163,7 +163,7 @@ function inVersion(change: Change, version: string, pair: Pair): Change {
       ...(witness.object === undefined ? {} : { object: { ...witness.object, apiVersion: pair.apiVersion } }),
       ...(witness.request === undefined
         ? {}
-        : { request: `PUT ${pair.path}${witness.request.endsWith('/status') ? '/status' : ''}` }),
+        : { request: requestOf(pair, witness.object, witness.request.endsWith('/status')) }),
     },
   };
 }
@@ -175,7 +175,7 @@ function pairOf(before: Crd, after: Crd, old: CrdVersion, now: CrdVersion): Pair
   if (one === undefined || other === undefined) return undefined;
   const { group, names, scope } = before.spec;
   const namespaced = scope === 'Namespaced';
-  const path = `/apis/${group}/${now.name}/${namespaced ? 'namespaces/default/' : ''}${names.plural}/example`;
+  const path = `/apis/${group}/${now.name}/${namespaced ? 'namespaces/default/' : ''}${names.plural}`;
   return {
     before: one,
     after: other,
@@ -185,7 +185,7 @@ function pairOf(before: Crd, after: Crd, old: CrdVersion, now: CrdVersion): Pair
     kind: names.kind,
     namespaced,
     path,
-    ...(now.subresources?.status == null ? {} : { statusOf: path }),
+    status: now.subresources?.status != null,
   };
 }
 

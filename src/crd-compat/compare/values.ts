@@ -98,7 +98,7 @@ function tell(before: CrdSchema, wanted: CrdSchema, place: Place, notes: Notes, 
     decidedBy: 'acceptance',
     probe: {
       steps: place.steps,
-      ...(found ? { values: answer.values } : {}),
+      ...(found ? { values: answer.values, certain: answer.answer === 'no' } : {}),
       ...(certain ? { large: true } : { failing: wanted }),
       expect: 'refused',
     },

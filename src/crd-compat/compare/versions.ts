@@ -3,7 +3,7 @@ import { same } from '../canonical.ts';
 import { type Crd, type CrdVersion, schemaOf } from '../crd.ts';
 import type { CrdSchema } from '../schema.ts';
 import { demand } from './acceptance.ts';
-import { BREAKING, Notes, RISKY, SAFE } from './draft.ts';
+import { BREAKING, Notes, SAFE } from './draft.ts';
 import { show } from './words.ts';
 
 const collection = (crd: Crd, version: string): string => `/apis/${crd.spec.group}/${version}/${crd.spec.names.plural}`;
@@ -125,14 +125,24 @@ function compareStatus(before: Crd, old: CrdVersion, now: CrdVersion, notes: Not
   if (had === has) return;
   const path = `${pathOf(now.name)}.subresources.status`;
   if (has) {
+    const risky = { storedObjects: 'safe', manifests: 'risky' } as const;
+    const mayHaveOne = old.served && now.served && schemaOf(old)?.properties?.status !== undefined;
     notes.add(path, {
       kind: 'status-subresource-added',
       before: false,
       after: true,
-      ...RISKY,
-      storedObjects: 'safe',
+      ...risky,
       message: 'status became a subresource: writes to the object itself no longer change it.',
       hits: 'controllers that write status with the object, and manifests that have one: it is left out without an error',
+      decidedBy: 'acceptance',
+      // On a create it is left out before the object is validated: one that must have a status cannot be created any more.
+      ...(mayHaveOne
+        ? {
+            manifests: 'breaking' as const,
+            probe: { steps: [], withoutStatus: true, expect: 'refused' as const },
+            otherwise: { ...risky, decidedBy: 'acceptance' as const },
+          }
+        : {}),
     });
     return;
   }

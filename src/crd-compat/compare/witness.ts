@@ -16,10 +16,10 @@ export interface Pair {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Of the object that shows something. */
+  /** Of the objects, without their name. */
   readonly path: string;
-  /** The same, where status is a subresource. */
-  readonly statusOf?: string;
+  /** Whether status is a subresource. */
+  readonly status: boolean;
 }
 
 /**
@@ -28,6 +28,11 @@ export interface Pair {
  */
 const SEARCHES = 600;
 const TRIES = 40;
+/** After that, so many more are looked for among the plainest objects, which mostly do where there is one at all. */
+const GLANCES = 5_000;
+const GLANCE_TRIES = 2;
+/** What objects are called, but where it is their name that shows something. */
+const NAME = 'example';
 /** Larger objects are found, but not printed. */
 const MAX_OBJECT = 128 * 1024;
 
@@ -75,6 +80,7 @@ class Exhibition {
   readonly #old: Reader;
   readonly #now: Reader;
   #left = SEARCHES;
+  #glances = GLANCES;
 
   constructor(pair: Pair) {
     this.#pair = pair;
@@ -83,25 +89,37 @@ class Exhibition {
   }
 
   show(draft: Draft, probe: Probe): Witness | 'not shown' {
-    if (this.#left <= 0 || probe.large === true) return said(draft, probe);
+    if (probe.large === true) return said(draft, probe);
+    if (this.#left <= 0) return this.#glance(draft, probe);
     for (const wish of wishes(probe)) {
       const object = this.#sample(wish);
       const witness = object === undefined ? undefined : this.#judge(object, probe);
       if (witness !== undefined) return witness;
     }
     // Rules, and what is around a field that is left out, can be met or failed by what is elsewhere in the object.
-    if (probe.rule === undefined && probe.absent === undefined) return 'not shown';
+    if (probe.rule === undefined && probe.absent === undefined && probe.withoutStatus === undefined) return 'not shown';
     const shows = (object: Json): boolean => this.#judge(object, probe) !== undefined;
     const found = this.#sample(wishes({ ...probe, values: [] })[0] as Wish, shows);
     return (found === undefined ? undefined : this.#judge(found, probe)) ?? 'not shown';
   }
 
-  #sample(wish: Wish, where?: (object: Json) => boolean): Json | undefined {
+  /** Where all searches are used up: what is not seen at once is not called breaking, unless it is known to be. */
+  #glance(draft: Draft, probe: Probe): Witness | 'not shown' {
+    for (const wish of this.#glances > 0 ? wishes(probe) : []) {
+      this.#glances--;
+      const object = this.#sample(wish, undefined, GLANCE_TRIES);
+      const witness = object === undefined ? undefined : this.#judge(object, probe);
+      if (witness !== undefined) return witness;
+    }
+    return draft.otherwise === undefined || probe.certain === true ? said(draft, probe) : 'not shown';
+  }
+
+  #sample(wish: Wish, where?: (object: Json) => boolean, tries = TRIES): Json | undefined {
     this.#left--;
     const { apiVersion, kind, namespaced } = this.#pair;
     const found = sample(this.#pair.before, wish, {
-      resource: { apiVersion, kind, name: 'example' },
-      tries: TRIES,
+      resource: { apiVersion, kind, name: NAME },
+      tries,
       ...(where === undefined ? {} : { where: (object) => where(object as Json) }),
     });
     if (found === undefined) return undefined;
@@ -115,6 +133,7 @@ class Exhibition {
     const around = textOf(probe.steps);
     const place = probe.absent === undefined ? around : `${around}${textOf([probe.absent])}`;
     const now = this.#now.read(object);
+    if (probe.withoutStatus === true) return this.#judgeWithoutStatus(object, now.value);
     const faults =
       probe.updated === true ? this.#now.faults(touched(now.value), now.value) : this.#now.faults(now.value);
     const fault = faults.find(
@@ -123,12 +142,11 @@ class Exhibition {
     if (fault !== undefined) {
       const shown = printed(object);
       const because = `${fault.path === '' ? 'the object' : fault.path}: ${fault.message}`;
-      const { statusOf } = this.#pair;
-      if (statusOf !== undefined && probe.steps[0] === 'status') {
-        return { outcome: 'request-fails', ...shown, request: `PUT ${statusOf}/status`, path: fault.path, because };
+      const inStatus = this.#pair.status && probe.steps[0] === 'status';
+      if (inStatus || probe.updated === true) {
+        const request = requestOf(this.#pair, object, inStatus);
+        return { outcome: 'request-fails', ...shown, request, path: fault.path, because };
       }
-      if (probe.updated === true)
-        return { outcome: 'request-fails', ...shown, request: `PUT ${this.#pair.path}`, path: fault.path, because };
       return { outcome: 'refused', ...shown, path: fault.path, because };
     }
     if (probe.rule !== undefined) return undefined;
@@ -155,6 +173,22 @@ class Exhibition {
       because: `${changed.path} ${after} instead of ${show(changed.before)}`,
     };
   }
+
+  /** Defaults are there already when the status is left out, and those in it go with it. */
+  #judgeWithoutStatus(object: Json, read: unknown): Witness | undefined {
+    const { status, ...rest } = read as Json;
+    if (status === undefined || this.#now.faults(read).length > 0) return undefined;
+    const [fault] = this.#now.faults(rest);
+    if (fault === undefined) return undefined;
+    const because = `status is left out when it is created, and then ${fault.path === '' ? 'the object' : fault.path}: ${fault.message}`;
+    return { outcome: 'refused', ...printed(object), path: fault.path, because };
+  }
+}
+
+/** An update of the object, or of its status. */
+export function requestOf({ path }: Pair, object: Json | undefined, ofStatus: boolean): string {
+  const { name = NAME } = (object?.metadata ?? {}) as { readonly name?: string };
+  return `PUT ${path}/${name}${ofStatus ? '/status' : ''}`;
 }
 
 const printed = (object: Json): { object?: Json } => (JSON.stringify(object).length > MAX_OBJECT ? {} : { object });
@@ -166,7 +200,8 @@ const said = (draft: Draft, probe: Probe): Witness => ({
   because: `${draft.hits ?? draft.path}: ${draft.message}`,
 });
 
-function wishes({ steps, absent, values = [], failing }: Probe): readonly Wish[] {
+function wishes({ steps, absent, values = [], failing, withoutStatus }: Probe): readonly Wish[] {
+  if (withoutStatus === true) return [{ path: ['status'], matching: {} }];
   if (absent !== undefined) return [{ path: [...steps, absent], absent: true }];
   const exact: Wish[] = values.map((value) => ({ path: steps, value }));
   if (failing !== undefined) exact.push({ path: steps, matching: { not: failing } });
