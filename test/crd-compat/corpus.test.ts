@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   type ChangeClass,
+  type ChangeKind,
   type Crd,
   changeKinds,
   compareCrds,
@@ -9,7 +10,7 @@ import {
   readCrd,
   worst,
 } from '../../src/crd-compat/index.ts';
-import { classesOf, corpus, type Pair, pairsOf, places, schemaRows } from './corpus/index.ts';
+import { classesOf, corpus, definition, type Pair, pairsOf, places, schemaRows } from './corpus/index.ts';
 
 const read = (definition: Json): Crd => {
   const { crd, issues } = readCrd(structuredClone(definition));
@@ -18,6 +19,11 @@ const read = (definition: Json): Crd => {
 };
 
 const verdictOf = ({ before, after }: Pair) => compareCrds(read(before), read(after));
+
+const plain = definition({ type: 'object' });
+const schemaless = definition({}, ({ versions }) => Object.assign(versions[0] ?? {}, { schema: {} }));
+const withUnique = (uniqueItems: boolean): Json =>
+  definition({ type: 'object', properties: { list: { type: 'array', items: { type: 'string' }, uniqueItems } } });
 
 const isBreaking = (pair: Pair): boolean =>
   [pair.stored, pair.manifests].some((expected) => classesOf(expected).every((each) => each === 'breaking'));
@@ -58,6 +64,60 @@ describe('the corpus', () => {
       const shuffled = { ...pair, before: reversed(pair.before), after: reversed(pair.after) };
       expect(JSON.stringify(verdictOf(shuffled)), pair.name).toBe(JSON.stringify(verdictOf(pair)));
     }
+  });
+});
+
+/** What no pair of definitions that can be read has, and what shows it instead. */
+const unpaired: readonly {
+  readonly kind: ChangeKind;
+  readonly reason: string;
+  readonly before?: Json;
+  readonly after?: Json;
+  readonly verdict: ChangeClass;
+}[] = [
+  { kind: 'crd-created', reason: 'there is no definition before', after: plain, verdict: 'safe' },
+  { kind: 'crd-deleted', reason: 'there is no definition after', before: plain, verdict: 'breaking' },
+  {
+    kind: 'schema-added',
+    reason: 'a version without a schema is refused since v1; one can only be read from a server that is older',
+    before: schemaless,
+    after: plain,
+    verdict: 'breaking',
+  },
+  {
+    kind: 'schema-removed',
+    reason: 'as above, the other way round',
+    before: plain,
+    after: schemaless,
+    verdict: 'safe',
+  },
+  {
+    kind: 'unique-items-added',
+    reason:
+      'uniqueItems is not structural, so that a definition with it is refused and no object is ever checked by it',
+    before: withUnique(false),
+    after: withUnique(true),
+    verdict: 'risky',
+  },
+  {
+    kind: 'unique-items-removed',
+    reason: 'as above, the other way round',
+    before: withUnique(true),
+    after: withUnique(false),
+    verdict: 'safe',
+  },
+];
+
+describe('every kind of change', () => {
+  test.each(unpaired)('$kind, which no pair has: $reason', ({ kind, before, after, verdict }) => {
+    const found = compareCrds(before as unknown as Crd | undefined, after as unknown as Crd | undefined);
+    expect(found).toMatchObject({ verdict, changes: [{ kind }] });
+  });
+
+  test('is in the tables', () => {
+    const told = new Set([...corpus].flatMap((pair) => verdictOf(pair).changes.map(({ kind }) => kind)));
+    const exempt = unpaired.map(({ kind }) => kind);
+    expect([...told, ...exempt].sort()).toEqual([...changeKinds].sort());
   });
 });
 

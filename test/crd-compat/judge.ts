@@ -48,7 +48,9 @@ export function prepare(given: Case): Prepared {
       requests: asked.map(({ witness }) => readable(witness.request)).filter((each) => each !== undefined),
       objects: objects.map((object, index) => {
         // Each needs a name of its own, but for a witness that is about its name.
-        const isNamed = shown[index - given.objects.length]?.path.startsWith('.metadata') === true;
+        const { path, witness } = shown[index - given.objects.length] ?? {};
+        const isNamed =
+          path?.startsWith('.metadata') || (path === '.' && metadataOf(witness?.object ?? {}).name !== usual);
         return isNamed ? object : { ...object, metadata: { ...metadataOf(object), name: `object-${index}` } };
       }),
     },
@@ -59,6 +61,9 @@ export function prepare(given: Case): Prepared {
 const readable = (request: string): string | undefined => /^GET (\S+)$/.exec(request)?.[1];
 
 const metadataOf = (object: Json): Json => object.metadata as Json;
+
+/** What witnesses are called where it does not matter. */
+const usual = 'example';
 
 function read(definition: Json) {
   const { crd, issues } = readCrd(definition);

@@ -72,7 +72,10 @@ const isOnlySchema = ({ before, after, requests }: Change): boolean =>
 
 /** What a schema says of names and types is so only at the root. */
 const isOfWhole = ({ before, after }: Change): boolean =>
-  [before, after].some((each) => ['kind', 'metadata'].some((name) => schemaOf(each)?.properties?.[name] !== undefined));
+  [before, after].map(schemaOf).some((schema) => {
+    const isNamed = ['kind', 'metadata'].some((name) => schema?.properties?.[name] !== undefined);
+    return isNamed || (schema?.['x-kubernetes-validations'] ?? []).some(({ rule }) => rule.includes('metadata'));
+  });
 
 function merged(batch: readonly Change[]): Change {
   const [{ before }] = batch as readonly [Change, ...Change[]];

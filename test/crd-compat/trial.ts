@@ -115,6 +115,8 @@ interface Definition {
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const namespace = 'default';
+/** Where an object is created once more under its own name. */
+const elsewhere = 'kube-public';
 
 /** The definitions under a group of their own, so that many changes can be tried at once. */
 class Stage {
@@ -189,7 +191,10 @@ class Stage {
     if ('notValid' in created) return { ...nothing, notValid: created.notValid };
     const isKnown = this.#knownBefore(object);
     const differences = (content: Json) => compare(created.content, content, isKnown);
-    const manifest = { ...object, metadata: { ...(object.metadata as Json), name: `${nameOf(object)}-again` } };
+    // What is asked of names is asked of the same name.
+    const isNamespaced = this.#before.spec.scope === 'Namespaced';
+    const place = isNamespaced ? { namespace: elsewhere } : { name: `${nameOf(object)}-again` };
+    const manifest = { ...object, metadata: { ...(object.metadata as Json), ...place } };
     const again = await this.#applyAgain(manifest);
     const applied = again.status < 300 ? { applied: differences(contentOf(again)) } : { refused: messageOf(again) };
     // The object is there in every version that is served; who asked for another is told by `refused`.
@@ -214,7 +219,7 @@ class Stage {
     return { ...nothing, ...applied, read, refusedUpdates, updated };
   }
 
-  /** Under another name; with its status, where that is a subresource which a controller writes. */
+  /** With its status, where that is a subresource which a controller writes. */
   async #applyAgain(manifest: Json): Promise<RawResponse> {
     const hasOwnStatus = manifest.status !== undefined && this.#hasStatus(manifest, this.#after);
     const query = hasOwnStatus ? {} : { dryRun: 'All' };
@@ -255,7 +260,8 @@ class Stage {
 
   #collection(object: Json): string {
     const { scope, names } = this.#before.spec;
-    const place = scope === 'Namespaced' ? `/namespaces/${namespace}` : '';
+    const { namespace: own = namespace } = object.metadata as { readonly namespace?: string };
+    const place = scope === 'Namespaced' ? `/namespaces/${own}` : '';
     return `/apis/${object.apiVersion}${place}/${names.plural}`;
   }
 

@@ -72,6 +72,11 @@ const gone = 'requests that name it get no answer';
 const elsewhere =
   'the API server refuses it: it would move every object to another address. It can only be had by deleting the definition and all objects with it';
 
+const requiredByDefault: CrdSchema = {
+  required: ['status'],
+  properties: { ...schema.properties, status: { ...schema.properties?.status, default: { ready: false } } },
+};
+
 const rows: readonly Row[] = [
   {
     name: 'version added',
@@ -172,6 +177,13 @@ const rows: readonly Row[] = [
     back: fine('version-undeprecated', 'one warning less'),
   },
   {
+    name: 'warning of a deprecated version changed',
+    before: first((each) => Object.assign(each, { deprecated: true, deprecationWarning: 'use v2' })),
+    after: first((each) => Object.assign(each, { deprecated: true, deprecationWarning: 'use v3' })),
+    forth: fine('deprecation-warning-changed', 'the same answers, with other words beside them'),
+    back: fine('deprecation-warning-changed', 'the same answers, with other words beside them'),
+  },
+  {
     name: 'conversion by a webhook',
     before: also('v2'),
     after: (spec) => {
@@ -200,6 +212,20 @@ const rows: readonly Row[] = [
     },
   },
   {
+    name: 'conversion by another webhook',
+    before: converted('https://conversion.example.com/convert'),
+    after: converted('https://conversion.example.com/convert-better'),
+    forth: webhookChanged('conversion-webhook-changed', 'what another webhook makes of objects cannot be told'),
+    back: webhookChanged('conversion-webhook-changed', 'what another webhook makes of objects cannot be told'),
+  },
+  {
+    name: 'review version of a conversion taken away',
+    before: converted('https://conversion.example.com/convert', ['v1', 'v1beta1']),
+    after: converted('https://conversion.example.com/convert', ['v1']),
+    forth: webhookChanged('conversion-review-versions-changed', 'which of them the webhook understands cannot be told'),
+    back: webhookChanged('conversion-review-versions-changed', 'which of them the webhook understands cannot be told'),
+  },
+  {
     name: 'scope changed',
     before: asItIs,
     after: (spec) => Object.assign(spec, { scope: 'Cluster' }),
@@ -223,6 +249,13 @@ const rows: readonly Row[] = [
     before: asItIs,
     after: (spec) => Object.assign(spec, { group: 'other.example.com' }),
     forth: { kind: 'group-changed', stored: 'breaking', manifests: 'breaking', reason: elsewhere, server: 'refused' },
+  },
+  {
+    name: 'singular changed',
+    before: asItIs,
+    after: (spec) => Object.assign(spec.names, { singular: 'gadget' }),
+    forth: singularChanged(),
+    back: singularChanged(),
   },
   {
     name: 'short name added',
@@ -268,6 +301,51 @@ const rows: readonly Row[] = [
       reason:
         'a status in a manifest or a plain update is dropped without a word; who has none there notices nothing, so risky can be argued',
       objects: [withStatus, object()],
+    },
+  },
+  {
+    name: 'status subresource added where a status is required',
+    before: needing({ required: ['status'] }),
+    after: (spec) => {
+      needing({ required: ['status'] })(spec);
+      subresource('status', {})(spec);
+    },
+    forth: {
+      kind: 'status-subresource-added',
+      stored: ['safe', 'risky'],
+      manifests: 'breaking',
+      reason: 'on a create the status is left out before the object is validated, so that every manifest is refused',
+      objects: [withStatus],
+    },
+  },
+  {
+    name: 'status subresource added where a status is required and has a default',
+    before: needing(requiredByDefault),
+    after: (spec) => {
+      needing(requiredByDefault)(spec);
+      subresource('status', {})(spec);
+    },
+    forth: {
+      kind: 'status-subresource-added',
+      stored: ['safe', 'risky'],
+      manifests: 'breaking',
+      reason: 'the default is filled in first, and then left out with the status: every manifest is refused',
+      objects: [withStatus],
+    },
+  },
+  {
+    name: 'status subresource added where a rule reads the status',
+    before: needing({ 'x-kubernetes-validations': [{ rule: 'has(self.status) && has(self.status.ready)' }] }),
+    after: (spec) => {
+      needing({ 'x-kubernetes-validations': [{ rule: 'has(self.status) && has(self.status.ready)' }] })(spec);
+      subresource('status', {})(spec);
+    },
+    forth: {
+      kind: 'status-subresource-added',
+      stored: ['safe', 'risky'],
+      manifests: 'breaking',
+      reason: 'on a create the status is left out before the rule is run, so that every manifest is refused',
+      objects: [withStatus],
     },
   },
   {
@@ -322,6 +400,13 @@ const rows: readonly Row[] = [
     back: fine('printer-column-removed', 'only tables for people look different'),
   },
   {
+    name: 'printer column changed',
+    before: column('.spec.colour'),
+    after: column('.spec.note'),
+    forth: fine('printer-column-changed', 'only tables for people look different'),
+    back: fine('printer-column-changed', 'only tables for people look different'),
+  },
+  {
     name: 'preserveUnknownFields turned off',
     before: (spec) => Object.assign(spec, { preserveUnknownFields: true }),
     after: asItIs,
@@ -333,8 +418,45 @@ const rows: readonly Row[] = [
         'fields that the schema does not name are pruned from now on. Such a definition can only have come from v1beta1, so a server of today cannot be given one',
       server: 'not-tried',
     },
+    back: {
+      kind: 'definition-preserves-unknown-fields',
+      stored: 'breaking',
+      manifests: 'breaking',
+      reason: 'apiextensions.k8s.io/v1 does not allow it: the definition itself cannot be applied',
+      server: 'refused',
+    },
   },
 ];
+
+function needing(more: CrdSchema): Edit {
+  return first((each) => Object.assign(each, { schema: { openAPIV3Schema: { ...schema, ...more } } }));
+}
+
+function column(jsonPath: string): Edit {
+  return first((each) =>
+    Object.assign(each, { additionalPrinterColumns: [{ name: 'Look', type: 'string', jsonPath }] }),
+  );
+}
+
+function converted(url: string, conversionReviewVersions: readonly string[] = ['v1']): Edit {
+  return (spec) => {
+    also('v2')(spec);
+    spec.conversion = { strategy: 'Webhook', webhook: { conversionReviewVersions, clientConfig: { url } } };
+  };
+}
+
+function webhookChanged(kind: ChangeKind, reason: string): Case {
+  return { kind, stored: ['risky', 'safe'], manifests: ['risky', 'safe'], reason, server: 'not-tried' };
+}
+
+function singularChanged(): Case {
+  return {
+    kind: 'singular-changed',
+    stored: 'safe',
+    manifests: ['safe', 'risky'],
+    reason: 'manifests do not use it, but commands and scripts do, so risky can be argued',
+  };
+}
 
 function scaleMoved(): Case {
   return {
@@ -379,8 +501,41 @@ const ofOneKind: CrdSchema = {
   properties: { ...schema.properties, kind: { type: 'string', enum: ['Widget'] } },
 };
 
+const named = (rule: string): CrdSchema => ({ ...schema, 'x-kubernetes-validations': [{ rule }] });
+
+/** Rules that say what objects may be called. */
+const namedByRule: readonly Pair[] = (
+  [
+    ['names bounded by a rule', 'self.metadata.name.size() <= 20', 'with-a-name-that-is-longer'],
+    ['an ending of names refused by a rule', "!self.metadata.name.endsWith('-tmp')", 'object-tmp'],
+    ['names matched by a rule', "self.metadata.name.matches('^[a-z]+$')", 'object-7'],
+  ] as const
+).flatMap(([name, rule, refused]) => [
+  {
+    name,
+    before: definition(schema),
+    after: definition(named(rule)),
+    kind: 'rule-added' as const,
+    stored: 'breaking' as const,
+    manifests: 'breaking' as const,
+    reason: 'a manifest with such a name is refused; what exists under one meets the rule whenever it is updated',
+    objects: [widget({ spec: { note: 'as it was' } }, refused), widget({ spec: { note: 'as it was' } }, 'short')],
+  },
+  {
+    name: `${name}, taken back`,
+    before: definition(named(rule)),
+    after: definition(schema),
+    kind: 'rule-removed' as const,
+    stored: 'safe' as const,
+    manifests: 'safe' as const,
+    reason: 'every name that was accepted still is',
+    objects: [widget({ spec: { note: 'as it was' } }, 'short')],
+  },
+]);
+
 /** The whole schema of a version, given up or brought in; and what is true of every resource, named in it. */
 export const wholeSchemaPairs: readonly Pair[] = [
+  ...namedByRule,
   {
     name: 'names restricted',
     before: definition(schema),

@@ -1,7 +1,7 @@
 /** What only Kubernetes has: kinds of lists and maps, resources within resources, CEL rules; and what combines schemas. */
 import type { CrdSchema, ValidationRule } from '../../../src/crd-compat/index.ts';
 import { noted, objectWith, rewritten, tightened } from './rows.ts';
-import type { SchemaRow } from './shape.ts';
+import type { SchemaExpectation, SchemaRow } from './shape.ts';
 
 const integer = { type: 'integer' } as const;
 const string = { type: 'string' } as const;
@@ -19,6 +19,22 @@ const entries = (keys: readonly string[] | undefined): CrdSchema => ({
     required: ['name', 'protocol'],
     properties: { name: string, protocol: string },
   },
+});
+
+const ports = (protocol: CrdSchema, required: readonly string[] = ['name']): CrdSchema => ({
+  type: 'array',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['name', 'protocol'],
+  items: { type: 'object', required, properties: { name: string, protocol } },
+});
+
+const keyDefaultChanged = (): SchemaExpectation => ({
+  kind: 'default-changed',
+  at: '[].protocol',
+  stored: ['safe', 'risky', 'breaking'],
+  manifests: 'breaking',
+  reason: 'the same manifest has another key. Stored objects keep what was written when they were created',
+  values: [[{ name: 'a' }], [{ name: 'a', protocol: 'SCTP' }]],
 });
 
 const merge =
@@ -68,6 +84,42 @@ const lists: readonly SchemaRow[] = [
     back: mergedOtherwise,
     reason: 'items that only differed in that key are refused; a stored object that has them may be updated',
   }),
+  {
+    name: 'default of a key changed',
+    before: ports({ ...string, default: 'TCP' }),
+    after: ports({ ...string, default: 'UDP' }),
+    forth: keyDefaultChanged(),
+    back: keyDefaultChanged(),
+  },
+  {
+    name: 'default of a key removed, and the key required',
+    before: ports({ ...string, default: 'TCP' }),
+    after: ports(string, ['name', 'protocol']),
+    forth: {
+      kind: ['default-removed', 'required-added'],
+      at: '[].protocol',
+      stored: ['safe', 'risky', 'breaking'],
+      manifests: 'breaking',
+      reason: 'a manifest without the key is refused. Stored objects keep what was written when they were created',
+      values: [[{ name: 'a' }], [{ name: 'a', protocol: 'UDP' }]],
+    },
+    back: {
+      kind: ['default-added', 'required-removed'],
+      at: '[].protocol',
+      stored: 'safe',
+      manifests: 'safe',
+      reason: 'every object had to have the key, and keeps it',
+      values: [[{ name: 'a', protocol: 'UDP' }]],
+    },
+  },
+  rewritten(
+    'key with a default required',
+    ['required-added', 'required-removed'],
+    [ports({ ...string, default: 'TCP' }), ports({ ...string, default: 'TCP' }, ['name', 'protocol'])],
+    [[{ name: 'a' }], [{ name: 'a', protocol: 'UDP' }]],
+    'the default is there before the object is validated, so that it cannot be missing',
+    '[].protocol',
+  ),
   {
     name: 'map made atomic',
     before: { type: 'object', additionalProperties: string },
@@ -196,6 +248,15 @@ const combined: readonly SchemaRow[] = [
     kept: [2, 5],
     reason: 'what is outside is refused',
   }),
+  tightened({
+    name: 'bound in allOf tightened',
+    kind: 'all-of-changed',
+    loose: { ...integer, allOf: [{ minimum: 2 }, { maximum: 5 }] },
+    tight: { ...integer, allOf: [{ minimum: 2 }, { maximum: 4 }] },
+    lost: [5],
+    kept: [2, 4],
+    reason: 'what is between the bounds is refused',
+  }),
   rewritten(
     'bounds moved into allOf',
     ['all-of-added', 'all-of-removed', 'minimum-removed', 'minimum-added'],
@@ -215,6 +276,15 @@ const combined: readonly SchemaRow[] = [
     lost: ['root'],
     kept: ['ada', ''],
     reason: 'the value is refused',
+  }),
+  tightened({
+    name: 'not made to refuse more',
+    kind: 'not-changed',
+    loose: { ...string, not: { enum: ['root'] } },
+    tight: { ...string, not: { enum: ['root', 'admin'] } },
+    lost: ['admin'],
+    kept: ['ada', ''],
+    reason: 'one value more is refused',
   }),
 ];
 
@@ -297,4 +367,27 @@ const rules: readonly SchemaRow[] = [
   },
 ];
 
-export const extensions: readonly SchemaRow[] = [...lists, ...combined, ...rules];
+const transitions: readonly SchemaRow[] = [
+  {
+    name: 'number that had to stay may grow',
+    before: withRules(integer, { rule: 'self == oldSelf' }),
+    after: withRules(integer, { rule: 'self >= oldSelf' }),
+    forth: {
+      kind: 'transition-rule-changed',
+      stored: 'safe',
+      manifests: 'safe',
+      reason: 'whatever may follow a number still may, and others too',
+      values: [3],
+    },
+    back: {
+      kind: 'transition-rule-changed',
+      stored: ['risky', 'safe'],
+      manifests: ['risky', 'breaking'],
+      reason:
+        'nothing is refused on a create, nor an update that leaves the value alone; a manifest that raises the value of an object that exists is refused now',
+      values: [3],
+    },
+  },
+];
+
+export const extensions: readonly SchemaRow[] = [...lists, ...combined, ...rules, ...transitions];

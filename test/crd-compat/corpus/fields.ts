@@ -117,6 +117,16 @@ export const fields: readonly SchemaRow[] = [
     'the default is there before the object is validated, so that it cannot be missing',
     '.size',
   ),
+  rewritten(
+    'every field required instead of as many properties',
+    ['min-properties-removed', 'min-properties-added', 'required-added', 'required-removed'],
+    [
+      objectWith({ size: integer }, { minProperties: 2 }),
+      objectWith({ size: integer }, { required: ['note', 'size'] }),
+    ],
+    [noted({ size: 1 })],
+    'an object of two fields that has two properties has both',
+  ),
   {
     name: 'optional parent with a required field added',
     before: objectWith({}),
