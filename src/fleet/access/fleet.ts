@@ -32,7 +32,7 @@ export interface FleetOptions {
   readonly remoteNamespace?: string;
   /** How long a token lasts: from 600, which Kubernetes wants, to 3600. */
   readonly tokenSeconds?: number;
-  /** Of short requests, of watches, and of programs such as Helm: together fewer than 100. */
+  /** Of short requests, of watches, and of programs such as Helm. Left out, `connectionLimits`. */
   readonly connections?: { readonly short?: number; readonly watch?: number; readonly programs?: number };
   /** Where kubeconfigs for programs are put. Best in memory. Left out, where temporary files are. */
   readonly directory?: string;
@@ -62,12 +62,15 @@ export interface ManagedFleet extends Fleet {
   readonly connections: { readonly open: number; readonly most: number };
 }
 
+/** Over all clusters (requirement 002: fewer than 100). A program such as Helm has one of its own. */
+export const connectionLimits = { short: 48, watch: 32, programs: 16 } as const;
+
 const mostSessions = 512;
 
 export function openFleet(options: FleetOptions): ManagedFleet {
   const { client, clock = systemClock, log = silentLogger, remoteNamespace = 'kidp-system' } = options;
   const tokenSeconds = Math.min(3600, Math.max(600, options.tokenSeconds ?? 3600));
-  const { short = 48, watch = 32, programs = 16 } = options.connections ?? {};
+  const { short, watch, programs } = { ...connectionLimits, ...options.connections };
   const budgets = { short: new ConnectionBudget(short), watch: new ConnectionBudget(watch) };
   const files = kubeconfigFiles(programs, options.directory);
   /** The last used comes last. */

@@ -4,5 +4,5 @@
  */
 export { OBSERVER } from './accounts.ts';
 export { type ClusterCredentials, type CredentialsSource, readCredentials } from './credentials.ts';
-export { type ClusterAccess, type FleetOptions, type ManagedFleet, openFleet } from './fleet.ts';
+export { type ClusterAccess, connectionLimits, type FleetOptions, type ManagedFleet, openFleet } from './fleet.ts';
 export { type Probed, type ProbeOptions, probe, probeKubeconfig } from './probe.ts';

@@ -16,6 +16,7 @@ import { type HealthProfile, Profiles } from './profile.ts';
 import { checkReconciliation } from './reconciliation.ts';
 import { RestartMemory } from './restarts.ts';
 import { StalenessMemory } from './staleness.ts';
+import { Stopwatch } from './stopwatch.ts';
 import { type HealthThresholds, thresholdsOf } from './thresholds.ts';
 import { checkWebhooks } from './webhook.ts';
 
@@ -64,6 +65,7 @@ const sweepEvery = 600_000;
 export function healthChecker({ clock = systemClock, tracer = noTracer }: HealthCheckerOptions = {}): ClusterHealth {
   const memories = new Map<string, Memory>();
   const profiles = new Profiles();
+  const stopwatch = new Stopwatch(clock);
   const memoryOf = (cluster: string): Memory => {
     const now = clock.now();
     const memory = memories.get(cluster) ?? {
@@ -103,6 +105,7 @@ export function healthChecker({ clock = systemClock, tracer = noTracer }: Health
             profile,
             thresholds: thresholds.webhook,
             clock,
+            stopwatch,
             ...(signal === undefined ? {} : { signal }),
           }),
     );

@@ -78,10 +78,19 @@ export class ClusterMirror implements ClusterObjects {
     await Promise.all([...this.#watched.keys()].map((key) => this.#unwatch(key)));
   }
 
-  /** For dry runs: under the same limit as all else. One that takes too long says something of its webhook, not of the cluster. */
+  /** For dry runs: under the same limit as all else. Once it is on its way, one that takes too long says something of its webhook, not of the cluster. */
   readonly writer: Pick<Client, 'create'> = {
-    create: (resource, object, options) =>
-      this.#options.gate.run(() => this.#current().create(resource, object, options)),
+    create: (resource, object, options) => {
+      let sent = false;
+      const onSent = () => {
+        sent = true;
+        options?.onSent?.();
+      };
+      return this.#ask(
+        (client) => client.create(resource, object, { ...options, onSent }),
+        () => !sent,
+      );
+    },
   };
 
   async get<T extends object>(resource: Resource, key: ObjectKey): Promise<T | undefined> {
@@ -173,13 +182,13 @@ export class ClusterMirror implements ClusterObjects {
   }
 
   /** Once a cluster does not answer, it is not asked again in this round: each question would wait as long. */
-  async #ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
+  async #ask<T>(question: (client: Client) => Promise<T>, isOfCluster: () => boolean = () => true): Promise<T> {
     return this.#options.gate.run(async () => {
       if (this.#unreachable !== undefined) throw this.#unreachable;
       try {
         return await question(this.#current());
       } catch (error) {
-        if (error instanceof ConnectionError && error.failure !== 'aborted') this.#unreachable = error;
+        if (error instanceof ConnectionError && error.failure !== 'aborted' && isOfCluster()) this.#unreachable = error;
         throw error;
       }
     });

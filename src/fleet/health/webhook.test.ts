@@ -12,6 +12,7 @@ import type { HealthState } from '../contract.ts';
 import type { ClusterObjects } from './objects.ts';
 import type { HealthProfile } from './profile.ts';
 import type { Webhook } from './shapes.ts';
+import { Stopwatch } from './stopwatch.ts';
 import type { WebhookThresholds } from './thresholds.ts';
 import { checkWebhooks } from './webhook.ts';
 
@@ -58,7 +59,8 @@ async function check(situation: Situation) {
     eachCustomResource: async () => {},
   };
   const client: Pick<Client, 'create'> = {
-    create: async (_resource, object) => {
+    create: async (_resource, object, options) => {
+      options?.onSent?.();
       const answer = answers[tried.length];
       tried.push(object as unknown as UnknownObject);
       if (answer !== undefined) throw answer;
@@ -81,7 +83,8 @@ async function check(situation: Situation) {
     ...situation.profile,
   };
   const thresholds = { enabled: true, maxLatencyMilliseconds: 60_000, ...situation.thresholds };
-  const found = await checkWebhooks({ objects, client, profile, thresholds, clock: systemClock });
+  const stopwatch = new Stopwatch(systemClock);
+  const found = await checkWebhooks({ objects, client, profile, thresholds, clock: systemClock, stopwatch });
   return { found, tried };
 }
 
@@ -125,7 +128,7 @@ describe('a webhook', () => {
     },
     {
       reason: 'keeps the API server waiting',
-      situation: { answers: [late] },
+      situation: { answers: [late], thresholds: { maxLatencyMilliseconds: 0 } },
       state: 'Unhealthy',
       says: /not answered in time/,
     },

@@ -2,14 +2,16 @@
  * Admission webhooks: they answer, in time, and their certificates are valid (requirement 002, FR-OP-005). They are asked through the API
  * server of the cluster, as everybody's requests are; nobody else could reach them, and the API server also checks who serves them.
  */
-import { ApiError, type Client, type Clock, ConnectionError } from '../../runtime/index.ts';
+import { ApiError, type Client, type Clock } from '../../runtime/index.ts';
 import { checkCertificates } from './certificates.ts';
+import { dryRun } from './dry-run.ts';
 import type { ClusterObjects } from './objects.ts';
 import { type Finding, finding, healthy, worst } from './part.ts';
 import { type Probe, probeFor } from './probe.ts';
 import type { HealthProfile } from './profile.ts';
 import { endpointSlices, webhookResources } from './resources.ts';
 import type { EndpointSlice, Webhook, WebhookConfiguration } from './shapes.ts';
+import type { Stopwatch } from './stopwatch.ts';
 import type { WebhookThresholds } from './thresholds.ts';
 
 export interface WebhookInput {
@@ -19,6 +21,7 @@ export interface WebhookInput {
   readonly profile: HealthProfile;
   readonly thresholds: WebhookThresholds;
   readonly clock: Clock;
+  readonly stopwatch: Stopwatch;
   readonly signal?: AbortSignal;
 }
 
@@ -79,34 +82,23 @@ async function checkEndpoints({ name = '', clientConfig }: Webhook, objects: Clu
 }
 
 async function ask(probe: Probe, webhook: Webhook, input: WebhookInput): Promise<Finding> {
-  const { client, clock, thresholds, signal } = input;
-  const { maxLatencyMilliseconds: most } = thresholds;
-  const began = clock.monotonic();
-  let failure: unknown;
-  try {
-    await client.create(probe.resource, probe.object, {
-      dryRun: true,
-      fieldManager: 'kidp-health',
-      // Long enough to tell a slow one from one that is cut off.
-      timeoutMilliseconds: most + Math.max(most, 2_000),
-      ...(signal === undefined ? {} : { signal }),
-    });
-  } catch (error) {
-    failure = error;
+  const { maxLatencyMilliseconds: most } = input.thresholds;
+  const { name = '' } = webhook;
+  // Long enough to tell a slow one from one that is cut off.
+  const { failure, isLate, milliseconds } = await dryRun(probe, input, most + Math.max(most, 2_000));
+  if (isLate) {
+    return milliseconds < most
+      ? finding('Unknown', `webhook ${name}: the platform was too busy to see whether it answers in time`)
+      : finding('Unhealthy', `webhook ${name}: a dry run was not answered in time`);
   }
-  const milliseconds = clock.monotonic() - began;
-  const said = verdictOf(failure, webhook.name ?? '');
-  if (said.state !== 'Healthy') return said;
-  if (milliseconds < most) return healthy;
-  return finding('Unhealthy', `webhook ${webhook.name ?? ''}: a dry run took ${most} ms or longer`);
+  const said = verdictOf(failure, name);
+  if (said.state !== 'Healthy' || milliseconds < most) return said;
+  return finding('Unhealthy', `webhook ${name}: a dry run took ${most} ms or longer`);
 }
 
 /** A refusal is an answer. What the API server says when it gets none, it says in these words (apiserver/pkg/admission/plugin/webhook). */
 function verdictOf(failure: unknown, name: string): Finding {
   if (failure === undefined) return healthy;
-  if (failure instanceof ConnectionError && failure.failure === 'timeout') {
-    return finding('Unhealthy', `webhook ${name}: a dry run was not answered in time`);
-  }
   if (!(failure instanceof ApiError)) throw failure;
   const { message, status } = failure;
   const called = /failed calling webhook "([^"]+)"/.exec(message);

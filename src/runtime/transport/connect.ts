@@ -101,6 +101,7 @@ function clientOver(sender: Sender, identity: Impersonation | undefined, close: 
       contentType: input.contentType,
       body: JSON.stringify(body),
       idempotent,
+      onSent: options.onSent,
       ...timing(options),
     });
 

@@ -16,6 +16,8 @@ export interface Exchange {
   readonly maximumResponseBytes: number;
   /** Takes the body of a 200 as it comes, unpacked, in place of the answer. What it throws ends the exchange. */
   readonly sink?: ((chunk: Buffer) => void) | undefined;
+  /** Told when it goes out on a connection. */
+  readonly onSent?: (() => void) | undefined;
 }
 
 export interface Answer {
@@ -99,6 +101,7 @@ export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: nu
         onRequestStart(started) {
           controller = started;
           if (finished) started.abort(new Interrupted('signal'));
+          else request.onSent?.();
         },
         onResponseStart(_controller, code, received) {
           status = code;

@@ -38,6 +38,8 @@ export interface Call {
   readonly sink?: (chunk: Buffer) => void;
   readonly maximumResponseBytes?: number | undefined;
   readonly fence?: Fence | undefined;
+  /** See `Exchange`. */
+  readonly onSent?: (() => void) | undefined;
 }
 
 export interface SenderOptions {
@@ -82,6 +84,7 @@ export function openSender(config: ClusterConfig, connections: Connections, opti
       signal: call.signal,
       maximumResponseBytes: call.maximumResponseBytes ?? options.maximumResponseBytes,
       sink: call.sink,
+      onSent: call.onSent,
     };
   };
 

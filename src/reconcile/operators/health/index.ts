@@ -7,7 +7,7 @@
  */
 import type { Registry } from 'prom-client';
 import { cluster } from '../../../api/index.ts';
-import type { ClusterHealth, Fleet, SnapshotStore } from '../../../fleet/index.ts';
+import { type ClusterHealth, connectionLimits, type Fleet, type SnapshotStore } from '../../../fleet/index.ts';
 import type { EventRecorder, Manager } from '../../../runtime/index.ts';
 import { addCounts } from './counts.ts';
 import { healthMetrics } from './metrics.ts';
@@ -25,7 +25,7 @@ export interface OperatorHealthOptions {
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly registry?: Registry;
   readonly intervalMilliseconds?: number;
-  /** Requests and watches on clusters at once, over all of them; together they stay below the 100 connections of the requirement. */
+  /** Requests and watches on clusters at once, over all of them: no more than the fleet has connections, or they would wait for those. */
   readonly requests?: number;
   readonly watches?: number;
   /** So many objects of a kind on a cluster, and they are watched instead of listed. */
@@ -35,6 +35,9 @@ export interface OperatorHealthOptions {
   readonly watchedMilliseconds?: number;
   readonly settleMilliseconds?: number;
 }
+
+/** Connections of either sort that rounds never take: whoever rolls out, or looks whether a cluster is there, finds one. */
+const leftToRollouts = 8;
 
 /** Runs with the manager, on the leader. What is returned is for who wants a round at once. */
 export function addOperatorHealth(manager: Manager, options: OperatorHealthOptions): HealthRounds {
@@ -50,8 +53,8 @@ export function addOperatorHealth(manager: Manager, options: OperatorHealthOptio
     recorder: options.recorder,
     metrics,
     intervalMilliseconds: options.intervalMilliseconds ?? 30_000,
-    requests: options.requests ?? 60,
-    watches: options.watches ?? 24,
+    requests: options.requests ?? connectionLimits.short - leftToRollouts,
+    watches: options.watches ?? connectionLimits.watch - leftToRollouts,
     watchFrom: options.watchFrom ?? 100,
     requestMilliseconds: options.requestMilliseconds ?? 10_000,
   });
