@@ -27,6 +27,7 @@ export interface DefinitionParts {
   readonly stored: (reference: string) => Promise<readonly UnknownObject[]>;
   /** Elsewhere than here, where it would hold up others. Left out, here. */
   readonly compare?: ((before: Crd, after: Crd, signal: AbortSignal) => Promise<Verdict>) | undefined;
+  readonly onValidated?: (() => void) | undefined;
 }
 
 export interface DefinitionVersion {
@@ -51,13 +52,15 @@ export interface KnownDefinitions {
   registered(call: Call, name?: string): Promise<readonly CrdRevision[]>;
   register(call: Call, owner: Operator, version: string, crd: Crd): Promise<CrdRevision>;
   compare(before: Crd, after: Crd, signal: AbortSignal): Promise<Verdict>;
+  /** To be told of each that was. */
+  readonly onValidated: () => void;
 }
 
 /** Of one definition, and of all. */
 const keptOfOne = 10;
 const mostInAll = 500;
 
-export function knownDefinitions({ client, stored, compare }: DefinitionParts): KnownDefinitions {
+export function knownDefinitions({ client, stored, compare, onValidated }: DefinitionParts): KnownDefinitions {
   const registered = async (call: Call, name?: string): Promise<readonly CrdRevision[]> => {
     const ofName = name === undefined ? '' : `=${revisionLabelOf(name)}`;
     const found = await all<CrdRevision>(call, crdRevision, `${REGISTERED_LABEL}${ofName}`);
@@ -106,6 +109,7 @@ export function knownDefinitions({ client, stored, compare }: DefinitionParts): 
       return made;
     },
     compare: compare ?? (async (before, after) => compareCrds(before, after)),
+    onValidated: onValidated ?? (() => {}),
   };
 }
 

@@ -42,6 +42,8 @@ export interface RestOptions {
   /** Requests a minute from one user to what has no limit of its own. Default: 600. */
   readonly perMinute?: number | undefined;
   readonly registry?: Registry | undefined;
+  /** Told of each definition that was validated. */
+  readonly onValidated?: (() => void) | undefined;
   /** Left out, nothing is recorded; the trace of the caller goes on to the API server all the same. */
   readonly tracer?: Tracer | undefined;
   readonly log: Logger;

@@ -97,18 +97,21 @@ export async function addRollouts(
   const definitions = openDefinitionStore(store);
   const health = healthChecker({ tracer });
   const installer = openInstaller({ tracer, ...given({ helm }) });
+  const inventory = inventoryMetrics(manager, registry);
+  const onValidated = inventory.definitionValidated;
   addClusterReconciler(manager, {
     fleet,
     keys,
     systemNamespace,
     recorder,
-    onRegistered: inventoryMetrics(manager, registry).clusterRegistered,
+    onRegistered: inventory.clusterRegistered,
     ...given({ intervalMilliseconds: intervals.clusters }),
   });
   addOperatorReconciler(manager, {
     charts,
     definitions,
     recorder,
+    onValidated,
     ...given({ recheckMilliseconds: intervals.repositories }),
   });
   addOperatorHealth(manager, {
@@ -131,6 +134,7 @@ export async function addRollouts(
     registry,
     recorder,
     log,
+    onValidated,
     systemNamespace,
     retryMilliseconds: intervals.retry,
   });
@@ -154,6 +158,7 @@ export async function addRollouts(
     replicas: replicas.count,
     definitions: (reference) => openDefinitionStore({ client, namespace: systemNamespace }).get(reference),
     registry,
+    onValidated,
     tracer,
     log,
   });

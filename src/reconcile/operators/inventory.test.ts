@@ -27,10 +27,12 @@ test('what is there is counted by who leads, once there is something to see', as
   expect(await valuesOf(registry)).toMatchObject({ kidp_clusters_count: 0, kidp_clusters_registered_total: 0 });
   state.started = true;
   inventory.clusterRegistered();
+  for (let time = 1; time <= 2; time += 1) inventory.definitionValidated();
   expect(await valuesOf(registry)).toEqual({
     kidp_operators_count: 1,
     kidp_clusters_count: 3,
     kidp_clusters_registered_total: 1,
+    kidp_crds_validated_total: 2,
   });
   state.leading = false;
   expect(await valuesOf(registry)).toMatchObject({ kidp_operators_count: 0, kidp_clusters_count: 0 });

@@ -1,4 +1,4 @@
-/** How many operators and clusters there are, and how many clusters were registered (requirement 002, metrics). */
+/** How many operators and clusters there are, how many clusters were registered, and how many definitions validated (requirement 002, metrics). */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { cluster, operator } from '../../api/index.ts';
 import type { Manager, Resource } from '../../runtime/index.ts';
@@ -6,6 +6,8 @@ import type { Manager, Resource } from '../../runtime/index.ts';
 export interface Inventory {
   /** A Cluster is there that was not before. */
   clusterRegistered(): void;
+  /** What becomes of a definition was found out: by a rollout, for a version of an Operator, or for who asked over REST. */
+  definitionValidated(): void;
 }
 
 export function inventoryMetrics(manager: Manager, registry: Registry): Inventory {
@@ -29,7 +31,12 @@ export function inventoryMetrics(manager: Manager, registry: Registry): Inventor
     help: 'Clusters that were registered since this process began',
     registers,
   });
-  return { clusterRegistered: () => registered.inc() };
+  const validated = new Counter({
+    name: 'kidp_crds_validated_total',
+    help: 'Definitions that were compared with what is there: on a cluster, in the version before, or as known to the REST API',
+    registers,
+  });
+  return { clusterRegistered: () => registered.inc(), definitionValidated: () => validated.inc() };
 }
 
 /** Undefined before the caches are started. */

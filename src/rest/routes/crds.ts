@@ -166,10 +166,12 @@ function verdictOf(call: Call, definitions: KnownDefinitions, comparison: Compar
 async function compared({ signal }: Call, definitions: KnownDefinitions, { after, before, guide }: Comparison) {
   const { name: named } = after.metadata;
   if (before === undefined) {
+    definitions.onValidated();
     return { name: named, verdict: 'created', compatible: true, digest: changeDigest(undefined, after), changes: [] };
   }
   const { operator: of, version } = before;
   const { verdict, digest, changes } = await definitions.compare(await before.load(), after, signal);
+  definitions.onValidated();
   const migrationGuide = verdict === 'breaking' ? await guide() : undefined;
   return {
     name: named,

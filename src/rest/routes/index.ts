@@ -20,6 +20,7 @@ export type RouteParts = Pick<
   | 'compare'
   | 'repositoryMilliseconds'
   | 'renderMilliseconds'
+  | 'onValidated'
 >;
 
 export function allRoutes({
@@ -31,13 +32,14 @@ export function allRoutes({
   compare,
   repositoryMilliseconds = 10_000,
   renderMilliseconds = 5_000,
+  onValidated,
 }: RouteParts): readonly Route[] {
   return [
     ...operatorRoutes({ charts, repositoryMilliseconds }),
     ...clusterRoutes({ client, systemNamespace, sealingKeys }),
     ...healthRoutes,
     ...deploymentRoutes(renderCheck(charts, renderMilliseconds)),
-    ...crdRoutes(knownDefinitions({ client, stored: definitions, compare })),
+    ...crdRoutes(knownDefinitions({ client, stored: definitions, compare, onValidated })),
     ...approvalRoutes,
   ];
 }

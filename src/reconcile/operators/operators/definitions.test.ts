@@ -19,7 +19,12 @@ test.each([
     expected: 'breaking',
   },
 ])('$reason: $expected', async ({ before, after, expected }) => {
-  expect(await compatibilityOf(before, after)).toBe(expected);
+  let validated = 0;
+  const onValidated = () => {
+    validated += 1;
+  };
+  expect(await compatibilityOf(before, after, onValidated)).toBe(expected);
+  expect(validated).toBe(before.length);
 });
 
 test('each is told by its name, digest and versions; what the API server would fill in makes no difference', () => {

@@ -30,11 +30,12 @@ export function describeDefinitions(definitions: readonly UnknownObject[]): {
 
 /**
  * The worst of them. One that a version no longer brings is left where it is, so that nothing breaks by that; whether the new
- * controllers still look after it nobody knows. Lets others run in between: a comparison takes its time.
+ * controllers still look after it nobody knows. Lets others run in between: a comparison takes its time. `onValidated`: told of each.
  */
 export async function compatibilityOf(
   before: readonly UnknownObject[],
   after: readonly UnknownObject[],
+  onValidated: () => void = () => {},
 ): Promise<ChangeClass> {
   const classes: ChangeClass[] = [];
   for (const definition of before) {
@@ -42,6 +43,7 @@ export async function compatibilityOf(
     const [one, other] = [readCrd(definition).crd, next === undefined ? undefined : readCrd(next).crd];
     if (one === undefined || other === undefined) classes.push('risky');
     else classes.push(compareCrds(one, other, { witnesses: false }).verdict);
+    onValidated();
     await new Promise((resolve) => setImmediate(resolve));
   }
   return worst(classes);

@@ -27,6 +27,8 @@ export interface OperatorReconcilerOptions {
   readonly charts: Charts;
   readonly definitions: DefinitionStore;
   readonly recorder: Pick<EventRecorder, 'record'>;
+  /** Told of each definition that was compared with the one of the version before. */
+  readonly onValidated?: () => void;
   /** How often a repository is asked what it has. */
   readonly recheckMilliseconds?: number;
   /** How many of the newest versions are looked at where spec.versions does not say which. */
@@ -84,7 +86,7 @@ type Look =
 async function lookAt(
   object: Operator,
   { signal }: ReconcileContext,
-  { charts, definitions }: OperatorReconcilerOptions,
+  { charts, definitions, onValidated }: OperatorReconcilerOptions,
   attention: Parameters<typeof toLookAt>[2],
 ): Promise<Look> {
   const work = { operator: object.metadata.name, signal };
@@ -104,7 +106,7 @@ async function lookAt(
     versions[index] = await found(object, each, { charts, definitions, fetched, now: attention.now, signal });
     looked.add(index);
   }
-  await compare(versions, looked, { definitions, fetched });
+  await compare(versions, looked, { definitions, fetched, onValidated });
   const more = toLookAt(object, versions, attention).length > 0;
   return { versions, more };
 }
@@ -158,7 +160,11 @@ async function found(object: Operator, version: KnownVersion, finding: Finding):
 async function compare(
   versions: KnownVersion[],
   looked: ReadonlySet<number>,
-  { definitions, fetched }: Pick<Finding, 'definitions' | 'fetched'>,
+  {
+    definitions,
+    fetched,
+    onValidated,
+  }: Pick<Finding, 'definitions' | 'fetched'> & { onValidated: (() => void) | undefined },
 ): Promise<void> {
   const contentOf = async ({ definitionsRef }: KnownVersion): Promise<readonly UnknownObject[] | undefined> => {
     if (definitionsRef === undefined) return [];
@@ -175,7 +181,7 @@ async function compare(
     if (old === undefined) versions[before] = unchecked(earlier);
     if (now === undefined) versions[index] = unchecked(version);
     if (old === undefined || now === undefined) continue;
-    versions[index] = { ...version, compatibility: await compatibilityOf(old, now) };
+    versions[index] = { ...version, compatibility: await compatibilityOf(old, now, onValidated) };
   }
 }
 

@@ -61,6 +61,8 @@ export interface RolloutOptions {
   readonly registry?: Registry | undefined;
   readonly recorder?: Pick<EventRecorder, 'record'> | undefined;
   readonly log?: Logger | undefined;
+  /** Told of each definition whose fate on a cluster was found out. */
+  readonly onValidated?: (() => void) | undefined;
   /** Where Leases and Secrets of the platform are. */
   readonly systemNamespace: string;
   /** How long to wait before what failed is tried again, at first. */
@@ -93,7 +95,7 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
     // Every replica has the caches; what the leader says is counted once.
     rollouts: () => (manager.election?.leading === false ? undefined : orNone(() => rollouts().list())),
   });
-  const verdicts = new Verdicts(metrics.compared);
+  const verdicts = new Verdicts(options.onValidated);
   const holds = new Holds({ client, namespace: systemNamespace, maxConcurrent: settings.maxConcurrent, now });
   const jobs = new Jobs(clock, log);
   const reconciler: Rollouts = new Rollouts({

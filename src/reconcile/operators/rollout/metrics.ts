@@ -7,8 +7,6 @@ export interface RolloutMetrics {
   written(before: Rollout, after: Rollout): void;
   /** Helm was done on a cluster. */
   installed(operator: string, seconds: number): void;
-  /** Definitions were compared. */
-  compared(): void;
 }
 
 export interface MetricsOptions {
@@ -20,7 +18,7 @@ export interface MetricsOptions {
 const minutes = [1, 5, 10, 30, 60, 120, 180, 300, 600, 900, 1800, 3600, 7200];
 
 export function rolloutMetrics({ registry, rollouts }: MetricsOptions): RolloutMetrics {
-  if (registry === undefined) return { written() {}, installed() {}, compared() {} };
+  if (registry === undefined) return { written() {}, installed() {} };
   const registers = [registry];
   const counter = (name: string, help: string, labelNames: string[]) =>
     new Counter({ name, help, labelNames, registers });
@@ -33,7 +31,6 @@ export function rolloutMetrics({ registry, rollouts }: MetricsOptions): RolloutM
     ...labels,
     'reason',
   ]);
-  const compared = counter('kidp_crds_validated_total', 'Definitions that were compared with those of a cluster', []);
   const took = histogram(
     'kidp_operator_deploy_duration_seconds',
     'From the start of a rollout to its completion',
@@ -74,7 +71,6 @@ export function rolloutMetrics({ registry, rollouts }: MetricsOptions): RolloutM
       if (rollback !== undefined) backTook.observe(about, secondsBetween(rollback.startedAt, rollback.finishedAt));
     },
     installed: (operator, seconds) => helm.observe({ operator }, seconds),
-    compared: () => compared.inc(),
   };
 }
 

@@ -23,11 +23,11 @@ const mostChanges = 8;
 
 export class Verdicts {
   readonly #known = new Map<string, DefinitionVerdict>();
-  readonly #compared: () => void;
+  readonly #onValidated: () => void;
 
-  /** `compared`: told of each comparison. */
-  constructor(compared: () => void = () => {}) {
-    this.#compared = compared;
+  /** `onValidated`: told of each verdict, also where there is nothing to compare with or the pair is known already. */
+  constructor(onValidated: () => void = () => {}) {
+    this.#onValidated = onValidated;
   }
 
   /** Of each definition, against the one of that name on the cluster. */
@@ -45,19 +45,19 @@ export class Verdicts {
           if (isNotFound(error)) return undefined;
           throw error;
         });
-      verdicts.push(before === undefined ? { name, verdict: 'created' } : this.compare(before, definition));
+      verdicts.push(before === undefined ? { name, verdict: 'created' } : this.#compare(before, definition));
+      this.#onValidated();
     }
     return verdicts;
   }
 
-  compare(before: UnknownObject, after: UnknownObject): DefinitionVerdict {
+  #compare(before: UnknownObject, after: UnknownObject): DefinitionVerdict {
     const key = createHash('sha256')
       .update(JSON.stringify([before.spec, after.spec]))
       .digest('hex');
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const verdict = compared(before, after);
-    this.#compared();
     if (this.#known.size >= mostKept) this.#known.clear();
     this.#known.set(key, verdict);
     return verdict;
