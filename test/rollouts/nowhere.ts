@@ -2,7 +2,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { Agent, request } from 'undici';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import {
@@ -16,6 +15,7 @@ import {
   operator as operatorKind,
 } from '../../src/api/index.ts';
 import { type Client, coreSecrets, type KubernetesObject } from '../../src/runtime/index.ts';
+import { read } from './read.ts';
 import type { Show } from './show.ts';
 
 /** A token of Kubernetes: those that the work is done with last an hour. */
@@ -149,17 +149,4 @@ async function expectAllForms(url: string, token: string, paths: readonly string
     return paths.some((path) => shape.test(`/api/v1/${path.split('?', 1)[0]}`));
   };
   expect(forms.filter((form) => !isAsked(form))).toEqual([]);
-}
-
-async function read(url: string, { ca, token }: { readonly ca?: string; readonly token?: string }): Promise<string> {
-  const dispatcher = new Agent(ca === undefined ? {} : { connect: { ca } });
-  try {
-    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const { statusCode, body } = await request(url, { dispatcher, headers });
-    const text = await body.text();
-    expect(statusCode, `${url}: ${text}`).toBe(200);
-    return text;
-  } finally {
-    await dispatcher.close();
-  }
 }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { approvalTests } from './approvals.ts';
 import { logTests } from './logs.ts';
+import { metricTests } from './metrics.ts';
 import { nowhereTests } from './nowhere.ts';
 import { reachTests } from './reach.ts';
 import { restTests } from './rest.ts';
@@ -32,5 +33,6 @@ describe.concurrent('rollouts', () => {
 describe('what was told of them', () => {
   traceTests(show);
   logTests(show);
+  metricTests(show);
   nowhereTests(show);
 });
