@@ -32,8 +32,8 @@ export interface FleetOptions {
   readonly remoteNamespace?: string;
   /** How long a token lasts: from 600, which Kubernetes wants, to 3600. */
   readonly tokenSeconds?: number;
-  /** Of short requests, of watches, and of programs such as Helm. Left out, `connectionLimits`. */
-  readonly connections?: { readonly short?: number; readonly watch?: number; readonly programs?: number };
+  /** Of short requests and of watches. Left out, `connectionLimits`. */
+  readonly connections?: { readonly short?: number; readonly watch?: number };
   /** Where kubeconfigs for programs are put. Best in memory. Left out, where temporary files are. */
   readonly directory?: string;
   readonly clock?: Clock;
@@ -62,17 +62,17 @@ export interface ManagedFleet extends Fleet {
   readonly connections: { readonly open: number; readonly most: number };
 }
 
-/** Over all clusters (requirement 002: fewer than 100). A program such as Helm has one of its own. */
-export const connectionLimits = { short: 48, watch: 32, programs: 16 } as const;
+/** Over all clusters. Each run of Helm has one besides, of which there are 16 at most: together fewer than 100 (requirement 002). */
+export const connectionLimits = { short: 48, watch: 32 } as const;
 
 const mostSessions = 512;
 
 export function openFleet(options: FleetOptions): ManagedFleet {
   const { client, clock = systemClock, log = silentLogger, remoteNamespace = 'kidp-system' } = options;
   const tokenSeconds = Math.min(3600, Math.max(600, options.tokenSeconds ?? 3600));
-  const { short, watch, programs } = { ...connectionLimits, ...options.connections };
+  const { short, watch } = { ...connectionLimits, ...options.connections };
   const budgets = { short: new ConnectionBudget(short), watch: new ConnectionBudget(watch) };
-  const files = kubeconfigFiles(programs, options.directory);
+  const files = kubeconfigFiles(options.directory);
   /** The last used comes last. */
   const sessions = new Map<
     string,

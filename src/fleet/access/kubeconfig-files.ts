@@ -4,7 +4,6 @@
  */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConnectionBudget } from '../../runtime/index.ts';
 import { scratchFolder, swept } from '../scratch/index.ts';
 
 export interface KubeconfigFiles {
@@ -12,30 +11,23 @@ export interface KubeconfigFiles {
   stop(): Promise<void>;
 }
 
-/** `programs`: how many may be at work at once; more wait. Each has connections of its own. */
-export function kubeconfigFiles(programs: number, parent?: string): KubeconfigFiles {
-  const places = new ConnectionBudget(programs);
+export function kubeconfigFiles(parent?: string): KubeconfigFiles {
   let directory: Promise<string> | undefined;
   let count = 0;
   // At once: what was left behind must not lie there until something is installed again.
   void swept(parent);
   return {
     async use(content, use) {
-      await new Promise<void>((resolve) => places.take(resolve));
+      directory ??= scratchFolder(parent);
+      count += 1;
+      // Before the directory is waited for: others count on meanwhile.
+      const name = `${count}.json`;
+      const path = join(await directory, name);
       try {
-        directory ??= scratchFolder(parent);
-        count += 1;
-        // Before the directory is waited for: others count on meanwhile.
-        const name = `${count}.json`;
-        const path = join(await directory, name);
-        try {
-          await writeFile(path, await content(), { mode: 0o600, flag: 'wx' });
-          return await use(path);
-        } finally {
-          await rm(path, { force: true });
-        }
+        await writeFile(path, await content(), { mode: 0o600, flag: 'wx' });
+        return await use(path);
       } finally {
-        places.release();
+        await rm(path, { force: true });
       }
     },
     async stop() {

@@ -8,14 +8,17 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { FleetError } from '../contract.ts';
+import { helmPlaces } from './places.ts';
 
 export interface HelmRun {
   /** Where it works, and keeps what it keeps; see `withWorkspace`. */
   readonly directory: string;
   readonly kubeconfig?: string | undefined;
-  /** After that it is ended, and `helm/timeout` is thrown. */
+  /** After that it is ended, and `helm/timeout` is thrown. The time that it waits for its turn does not count. */
   readonly timeoutMilliseconds: number;
   readonly signal?: AbortSignal | undefined;
+  /** It takes something back: see `HelmPlaces`. */
+  readonly isWayBack?: boolean | undefined;
 }
 
 export interface HelmOutcome {
@@ -39,13 +42,14 @@ const OUT_OF_MEMORY = /^fatal error: .*out of memory/m;
 /** Helm writes down that it was interrupted; then it has had its time. */
 const graceMilliseconds = 5_000;
 
-/** Resolves whatever the exit code is; rejects where it did not come to its end by itself. */
-export async function runHelm(
+/** Once it is its turn. Resolves whatever the exit code is; rejects where it did not come to its end by itself. */
+export const runHelm = (
   { program }: { readonly program: string },
   words: readonly string[],
   run: HelmRun,
-): Promise<HelmOutcome> {
-  run.signal?.throwIfAborted();
+): Promise<HelmOutcome> => helmPlaces.with(run, () => runNow(program, words, run));
+
+async function runNow(program: string, words: readonly string[], run: HelmRun): Promise<HelmOutcome> {
   const child = start(program, words, run);
   goesFirst(child);
   let ended: 'timeout' | 'aborted' | 'too-large' | undefined;

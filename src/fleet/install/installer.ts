@@ -47,6 +47,11 @@ export function openInstaller(options: InstallerOptions = {}): Installer {
   return new HelmInstaller(options);
 }
 
+interface StepOptions extends ApplyOptions {
+  /** What is there goes: it has places for Helm that nobody else gets. */
+  readonly isWayBack?: boolean;
+}
+
 class HelmInstaller implements Installer {
   readonly #location: HelmLocation;
   readonly #clock: Clock;
@@ -101,7 +106,7 @@ class HelmInstaller implements Installer {
     snapshot: Snapshot,
     given: ApplyOptions,
   ): Promise<{ readonly revision: number }> {
-    return this.#installing(connection, snapshot, given, async (options) => {
+    return this.#installing(connection, snapshot, { ...given, isWayBack: true }, async (options) => {
       const there = await this.#settled(connection, snapshot, options);
       const isDone = there?.status === 'deployed' && (await isOf(there, snapshot, options));
       const revision = isDone ? there.revision : await this.#goBack(connection, snapshot, options, there);
@@ -110,7 +115,8 @@ class HelmInstaller implements Installer {
     });
   }
 
-  async remove(connection: ClusterConnection, name: ReleaseName, options: ApplyOptions): Promise<void> {
+  async remove(connection: ClusterConnection, name: ReleaseName, given: ApplyOptions): Promise<void> {
+    const options = { ...given, isWayBack: true };
     await onCluster(connection.cluster, [], async () => {
       const there = await this.#settled(connection, { releaseName: name.name, namespace: name.namespace }, options);
       if (there === undefined) return;
@@ -129,8 +135,8 @@ class HelmInstaller implements Installer {
   #installing<Result>(
     { cluster }: ClusterConnection,
     { operator, version, manifests }: Snapshot,
-    options: ApplyOptions,
-    run: (options: ApplyOptions) => Promise<Result>,
+    options: StepOptions,
+    run: (options: StepOptions) => Promise<Result>,
   ): Promise<Result> {
     const { traceparent: parent, deploymentId } = options.context;
     const attributes = {
@@ -149,7 +155,7 @@ class HelmInstaller implements Installer {
   async #advance(
     connection: ClusterConnection,
     snapshot: Snapshot,
-    options: ApplyOptions,
+    options: StepOptions,
     there: Release | undefined,
   ): Promise<number> {
     const { client } = connection;
@@ -166,7 +172,7 @@ class HelmInstaller implements Installer {
   async #goBack(
     connection: ClusterConnection,
     snapshot: Snapshot,
-    options: ApplyOptions,
+    options: StepOptions,
     there: Release | undefined,
   ): Promise<number> {
     const target = await this.#revisionOf(connection, snapshot, options);
@@ -184,7 +190,7 @@ class HelmInstaller implements Installer {
   async #revisionOf(
     { client }: ClusterConnection,
     snapshot: Snapshot,
-    options: ApplyOptions,
+    options: StepOptions,
   ): Promise<Release | undefined> {
     for (const revision of await revisionsOf(client, nameOf(snapshot))) {
       if (revision.status !== 'superseded' && revision.status !== 'deployed') continue;
@@ -198,7 +204,7 @@ class HelmInstaller implements Installer {
   async #upgrade(
     connection: ClusterConnection,
     snapshot: Snapshot,
-    options: ApplyOptions,
+    options: StepOptions,
     there: Release | undefined,
   ): Promise<number> {
     const manifests = await this.#chosen(connection, snapshot, options);
@@ -211,7 +217,7 @@ class HelmInstaller implements Installer {
   async #chosen(
     { client }: ClusterConnection,
     snapshot: Snapshot,
-    { only, atZero = false }: ApplyOptions,
+    { only, atZero = false }: StepOptions,
   ): Promise<readonly UnknownObject[]> {
     let { manifests } = snapshot;
     if (only === 'namespaced') {
@@ -229,7 +235,7 @@ class HelmInstaller implements Installer {
     connection: ClusterConnection,
     snapshot: Snapshot,
     objects: readonly UnknownObject[],
-    options: ApplyOptions,
+    options: StepOptions,
     variant = variantOf(options),
   ): Promise<void> {
     const { releaseName: name, namespace } = snapshot;
@@ -252,7 +258,7 @@ class HelmInstaller implements Installer {
     connection: ClusterConnection,
     { name, namespace }: ReleaseName,
     objects: readonly UnknownObject[],
-    options: ApplyOptions,
+    options: StepOptions,
   ): Promise<void> {
     const stripped: Snapshot = {
       name: 'leaving',
@@ -275,7 +281,7 @@ class HelmInstaller implements Installer {
   async #settled(
     { client, cluster }: ClusterConnection,
     snapshot: Pick<Snapshot, 'releaseName' | 'namespace'>,
-    { timeoutMilliseconds, context }: ApplyOptions,
+    { timeoutMilliseconds, context }: StepOptions,
   ): Promise<Release | undefined> {
     const name = nameOf(snapshot);
     const release = await settledRelease(client, name, {
@@ -287,7 +293,7 @@ class HelmInstaller implements Installer {
     return release?.status === 'uninstalled' ? undefined : release;
   }
 
-  async #rolledOut(connection: ClusterConnection, snapshot: Snapshot, options: ApplyOptions): Promise<void> {
+  async #rolledOut(connection: ClusterConnection, snapshot: Snapshot, options: StepOptions): Promise<void> {
     if (options.atZero === true) return;
     const waiting = waitingFor(this.#clock, options.timeoutMilliseconds, options.context.signal);
     await untilRolledOut(connection.client, workloadsIn(snapshot.manifests), snapshot.namespace, waiting);
@@ -306,7 +312,7 @@ class HelmInstaller implements Installer {
     connection: ClusterConnection,
     name: ReleaseName,
     words: readonly string[],
-    { objects, options }: { readonly objects: readonly UnknownObject[]; readonly options: ApplyOptions },
+    { objects, options }: { readonly objects: readonly UnknownObject[]; readonly options: StepOptions },
   ): Promise<void> {
     const helm = await this.#theHelm();
     const key = activeKey(connection.cluster, name);
@@ -319,6 +325,7 @@ class HelmInstaller implements Installer {
             kubeconfig,
             timeoutMilliseconds: helmMilliseconds(objects, options) + 15_000,
             signal: options.context.signal,
+            isWayBack: options.isWayBack,
           }),
         ),
       );

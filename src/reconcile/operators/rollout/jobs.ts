@@ -21,7 +21,10 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
-/** Helm is a process with tens of megabytes; the way back must never wait behind what is on its way. */
+/**
+ * Of the replica that leads. On as many clusters at once as there may be rollouts (requirement 002): most of the time somebody waits for pods,
+ * and how many run Helm meanwhile is said in src/fleet/helm. The way back must never wait behind what is on its way.
+ */
 const placesOf: Readonly<Record<Lane, number>> = { whole: 8, install: 20, check: 32, restore: 100 };
 /** A step that could not even say what became of it comes again after this long. */
 const againMilliseconds = 1_000;
