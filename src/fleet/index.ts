@@ -8,7 +8,7 @@ export * from './access/index.ts';
 export * from './charts/index.ts';
 export * from './contract.ts';
 export * from './health/index.ts';
-export { findHelm, type HelmLocation } from './helm/index.ts';
+export { findHelm, type HelmLocation, mostHelmRuns } from './helm/index.ts';
 export * from './install/index.ts';
 export * from './kubeconfig/index.ts';
 export * from './seal/index.ts';

@@ -63,7 +63,7 @@ export interface ManagedFleet extends Fleet {
 }
 
 /** Over all clusters. Each run of Helm has one besides, of which there are 16 at most: together fewer than 100 (requirement 002). */
-export const connectionLimits = { short: 48, watch: 32 } as const;
+export const connectionLimits = { short: 56, watch: 24 } as const;
 
 const mostSessions = 512;
 

@@ -15,6 +15,11 @@ export class Gate {
     return this.#peak;
   }
 
+  /** Somebody waits. */
+  get wanted(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#open >= this.#limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#open += 1;

@@ -1,6 +1,9 @@
 /**
- * Looks at every installation again and again: all clusters at once, each by itself, so that one that is slow or away holds up no other. A
+ * Looks at every installation again and again: clusters side by side, each by itself, so that one that is slow or away holds up no other. A
  * cluster that is still being looked at when the next round begins sits that round out.
+ *
+ * They take turns, as many at a time as there are connections for: a connection is then used for one request after the other. With all
+ * clusters at once nearly every request had to make a connection of its own first, which took more than everything else together.
  */
 import {
   type Cluster,
@@ -59,8 +62,10 @@ export interface RoundSummary {
   readonly milliseconds: number;
 }
 
-/** Of one cluster at a time; what is asked of it waits at the gate anyway. */
+/** Of one cluster: as many as a session of the fleet has connections. */
 const installationsAtOnce = 4;
+/** Then others have their turn, if they wait. */
+const turnMilliseconds = 5_000;
 const writesAtOnce = 16;
 const fieldManager = 'kidp-health';
 
@@ -71,6 +76,7 @@ export class HealthRounds {
   readonly watches: WatchBudget;
   readonly #manager: Manager;
   readonly #options: RoundOptions;
+  readonly #turns: Gate;
   readonly #writes = new Gate(writesAtOnce);
   readonly #mirrors = new Map<string, ClusterMirror>();
   readonly #busy = new Set<string>();
@@ -79,6 +85,7 @@ export class HealthRounds {
     this.#manager = manager;
     this.#options = options;
     this.requests = new Gate(options.requests);
+    this.#turns = new Gate(Math.max(1, Math.floor(options.requests / installationsAtOnce)));
     this.watches = new WatchBudget(options.watches);
   }
 
@@ -128,11 +135,14 @@ export class HealthRounds {
     try {
       const mirror = this.#mirrorOf(name);
       const unreachable = await this.#begin(mirror, name, installations, signal);
-      await eachOf(installations, installationsAtOnce, async (installation) => {
+      const look = async (installation: OperatorInstallation) => {
         if (signal.aborted) return;
         const seen = unreachable ?? (await this.#look(mirror, installation, signal));
         await this.#writes.run(() => this.#tell(installation, seen));
-      });
+      };
+      const left = [...installations];
+      if (unreachable !== undefined) await eachOf(left, look);
+      while (left.length > 0) await this.#turns.run(() => eachOf(left, look, this.#endOfTurn()));
       await mirror.endRound();
       if (unreachable === undefined && !signal.aborted) await this.#writes.run(() => this.#stamp(object));
     } catch (error) {
@@ -140,6 +150,12 @@ export class HealthRounds {
     } finally {
       this.#busy.delete(name);
     }
+  }
+
+  #endOfTurn(): () => boolean {
+    const { clock } = this.#manager;
+    const end = clock.monotonic() + turnMilliseconds;
+    return () => this.#turns.wanted && clock.monotonic() >= end;
   }
 
   /** What to say of all of them where the cluster cannot be asked. */
@@ -265,12 +281,15 @@ export class HealthRounds {
   }
 }
 
-/** So many at a time. Rejects with the first that does, once all that were begun have ended. */
-async function eachOf<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
-  const left = items.values();
+/** Takes from the list, so many at a time, until it is empty or `isOver`. Rejects with the first that does, once all that were begun have ended. */
+async function eachOf<T>(
+  left: T[],
+  work: (item: T) => Promise<void>,
+  isOver: () => boolean = () => false,
+): Promise<void> {
   const results = await Promise.allSettled(
-    Array.from({ length: atOnce }, async () => {
-      for (const item of left) await work(item);
+    Array.from({ length: installationsAtOnce }, async () => {
+      for (let item = left.shift(); item !== undefined; item = isOver() ? undefined : left.shift()) await work(item);
     }),
   );
   const failed = results.find((result) => result.status === 'rejected');
