@@ -44,6 +44,12 @@ const longestLeap = 64 * 1024;
  * what is young; for a longer one it asks the system, and gives it back right after.
  */
 const batchBytes = 112 * 1024;
+/**
+ * Most lists are short, and memory for a long one costs more than all else that is done with them: more of it is taken only once it is needed.
+ * So much still comes from what the process has at hand.
+ */
+const firstBytes = 32 * 1024;
+const usualBytes = 256 * 1024;
 /** Lists whose items often hold what looks like the beginning of another, or of what is cut out, are not for leaping. */
 const mostMisses = 8;
 
@@ -57,7 +63,7 @@ export interface ItemOptions<T> {
 export class ItemSplitter<T> {
   readonly #options: ItemOptions<T>;
   // One stretch of memory that every chunk is copied to the end of, so that an item is always in one piece.
-  #buffer = Buffer.allocUnsafe(256 * 1024);
+  #buffer = Buffer.allocUnsafe(firstBytes);
   #end = 0;
   /** How far the scanner is. */
   #position = 0;
@@ -304,7 +310,7 @@ export class ItemSplitter<T> {
       throw new RangeError(`an item of more than ${this.#options.maximumItemBytes} bytes`);
     }
     // Twice what is needed, so that what is moved stays below what is read.
-    const needed = (kept + size) * 2;
+    const needed = Math.max(usualBytes, (kept + size) * 2);
     const target = needed > this.#buffer.length ? Buffer.allocUnsafe(needed) : this.#buffer;
     this.#buffer.copy(target, 0, this.#kept, this.#end);
     this.#buffer = target;
