@@ -306,6 +306,9 @@ const status = object('How far it is.', {
       { maxItems: 50 },
     ).optional(),
     health: operatorHealth.optional(),
+    namespace: shortName(
+      'Where the Operator said that it is installed: there somebody may have installed it by hand.',
+    ).optional(),
     createdAt: instant('When it was decided.'),
   }).optional(),
   approvals: list(

@@ -201,6 +201,26 @@ describe('direct', () => {
     expect(everywhere('direct')).toEqual(['v2.0.0', 'v2.0.0', 'v1.0.0']);
   });
 
+  test('what its Operator says under way changes nothing: neither that nobody looks any more, nor that it is gone', async () => {
+    await installed('profile');
+    played.cluster('staging-1').ill.add('v2.0.0');
+    let isHeld = true;
+    played.after = async (cluster, version) => {
+      if (cluster === 'staging-1' && version === 'v2.0.0') await eventually(() => !isHeld, patient);
+    };
+    await objects.rollout('profile-2', { operator: 'profile', version: 'v2.0.0', clusters: three });
+    await objects.until('profile-2', (rollout) => states(rollout)['staging-1'] === 'Deploying');
+    await objects.editOperator('profile', { health: { pods: { enabled: false } } });
+    await objects.removeOperator('profile');
+    isHeld = false;
+    const failed = await objects.ends('profile-2', 'Failed');
+    played.after = async () => {};
+    played.cluster('staging-1').ill.clear();
+    expect(failed.status?.rollback).toMatchObject({ reason: 'Unhealthy', message: 'staging-1: v2.0.0 crashes' });
+    expect(states(failed)).toEqual({ 'dev-1': 'RolledBack', 'staging-1': 'RolledBack', 'prod-1': 'RolledBack' });
+    expect(everywhere('profile')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
+  });
+
   test('what turns out not to be well after its end is taken back', async () => {
     await installed('later');
     await objects.rollout('later-2', { operator: 'later', version: 'v2.0.0', clusters: three });

@@ -81,7 +81,12 @@ function approvalFor(name: string, object: Rollout, settings: RolloutSettings): 
 
 function reasonOf(type: ApprovalType, { spec, status }: Rollout): string {
   const what = `${spec.operator} ${spec.version} on ${status?.clusters?.length ?? 0} clusters (${spec.strategy})`;
-  const asked = spec.reason === undefined ? what : `${what}: ${spec.reason}`;
+  const off = (['pods', 'webhook', 'reconciliation'] as const).filter(
+    (part) => status?.plan?.health?.[part]?.enabled === false,
+  );
+  const unseen =
+    off.length === 0 ? '' : `\nwhether it is well is not looked at by its Operator's word: ${off.join(', ')}`;
+  const asked = `${spec.reason === undefined ? what : `${what}: ${spec.reason}`}${unseen}`;
   if (type !== 'BreakingCRDChange') return asked;
   const breaking = (status?.plan?.definitions ?? []).filter(({ verdict }) => verdict === 'breaking');
   return [asked, ...breaking.map(({ name, summary }) => `${name}: ${summary ?? 'breaking'}`)].join('\n');

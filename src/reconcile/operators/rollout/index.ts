@@ -130,7 +130,6 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
       health,
       verdicts,
       tracer,
-      operator: operatorNamed,
       settings,
       now,
     }),

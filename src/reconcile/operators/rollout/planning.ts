@@ -84,6 +84,9 @@ export async function planRollout(object: Rollout, parts: PlanningParts, context
     config: config as Plan['config'],
     stages,
     definitions,
+    // Those who agree agree to what makes it well, too: what the Operator says later is for later rollouts.
+    health: operator.spec.health ?? {},
+    namespace: operatorNamespace(operator),
   };
   const digests = [...snapshots].map(([name, { digest }]) => [name, digest] as const);
   const plan: Plan = { ...fixed, digest: planDigest(fixed, digests), createdAt: instantOf(parts.now()) };
@@ -142,6 +145,8 @@ function findClusters({ spec }: Rollout, all: readonly Cluster[]): Cluster[] {
 
 const named = (name: string) => ({ name });
 
+const operatorNamespace = ({ spec }: Operator): string => spec.namespace ?? 'operators';
+
 /** Where it goes on a cluster. */
 interface Target {
   readonly cluster: Cluster;
@@ -164,7 +169,7 @@ function targetOf(
     installation?.spec.releaseName ?? operator.spec.releaseName ?? operator.metadata.name.slice(0, 53);
   const common = { cluster, installation, releaseName };
   if (spec.strategy !== 'BlueGreen') {
-    const { namespace = operator.spec.namespace ?? 'operators', color } = installation?.spec ?? {};
+    const { namespace = operatorNamespace(operator), color } = installation?.spec ?? {};
     return { ...common, namespace, ...(color === undefined ? {} : { color }) };
   }
   const { blueNamespace, greenNamespace } = config as { blueNamespace: string; greenNamespace: string };

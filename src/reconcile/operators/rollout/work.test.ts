@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { InstalledRelease, Snapshot } from '../../../fleet/index.ts';
+import type { HealthTarget, InstalledRelease, Snapshot } from '../../../fleet/index.ts';
 import { ApiError, noTracer } from '../../../runtime/index.ts';
 import { defaultRolloutSettings } from '../settings.ts';
 import { type Place, Work, type WorkParts } from './work.ts';
@@ -66,15 +66,26 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
       switchOver: async (_: unknown, { to }: { to: Snapshot }) => void done.push(`switch to ${side(to)}`),
       retire: async (_: unknown, snapshot: Snapshot) => void done.push(`retire ${side(snapshot)}`),
     },
+    health: {
+      check: async (_: unknown, { operator, snapshot }: HealthTarget) => {
+        done.push(`check ${side(snapshot)} by ${JSON.stringify(operator.spec)}`);
+        return { state: 'Healthy', message: '' };
+      },
+    },
     tracer: noTracer,
-    operator: () => ({ metadata: { name: 'tool' }, spec: { namespace: 'tools' } }),
     settings: defaultRolloutSettings,
     now: () => 0,
   };
   const spec = { operator: 'tool', version: 'new', strategy };
   const place = {
     rollout: { metadata: { name: 'rollout', uid: 'u' }, spec },
-    plan: { strategy, stages: [], config: { coexist, validationPeriod: 'PT1M', ...blueGreenTimes } },
+    plan: {
+      strategy,
+      stages: [],
+      config: { coexist, validationPeriod: 'PT1M', ...blueGreenTimes },
+      health: { pods: { maxRestarts: 5 } },
+      namespace: 'tools',
+    },
     cluster: {
       name: 'here',
       environment: 'Production',
@@ -168,6 +179,15 @@ test.each([
 ])('what another rollout has done meanwhile does not matter where $reason', async ({ given }) => {
   const { work, place } = stage({ installedIn: 'tools', releases: { tools: ours }, ...given });
   expect(await work.lookBefore(place)).toMatchObject({ snapshotBefore: 'old' });
+});
+
+test.each([
+  { reason: 'what was deployed', cluster: { state: 'Validating' }, side: 'new' },
+  { reason: 'what is back', cluster: { state: 'RollingBack', snapshotBefore: 'old' }, side: 'old' },
+])('$reason is looked at by the plan: nobody asks what its Operator says now', async ({ cluster, side }) => {
+  const { work, place, done } = stage({ cluster });
+  expect(await work.check(place)).toMatchObject({ state: 'Healthy' });
+  expect(done).toEqual([`check ${side} by {"health":{"pods":{"maxRestarts":5}}}`]);
 });
 
 describe('the way back of a blue-green deployment', () => {

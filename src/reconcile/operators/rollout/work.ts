@@ -3,11 +3,13 @@
  * after a crash at any point, because those who do the work know by the attempt what they have done.
  */
 import {
+  API_VERSION,
   installationName,
   millisecondsOf,
   type Operator,
   type OperatorInstallation,
   operatorInstallation,
+  operator as operatorKind,
   sameVersion,
 } from '../../../api/index.ts';
 import {
@@ -39,8 +41,6 @@ export interface WorkParts {
   readonly health: HealthChecker;
   readonly verdicts: Verdicts;
   readonly tracer: Tracer;
-  /** As the cache has it. */
-  readonly operator: (name: string) => Operator | undefined;
   readonly settings: RolloutSettings;
   readonly now: () => number;
 }
@@ -78,7 +78,7 @@ export class Work {
       const message = 'what is there has moved to another namespace since this was planned: create the rollout anew';
       throw new FleetError('chart/invalid', message);
     }
-    const release = installation?.spec ?? this.#ownPlace(rollout, snapshot);
+    const release = installation?.spec ?? ownPlace(place, snapshot);
     const location = { name: release.releaseName, namespace: release.namespace };
     // What is there may be in another namespace than what comes: there, only the records of Helm are looked at.
     const elsewhere = { ...snapshot, namespace: location.namespace, manifests: [], definitions: [] };
@@ -156,8 +156,8 @@ export class Work {
     const begunAt = this.#parts.now();
     const isBack = cluster.state === 'RollingBack';
     const snapshot = await this.#snapshot(isBack ? cluster.snapshotBefore : cluster.snapshot);
-    const operator = this.#operator(rollout.spec.operator);
     const connection = await this.#parts.fleet.connect(cluster.name, { kind: 'observe' }, context);
+    const operator = asPlanned(rollout, plan);
     const podsOnly = !isBack && pacingOf(plan).blueGreen !== undefined && cluster.switched !== true;
     const target = { operator, snapshot, revision: cluster.revision ?? 0, ...(podsOnly ? { podsOnly } : {}) };
     const { state, message } = await this.#parts.health.check(connection, target, context);
@@ -294,18 +294,16 @@ export class Work {
     const name = installationName(rollout.spec.operator, cluster.name);
     return orUndefined(this.#parts.client.get<OperatorInstallation>(operatorInstallation.resource, { name }));
   }
+}
 
-  #operator(name: string): Operator {
-    const found = this.#parts.operator(name);
-    if (found !== undefined) return found;
-    throw new FleetError('cluster/unknown', `there is no Operator ${name} any more`, { temporary: true });
-  }
+/** What makes it well is what the plan says, to the end and back: the Operator may have changed since, or be gone. */
+const asPlanned = ({ spec: { operator: name } }: Rollout, { health = {} }: Plan): Operator =>
+  ({ apiVersion: API_VERSION, kind: operatorKind.kind, metadata: { name }, spec: { health } }) as Operator;
 
-  /** Where it would be if somebody had installed it by hand, as the Operator says. */
-  #ownPlace({ spec }: Rollout, snapshot: Snapshot): { releaseName: string; namespace: string } {
-    const { namespace } = spec.strategy === 'BlueGreen' ? this.#operator(spec.operator).spec : snapshot;
-    return { releaseName: snapshot.releaseName, namespace: namespace ?? snapshot.namespace };
-  }
+/** Where it would be if somebody had installed it by hand, as the Operator said. */
+function ownPlace({ rollout, plan }: Place, snapshot: Snapshot): { releaseName: string; namespace: string } {
+  const { namespace = snapshot.namespace } = rollout.spec.strategy === 'BlueGreen' ? plan : snapshot;
+  return { releaseName: snapshot.releaseName, namespace };
 }
 
 async function orUndefined<T>(asked: Promise<T>): Promise<T | undefined> {
