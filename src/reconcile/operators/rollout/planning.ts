@@ -5,7 +5,6 @@
 import {
   type Cluster,
   type Environment,
-  environments,
   mostDefinitionsOfAnOperator,
   type Operator,
   type OperatorInstallation,
@@ -20,7 +19,13 @@ import { failureOf } from './failures.ts';
 import type { Planned } from './outcomes.ts';
 import { configOf, planDigest, stagesOf } from './plan.ts';
 import { type ClusterStatus, instantOf, namesOf, type Plan, type Rollout } from './rollout.ts';
-import { type DefinitionVerdict, type Verdicts, worseOf } from './verdicts.ts';
+import {
+  type DefinitionVerdict,
+  mostBreaks,
+  type PlannedDefinition,
+  plannedDefinition,
+  type Verdicts,
+} from './verdicts.ts';
 
 /** It cannot be planned as things are. */
 export class PlanningBlocked extends Error {
@@ -223,28 +228,25 @@ async function renderAll(
   return byCluster;
 }
 
-/** The worst that becomes of each definition. A cluster that does not answer is asked when its turn has come. */
+/** What becomes of each definition. A cluster that does not answer is asked when its turn has come. */
 async function definitionsOf(
   targets: readonly Target[],
   snapshots: ReadonlyMap<string, Snapshot>,
   { fleet, verdicts }: PlanningParts,
   context: WorkContext,
-): Promise<{ definitions: DefinitionVerdict[]; away: ReadonlySet<string> }> {
-  const worst = new Map<string, DefinitionVerdict>();
-  const breaking = new Map<string, Set<Environment>>();
+): Promise<{ definitions: PlannedDefinition[]; away: ReadonlySet<string> }> {
+  const found: { environment: Environment; verdict: DefinitionVerdict }[] = [];
   const away = new Set<string>();
   const waiting = targets.filter(({ cluster }) => clusterFacts(cluster)?.available === true);
   const work = async (): Promise<void> => {
     for (let target = waiting.shift(); target !== undefined; target = waiting.shift()) {
       const { name } = target.cluster.metadata;
+      const { environment } = target.cluster.spec;
       const wanted = snapshots.get(name)?.definitions ?? [];
       try {
         const connection = await fleet.connect(name, { kind: 'observe' }, context);
-        for (const verdict of await verdicts.on(connection, wanted, context.signal)) {
-          worst.set(verdict.name, worseOf(worst.get(verdict.name), verdict));
-          if (verdict.verdict !== 'breaking') continue;
-          breaking.set(verdict.name, (breaking.get(verdict.name) ?? new Set()).add(target.cluster.spec.environment));
-        }
+        for (const verdict of await verdicts.on(connection, wanted, context.signal))
+          found.push({ environment, verdict });
       } catch (error) {
         const { temporary, message } = failureOf(error);
         if (!temporary) throw new PlanningBlocked('ClusterNotReady', `${name}: ${message}`);
@@ -253,11 +255,16 @@ async function definitionsOf(
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
-  const definitions = [...worst.values()].map((verdict) => {
-    const where = environments.filter((each) => breaking.get(verdict.name)?.has(each) === true);
-    return where.length === 0 ? verdict : { ...verdict, environments: [...where] };
-  });
-  return { definitions: definitions.sort((one, other) => (one.name < other.name ? -1 : 1)), away };
+  const byName = [...Map.groupBy(found, ({ verdict }) => verdict.name)].sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
+  const definitions = byName.map(([, each]) => plannedDefinition(each)).filter((each) => each !== undefined);
+  const manifold = definitions.find(({ breaks = [] }) => breaks.length > mostBreaks);
+  if (manifold !== undefined) {
+    const message = `${manifold.name} breaks in more than ${mostBreaks} different ways: roll out to fewer clusters at a time`;
+    throw new PlanningBlocked('TooManyBreaks', message);
+  }
+  return { definitions, away };
 }
 
 function statusOf(target: Target, stages: Plan['stages'], snapshot: Snapshot | undefined): ClusterStatus {

@@ -1,42 +1,111 @@
-/** Each definition of each cluster is validated, whether or not there is anything to compare, and told of. */
-import { expect, test } from 'vitest';
-import { memoryCluster } from '../../../../test/support/memory-cluster.ts';
-import { definitionOf } from '../../../../test/support/operator-charts.ts';
-import type { ClusterConnection } from '../../../fleet/index.ts';
+import { describe, expect, test } from 'vitest';
+import type { Environment } from '../../../api/index.ts';
 import type { UnknownObject } from '../../../runtime/index.ts';
-import { definitionResource, Verdicts } from './verdicts.ts';
+import { type DefinitionVerdict, plannedDefinition, unforeseen, Verdicts } from './verdicts.ts';
 
-const definition = (maximum: number, name = 'shop') =>
-  definitionOf({ name, version: '1.0.0', maximum }) as UnknownObject;
-
-function clusterWith(...there: readonly UnknownObject[]): ClusterConnection {
-  const cluster = memoryCluster([definitionResource]);
-  for (const each of there) cluster.put(definitionResource, each as never);
-  return { client: cluster.client } as ClusterConnection;
-}
-
-test.each([
-  { reason: 'it is installed for the first time', there: [], verdict: 'created' },
-  { reason: 'it is as it was', there: [definition(20)], verdict: 'unchanged' },
-  { reason: 'it takes more', there: [definition(10)], verdict: 'safe' },
-  { reason: 'it takes less', there: [definition(30)], verdict: 'breaking' },
-])('a definition is $verdict where $reason, and counts as validated each time', async ({ there, verdict }) => {
-  let validated = 0;
-  const verdicts = new Verdicts(() => {
-    validated += 1;
-  });
-  const on = (cluster: ClusterConnection) => verdicts.on(cluster, [definition(20)]);
-  expect(await on(clusterWith(...there))).toMatchObject([{ verdict }]);
-  // On another cluster with the same definitions: the comparison is known, and it is a validation all the same.
-  expect(await on(clusterWith(...there))).toMatchObject([{ verdict }]);
-  expect(validated).toBe(2);
+/** A definition whose `spec` has these fields. */
+const definition = (fields: Readonly<Record<string, object>>, name = 'tools.example.com'): UnknownObject => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { plural: 'tools', kind: 'Tool', singular: 'tool', listKind: 'ToolList' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: fields } } },
+        },
+      },
+    ],
+  },
 });
 
-test('of several definitions each counts', async () => {
-  let validated = 0;
-  const verdicts = new Verdicts(() => {
-    validated += 1;
+const text = { type: 'string' };
+const number = { type: 'integer' };
+const after = definition({ size: number, colour: text });
+/** What the version does to a cluster that has these fields. */
+const from = (fields: Readonly<Record<string, object>>): DefinitionVerdict =>
+  new Verdicts().compare(definition(fields), after);
+
+const same = { size: number };
+const sizeBreaks = { size: text };
+const alsoOfAnotherKind = { size: text, colour: text };
+const colourBreaks = { size: number, colour: number };
+const bothBreak = { size: text, colour: number };
+
+const planOf = (...found: readonly (readonly [Environment, Readonly<Record<string, object>>])[]) => {
+  const planned = plannedDefinition(found.map(([environment, fields]) => ({ environment, verdict: from(fields) })));
+  return { definitions: planned === undefined ? [] : [planned] };
+};
+
+describe('what breaks on a cluster', () => {
+  test.each<{
+    reason: string;
+    planned: readonly (readonly [Environment, Readonly<Record<string, object>>])[];
+    found: Readonly<Record<string, object>>;
+    unforeseen: boolean;
+  }>([
+    { reason: 'is as it was planned', planned: [['Production', sizeBreaks]], found: sizeBreaks, unforeseen: false },
+    {
+      reason: 'is the same, and what else changes breaks nobody',
+      planned: [['Production', sizeBreaks]],
+      found: alsoOfAnotherKind,
+      unforeseen: false,
+    },
+    { reason: 'is nothing', planned: [['Production', sizeBreaks]], found: same, unforeseen: false },
+    {
+      reason: 'is something else of the same definition',
+      planned: [['Production', sizeBreaks]],
+      found: colourBreaks,
+      unforeseen: true,
+    },
+    { reason: 'is more than was planned', planned: [['Production', sizeBreaks]], found: bothBreak, unforeseen: true },
+    {
+      reason: 'was agreed to for another environment',
+      planned: [['Dev', sizeBreaks]],
+      found: sizeBreaks,
+      unforeseen: true,
+    },
+    {
+      reason: 'is one of several ways that were planned',
+      planned: [
+        ['Production', sizeBreaks],
+        ['Production', bothBreak],
+      ],
+      found: bothBreak,
+      unforeseen: false,
+    },
+    { reason: 'was not known at all', planned: [['Production', same]], found: sizeBreaks, unforeseen: true },
+  ])('$reason', ({ planned, found, unforeseen: expected }) => {
+    const surprises = unforeseen(planOf(...planned), 'Production', [from(found)]);
+    expect(surprises.map(({ name }) => name)).toEqual(expected ? ['tools.example.com'] : []);
   });
-  await verdicts.on(clusterWith(definition(20)), [definition(20), definition(20, 'cart')]);
-  expect(validated).toBe(2);
+
+  test('is told by what cannot be read, where it cannot be compared', () => {
+    const broken = { ...definition({}), spec: {} } as UnknownObject;
+    const found = new Verdicts().compare(broken, after);
+    expect(found).toMatchObject({ verdict: 'breaking', broken: expect.stringMatching(/^sha256:/) });
+    const planned = plannedDefinition([{ environment: 'Dev', verdict: found }]);
+    expect(unforeseen({ definitions: planned === undefined ? [] : [planned] }, 'Dev', [found])).toEqual([]);
+  });
+});
+
+test('the plan says every way once, where, and what each is', () => {
+  const { definitions } = planOf(
+    ['Production', sizeBreaks],
+    ['Dev', sizeBreaks],
+    ['Production', alsoOfAnotherKind],
+    ['Production', bothBreak],
+    ['Staging', same],
+  );
+  expect(definitions).toMatchObject([{ verdict: 'breaking', environments: ['Dev', 'Production'] }]);
+  expect(definitions[0]?.breaks?.map(({ environment }) => environment)).toEqual(['Dev', 'Production', 'Production']);
+  expect(definitions[0]?.summary).toMatch(/size/);
+  expect(definitions[0]?.summary).toMatch(/colour/);
+  expect(definitions[0]).not.toHaveProperty('broken');
 });

@@ -1,12 +1,19 @@
 /** What the custom resource definitions of a version would do to those that are on a cluster. */
 import { createHash } from 'node:crypto';
-import type { Environment } from '../../../api/index.ts';
+import { type Environment, environments } from '../../../api/index.ts';
 import { changeDigest, compareCrds, readCrd } from '../../../crd-compat/index.ts';
 import type { ClusterConnection } from '../../../fleet/index.ts';
 import { isNotFound, type Resource, type UnknownObject } from '../../../runtime/index.ts';
 import type { Plan } from './rollout.ts';
 
-export type DefinitionVerdict = NonNullable<Plan['definitions']>[number];
+/** What the plan says of a definition, over all clusters. */
+export type PlannedDefinition = NonNullable<Plan['definitions']>[number];
+
+/** What is found out about a definition on one cluster. */
+export interface DefinitionVerdict extends Omit<PlannedDefinition, 'environments' | 'breaks'> {
+  /** The digest of all that breaks, where something does: what else changes does not matter to it. */
+  readonly broken?: string;
+}
 
 export const definitionResource: Resource = {
   group: 'apiextensions.k8s.io',
@@ -70,30 +77,69 @@ function compared(before: UnknownObject, after: UnknownObject): DefinitionVerdic
   if (one.crd === undefined || other.crd === undefined) {
     // What cannot be read cannot be called harmless.
     const summary = [...one.issues, ...other.issues].map(({ path, message }) => `${path}: ${message}`).join('; ');
-    return { name, verdict: 'breaking', summary: summary.slice(0, 4096) };
+    return { name, verdict: 'breaking', summary: summary.slice(0, 4096), broken: digestOf([name, summary]) };
   }
   const { verdict, changes, digest } = compareCrds(one.crd, other.crd);
   if (changes.length === 0) return { name, verdict: 'unchanged', digest: changeDigest(one.crd, other.crd) };
   const told = changes.filter((change) => change.class === verdict).slice(0, mostChanges);
-  const summary = told.map(({ message }) => message).join('; ');
-  return { name, verdict, digest, summary: summary.slice(0, 4096) };
+  const summary = told
+    .map(({ version, path, message }) => `${`${version} ${path}`.trim()}: ${message.replace(/\.$/, '')}`)
+    .join('; ');
+  const found = { name, verdict, digest, summary: summary.slice(0, 4096) };
+  if (verdict !== 'breaking') return found;
+  const breaking = changes.filter((change) => change.class === 'breaking');
+  const what = breaking.map(({ version, path, kind, before: was, after: is }) => [version, path, kind, was, is]);
+  return { ...found, broken: digestOf([name, what]) };
+}
+
+function digestOf(value: unknown): string {
+  const text = JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? `${each}` : each));
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
 const order = ['created', 'unchanged', 'safe', 'risky', 'breaking'] as const;
 
-/** The worse of the two, whatever cluster it is from. */
-export function worseOf(one: DefinitionVerdict | undefined, other: DefinitionVerdict): DefinitionVerdict {
-  if (one === undefined) return other;
-  return order.indexOf(other.verdict) > order.indexOf(one.verdict) ? other : one;
+/** As many different ways to break as the plan has room for. */
+export const mostBreaks = 64;
+
+/** What becomes of a definition over all clusters: the worst, and every way in which it breaks somebody. */
+export function plannedDefinition(
+  found: readonly { readonly environment: Environment; readonly verdict: DefinitionVerdict }[],
+): PlannedDefinition | undefined {
+  const rank = ({ verdict }: DefinitionVerdict) => order.indexOf(verdict);
+  // Whoever answers first, the plan is the same.
+  const [worst] = found
+    .map(({ verdict }) => verdict)
+    .sort((one, other) => rank(other) - rank(one) || ((one.digest ?? '') < (other.digest ?? '') ? -1 : 1));
+  if (worst === undefined) return undefined;
+  const { broken: _, ...rest } = worst;
+  const breaking = found.filter(({ verdict }) => verdict.verdict === 'breaking');
+  if (breaking.length === 0) return rest;
+  const breaks = new Map(
+    breaking.map(({ environment, verdict: { broken: digest = '' } }) => [
+      `${environment} ${digest}`,
+      { environment, digest },
+    ]),
+  );
+  return {
+    ...rest,
+    // Who is asked is told of all of them.
+    summary: [...new Set(breaking.map(({ verdict }) => verdict.summary ?? ''))].sort().join('; ').slice(0, 4096),
+    environments: environments.filter((each) => breaking.some(({ environment }) => environment === each)),
+    breaks: [...breaks].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, each]) => each),
+  };
 }
 
-/** Definitions that would break somebody on a cluster, which nobody was told of when the rollout was planned. */
+/** Definitions that would break somebody on a cluster in a way that nobody was told of when the rollout was planned. */
 export function unforeseen(
-  plan: Plan,
+  plan: Pick<Plan, 'definitions'>,
   environment: Environment,
   found: readonly DefinitionVerdict[],
 ): DefinitionVerdict[] {
-  const isKnown = ({ name }: DefinitionVerdict) =>
-    (plan.definitions ?? []).some((each) => each.name === name && each.environments?.includes(environment) === true);
+  const isKnown = ({ name, broken }: DefinitionVerdict) =>
+    (plan.definitions ?? []).some(
+      ({ name: of, breaks = [] }) =>
+        of === name && breaks.some((each) => each.environment === environment && each.digest === broken),
+    );
   return found.filter((each) => each.verdict === 'breaking' && !isKnown(each));
 }

@@ -231,7 +231,7 @@ export class Work {
     );
     const [surprise] = unforeseen(plan, cluster.environment, found);
     if (surprise === undefined) return;
-    const message = `the definition ${surprise.name} would break what is on the cluster, which was not so when this was planned: ${surprise.summary ?? ''}`;
+    const message = `the definition ${surprise.name} would break what is on the cluster, in a way that was not known when this was planned: ${surprise.summary ?? ''}`;
     throw new FleetError('chart/invalid', message);
   }
 
