@@ -8,6 +8,7 @@ import {
   type Environment,
   environments,
   REQUESTED_BY_ANNOTATION,
+  sameVersion,
 } from '../../../api/index.ts';
 import { type Client, isAlreadyExists } from '../../../runtime/index.ts';
 import { type ApprovalLevel, levelsFor, type RolloutSettings } from '../settings.ts';
@@ -36,7 +37,9 @@ export function neededApprovals(
   return environments.flatMap((environment) => {
     const reached = clusters.filter((each) => each.environment === environment && each.state !== 'Skipped');
     if (reached.length === 0) return [];
-    const isUpgrade = reached.some(({ fromVersion }) => fromVersion !== undefined && fromVersion !== spec.version);
+    const isUpgrade = reached.some(
+      ({ fromVersion }) => fromVersion !== undefined && !sameVersion(fromVersion, spec.version),
+    );
     const isBreaking = (plan.definitions ?? []).some((each) => each.environments?.includes(environment) === true);
     const types: ApprovalType[] = [
       'ProductionDeployment',
