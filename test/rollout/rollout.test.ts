@@ -143,6 +143,49 @@ describe('blue-green', () => {
   });
 });
 
+describe('the old side of a blue-green deployment', () => {
+  const config = { validationPeriod: 'PT0.2S', monitorPeriod: 'PT0.2S' };
+  const direct = { version: 'v3.0.0', clusters: ['dev-1'] };
+  const there = (name: string) => versionOn('dev-1', name);
+  /** `name` is v2.0.0 in the green namespace, and v1.0.0 is kept where it was. */
+  const switched = async (name: string) => {
+    await installed(name);
+    const spec = { version: 'v2.0.0', clusters: ['dev-1'], strategy: 'BlueGreen' };
+    await objects.rollout(`${name}-2`, { operator: name, ...spec, blueGreenConfig: config });
+    await objects.ends(`${name}-2`, 'Completed');
+  };
+
+  test('is removed in its time, whatever was rolled out since', async () => {
+    await switched('outlived');
+    await objects.rollout('outlived-3', { operator: 'outlived', ...direct });
+    await objects.ends('outlived-3', 'Completed');
+    expect(there('outlived')).toBe('v1.0.0');
+    await objects.timeIsOver('outlived', 'dev-1');
+    await eventually(() => there('outlived') === undefined, patient);
+    const left = await objects.installation('outlived', 'dev-1');
+    expect(left).toMatchObject({ version: 'v3.0.0', namespace: 'operators-green' });
+    await eventually(async () => (await objects.installation('outlived', 'dev-1'))?.kept === undefined, patient);
+    expect(versionOn('dev-1', 'outlived', 'operators-green')).toBe('v3.0.0');
+  });
+
+  test('is still known when what was rolled out since is taken back', async () => {
+    await switched('returned');
+    played.cluster('dev-1').ill.add('v3.0.0');
+    await objects.rollout('returned-3', { operator: 'returned', ...direct });
+    await objects.ends('returned-3', 'Failed');
+    played.cluster('dev-1').ill.clear();
+    expect(await objects.installation('returned', 'dev-1')).toMatchObject({
+      version: 'v2.0.0',
+      restoredBy: 'returned-3',
+      kept: [{ version: 'v1.0.0', namespace: 'operators', keptUntil: expect.any(String) }],
+    });
+    await objects.edit('returned-2', { rollback: true });
+    await objects.ends('returned-2', 'Failed');
+    const { kept } = (await objects.installation('returned', 'dev-1')) ?? {};
+    expect([there('returned'), kept]).toEqual(['v1.0.0', undefined]);
+  });
+});
+
 describe('rolling', () => {
   const rolling = {
     strategy: 'Rolling',

@@ -417,6 +417,18 @@ export class Objects {
     );
   }
 
+  /** A day has passed for what is kept there. */
+  async timeIsOver(of: string, on: string): Promise<void> {
+    const { kept = [] } = (await this.installation(of, on)) ?? {};
+    const over = kept.map((side) => ({ ...side, keptUntil: new Date(0).toISOString() }));
+    const name = installationName(of, on);
+    await this.#client.patch(
+      operatorInstallation.resource,
+      { name },
+      { type: 'merge', body: { spec: { kept: over } } },
+    );
+  }
+
   async clusterPatch(name: string, spec: object): Promise<void> {
     await this.#client.patch<Cluster>(cluster.resource, { name }, { type: 'merge', body: { spec } });
   }

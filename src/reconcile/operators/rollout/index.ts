@@ -147,7 +147,7 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
   jobs.ended = (name) => controller.enqueue({ name });
   manager.add(jobs);
   const againMilliseconds = 20 * retryMilliseconds;
-  addRetirement(manager, { client, fleet, snapshots, switcher, holds, clock, againMilliseconds });
+  addRetirement(manager, { client, fleet, snapshots, installer, switcher, holds, clock, againMilliseconds });
   const everyMilliseconds = options.tidyMilliseconds ?? defaultTidyMilliseconds;
   manager.add(retention({ client, snapshots, holds, clock, log, everyMilliseconds }));
 }

@@ -102,7 +102,11 @@ export function snapshotsInUse(
     ...rollouts.flatMap(({ status }) =>
       (status?.clusters ?? []).flatMap(({ snapshot, snapshotBefore }) => [snapshot, snapshotBefore]),
     ),
-    ...installations.flatMap(({ spec }) => [spec.snapshot, spec.previous?.snapshot]),
+    ...installations.flatMap(({ spec }) => [
+      spec.snapshot,
+      spec.previous?.snapshot,
+      ...(spec.kept ?? []).map(({ snapshot }) => snapshot),
+    ]),
     ...operators.flatMap(({ status }) => (status?.versions ?? []).map(({ definitionsRef }) => definitionsRef)),
   ];
   return new Set(names.filter((name) => name !== undefined));

@@ -1,19 +1,29 @@
-/** The side of a blue-green deployment that was kept for an instant way back goes when its time is over (requirement 002: 24 hours). */
+/** The sides of blue-green deployments that were kept for an instant way back go when their time is over (requirement 002: 24 hours). */
 import { type OperatorInstallation, operatorInstallation } from '../../../api/index.ts';
-import { type Fleet, FleetError, type SnapshotStore, type Switcher } from '../../../fleet/index.ts';
-import { type Client, type Clock, controllerManagedBy, type Manager, type Result } from '../../../runtime/index.ts';
+import type { Fleet, Installer, SnapshotStore, Switcher } from '../../../fleet/index.ts';
+import {
+  type Client,
+  type Clock,
+  controllerManagedBy,
+  isNotFound,
+  type Manager,
+  type Result,
+} from '../../../runtime/index.ts';
 import { failureOf } from './failures.ts';
 import type { Holds } from './holds.ts';
+import { type KeptSide, keptSides } from './installations.ts';
 import { fieldManager } from './ledger.ts';
 import { timeOf } from './rollout.ts';
+import { orMissing } from './snapshots.ts';
 
 export interface RetireParts {
   readonly client: Client;
   readonly fleet: Pick<Fleet, 'connect'>;
   readonly snapshots: SnapshotStore;
-  readonly switcher: Switcher;
-  readonly holds: Holds;
-  readonly clock: Clock;
+  readonly installer: Pick<Installer, 'current'>;
+  readonly switcher: Pick<Switcher, 'retire'>;
+  readonly holds: Pick<Holds, 'alone'>;
+  readonly clock: Pick<Clock, 'now'>;
   /** Somebody works there, or it cannot be reached: it is looked at again after this long. */
   readonly againMilliseconds: number;
 }
@@ -42,25 +52,69 @@ export function addRetirement(manager: Manager, parts: RetireParts): void {
     });
 }
 
-async function retire(object: OperatorInstallation, parts: RetireParts, signal: AbortSignal): Promise<Result> {
-  const { client, fleet, snapshots, switcher, holds, clock } = parts;
-  const { operator, cluster, previous } = object.spec;
-  if (previous?.keptUntil === undefined) return undefined;
-  const left = timeOf(previous.keptUntil) - clock.now();
-  if (left > 0) return { requeueAfterMilliseconds: left };
+/** Returns when to look again. */
+export async function retire(object: OperatorInstallation, parts: RetireParts, signal: AbortSignal): Promise<Result> {
+  const { client, holds, clock } = parts;
+  const { operator, cluster } = object.spec;
+  const isDue = ({ keptUntil }: KeptSide) => timeOf(keptUntil) <= clock.now();
+  const sides = keptSides(object.spec);
+  if (sides.length === 0) return undefined;
+  if (!sides.some(isDue)) {
+    const next = Math.min(...sides.map(({ keptUntil }) => timeOf(keptUntil)));
+    return { requeueAfterMilliseconds: next - clock.now() };
+  }
   const isDone = await holds.alone({ operator, cluster }, async () => {
-    const side = await snapshots.get(previous.snapshot).catch((error: unknown) => {
-      if (error instanceof FleetError && error.code === 'snapshot/missing') return undefined;
-      throw error;
-    });
-    if (side !== undefined && side.namespace !== object.spec.namespace) {
-      const context = { operator, version: previous.version, signal };
-      const connection = await fleet.connect(cluster, { kind: 'install', snapshots: [side] }, context);
-      await switcher.retire(connection, side, context);
+    // Somebody may have worked there until a moment ago: what counts is what is written now that nobody does.
+    const live = await written(client, object);
+    for (const side of live === undefined ? [] : keptSides(live.spec).filter(isDue)) {
+      if (side.namespace !== live?.spec.namespace) await remove(side, object.spec, parts, signal);
+      await forget(client, object, side);
     }
-    const { resourceVersion, uid, name } = object.metadata;
-    const body = { metadata: { resourceVersion, uid }, spec: { previous: { keptUntil: null } } };
-    await client.patch(operatorInstallation.resource, { name }, { type: 'merge', body }, { fieldManager });
   });
   return isDone ? undefined : { requeueAfterMilliseconds: parts.againMilliseconds };
+}
+
+/** Nothing but what was kept: in its namespace there may be something else by now. */
+async function remove(
+  { snapshot, version }: KeptSide,
+  { operator, cluster }: OperatorInstallation['spec'],
+  { fleet, snapshots, installer, switcher }: RetireParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const side = await orMissing(snapshots.get(snapshot));
+  if (side === undefined) return;
+  const context = { operator, version, signal };
+  const connection = await fleet.connect(cluster, { kind: 'install', snapshots: [side] }, context);
+  const release = { name: side.releaseName, namespace: side.namespace };
+  const { snapshotDigest = '' } = (await installer.current(connection, release, context)) ?? {};
+  if (snapshotDigest !== '' && snapshotDigest !== side.digest) return;
+  await switcher.retire(connection, side, context);
+}
+
+/** Nobody else changes what is written while we are alone; how it fares is told on it all the time. */
+async function forget(client: Client, object: OperatorInstallation, side: KeptSide): Promise<void> {
+  const live = await written(client, object);
+  if (live === undefined) return;
+  const { resourceVersion, uid, name } = live.metadata;
+  const isIt = (other: Pick<KeptSide, 'namespace' | 'snapshot'> | undefined) =>
+    other?.namespace === side.namespace && other.snapshot === side.snapshot;
+  const { previous, kept = [] } = live.spec;
+  const left = kept.filter((each) => !isIt(each));
+  const spec = {
+    ...(isIt(previous) ? { previous: { keptUntil: null } } : {}),
+    ...(left.length === kept.length ? {} : { kept: left.length === 0 ? null : left }),
+  };
+  const body = { metadata: { resourceVersion, uid }, spec };
+  await client.patch(operatorInstallation.resource, { name }, { type: 'merge', body }, { fieldManager });
+}
+
+/** Undefined where it is gone, or another one has its name. */
+async function written(client: Client, { metadata }: OperatorInstallation): Promise<OperatorInstallation | undefined> {
+  try {
+    const found = await client.get<OperatorInstallation>(operatorInstallation.resource, { name: metadata.name });
+    return found.metadata.uid === metadata.uid ? found : undefined;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { HealthTarget, InstalledRelease, Snapshot } from '../../../fleet/index.ts';
+import type { HealthTarget, InstalledRelease, Snapshot, SwitchedSides } from '../../../fleet/index.ts';
 import { ApiError, noTracer } from '../../../runtime/index.ts';
 import { defaultRolloutSettings } from '../settings.ts';
 import { type Place, Work, type WorkParts } from './work.ts';
@@ -28,6 +28,8 @@ interface Given {
   readonly installedIn?: string;
   /** Which version that is. */
   readonly installedVersion?: string;
+  /** Namespaces of older sides. */
+  readonly kept?: readonly string[];
   readonly releases?: Readonly<Record<string, Partial<InstalledRelease>>>;
   readonly cluster?: object;
 }
@@ -45,10 +47,12 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
       get: async () => {
         if (given.installedIn === undefined) throw notFound();
         const version = given.installedVersion ?? 'old';
-        const spec = { version, snapshot: 'old', namespace: given.installedIn, releaseName: 'tool' };
+        const kept = (given.kept ?? []).map((where) => ({ snapshot: where, namespace: where, keptUntil: '' }));
+        const spec = { version, snapshot: 'old', namespace: given.installedIn, releaseName: 'tool', kept };
         return { metadata: { name: 'tool' }, spec };
       },
       create: async (_: unknown, object: { spec: object }) => void written.push(object),
+      delete: async () => {},
     },
     fleet: { connect: async () => ({}) },
     snapshots: { get: byName, put: async () => snapshotOf('found', 'tools') },
@@ -63,7 +67,10 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
       },
     },
     switcher: {
-      switchOver: async (_: unknown, { to }: { to: Snapshot }) => void done.push(`switch to ${side(to)}`),
+      switchOver: async (_: unknown, { to, timeoutMilliseconds = 0 }: SwitchedSides) => {
+        done.push(`switch to ${side(to)}`);
+        expect(timeoutMilliseconds, 'no longer than Helm may take').toBe(120_000);
+      },
       retire: async (_: unknown, snapshot: Snapshot) => void done.push(`retire ${side(snapshot)}`),
     },
     health: {
@@ -76,7 +83,7 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
     settings: defaultRolloutSettings,
     now: () => 0,
   };
-  const spec = { operator: 'tool', version: 'new', strategy };
+  const spec = { operator: 'tool', version: 'new', strategy, helmTimeout: 'PT2M' };
   const place = {
     rollout: { metadata: { name: 'rollout', uid: 'u' }, spec },
     plan: {
@@ -122,9 +129,14 @@ describe('what is there before', () => {
       before: { fromVersion: 'old', snapshotBefore: 'old' },
     },
     {
-      reason: 'what somebody has installed by hand, from a chart of any name',
-      given: { releases: { tools: { chart: 'their-tool', version: '0.9.0' } } },
-      before: { fromVersion: '0.9.0', snapshotBefore: 'found' },
+      reason: 'what somebody has installed by hand, from a chart of any name, where that was known',
+      given: { cluster: { fromVersion: '0.9.0' }, releases: { tools: { chart: 'their-tool', version: 'v0.9.0' } } },
+      before: { fromVersion: 'v0.9.0', snapshotBefore: 'found' },
+    },
+    {
+      reason: 'nothing, where what is written down was removed by hand',
+      given: { installedIn: 'tools', installedVersion: 'other' },
+      before: {},
     },
     {
       reason: 'what was left of a removal that was cut off',
@@ -160,12 +172,49 @@ describe('what is there before', () => {
     {
       reason: 'what was agreed to was a new installation, and it is an upgrade now',
       given: { installedIn: 'tools', releases: { tools: ours }, cluster: { fromVersion: undefined } },
-      message: 'old is there now, and nothing was there when this was planned',
+      message: 'old is there now, and nothing was known to be there when this was planned',
+    },
+    {
+      reason: 'so many older sides are kept that there is no room for one more',
+      given: {
+        installedIn: 'tools',
+        kept: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'],
+        releases: { tools: ours },
+      },
+      message: '8 older sides of blue-green deployments are still kept there',
     },
   ])('is refused where $reason', async ({ given, message }) => {
     const { work, place } = stage(given);
     const failure = { code: 'chart/invalid', message: expect.stringContaining(message) };
     await expect(work.lookBefore(place)).rejects.toMatchObject(failure);
+  });
+});
+
+describe('what somebody has installed by hand', () => {
+  const byHand = { releases: { tools: { chart: 'their-tool', version: '0.9.0', revision: 4 } } };
+  const nothingKnown = { ...byHand, cluster: { fromVersion: undefined } };
+
+  test('is not upgraded before somebody has agreed, and is known from then on', async () => {
+    const { work, place, written } = stage(nothingKnown);
+    await expect(work.lookBefore(place)).rejects.toMatchObject({
+      code: 'chart/invalid',
+      message: expect.stringContaining('0.9.0 is there now, and nothing was known to be there'),
+    });
+    const place9 = { snapshot: 'found', namespace: 'tools', releaseName: 'tool' };
+    const spec = { operator: 'tool', cluster: 'here', version: '0.9.0', revision: 4, ...place9 };
+    expect(written.map((each) => each.spec)).toEqual([spec]);
+  });
+
+  test.each([
+    {
+      reason: 'nobody has to agree there',
+      given: { ...byHand, cluster: { fromVersion: undefined, environment: 'Dev' } },
+    },
+    { reason: 'it is the same version', given: { releases: { tools: { chart: 'their-tool', version: 'new' } } } },
+  ])('is taken over where $reason', async ({ given }) => {
+    const { work, place, written } = stage(given);
+    expect(await work.lookBefore(place)).toMatchObject({ snapshotBefore: 'found' });
+    expect(written).toEqual([]);
   });
 });
 
@@ -224,6 +273,12 @@ describe('the way back of a blue-green deployment', () => {
     const { work, place, done: steps } = stage(given);
     await work.restore(place);
     expect(steps).toEqual(done);
+  });
+
+  test('to nothing takes older sides with it, which nobody would know of', async () => {
+    const { work, place, done } = stage({ ...back, kept: ['old'], cluster: { switched: true } });
+    await work.restore(place);
+    expect(done).toEqual(['retire new', 'retire old']);
   });
 
   test('is written down by the one that was taken back, unless nothing was switched', async () => {

@@ -10,7 +10,6 @@ import {
   type OperatorInstallation,
   operatorInstallation,
   operator as operatorKind,
-  sameVersion,
 } from '../../../api/index.ts';
 import {
   type ApplyOptions,
@@ -25,11 +24,13 @@ import {
   type WorkContext,
 } from '../../../fleet/index.ts';
 import { type Client, isNotFound, type Tracer } from '../../../runtime/index.ts';
-import { levelsFor, type RolloutSettings } from '../settings.ts';
-import { forgetInstallation, writeInstallation } from './installations.ts';
+import type { RolloutSettings } from '../settings.ts';
+import { lookBefore } from './before.ts';
+import { forgetInstallation, installed, keptSides, returned, writeInstallation } from './installations.ts';
 import type { Before, Checked, Deployed } from './outcomes.ts';
 import { pacingOf } from './plan.ts';
 import { type ClusterStatus, instantOf, type Plan, type Rollout } from './rollout.ts';
+import { orMissing } from './snapshots.ts';
 import { unforeseen, type Verdicts } from './verdicts.ts';
 
 export interface WorkParts {
@@ -67,53 +68,13 @@ export class Work {
   }
 
   /** What is there before anything is changed. */
-  async lookBefore(place: Place): Promise<Before> {
-    const { rollout, cluster } = place;
-    const snapshot = await this.#snapshot(cluster.snapshot);
-    const installation = await this.#installation(place);
-    this.#demandAgreed(place, installation);
-    // A rollout goes to where it is, a blue-green one to the other side of it: nothing else was planned.
-    const isBlueGreen = rollout.spec.strategy === 'BlueGreen';
-    if (installation !== undefined && (installation.spec.namespace === snapshot.namespace) === isBlueGreen) {
-      const message = 'what is there has moved to another namespace since this was planned: create the rollout anew';
-      throw new FleetError('chart/invalid', message);
-    }
-    const release = installation?.spec ?? ownPlace(place, snapshot);
-    const location = { name: release.releaseName, namespace: release.namespace };
-    // What is there may be in another namespace than what comes: there, only the records of Helm are looked at.
-    const elsewhere = { ...snapshot, namespace: location.namespace, manifests: [], definitions: [] };
-    const places = location.namespace === snapshot.namespace ? [snapshot] : [snapshot, elsewhere];
-    const connection = await this.#connect(place, places);
-    const current = await this.#parts.installer.current(connection, location, place.context);
-    if (current === undefined) return {};
-    // A release of ours is named after its Operator; one that was left half removed has an empty digest.
-    if ((current.snapshotDigest ?? '') !== '' && current.chart !== snapshot.operator) {
-      const where = `release ${location.name} in namespace ${location.namespace}`;
-      throw new FleetError('chart/invalid', `${where} is of the Operator ${current.chart}: choose another releaseName`);
-    }
-    const { deployment, color } = installation?.spec ?? {};
-    const known = {
-      ...(color === undefined ? {} : { colorBefore: color }),
-      ...(deployment === undefined ? {} : { deploymentBefore: deployment }),
-    };
-    const kept = installation === undefined ? undefined : await this.#kept(installation.spec.snapshot);
-    if (installation !== undefined && kept !== undefined && kept.digest === current.snapshotDigest) {
-      return { ...known, fromVersion: installation.spec.version, snapshotBefore: kept.name };
-    }
-    // Somebody else has put it there, or has changed it since: what is there is what goes back.
-    const found = await this.#parts.snapshots.put({
-      operator: snapshot.operator,
-      version: current.version,
-      chartDigest: '',
-      valuesDigest: '',
-      environment: snapshot.environment,
-      kubernetesVersion: snapshot.kubernetesVersion,
-      namespace: location.namespace,
-      releaseName: location.name,
-      definitions: current.definitions ?? [],
-      manifests: current.manifests,
+  lookBefore(place: Place): Promise<Before> {
+    return lookBefore(place, {
+      ...this.#parts,
+      snapshot: (name) => this.#snapshot(name),
+      installation: () => this.#installation(place),
+      connect: (snapshots) => this.#connect(place, snapshots),
     });
-    return { ...known, fromVersion: current.version, snapshotBefore: found.name };
   }
 
   async install(place: Place): Promise<Deployed> {
@@ -131,7 +92,14 @@ export class Work {
     const { revision } = await this.#parts.installer.apply(connection, snapshot, options);
     // In a blue-green deployment it is not in use before the switch.
     if (blueGreen === undefined) {
-      if (isColored) await this.#parts.switcher.switchOver(connection, { to: snapshot, coexist: true }, context);
+      if (isColored) {
+        const { timeoutMilliseconds } = options;
+        await this.#parts.switcher.switchOver(
+          connection,
+          { to: snapshot, coexist: true, timeoutMilliseconds },
+          context,
+        );
+      }
       await writeInstallation(this.#parts.client, installed(rollout, cluster, snapshot, { revision, before }));
     }
     return { revision, namespace: snapshot.namespace };
@@ -142,7 +110,7 @@ export class Work {
     const [to, from] = await this.#both(place);
     const { blueGreen } = pacingOf(plan);
     const connection = await this.#connect(place, from === undefined ? [to] : [to, from]);
-    const timeoutMilliseconds = millisecondsOf(rollout.spec.helmTimeout ?? 'PT5M');
+    const { timeoutMilliseconds } = this.#options(place);
     const coexist = blueGreen?.coexist === true;
     const sides = { to, coexist, timeoutMilliseconds, ...(from === undefined ? {} : { from }) };
     await this.#parts.switcher.switchOver(connection, sides, context);
@@ -176,6 +144,7 @@ export class Work {
     return this.#span('operator.rollback', place, async (traceparent) => {
       const context = { ...place.context, traceparent };
       const options = { ...this.#options(place), context };
+      const { timeoutMilliseconds } = options;
       if (blueGreen !== undefined) {
         // What was never begun is not undone: the other side works as it did.
         if (before !== undefined && cluster.switched !== undefined) {
@@ -186,11 +155,14 @@ export class Work {
             const atZero = blueGreen.coexist ? {} : { atZero: true };
             await installer.restore(connection, before, { ...options, only: 'namespaced', ...atZero });
           }
-          await switcher.switchOver(connection, { from: snapshot, to: before, coexist: blueGreen.coexist }, context);
+          const { coexist } = blueGreen;
+          const sides = { from: snapshot, to: before, coexist, timeoutMilliseconds };
+          await switcher.switchOver(connection, sides, context);
         }
         await switcher.retire(connection, snapshot, context);
       } else if (before === undefined) await installer.remove(connection, release, options);
       if (before === undefined) {
+        await this.#retireKept(place, context);
         await forgetInstallation(client, operator, cluster.name);
         return undefined;
       }
@@ -205,22 +177,20 @@ export class Work {
       const isColored = cluster.colorBefore !== undefined;
       const only = isColored ? { only: 'namespaced' as const } : {};
       const { revision } = await installer.restore(connection, before, { ...options, ...only });
-      if (isColored) await switcher.switchOver(connection, { to: before, coexist: true }, context);
+      if (isColored) await switcher.switchOver(connection, { to: before, coexist: true, timeoutMilliseconds }, context);
       await writeInstallation(client, returned(rollout, cluster, before, revision));
       return revision;
     });
   }
 
-  /** Another rollout may have ended since this was planned: what was agreed to as a new installation, or from one version, is now another step. */
-  #demandAgreed({ rollout, cluster }: Place, installation: OperatorInstallation | undefined): void {
-    const { version } = installation?.spec ?? {};
-    if (version === undefined || sameVersion(version, rollout.spec.version)) return;
-    const { fromVersion, environment } = cluster;
-    if (fromVersion !== undefined && sameVersion(version, fromVersion)) return;
-    if (levelsFor(this.#parts.settings, 'VersionUpgrade', environment).length === 0) return;
-    const planned = fromVersion === undefined ? 'nothing was there' : `${fromVersion} was there`;
-    const message = `${version} is there now, and ${planned} when this was planned: nobody has agreed to this upgrade. Create the rollout anew`;
-    throw new FleetError('chart/invalid', message);
+  /** Nobody would know of older sides once the installation is forgotten. */
+  async #retireKept(place: Place, context: WorkContext): Promise<void> {
+    const installation = await this.#installation(place);
+    for (const { snapshot } of installation === undefined ? [] : keptSides(installation.spec)) {
+      const side = await orMissing(this.#parts.snapshots.get(snapshot));
+      if (side === undefined) continue;
+      await this.#parts.switcher.retire(await this.#connect(place, [side]), side, context);
+    }
   }
 
   /** What is on the cluster may have changed since it was planned, or nobody could be asked then. */
@@ -282,14 +252,6 @@ export class Work {
     return snapshot;
   }
 
-  /** Undefined where it is not there any more. */
-  async #kept(name: string): Promise<Snapshot | undefined> {
-    return this.#parts.snapshots.get(name).catch((error: unknown) => {
-      if (error instanceof FleetError && error.code === 'snapshot/missing') return undefined;
-      throw error;
-    });
-  }
-
   async #installation({ rollout, cluster }: Place): Promise<OperatorInstallation | undefined> {
     const name = installationName(rollout.spec.operator, cluster.name);
     return orUndefined(this.#parts.client.get<OperatorInstallation>(operatorInstallation.resource, { name }));
@@ -300,12 +262,6 @@ export class Work {
 const asPlanned = ({ spec: { operator: name } }: Rollout, { health = {} }: Plan): Operator =>
   ({ apiVersion: API_VERSION, kind: operatorKind.kind, metadata: { name }, spec: { health } }) as Operator;
 
-/** Where it would be if somebody had installed it by hand, as the Operator said. */
-function ownPlace({ rollout, plan }: Place, snapshot: Snapshot): { releaseName: string; namespace: string } {
-  const { namespace = snapshot.namespace } = rollout.spec.strategy === 'BlueGreen' ? plan : snapshot;
-  return { releaseName: snapshot.releaseName, namespace };
-}
-
 async function orUndefined<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
@@ -314,55 +270,3 @@ async function orUndefined<T>(asked: Promise<T>): Promise<T | undefined> {
     throw error;
   }
 }
-
-type InstallationSpec = Parameters<typeof writeInstallation>[1];
-
-function installed(
-  { spec, metadata }: Rollout,
-  cluster: ClusterStatus,
-  snapshot: Snapshot,
-  more: { readonly revision: number; readonly before: Snapshot | undefined; readonly keptUntil?: string },
-): InstallationSpec {
-  const { revision, before, keptUntil } = more;
-  const { color } = cluster;
-  return {
-    operator: spec.operator,
-    cluster: cluster.name,
-    version: spec.version,
-    ...placeOf(snapshot),
-    revision,
-    ...(color === undefined ? {} : { color }),
-    deployment: metadata.name,
-    ...(before === undefined
-      ? {}
-      : {
-          previous: {
-            version: before.version,
-            snapshot: before.name,
-            namespace: before.namespace,
-            ...(keptUntil === undefined ? {} : { keptUntil }),
-          },
-        }),
-  };
-}
-
-function returned(
-  { spec, metadata }: Rollout,
-  cluster: ClusterStatus,
-  before: Snapshot,
-  revision: number,
-): InstallationSpec {
-  const { colorBefore, deploymentBefore, fromVersion, name } = cluster;
-  return {
-    operator: spec.operator,
-    cluster: name,
-    version: fromVersion ?? before.version,
-    ...placeOf(before),
-    revision,
-    ...(colorBefore === undefined ? {} : { color: colorBefore }),
-    ...(deploymentBefore === undefined ? {} : { deployment: deploymentBefore }),
-    restoredBy: metadata.name,
-  };
-}
-
-const placeOf = ({ name, namespace, releaseName }: Snapshot) => ({ snapshot: name, namespace, releaseName });
