@@ -37,7 +37,9 @@ const spec = object('What it is for, and how it is reached.', {
       `A Kubernetes Secret of the type \`${SEALED_KUBECONFIG_TYPE}\` in the namespace of the platform, as \`kidp clusters add\` makes it. Left out, \`cluster-\` and the name of this object.`,
     ).optional(),
   }).default({}),
-  paused: boolean('Nothing new is rolled out to it. A rollout that comes to it goes on without it.').optional(),
+  paused: boolean(
+    'Nothing new is rolled out to it. A rollout that comes to it goes on without it, also where it was deployed there already: it is not looked at for the rollout, holds nobody up and takes nobody back. A way back reaches it all the same.',
+  ).optional(),
 }).rules(
   immutable(
     'environment',

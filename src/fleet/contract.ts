@@ -42,7 +42,6 @@ export interface Fleet {
 
 export type FleetErrorCode =
   | 'cluster/unknown'
-  | 'cluster/paused'
   | 'cluster/credentials-missing'
   /** What is in its Secret was not sealed for it, or has been changed since. */
   | 'cluster/tampered'

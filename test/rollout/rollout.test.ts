@@ -289,6 +289,25 @@ describe('direct', () => {
     expect(everywhere('deleted')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
   });
 
+  test('a Cluster that is paused after it was deployed is not waited for, and is taken back with the others', async () => {
+    await installed('maintained');
+    played.cluster('staging-1').ill.add('v2.0.0');
+    const health = { interval: 'PT0.2S', failureThreshold: 100, minimumSoak: 'PT0S' };
+    await objects.rollout('maintained-2', { operator: 'maintained', version: 'v2.0.0', clusters: three, health });
+    await objects.until('maintained-2', (rollout) => {
+      const { 'staging-1': staging, ...others } = states(rollout);
+      return staging === 'Validating' && Object.values(others).every((state) => state === 'Healthy');
+    });
+    await objects.clusterPatch('staging-1', { paused: true });
+    const done = await objects.ends('maintained-2', 'Completed');
+    expect(states(done)).toEqual({ 'dev-1': 'Healthy', 'staging-1': 'Validating', 'prod-1': 'Healthy' });
+    await objects.clusterPatch('staging-1', { paused: null });
+    played.cluster('staging-1').ill.clear();
+    await objects.edit('maintained-2', { rollback: true });
+    await objects.ends('maintained-2', 'Failed');
+    expect(everywhere('maintained')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
+  });
+
   test('a Cluster that is removed under way is left alone, and the others go on', async () => {
     await objects.cluster('short-lived');
     await objects.operator('removal', versions, { releaseName: 'removal' });

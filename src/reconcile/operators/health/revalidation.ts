@@ -5,6 +5,8 @@
  * and one rollback must not set off the next, back through all there ever was.
  */
 import {
+  type Cluster,
+  cluster,
   millisecondsOf,
   type OperatorDeployment,
   type OperatorInstallation,
@@ -47,9 +49,12 @@ export function addRevalidation(manager: Manager, options: { readonly watchedMil
     .complete(async ({ name }, { client, read }) => {
       const object = await read.get<OperatorDeployment>(operatorDeployment.resource, { name });
       if (object === undefined) return;
+      const clusters = manager.caches.store<Cluster>(cluster.resource);
       const installations = read
         .store<OperatorInstallation>(operatorInstallation.resource)
-        .byIndex('kidp-deployment', name);
+        .byIndex('kidp-deployment', name)
+        // What somebody does on a Cluster that they have paused says nothing about what was rolled out.
+        .filter(({ spec }) => clusters.get({ name: spec.cluster })?.spec.paused !== true);
       const now = manager.clock.now();
       const condition = degradedBy(object, installations, { now, ...options });
       if (condition === undefined) return;
@@ -100,7 +105,11 @@ export function degradedBy(
 const isStillOf = ({ clusters = [] }: NonNullable<OperatorDeployment['status']>, { spec }: OperatorInstallation) =>
   spec.restoredBy === undefined &&
   clusters.some(
-    ({ name, state, snapshot }) => name === spec.cluster && state === 'Healthy' && snapshot === spec.snapshot,
+    ({ name, state, snapshot }) =>
+      name === spec.cluster &&
+      // One that it was completed without is looked at when it is back.
+      (state === 'Healthy' || state === 'Validating') &&
+      snapshot === spec.snapshot,
   );
 
 /** What was there before is kept so long, and there is a way back without rendering anything. */

@@ -195,6 +195,12 @@ describe('a deployment', () => {
       status: 'True',
       because: 'Unhealthy',
     },
+    {
+      reason: 'is, where one that it was completed without is not well once it is back',
+      object: deployment({ clusters: [on('near', 'Validating'), on('far')] }),
+      of: [failing],
+      status: 'True',
+    },
     { reason: 'is well: nothing has to be said', object: deployment({}), of: [installation({ health: 'Healthy' })] },
   ];
   for (const { reason, object, of, status, because } of rows) {

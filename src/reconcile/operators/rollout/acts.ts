@@ -86,7 +86,7 @@ function clusterActs(object: Rollout, facts: Facts): Due[] {
   if (status.plan === undefined || phase === 'Planning' || phase === 'Completed' || phase === 'Failed') return [];
   const pacing = pacingOf(status.plan);
   const interval = millisecondsOf(spec.health?.interval ?? 'PT30S');
-  const { counted } = scopeOf(status, facts);
+  const { counted } = scopeOf(object, status, facts);
   const watched = watchedUntil(object, status, counted, pacing);
   return (status.clusters ?? []).flatMap((cluster): Due[] => {
     const { name, state, attempt = '', restoredAt, retryAt } = cluster;
@@ -102,7 +102,9 @@ function clusterActs(object: Rollout, facts: Facts): Due[] {
       case 'Validating':
       case 'Healthy': {
         const canBeSeen = cluster.switched === true || pacing.blueGreen === undefined || pacing.blueGreen.coexist;
-        return pacing.healthChecks && canBeSeen ? check(gateOf(object, cluster, watched)) : [];
+        // What somebody does on a Cluster that they have paused says nothing about what was rolled out.
+        const isPaused = facts.cluster(name)?.paused === true;
+        return pacing.healthChecks && canBeSeen && !isPaused ? check(gateOf(object, cluster, watched)) : [];
       }
       default:
         return [];
@@ -131,7 +133,7 @@ function momentsUnderWay(object: Rollout, facts: Facts, now: number): number[] {
   if (status.plan === undefined || !isUnderWay(status)) return [];
   const pacing = pacingOf(status.plan);
   const soak = millisecondsOf(spec.health?.minimumSoak ?? 'PT0S');
-  const { counted } = scopeOf(status, facts);
+  const { counted } = scopeOf(object, status, facts);
   return [
     ...clusterActs(object, facts).map(({ at }) => at),
     watchedUntil(object, status, counted, pacing),

@@ -2,12 +2,13 @@
 import { millisecondsOf } from '../../../api/index.ts';
 import { type Condition, getCondition } from '../../../runtime/index.ts';
 import { type Outlook, withProgress } from './ending.ts';
-import { isAwaitingPromotion, scopeOf } from './gates.ts';
+import { isAwaitingPromotion, isHeldByPause, scopeOf, setAside } from './gates.ts';
 import { pacingOf } from './plan.ts';
 import { beginClusterRollback, settledRollback } from './rollback.ts';
 import {
   type ClusterStatus,
   type Facts,
+  hasFailed,
   instantOf,
   isTouched,
   namesOf,
@@ -17,6 +18,7 @@ import {
   type RolloutStatus,
   timeOf,
   withClusters,
+  without,
 } from './rollout.ts';
 
 /** What time and health alone make of each cluster; what has failed within what is allowed is taken back alone. */
@@ -24,7 +26,10 @@ export function settledClusters(object: Rollout, status: RolloutStatus, facts: F
   const { spec } = object;
   const soak = millisecondsOf(spec.health?.minimumSoak ?? 'PT0S');
   const isBlueGreen = status.plan?.strategy === 'BlueGreen';
+  const aside = setAside(object, status, facts);
   const settled = withClusters(status, (cluster) => {
+    // What nobody looks at is not done: it is, once somebody has looked again.
+    if (aside.has(cluster.name)) return unseen(cluster);
     if (cluster.state === 'Deploying' && cluster.preparedAt === undefined && !isHere(cluster, facts)) {
       return deferred(cluster, facts);
     }
@@ -42,6 +47,11 @@ export function settledClusters(object: Rollout, status: RolloutStatus, facts: F
   );
 }
 
+function unseen(cluster: ClusterStatus): ClusterStatus {
+  if (cluster.state === 'Validating' && cluster.healthySince === undefined) return cluster;
+  return { ...without(cluster, 'healthySince'), state: 'Validating' };
+}
+
 /** Back in the line: nothing was changed on it, and it takes no place of others. */
 function deferred(cluster: ClusterStatus, facts: Facts): ClusterStatus {
   const { attempt, retryAt, ...rest } = cluster;
@@ -53,9 +63,6 @@ const isHere = ({ name }: ClusterStatus, facts: Facts): boolean => facts.cluster
 /** Those that were done once: one that is well and unwell in turns goes forward once, or no time would ever run out. */
 const doneCount = ({ clusters = [] }: RolloutStatus): number =>
   clusters.filter(({ finishedAt }) => finishedAt !== undefined).length;
-
-const hasFailed = ({ state }: ClusterStatus): boolean =>
-  state === 'Unhealthy' || state === 'RollingBack' || state === 'RolledBack' || state === 'Failed';
 
 /** More clusters have failed than may; undefined otherwise. */
 export function failedOf(
@@ -89,11 +96,18 @@ export function outlookOf(
   if (isAwaitingPromotion(object, status, facts, now)) {
     return held('AwaitingPromotion', 'validation has passed: `kidp rollout promote` switches over');
   }
+  if (isHeldByPause(object, status, facts)) {
+    const { away } = scopeOf(object, status, facts);
+    return held(
+      'ClusterPaused',
+      `it was deployed to ${namesOf(away)}, which is paused: \`kidp clusters resume\` lets it go on`,
+    );
+  }
   if (status.heldSince !== undefined) return held('Waiting', 'it waits for its turn to go on');
   const stages = status.plan?.stages.length ?? 0;
-  const { away } = scopeOf(status, facts);
-  const without = away.length === 0 ? '' : `, without ${namesOf(away)} for now`;
-  return { reason: phaseOf(status), message: `stage ${status.stage ?? 0} of ${stages}${without}`, held: false };
+  const { away } = scopeOf(object, status, facts);
+  const gap = away.length === 0 ? '' : `, without ${namesOf(away)} for now`;
+  return { reason: phaseOf(status), message: `stage ${status.stage ?? 0} of ${stages}${gap}`, held: false };
 }
 
 function planningOutlook(status: RolloutStatus): Outlook & { held: boolean } {
@@ -118,12 +132,15 @@ export function withHold(object: Rollout, status: RolloutStatus, facts: Facts, n
 
 /** Only people can let it go on. */
 export const isForPeople = (object: Rollout, status: RolloutStatus, facts: Facts, now: number): boolean =>
-  object.spec.paused === true || isAwaitingPromotion(object, status, facts, now);
+  object.spec.paused === true ||
+  isAwaitingPromotion(object, status, facts, now) ||
+  isHeldByPause(object, status, facts);
 
 /** It was held until now: the time that it may go without progress begins anew. */
 export function wasHeld({ conditions }: RolloutStatus): boolean {
   const { reason, status } = getCondition(conditions as Condition[] | undefined, 'Progressing') ?? {};
-  return status === 'False' && (reason === 'Paused' || reason === 'Held' || reason === 'AwaitingPromotion');
+  const held = ['Paused', 'Held', 'AwaitingPromotion', 'ClusterPaused'];
+  return status === 'False' && held.includes(reason ?? '');
 }
 
 /** Nothing has gone forward for longer than it may: says so. What is waited for on purpose is no delay. */

@@ -62,7 +62,9 @@ export function clusterFacts(found: Cluster | undefined): ClusterFacts | undefin
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined;
   const { metadata, spec, status } = found;
   const known = { uid: metadata.uid ?? '', environment: spec.environment };
-  if (spec.paused === true) return { ...known, available: false, why: 'the Cluster is paused (spec.paused)' };
+  if (spec.paused === true) {
+    return { ...known, available: false, paused: true, why: 'the Cluster is paused (spec.paused)' };
+  }
   const ready = getCondition(status?.conditions as Condition[] | undefined, 'Ready');
   if (ready?.status === 'True') return { ...known, available: true };
   return { ...known, available: false, why: `the Cluster is not ready: ${ready?.message ?? 'nobody has looked yet'}` };

@@ -4,7 +4,7 @@ import { ApiError, ConnectionError, FenceError } from '../../../runtime/index.ts
 import type { Failure } from './outcomes.ts';
 
 /** Where the answer is that nobody knows yet, and asking again may help. */
-const temporaryCodes = new Set(['cluster/unreachable', 'cluster/paused', 'chart/unreachable']);
+const temporaryCodes = new Set(['cluster/unreachable', 'chart/unreachable']);
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof FleetError) {

@@ -9,7 +9,9 @@ import {
   attemptOf,
   type ClusterStatus,
   type Facts,
+  hasFailed,
   instantOf,
+  isWatched,
   namesOf,
   type Rollout,
   type RolloutStatus,
@@ -20,21 +22,49 @@ import {
 export interface Scope {
   /** Those of this stage and the ones before that count, and are or will be worked on. */
   readonly counted: readonly ClusterStatus[];
-  /** Those that cannot be worked on now, and wait. */
+  /** Those that cannot be worked on now, and wait; and those that were deployed and are set aside. */
   readonly away: readonly ClusterStatus[];
 }
 
 /** A cluster that is taken back alone is waited for until it is; what is out does not count. */
-export function scopeOf(status: RolloutStatus, facts: Facts): Scope {
+export function scopeOf(object: Rollout, status: RolloutStatus, facts: Facts): Scope {
   const reached = (status.clusters ?? []).filter(({ stage }) => stage <= (status.stage ?? 0));
+  const aside = setAside(object, status, facts);
   const isAway = (cluster: ClusterStatus) =>
-    cluster.state === 'Pending' && facts.cluster(cluster.name)?.available !== true;
+    aside.has(cluster.name) || (cluster.state === 'Pending' && facts.cluster(cluster.name)?.available !== true);
   const isOut = ({ state }: ClusterStatus) =>
     state === 'Skipped' || state === 'RolledBack' || state === 'Failed' || state === 'Unhealthy';
   return {
     counted: reached.filter((cluster) => !isOut(cluster) && !isAway(cluster)),
     away: reached.filter(isAway),
   };
+}
+
+/**
+ * Clusters that were deployed and are not judged for now: neither do they hold up the others, nor do they take them back. Where somebody
+ * has paused the Cluster that is what they have said. One that is out of reach may be so by the fault of what was deployed: as many are
+ * gone on without as may fail, more of them hold everything up until the deadline.
+ */
+export function setAside({ spec }: Rollout, status: RolloutStatus, facts: Facts): ReadonlySet<string> {
+  const { plan, clusters = [] } = status;
+  // Where nobody looks, what is deployed is done.
+  const watched = plan !== undefined && pacingOf(plan).healthChecks ? clusters.filter(isWatched) : [];
+  const paused = watched.filter(({ name }) => facts.cluster(name)?.paused === true);
+  const lost = watched.filter(({ name }) => {
+    const known = facts.cluster(name);
+    return known?.available === false && known.paused !== true;
+  });
+  const mayFail = (spec.maxFailures ?? 0) - clusters.filter(hasFailed).length;
+  return new Set([...paused, ...(lost.length <= mayFail ? lost : [])].map(({ name }) => name));
+}
+
+/** Nothing is left to judge by but clusters that were deployed and that somebody has paused since. */
+export function isHeldByPause(object: Rollout, status: RolloutStatus, facts: Facts): boolean {
+  const { counted, away } = scopeOf(object, status, facts);
+  if (status.plan === undefined || counted.length > 0 || !away.some(isWatched)) return false;
+  // One after the other goes on with the next.
+  const goesOn = pacingOf(status.plan).oneByOne && (status.stage ?? 1) < status.plan.stages.length;
+  return !goesOn && away.every(({ name }) => facts.cluster(name)?.paused === true);
 }
 
 /** Goes on where it may: to the switch, the next stage or the end. Says `failure` where too many checks of the stage have failed. */
@@ -46,14 +76,14 @@ export function passed(
 ): { readonly status: RolloutStatus } | { readonly failure: string } {
   if (status.plan === undefined) return { status };
   const pacing = pacingOf(status.plan);
-  const scope = scopeOf(status, facts);
+  const scope = scopeOf(object, status, facts);
   if (pacing.blueGreen !== undefined && isSwitchOpen(object, status, facts, now)) {
-    return { status: switching(object, status, now) };
+    return { status: switching(object, status, scope, now) };
   }
   if (!isOpen(object, status, scope, pacing, now)) return { status };
   const failure = trialFailure(status) ?? shareFailure(status, pacing);
   if (failure !== undefined) return { failure };
-  return { status: promoted(status, scope, now) };
+  return { status: promoted(status, scope, facts, now) };
 }
 
 function isOpen(
@@ -125,7 +155,7 @@ function shareFailure(status: RolloutStatus, { successThreshold }: Pacing): stri
   return `only ${good} of ${checks} health checks in stage ${status.stage} went well, the threshold is ${successThreshold}`;
 }
 
-function promoted(status: RolloutStatus, { counted, away }: Scope, now: number): RolloutStatus {
+function promoted(status: RolloutStatus, { counted, away }: Scope, facts: Facts, now: number): RolloutStatus {
   const stage = status.stage ?? 1;
   const at = instantOf(now);
   if (stage < (status.plan?.stages.length ?? 0)) {
@@ -138,7 +168,12 @@ function promoted(status: RolloutStatus, { counted, away }: Scope, now: number):
   const healthy = (status.clusters ?? []).filter(({ state }) => state === 'Healthy').length;
   if (healthy > 0) {
     const message = `it is well on ${healthy} of ${status.clusters?.length ?? 0} clusters`;
-    return ended(status, 'Completed', { reason: 'Completed', message }, now);
+    const aside = withClusters(status, (cluster) => {
+      if (cluster.state !== 'Validating') return cluster;
+      const why = facts.cluster(cluster.name)?.why ?? 'it cannot be reached';
+      return { ...cluster, message: `it was deployed, and not looked at to the end: ${why}` };
+    });
+    return ended(aside, 'Completed', { reason: 'Completed', message }, now);
   }
   // Clusters may come back; whether that takes too long, the deadline says.
   if (counted.length > 0 || away.length > 0) return status;
@@ -162,7 +197,7 @@ export function isAwaitingPromotion(object: Rollout, status: RolloutStatus, fact
 function isValidated(object: Rollout, status: RolloutStatus, facts: Facts, now: number): boolean {
   if (status.plan === undefined) return false;
   const pacing = pacingOf(status.plan);
-  const { counted } = scopeOf(status, facts);
+  const { counted } = scopeOf(object, status, facts);
   const waiting = counted.filter(({ switched }) => switched !== true);
   if (waiting.length === 0 || waiting.some(({ state }) => state !== 'Validating')) return false;
   if (pacing.blueGreen?.coexist !== true) return true;
@@ -170,10 +205,10 @@ function isValidated(object: Rollout, status: RolloutStatus, facts: Facts, now: 
   return watched <= now && waiting.every((cluster) => isFresh(object, cluster, watched, now));
 }
 
-function switching(object: Rollout, status: RolloutStatus, now: number): RolloutStatus {
+function switching(object: Rollout, status: RolloutStatus, { counted }: Scope, now: number): RolloutStatus {
   const attempt = attemptOf(object, 'switch');
   const next = withClusters(status, (cluster) => {
-    if (cluster.state !== 'Validating' || cluster.switched === true) return cluster;
+    if (cluster.state !== 'Validating' || cluster.switched === true || !counted.includes(cluster)) return cluster;
     const { healthySince, lastCheckedAt, failuresInRow, message, ...rest } = cluster;
     // From here on the other side may have been touched.
     return { ...rest, state: 'Deploying' as const, attempt, switched: false };

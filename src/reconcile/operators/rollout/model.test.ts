@@ -41,6 +41,8 @@ interface Real {
   readonly environment: Environment;
   exists: boolean;
   available: boolean;
+  /** By people, for as long as they like. */
+  paused: boolean;
   /** What Helm does with the new version. */
   helm: 'works' | 'refuses' | 'out-of-reach';
   /** How the new version fares; what was there before is well. */
@@ -84,6 +86,7 @@ class World {
         environment,
         exists: true,
         available: true,
+        paused: false,
         helm: 'works',
         isWell: true,
         hadOld,
@@ -140,7 +143,8 @@ class World {
       cluster: (name) => {
         const found = this.real.get(name);
         if (found?.exists !== true) return undefined;
-        return { uid: found.uid, environment: found.environment, available: found.available, why: 'away' };
+        const { uid, environment, available, paused } = found;
+        return { uid, environment, available: available && !paused, ...(paused ? { paused } : {}), why: 'away' };
       },
       approval: () => undefined,
       installedBy: () => undefined,
@@ -296,9 +300,9 @@ class World {
     for (const { name, stage } of begunNow) {
       if (stage > (is.stage ?? 0)) this.violations.push(`${name} is begun before its stage`);
       if (after.spec.paused === true || this.heldBy !== undefined) this.violations.push(`${name} is begun while held`);
-      if (this.real.get(name)?.available !== true) this.violations.push(`${name} is begun though it is away`);
+      if (!this.#isHere(name)) this.violations.push(`${name} is begun though it is away`);
     }
-    const here = clusters.filter(({ name, state }) => state === 'Deploying' && this.real.get(name)?.available === true);
+    const here = clusters.filter(({ name, state }) => state === 'Deploying' && this.#isHere(name));
     if (begunNow.length > 0 && here.length > pacing.parallel) this.violations.push('too many at once');
     const isPromoted = (is.stage ?? 0) > (was.stage ?? 0) && was.stage !== undefined;
     if (isPromoted && plan.strategy === 'Canary') {
@@ -330,6 +334,11 @@ class World {
     }
   }
 
+  #isHere(name: string): boolean {
+    const { available, paused } = this.real.get(name) ?? { available: false, paused: false };
+    return available && !paused;
+  }
+
   /** Nobody is promoted by what was known before the change, by hearsay, or by what is long ago. */
   #validated(was: RolloutStatus, { status: is = {}, spec }: Rollout): void {
     if (spec.directConfig?.skipHealthChecks === true) return;
@@ -357,6 +366,7 @@ class World {
   settle(): void {
     for (const real of this.real.values()) {
       real.available = true;
+      real.paused = false;
       real.helm = 'works';
       real.isWell = true;
     }
@@ -460,6 +470,13 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: which.map((n) => (world: World) => {
       const real = someCluster(world, n);
       if (real !== undefined) real.helm = 'refuses';
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(which, fc.boolean()).map(([n, paused]) => (world: World) => {
+      const real = someCluster(world, n);
+      if (real !== undefined) real.paused = paused;
     }),
   },
   {

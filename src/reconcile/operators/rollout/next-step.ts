@@ -11,8 +11,8 @@ import { withoutFuture } from './clock.ts';
 import { failedOf, outlookOf, outOfTime, settledClusters, wasHeld, withHold } from './clusters.ts';
 import { described } from './describe.ts';
 import { ended, stopped, withProgress } from './ending.ts';
-import { passed } from './gates.ts';
-import { beginRollback, rollbackSettled } from './rollback.ts';
+import { passed, scopeOf } from './gates.ts';
+import { beginRollback, givenUp, rollbackSettled } from './rollback.ts';
 import {
   type Facts,
   isFinished,
@@ -141,6 +141,8 @@ function underWay(object: Rollout, before: RolloutStatus, facts: Facts, now: num
   status = withHold(object, status, facts, now);
   const late = isHeld ? undefined : outOfTime(object, status, facts, now);
   if (late === undefined) return status;
+  const without = givenUp(status, scopeOf(object, status, facts).counted, now);
+  if (without !== status) return withProgress(without, now);
   if (spec.rollbackOnFailure !== false) return rollBack('ProgressDeadline', late);
   return stopped(object, status, { reason: 'ProgressDeadline', message: late }, now);
 }

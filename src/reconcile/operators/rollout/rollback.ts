@@ -85,6 +85,20 @@ export function rollbackSettled(object: Rollout, before: RolloutStatus, now: num
   return ended(done, 'Failed', { reason, message }, now);
 }
 
+/**
+ * Where nothing is waited for any more but clusters that are taken back alone, and they are not back in time, people have to look after
+ * them: no more have failed than may, and the others go on. Otherwise the very same status.
+ */
+export function givenUp(status: RolloutStatus, counted: readonly ClusterStatus[], now: number): RolloutStatus {
+  const open = counted.filter(({ state }) => state !== 'Healthy');
+  if (open.length === 0 || open.some(({ state }) => state !== 'RollingBack')) return status;
+  return withClusters(status, (cluster) => {
+    if (!open.includes(cluster)) return cluster;
+    const message = `it could not be taken back in time: ${cluster.message ?? 'no answer'}`;
+    return { ...cluster, state: 'Failed' as const, finishedAt: instantOf(now), message };
+  });
+}
+
 /** A deadline that fits a quick rollout may be too short for the way back, which nobody may give up lightly. */
 const leastMilliseconds = 60_000;
 

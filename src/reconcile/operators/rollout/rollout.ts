@@ -19,6 +19,8 @@ export interface ClusterFacts {
   readonly environment: Environment;
   /** It can be worked on: it is reached, and nobody has paused it. */
   readonly available: boolean;
+  /** Somebody has paused it: that it cannot be worked on is no fault of anything. */
+  readonly paused?: boolean;
   /** Why not, for people. */
   readonly why?: string;
 }
@@ -96,6 +98,12 @@ export const isFinished = (status: RolloutStatus): boolean =>
 /** Something of this rollout may be on it. Before it is prepared nothing is changed there. */
 export const isTouched = ({ state, startedAt }: ClusterStatus): boolean =>
   startedAt !== undefined && state !== 'Pending' && state !== 'Skipped' && state !== 'RolledBack';
+
+/** It is there and looked at. */
+export const isWatched = ({ state }: ClusterStatus): boolean => state === 'Validating' || state === 'Healthy';
+
+export const hasFailed = ({ state }: ClusterStatus): boolean =>
+  state === 'Unhealthy' || state === 'RollingBack' || state === 'RolledBack' || state === 'Failed';
 
 /** One step of each kind for a cluster and a rollout, however often it is asked for: also a value of a Kubernetes label. */
 export const attemptOf = ({ metadata }: Rollout, step: 'install' | 'switch' | 'rollback'): string =>
