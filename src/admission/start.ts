@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GROUP, policyException, policy as policyKind } from '../api/index.ts';
+import { type Environment, GROUP, policyException, policy as policyKind } from '../api/index.ts';
 import { DEFAULT_PLATFORM_NAMESPACE } from '../policy/index.ts';
 import {
   type Authority,
@@ -77,6 +77,8 @@ export interface AdmissionOptions {
   judgePolicy?: ((request: AdmissionRequest, deadline: Deadline) => Promise<Findings>) | undefined;
   /** Judges CustomResourceDefinitions that change, in a webhook of its own. Without it nothing does. */
   crds?: CrdGateOptions | undefined;
+  /** Whether a rollout whose definitions break somebody waits for an Approval there. Without it that is not known. */
+  asksAboutBreaking?: ((environment: Environment) => boolean) | undefined;
   /** Further gates after the policies'. */
   later?: readonly LaterGate[] | undefined;
   /** Users that may remove the finalizer; without it the one that the client is. */
@@ -181,7 +183,7 @@ async function answersOf(
       ...(judgePolicy === undefined ? [] : [gateForPolicies(judgePolicy)]),
       approvalVerbGate(ask),
       abandonGate(ask),
-      operatorsGate({ client, ask }),
+      operatorsGate({ client, ask, asksAboutBreaking: options.asksAboutBreaking }),
       ...(client === undefined ? [] : [namespaceGate(client)]),
       ...(crds === undefined
         ? []

@@ -155,6 +155,9 @@ const spec = object('What is rolled out, where, and how.', {
   ),
   helmTimeout: isoDuration('How long Helm may take on one cluster.').default('PT5M'),
   rollbackOnFailure: boolean('Roll back by itself when it fails.').default(true),
+  allowBreaking: boolean(
+    'Roll it out also where its custom resource definitions break what is there and the settings of the platform ask nobody. Where they do ask, the Approval decides.',
+  ).optional(),
   reason: prose('Why, for those who approve and for the history.', 4096).optional(),
   paused: boolean('Begin nothing new. What has begun on a cluster is finished.').optional(),
   promote: integer(
@@ -184,6 +187,7 @@ const spec = object('What is rolled out, where, and how.', {
     'progressDeadline',
     'helmTimeout',
     'rollbackOnFailure',
+    'allowBreaking',
     'reason',
   ].map((field) => immutable(field, `spec.${field}: ${frozen}`)),
   {

@@ -381,8 +381,8 @@ test('the broker that has it keeps it when the target names another, until that 
   expect(taken.status).toMatchObject({ attempt: 2, targetRef: { formerBrokers: ['old'] } });
   await remove('Cache', 'stays');
   // Whoever has it now is told whose it was, or would find nothing and call it gone.
-  await eventually(() => {
-    const { action, broker: to, formerBrokers } = broker.newestOf(taken).data;
+  await eventually(async () => {
+    const { action, broker: to, formerBrokers } = (await broker.newestOf(taken)).data;
     expect({ action, to, formerBrokers }).toEqual({ action: 'Delete', to: 'new', formerBrokers: ['old'] });
   }, patient);
 });

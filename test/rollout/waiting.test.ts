@@ -115,13 +115,13 @@ describe('those who have to agree', () => {
     expect(versionOn('prod-1', 'agreed')).toBe('v1.0.0');
   });
 
-  test('definitions that break somebody in Production need an Admin; elsewhere they are only written down', async () => {
+  test('definitions that break somebody in Production need an Admin; elsewhere, who starts the rollout has to mean it', async () => {
     await own('breaking');
     played.definitions = (version) => [definition(version === 'v1.0.0' ? 'string' : 'integer')];
     await objects.rollout('breaking-1', { operator: 'breaking', clusters: ['dev-1', 'dev-2'] });
     await objects.ends('breaking-1', 'Completed');
     played.cluster('prod-1').definitions.set('tools.example.com', definition('string'));
-    const both = { operator: 'breaking', version: 'v2.0.0', clusters: ['dev-1', 'prod-1'] };
+    const both = { operator: 'breaking', version: 'v2.0.0', clusters: ['dev-1', 'prod-1'], allowBreaking: true };
     const { metadata } = await objects.rollout('breaking-2', both);
     const asked = await objects.approval(named(metadata.uid, 'breaking-crd-change'));
     expect(asked.spec.reason).toContain('tools.example.com');
@@ -131,8 +131,14 @@ describe('those who have to agree', () => {
     ]);
     await objects.edit('breaking-2', { abort: true });
     await objects.ends('breaking-2', 'Failed');
-    await objects.rollout('breaking-3', { operator: 'breaking', version: 'v2.0.0', clusters: ['dev-1'] });
-    await objects.ends('breaking-3', 'Completed');
+    const dev = { operator: 'breaking', version: 'v2.0.0', clusters: ['dev-1'] };
+    await objects.rollout('breaking-3', dev);
+    const unmeant = await objects.reason('breaking-3', 'BreakingDefinitions');
+    expect([unmeant.status?.phase, versionOn('dev-1', 'breaking')]).toEqual(['Planning', 'v1.0.0']);
+    await objects.edit('breaking-3', { abort: true });
+    await objects.ends('breaking-3', 'Failed');
+    await objects.rollout('breaking-4', { ...dev, allowBreaking: true });
+    await objects.ends('breaking-4', 'Completed');
     played.definitions = () => [];
   });
 });

@@ -49,10 +49,16 @@ function gateOver({
   operator,
   error,
   environments = clusters,
+  isSet = true,
+  ...given
 }: {
   operator?: object | undefined;
   error?: Error;
   environments?: Record<string, string>;
+  /** Versions by cluster; undefined: they cannot be read. */
+  installed?: Record<string, string> | undefined;
+  /** Whether it knows who is asked about what breaks: the owners of Production are. */
+  isSet?: boolean;
 }) {
   const get = async () => {
     if (error !== undefined) throw error;
@@ -64,8 +70,14 @@ function gateOver({
     metadata: { name },
     spec: { environment },
   }));
-  const list = async () => ({ items, metadata: {} });
-  return operatorsGate({ client: { get, list } as never });
+  const list = async ({ kind }: { kind: string }) => {
+    const installed = 'installed' in given ? given.installed : {};
+    if (kind === 'Cluster') return { items, metadata: {} };
+    if (installed === undefined) throw new Error('who asks may not');
+    return { items: Object.entries(installed).map(([cluster, version]) => ({ spec: { cluster, version } })) };
+  };
+  const asksAboutBreaking = (environment: string) => environment === 'Production';
+  return operatorsGate({ client: { get, list } as never, ...(isSet ? { asksAboutBreaking } : {}) });
 }
 
 const whole = operatorWith([available('v1.2.0'), available('v1.1.0')]);
@@ -213,6 +225,51 @@ describe('a rollout that is created', () => {
       deadlineIn(60_000),
     );
     expect(violations).toHaveLength(1);
+  });
+});
+
+describe('a rollout whose definitions break those who use the version before', () => {
+  const breaking = operatorWith([available('v1.2.0', { compatibility: 'breaking' }), available('v1.1.0')]);
+  test.each<{ reason: string; given: Partial<Parameters<typeof gateOver>[0]>; spec?: object; denied?: string }>([
+    {
+      reason: 'is denied where the version before is there, and nobody is asked',
+      given: { installed: { 'dev-1': '1.1.0' } },
+      denied: 'spec.allowBreaking: "v1.1.0" is there in Dev, and nobody is asked there',
+    },
+    {
+      reason: 'is denied where labels select such a cluster',
+      given: { installed: { 'dev-1': 'v1.1.0' } },
+      spec: { clusters: undefined, clusterSelector: {} },
+      denied: 'is there in Dev',
+    },
+    {
+      reason: 'is let in where who starts it says so',
+      given: { installed: { 'dev-1': 'v1.1.0' } },
+      spec: { allowBreaking: true },
+    },
+    { reason: 'waits for an Approval where one is asked for', given: { installed: { 'prod-1': 'v1.1.0' } } },
+    { reason: 'is let in where it is not there', given: {} },
+    {
+      reason: 'is let in where it does not go',
+      given: { installed: { 'dev-1': 'v1.1.0' } },
+      spec: { clusters: ['prod-1'] },
+    },
+    {
+      reason: 'waits in Planning where another version is there: what becomes of that is not known',
+      given: { installed: { 'dev-1': 'v1.0.0' } },
+    },
+    { reason: 'waits in Planning where what is there cannot be read', given: { installed: undefined } },
+    {
+      reason: 'waits in Planning where who is asked is not known',
+      given: { installed: { 'dev-1': 'v1.1.0' }, isSet: false },
+    },
+  ])('$reason', async ({ given, spec, denied }) => {
+    const gate = gateOver({ operator: breaking, ...given });
+    const { violations, warnings } = await gate.judge(requestOf(rollout(spec)), deadlineIn(60_000));
+    const said = violations.map(({ field, message }) => `${field}: ${message.replace(/^.*?: /, '')}`).join('\n');
+    if (denied === undefined) expect(said).toBe('');
+    else expect(said).toContain(denied);
+    expect(warnings.length, 'what is let in is told all the same').toBe(denied === undefined ? 1 : 0);
   });
 });
 

@@ -1,33 +1,42 @@
 /**
- * The gate of rollouts: a version that does not exist and a configuration that contradicts itself are denied; what is not known (yet) is let in
- * with a warning, and Planning waits for it. Who takes a rollout back must hold the verb `rollback`.
+ * The gate of rollouts: a version that does not exist, a configuration that contradicts itself, and definitions that break what is there where
+ * nobody is asked are denied; what is not known (yet) is let in with a warning, and Planning waits for it. Who takes a rollout back must
+ * hold the verb `rollback`.
  */
 import {
   type Cluster,
   cluster,
+  type Environment,
   GROUP,
+  OPERATOR_LABEL,
   type Operator,
   type OperatorDeployment,
+  type OperatorInstallation,
   operator,
   operatorDeployment,
-  sameVersion,
+  operatorInstallation,
 } from '../../api/index.ts';
 import type { Ask } from '../../policy/index.ts';
 import { type Client, isNotFound } from '../../runtime/index.ts';
 import { askNobody } from '../authorize.ts';
-import { type Findings, nothing, type Violation } from '../gates.ts';
+import { type Findings, nothing } from '../gates.ts';
 import type { Deadline, LaterGate } from '../judge.ts';
 import { type AdmissionRequest, isObject, type Json, type UserInfo } from '../review.ts';
 import { contradictionsIn, contradictionsInOperator } from './contradictions.ts';
+import { judgeDefinitions } from './definitions.ts';
+import { judgeVersion } from './version.ts';
+import { mostNamed, refusing, warning } from './words.ts';
 
 export const rollbackVerb = 'rollback';
 
 interface OperatorsGateOptions {
   readonly client?: Pick<Client, 'get' | 'list'> | undefined;
   readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => Ask) | undefined;
+  /** Whether an Approval is asked for where definitions break somebody. Left out, that is not known. */
+  readonly asksAboutBreaking?: ((environment: Environment) => boolean) | undefined;
 }
 
-export function operatorsGate({ client, ask }: OperatorsGateOptions): LaterGate {
+export function operatorsGate({ client, ask, asksAboutBreaking }: OperatorsGateOptions): LaterGate {
   return {
     name: 'operators',
     concerns: ({ kind, subResource, operation }) =>
@@ -42,7 +51,7 @@ export function operatorsGate({ client, ask }: OperatorsGateOptions): LaterGate 
       const contradictions = contradictionsIn(spec);
       if (client === undefined) return refusing(contradictions);
       const known = await knownOf(spec, client, deadline);
-      const found = known instanceof Error ? unknown(known) : judgeKnown(spec, known);
+      const found = known instanceof Error ? unknown(known) : judgeKnown(spec, known, asksAboutBreaking);
       return { ...found, violations: [...contradictions, ...found.violations] };
     },
   };
@@ -52,12 +61,11 @@ export function operatorsGate({ client, ask }: OperatorsGateOptions): LaterGate 
 const specOf = <Kind extends { spec: unknown }>({ object }: AdmissionRequest): Kind['spec'] =>
   (object as Json & { spec: Kind['spec'] }).spec;
 
-const refusing = (violations: readonly Violation[]): Findings =>
-  violations.length === 0 ? nothing : { ...nothing, violations };
-
 interface Known {
   readonly operator: Operator | undefined;
   readonly clusters: readonly Cluster[];
+  /** Of this operator; none where they cannot be read. */
+  readonly installations: readonly OperatorInstallation[];
 }
 
 /** From the management cluster alone. */
@@ -67,20 +75,22 @@ async function knownOf(
   deadline: Deadline,
 ): Promise<Known | Error> {
   try {
-    const [found, clusters] = await Promise.all([
+    const labelSelector = `${OPERATOR_LABEL}=${spec.operator}`;
+    const [found, clusters, installations] = await Promise.all([
       client.get<Operator>(operator.resource, { name: spec.operator }, { signal: deadline.signal() }).catch((error) => {
         if (isNotFound(error)) return undefined;
         throw error;
       }),
       client.list<Cluster>(cluster.resource, { signal: deadline.signal() }),
+      client
+        .list<OperatorInstallation>(operatorInstallation.resource, { labelSelector, signal: deadline.signal() })
+        .catch(() => ({ items: [] })),
     ]);
-    return { operator: found, clusters: clusters.items };
+    return { operator: found, clusters: clusters.items, installations: installations.items };
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
 }
-
-const warning = (text: string): string => `operators: ${text}`;
 
 const unknown = (error: Error): Findings => ({
   ...nothing,
@@ -89,79 +99,21 @@ const unknown = (error: Error): Findings => ({
   ],
 });
 
-function judgeKnown(spec: OperatorDeployment['spec'], known: Known): Findings {
-  const version = judgeVersion(spec, known.operator);
-  const clusters = judgeClusters(spec, known.clusters);
+function judgeKnown(
+  spec: OperatorDeployment['spec'],
+  known: Known,
+  asksAboutBreaking: OperatorsGateOptions['asksAboutBreaking'],
+): Findings {
+  const all = [
+    judgeVersion(spec, known.operator),
+    judgeDefinitions(spec, known, asksAboutBreaking),
+    judgeClusters(spec, known.clusters),
+  ];
   return {
     ...nothing,
-    violations: [...version.violations, ...clusters.violations],
-    warnings: [...version.warnings, ...clusters.warnings],
+    violations: all.flatMap(({ violations }) => violations),
+    warnings: all.flatMap(({ warnings }) => warnings),
   };
-}
-
-function judgeVersion(spec: OperatorDeployment['spec'], found: Operator | undefined): Findings {
-  const { operator: name, version } = spec;
-  if (found === undefined)
-    return {
-      ...nothing,
-      warnings: [warning(`there is no Operator "${name}" yet: the rollout waits in Planning for it`)],
-    };
-  const is = (each: { version: string }) => sameVersion(each.version, version);
-  const listed = found.spec.versions;
-  const looked = found.status?.versions;
-  const known = looked?.find(is);
-  if (known !== undefined && (known.state === 'Missing' || known.state === 'Invalid')) {
-    const why = known.message === undefined ? '' : `: ${known.message}`;
-    const what = known.state === 'Missing' ? 'is not in its repository' : 'cannot be installed';
-    return versionRefused(`version "${version}" of Operator "${name}" ${what}${why}`, found);
-  }
-  if (listed !== undefined && !listed.some(is))
-    return versionRefused(`Operator "${name}" does not list version "${version}"`, found);
-  if (known === undefined && looked !== undefined && isReached(found))
-    return versionRefused(`Operator "${name}" has no version "${version}"`, found);
-  if (known === undefined)
-    return {
-      ...nothing,
-      warnings: [
-        warning(
-          `whether Operator "${name}" has version "${version}" is not known yet: the rollout waits in Planning until it is`,
-        ),
-      ],
-    };
-  const breaks = `version "${version}" changes custom resource definitions in a way that breaks those who use them: where an Approval is asked for, the rollout waits for it`;
-  const fails = `version "${version}" does not render with the values of its chart alone, and spec.values brings no others: the rollout waits in Planning. ${known.doesNotRender?.slice(0, mostOfReason)}`;
-  return {
-    ...nothing,
-    warnings: [
-      ...(known.compatibility === 'breaking' ? [warning(breaks)] : []),
-      ...(known.doesNotRender !== undefined && !bringsValues(spec) ? [warning(fails)] : []),
-    ],
-  };
-}
-
-/** With values of its own a chart may render that does not without. */
-const bringsValues = ({ values, environmentValues, valuesSecret }: OperatorDeployment['spec']): boolean =>
-  valuesSecret !== undefined || [values, ...Object.values(environmentValues ?? {})].some((each) => !isEmpty(each));
-
-const isEmpty = (values: object | undefined): boolean => Object.keys(values ?? {}).length === 0;
-
-/** Whether its repository was reached for the Operator as it is now: what is not in its list then is not there. */
-const isReached = ({ status, metadata }: Operator): boolean =>
-  status?.observedGeneration === metadata.generation &&
-  status?.conditions?.some(({ type, status: holds }) => type === 'RepositoryReachable' && holds === 'True') === true;
-
-const mostNamed = 5;
-/** An API server shows the beginning of a warning; the whole reason is in the status of the Operator. */
-const mostOfReason = 200;
-
-function versionRefused(message: string, { spec, status }: Operator): Findings {
-  const available = (status?.versions ?? []).filter(({ state }) => state === 'Available' || state === 'Listed');
-  const names = (available.length > 0 ? available : (spec.versions ?? [])).map((each) => each.version);
-  const some = names.slice(0, mostNamed).join(', ');
-  const next = some === '' ? 'See its status' : `There is ${some}${names.length > mostNamed ? ', …' : ''}`;
-  return refusing([
-    { gate: 'operators', code: 'VersionMissing', reason: 'Invalid', field: 'spec.version', message, next },
-  ]);
 }
 
 function judgeClusters(spec: OperatorDeployment['spec'], all: readonly Cluster[]): Findings {

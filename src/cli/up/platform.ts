@@ -17,15 +17,19 @@ import {
   startPolicySource,
   startReplicaReport,
 } from '../../admission/index.ts';
+import type { Environment } from '../../api/index.ts';
 import type { StatusApi } from '../../broker/index.ts';
 import { DEFAULT_EXCEPTION_NAMESPACES } from '../../policy/index.ts';
 import {
   addCrdReconcilers,
   addPolicyReconcilers,
   defaultKeptRevisions,
+  defaultRolloutSettings,
+  levelsFor,
   type PolicyReconcilers,
   type ReportApi,
   type RevisionOptions,
+  type RolloutSettings,
 } from '../../reconcile/index.ts';
 import type { Rest } from '../../rest/index.ts';
 import {
@@ -120,6 +124,10 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     mapping: () => source.mapping,
     judgePolicy: policyJudge({ client, source }),
     crds: options.crds ?? {},
+    asksAboutBreaking:
+      options.rollouts === undefined
+        ? undefined
+        : asksAboutBreaking(options.rollouts.settings ?? defaultRolloutSettings),
     observer: denialEvents(recorder),
     metrics,
     log,
@@ -183,6 +191,9 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     ended: running,
   };
 }
+
+const asksAboutBreaking = (settings: RolloutSettings) => (environment: Environment) =>
+  levelsFor(settings, 'BreakingCRDChange', environment).length > 0;
 
 /** The configurations stay when a leader ends: the other replicas serve on. */
 function keepRegistered({ configurations }: Admission, source: LivePolicySource, log: Logger): Runnable {

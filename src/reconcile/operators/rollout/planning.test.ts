@@ -67,6 +67,60 @@ function plan({ operator = {}, spec = {}, clusters = { here: 'Production' }, ...
   return planRollout(object as unknown as Rollout, parts as unknown as PlanningParts, {});
 }
 
+describe('definitions that break what is there', () => {
+  const field = (type: string): UnknownObject => ({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'tools.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'tools', kind: 'Tool' },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', properties: { size: { type } } } },
+        },
+      ],
+    },
+  });
+  const both = { near: 'Dev', far: 'Production' } as const;
+  const given = { clusters: both, definitions: [field('integer')] };
+
+  test.each([
+    { reason: 'nobody is asked', there: { near: [field('string')] }, spec: {} },
+    {
+      reason: 'only for the other environment somebody is',
+      there: { near: [field('string')], far: [field('string')] },
+      spec: {},
+    },
+  ])('wait for a rollout that says so where $reason', async ({ there, spec }) => {
+    await expect(plan({ ...given, there, spec })).rejects.toMatchObject({
+      reason: 'BreakingDefinitions',
+      message: expect.stringMatching(
+        /tools\.example\.com breaks what is there in Dev, where nobody is asked: .*\.size/,
+      ),
+    });
+  });
+
+  test.each([
+    { reason: 'who starts it says so', there: { near: [field('string')] }, spec: { allowBreaking: true }, asked: [] },
+    { reason: 'somebody is asked', there: { far: [field('string')] }, spec: {}, asked: ['BreakingCRDChange'] },
+    {
+      reason: 'who starts it says so, and somebody is asked all the same',
+      there: { far: [field('string')] },
+      spec: { allowBreaking: true },
+      asked: ['BreakingCRDChange'],
+    },
+    { reason: 'nothing is there', there: {}, spec: {}, asked: [] },
+  ])('are planned where $reason', async ({ there, spec, asked }) => {
+    const { approvals } = await plan({ ...given, there, spec });
+    expect(approvals.map(({ type }) => type).filter((type) => type !== 'ProductionDeployment')).toEqual(asked);
+  });
+});
+
 describe('what makes it well', () => {
   const pods = { pods: { enabled: true, maxRestarts: 5 } };
 

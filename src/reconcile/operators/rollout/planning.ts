@@ -12,7 +12,7 @@ import {
 } from '../../../api/index.ts';
 import type { Chart, Charts, Fleet, Snapshot, SnapshotStore, WorkContext } from '../../../fleet/index.ts';
 import { type LabelSelector, selects } from '../../../policy/index.ts';
-import type { RolloutSettings } from '../settings.ts';
+import { levelsFor, type RolloutSettings } from '../settings.ts';
 import { neededApprovals } from './approvals.ts';
 import { clusterFacts } from './facts.ts';
 import { failureOf } from './failures.ts';
@@ -37,7 +37,7 @@ export class PlanningBlocked extends Error {
     super(message);
     this.name = 'PlanningBlocked';
     this.reason = reason;
-    this.isCostly = reason.startsWith('Chart') || reason === 'ClusterNotReady';
+    this.isCostly = reason.startsWith('Chart') || reason === 'ClusterNotReady' || reason === 'BreakingDefinitions';
   }
 }
 
@@ -73,6 +73,7 @@ export async function planRollout(object: Rollout, parts: PlanningParts, context
   if (reachable.length === 0) throw new PlanningBlocked('ClusterNotReady', 'none of its clusters was ever reached');
   const snapshots = await renderAll(object, chart, reachable, parts, context);
   const { definitions, away } = await definitionsOf(reachable, snapshots, parts, context);
+  demandConsent(object, definitions, parts.settings);
   const stages = stagesOf(
     spec,
     reachable.map(({ cluster }) => ({
@@ -265,6 +266,17 @@ async function definitionsOf(
     throw new PlanningBlocked('TooManyBreaks', message);
   }
   return { definitions, away };
+}
+
+/** Where nobody else is asked about what breaks, whoever starts the rollout has to say so: a break that nobody has meant is none. */
+function demandConsent({ spec }: Rollout, definitions: readonly PlannedDefinition[], settings: RolloutSettings): void {
+  if (spec.allowBreaking === true) return;
+  for (const { name, environments: where = [], summary = '' } of definitions) {
+    const unasked = where.filter((each) => levelsFor(settings, 'BreakingCRDChange', each).length === 0);
+    if (unasked.length === 0) continue;
+    const message = `${name} breaks what is there in ${unasked.join(', ')}, where nobody is asked: create the rollout anew with spec.allowBreaking if that is meant. ${summary}`;
+    throw new PlanningBlocked('BreakingDefinitions', message);
+  }
 }
 
 function statusOf(target: Target, stages: Plan['stages'], snapshot: Snapshot | undefined): ClusterStatus {

@@ -52,13 +52,13 @@ export class Verdicts {
           if (isNotFound(error)) return undefined;
           throw error;
         });
-      verdicts.push(before === undefined ? { name, verdict: 'created' } : this.#compare(before, definition));
+      verdicts.push(before === undefined ? { name, verdict: 'created' } : this.compare(before, definition));
       this.#onValidated();
     }
     return verdicts;
   }
 
-  #compare(before: UnknownObject, after: UnknownObject): DefinitionVerdict {
+  compare(before: UnknownObject, after: UnknownObject): DefinitionVerdict {
     const key = createHash('sha256')
       .update(JSON.stringify([before.spec, after.spec]))
       .digest('hex');
