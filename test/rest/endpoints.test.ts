@@ -16,7 +16,7 @@ import {
   operatorInstallation,
 } from '../../src/api/index.ts';
 import { openDefinitionStore, openKubeconfig, readSealedSecret } from '../../src/fleet/index.ts';
-import { coreSecrets, type UnknownObject } from '../../src/runtime/index.ts';
+import { coreSecrets, eventually, type UnknownObject } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { type AskOptions, openStage, type Stage } from './stage.ts';
 
@@ -754,19 +754,24 @@ describe('definitions', () => {
 test('every change is in the audit, by whom and with what it came to', async () => {
   const name = await newOperator();
   await post('vera', '/api/v1/operators', { name: 'x' });
-  const entries = stage.log.lines.map((line) => JSON.parse(line)).filter((line) => line.audit === true);
-  expect(entries).toContainEqual(
-    expect.objectContaining({
-      event: 'operator.create',
-      userId: 'oscar',
-      kind: 'Operator',
-      name,
-      status: 201,
-      outcome: 'done',
-    }),
-  );
-  expect(entries).toContainEqual(
-    expect.objectContaining({ event: 'operator.create', userId: 'vera', status: 403, outcome: 'refused' }),
-  );
+  const audit = () => stage.log.lines.map((line) => JSON.parse(line)).filter((line) => line.audit === true);
+  // It is written once the answer is on its way.
+  const entries = await eventually(() => {
+    const written = audit();
+    expect(written).toContainEqual(
+      expect.objectContaining({
+        event: 'operator.create',
+        userId: 'oscar',
+        kind: 'Operator',
+        name,
+        status: 201,
+        outcome: 'done',
+      }),
+    );
+    expect(written).toContainEqual(
+      expect.objectContaining({ event: 'operator.create', userId: 'vera', status: 403, outcome: 'refused' }),
+    );
+    return written;
+  });
   expect(entries.every(({ traceId, userId }) => userId === undefined || /^[0-9a-f]{32}$/.test(traceId))).toBe(true);
 });

@@ -15,6 +15,7 @@ import {
   type Client,
   type ClusterConfig,
   connect,
+  eventually,
   type KubernetesObject,
   type LogFields,
   type Logger,
@@ -89,6 +90,7 @@ async function facadeConfig(kubeconfig: string, admin: Client, namespace: string
       ...(object.subjects === undefined ? {} : { subjects: object.subjects.map((each) => ({ ...each, namespace })) }),
     });
   }
+  await rightsAreKnown(admin, namespace);
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
   await admin.request({ method: 'POST', path: accounts, body: { metadata: { name: 'kidp' } } });
   const { status, text } = await admin.request({ method: 'POST', path: `${accounts}/kidp/token`, body: { spec: {} } });
@@ -100,6 +102,30 @@ async function facadeConfig(kubeconfig: string, admin: Client, namespace: string
     token: { data: (JSON.parse(text) as { status: { token: string } }).status.token },
     source: 'the service account of the test',
   };
+}
+
+/** An API server knows of roles and bindings a moment after they were written. */
+async function rightsAreKnown(admin: Client, namespace: string): Promise<void> {
+  const account = { user: `system:serviceaccount:${namespace}:kidp` };
+  const platform = { group: 'platform.company.com', verb: 'list', resource: 'operators' };
+  const wanted = [
+    { ...account, resourceAttributes: { verb: 'impersonate', resource: 'users' } },
+    { ...account, resourceAttributes: { verb: 'create', resource: 'secrets', namespace } },
+    ...['admin', 'operator', 'viewer', 'environment-owner:Production', 'environment-owner:Dev'].map((role) => ({
+      user: 'anybody',
+      groups: [`kidp:${role}`],
+      resourceAttributes: platform,
+    })),
+  ];
+  for (const spec of wanted) {
+    await eventually(async () => {
+      const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+      const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
+      const { text } = await admin.request({ method: 'POST', path, body });
+      const { status } = JSON.parse(text) as { status?: { allowed?: boolean } };
+      if (status?.allowed !== true) throw new Error(`not allowed yet: ${JSON.stringify(spec)}: ${text}`);
+    });
+  }
 }
 
 interface RbacObject extends KubernetesObject {

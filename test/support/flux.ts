@@ -146,7 +146,7 @@ function syncing(client: Client, namespace: string): Syncing {
           apiVersion: 'source.toolkit.fluxcd.io/v1',
           kind: 'GitRepository',
           metadata: { namespace, name },
-          spec: { interval, timeout: '60s', url: repository.url, ref: { branch: 'main' } },
+          spec: { interval, timeout: '180s', url: repository.url, ref: { branch: 'main' } },
         } as KubernetesObject);
       }
       await client.create(kustomizations, {
@@ -156,7 +156,7 @@ function syncing(client: Client, namespace: string): Syncing {
         spec: {
           interval: never,
           retryInterval: '3s',
-          timeout: '60s',
+          timeout: '180s',
           path,
           prune: true,
           sourceRef: { kind: 'GitRepository', name: source },
