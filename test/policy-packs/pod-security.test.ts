@@ -8,6 +8,7 @@ import {
   ApiError,
   type Client,
   connect,
+  eventually,
   type KubernetesObject,
   loadKubeconfig,
   type Resource,
@@ -34,6 +35,14 @@ beforeAll(async () => {
     const metadata = { labels: { 'pod-security.kubernetes.io/enforce': level } };
     await client.patch(namespaces, { name }, { type: 'merge', body: { metadata } });
     inLevel[level] = name;
+  }
+  // An API server knows of labels, and controllers make the account of pods, a moment after the namespace is there.
+  const probe = (spec: object) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'probe' }, spec });
+  const open = probe({ hostNetwork: true, containers: [{ name: 'web', image: 'web' }] });
+  await eventually(() => create(open, 'privileged'));
+  for (const level of ['baseline', 'restricted'] as const) {
+    await eventually(() => isRefused(() => create(open, level)));
+    await eventually(() => create(probe(runningPod), level));
   }
 });
 afterAll(async () => {

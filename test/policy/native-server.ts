@@ -24,7 +24,7 @@ export interface ServerAnswer {
 }
 
 const REGISTRATION = '/apis/admissionregistration.k8s.io/v1';
-const patience = 60_000;
+const patience = 180_000;
 
 export class NativeServer {
   readonly #plane: ControlPlane;
