@@ -24,6 +24,7 @@ export async function gather(stage: Stage, workload: Workload, witness: Witness)
   const topicRecords = await recordsInKafka(kafka.bootstrapServers);
   const secrets = await secretsMade(client);
   const things = [...secrets.things, ...(await topicsMade(kafka.bootstrapServers, topicRecords))];
+  const connections = await connectionsOf(client);
   // What was read above, the witness must have seen: a record that it does not know yet would look like one that is missing.
   const newest = Math.max(secrets.revision, ...lists.map(({ revision }) => revision));
   await eventually(() => witness.failure !== undefined || witness.revision() >= newest, { within: 180_000, every: 50 });
@@ -33,6 +34,7 @@ export async function gather(stage: Stage, workload: Workload, witness: Witness)
     stored,
     records: [...records, ...topicRecords],
     things,
+    connections,
     intents,
     executions,
     departures,
@@ -53,6 +55,15 @@ async function secretsMade(client: Client): Promise<{ things: Thing[]; revision:
     shape: { keys: Object.keys(data) },
   }));
   return { things, revision: Number(list.metadata.resourceVersion) };
+}
+
+async function connectionsOf(client: Client): Promise<Map<string, string[]>> {
+  const { items } = await client.list<KubernetesSecret>(kubernetesSecrets, { namespace: NAMESPACE });
+  return new Map(
+    items.flatMap(({ metadata, data = {} }) =>
+      (metadata.ownerReferences ?? []).map(({ uid }) => [uid, Object.keys(data)] as const),
+    ),
+  );
 }
 
 const connection = (bootstrapServers: readonly string[]) => ({

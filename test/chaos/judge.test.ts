@@ -58,6 +58,7 @@ const nothing: Evidence = {
   stored: [],
   records: [],
   things: [],
+  connections: new Map(),
   intents: new Map(),
   executions: new Map(),
   departures: [],
@@ -68,6 +69,7 @@ const converged: Evidence = {
   stored: [stored()],
   records: [record(deploys.slice(0, 1)), record(deploys)],
   things: [thing],
+  connections: new Map([[uid, ['a']]]),
   intents: new Map([[uid, [id(1), id(2)]]]),
   executions: new Map([[uid, [id(1), id(2)]]]),
 };
@@ -140,6 +142,16 @@ describe('what must not be', () => {
       rule: 'unfinished',
       reason: 'what is in the target is of another spec',
       evidence: { ...converged, things: [{ ...thing, shape: { keys: ['b'] } }] },
+    },
+    {
+      rule: 'unfinished',
+      reason: 'users got nothing of it',
+      evidence: { ...converged, connections: new Map() },
+    },
+    {
+      rule: 'unfinished',
+      reason: 'users got what was there before',
+      evidence: { ...converged, connections: new Map([[uid, ['before']]]) },
     },
     {
       rule: 'unfinished',

@@ -14,6 +14,8 @@ export interface Evidence {
   /** Every state of every record, in the order in which they were written. */
   readonly records: readonly DeploymentRecord[];
   readonly things: readonly Thing[];
+  /** What users got of it: the entries of the connection Secret that an object owns, by its uid. */
+  readonly connections: ReadonlyMap<string, readonly string[]>;
   readonly intents: ReadonlyMap<string, readonly string[]>;
   readonly executions: ReadonlyMap<string, readonly string[]>;
   readonly departures: readonly Departure[];
@@ -89,6 +91,9 @@ function judgePresent(wanted: Expected, record: DeploymentRecord | undefined, ev
       ? 'there is nothing in the target'
       : !holds(thing.shape, shapeOf(wanted)) &&
         `in the target there is ${text(thing.shape)}, not ${text(shapeOf(wanted))}`,
+    kind === 'Secret' &&
+      !holds(evidence.connections.get(uid), shapeOf(wanted).keys) &&
+      `its connection Secret has ${text(evidence.connections.get(uid))}, not ${text(shapeOf(wanted).keys)}`,
   ];
   return faults
     .filter((fault) => typeof fault === 'string')
