@@ -6,8 +6,8 @@ export interface Figure {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
-  /** The value is less than, at most, or at least this. */
-  readonly target: readonly ['<' | '≤' | '≥', number];
+  /** The value is less than, at most, at least, or exactly this. */
+  readonly target: readonly ['<' | '≤' | '≥' | '=', number];
 }
 
 export const isMet = ({ value, target: [relation, bound] }: Figure): boolean => {
@@ -18,6 +18,8 @@ export const isMet = ({ value, target: [relation, bound] }: Figure): boolean => 
       return value <= bound;
     case '≥':
       return value >= bound;
+    case '=':
+      return value === bound;
   }
 };
 
@@ -34,6 +36,8 @@ export async function timed<T>(work: () => Promise<T>): Promise<{ readonly resul
   const result = await work();
   return { result, milliseconds: performance.now() - began };
 }
+
+export const mebibytes = (bytes: number): number => bytes / 2 ** 20;
 
 export const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`;
 

@@ -9,7 +9,8 @@ import type { Stage } from './stage.ts';
 
 const table = 'Deployment performance';
 const rollbackBound = 180;
-const customResources = 500;
+/** On the first cluster, and on each of the others, where fewer do: that none is lost there either. */
+const customResources = { first: 500, others: 20 };
 /** Seconds: as it is here, and as the requirement has it. */
 const evaluation = { here: 5, required: 300 };
 const watched = { interval: 'PT1S', failureThreshold: 3 };
@@ -38,7 +39,7 @@ export async function eachStrategy(stage: Stage): Promise<Figure[]> {
   const single = await rollOut(client, 'single', one);
   say(`  one cluster: ${seconds(single.milliseconds)}`);
   let canaryMilliseconds = 0;
-  let changed = 0;
+  let [changed, compared] = [0, 0];
   const backs: number[] = [];
   const strategies = [
     { name: 'direct', spec: direct, begin: direct },
@@ -55,8 +56,11 @@ export async function eachStrategy(stage: Stage): Promise<Figure[]> {
     ]);
     const common = { operator: name, clusters: all, health: watched };
     await rollOut(client, `${name}-1`, { ...common, version: '1.0.0', ...begin });
-    await addWidgets(first, name, customResources);
-    const before = await widgetsOn(first, name);
+    const before = new Map<Target, string[]>();
+    for (const target of targets) {
+      await addWidgets(target, name, target === first ? customResources.first : customResources.others);
+      before.set(target, await widgetsOn(target, name));
+    }
     const second = await rollOut(client, `${name}-2`, { ...common, version: '2.0.0', ...spec });
     if (name === 'canary') canaryMilliseconds = second.milliseconds;
     const back = await takeBack(client, `${name}-2`);
@@ -71,8 +75,11 @@ export async function eachStrategy(stage: Stage): Promise<Figure[]> {
       await demandVersion(targets, name, namespaces, '1.0.0');
       say(`  ${spec.strategy}, one that is not well: taken back by itself in ${seconds(backs.at(-1) ?? 0)}`);
     }
-    const after = new Set(await widgetsOn(first, name));
-    changed += before.filter((each) => !after.has(each)).length + Math.abs(after.size - before.length);
+    for (const [target, widgets] of before) {
+      const after = new Set(await widgetsOn(target, name));
+      changed += widgets.filter((each) => !after.has(each)).length + Math.abs(after.size - widgets.length);
+      compared += widgets.length;
+    }
   }
   const missing = 2 * (evaluation.required - evaluation.here);
   return [
@@ -99,7 +106,7 @@ export async function eachStrategy(stage: Stage): Promise<Figure[]> {
     },
     {
       table,
-      what: `custom resources lost or changed by upgrade and rollback, of ${strategies.length * customResources}`,
+      what: `custom resources lost or changed by upgrade and rollback, of ${compared} on ${all.length} clusters`,
       value: changed,
       unit: '',
       target: ['≤', 0],
