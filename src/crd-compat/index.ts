@@ -11,7 +11,7 @@ export { type CompareOptions, compareCrds } from './compare/index.ts';
 export * from './crd.ts';
 export { changeDigest } from './digest.ts';
 export { type SampleOptions, sample } from './instance/index.ts';
-export { type ChangeKind, changeKinds } from './kinds.ts';
+export { type ChangeKind, changeKinds, isSeenInObjects } from './kinds.ts';
 export { type CrdIssue, type CrdIssueCode, type ReadCrd, readCrd } from './read.ts';
 export type { CrdSchema, ValidationRule } from './schema.ts';
 export { type StoredObjects, type StoredObjectsCheck, storedObjectsCheck } from './stored.ts';

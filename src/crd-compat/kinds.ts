@@ -135,3 +135,35 @@ export const changeKinds = [
 ] as const;
 
 export type ChangeKind = (typeof changeKinds)[number];
+
+/**
+ * What no stored object can show, whatever it holds: names, how versions are converted, and what is served beside the objects. To read
+ * them would tell nothing.
+ */
+const unseen: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
+  'singular-changed',
+  'list-kind-changed',
+  'short-name-added',
+  'short-name-removed',
+  'category-added',
+  'category-removed',
+  'conversion-strategy-changed',
+  'conversion-webhook-changed',
+  'conversion-review-versions-changed',
+  'version-deprecated',
+  'version-undeprecated',
+  'deprecation-warning-changed',
+  'status-subresource-added',
+  'status-subresource-removed',
+  'scale-subresource-removed',
+  'scale-subresource-changed',
+  'selectable-field-added',
+  'selectable-field-removed',
+  'printer-column-added',
+  'printer-column-removed',
+  'printer-column-changed',
+  'description-changed',
+]);
+
+/** Whether the objects there are can tell more about a change of this kind. */
+export const isSeenInObjects = (kind: ChangeKind): boolean => !unseen.has(kind);

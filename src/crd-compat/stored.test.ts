@@ -122,4 +122,16 @@ describe('storedObjectsCheck', () => {
       expect.stringMatching(/^\.spec\.value\.a .*pruned/),
     ]);
   });
+
+  test('what can be scaled from now on must have a number of replicas', () => {
+    const schema: CrdSchema = { type: 'object', properties: { replicas: { type: 'integer' } } };
+    const scale = { specReplicasPath: '.spec.value.replicas', statusReplicasPath: '.status.replicas' };
+    const before = of(schema);
+    const after = crdOf([version(specOf(schema), { subresources: { scale } })]);
+    const objects = [{ replicas: -1 }, { replicas: 0 }, {}, { replicas: 2 ** 31 }].map((each) => widget(each));
+    const { broken, first } = check(before, after, ...objects);
+    expect(broken).toBe(2);
+    expect(first[0]?.reasons).toEqual(['.spec.value.replicas: -1 is no number of replicas (no update is accepted)']);
+    expect(check(after, after, ...objects).broken).toBe(0);
+  });
 });

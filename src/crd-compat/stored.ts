@@ -6,6 +6,7 @@
 import { differences, Reader, touched } from './compare/reading.ts';
 import { type Crd, type CrdVersion, conversionStrategy, schemaOf, storageVersion } from './crd.ts';
 import type { Fault } from './instance/index.ts';
+import { isObject } from './json.ts';
 import type { Json } from './verdict.ts';
 
 export interface StoredObjects {
@@ -100,7 +101,21 @@ function versionJudgement(before: Crd, after: Crd, name: string): Judge {
   const moved =
     storage?.name !== name && storageVersion(before)?.name !== storage?.name && conversionStrategy(after) === 'None';
   const through = [reading(now, after), ...(moved ? [reading(storage, after)] : [])].filter((one) => one !== undefined);
-  return (object, named) => through.flatMap((one) => reasonsOf(object, old, one, named));
+  const scaled = scaledFrom(find(before), now);
+  return (object, named) => [...scaled(object), ...through.flatMap((one) => reasonsOf(object, old, one, named))];
+}
+
+/** Where objects can be scaled from now on, the API server checks their number of replicas, whatever the schema says. */
+function scaledFrom(old: CrdVersion | undefined, now: CrdVersion): (object: Json) => readonly string[] {
+  const path = now.subresources?.scale?.specReplicasPath;
+  if (path === undefined || old?.subresources?.scale != null) return () => [];
+  const steps = path.split('.').filter((step) => step !== '');
+  return (object) => {
+    const replicas = steps.reduce<unknown>((value, step) => (isObject(value) ? value[step] : undefined), object);
+    if (typeof replicas !== 'number' && typeof replicas !== 'bigint') return [];
+    if (replicas >= 0 && replicas < 2 ** 31) return [];
+    return [`${path}: ${replicas} is no number of replicas (no update is accepted)`];
+  };
 }
 
 function reasonsOf(object: Json, old: Reader | undefined, now: Reader, named: boolean): readonly string[] {

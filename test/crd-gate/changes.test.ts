@@ -6,6 +6,7 @@ import { definitions } from '../admission/support/platform.ts';
 import { sharedCluster } from '../support/cluster.ts';
 import {
   change,
+  type Definition,
   deep,
   define,
   digestIn,
@@ -137,22 +138,65 @@ describe('what is let in', () => {
     expect(labelled).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('an injected caBundle of a conversion webhook, as cert-manager does it', async () => {
-    const conversion = (caBundle?: string) => ({
+  describe('while a conversion webhook that nobody answers for keeps the objects from being read', () => {
+    const conversion = (caBundle: string, name = 'convert') => ({
       strategy: 'Webhook',
       webhook: {
         conversionReviewVersions: ['v1'],
-        clientConfig: {
-          service: { namespace: 'default', name: 'convert' },
-          ...(caBundle === undefined ? {} : { caBundle }),
-        },
+        clientConfig: { service: { namespace: 'default', name }, ...(caBundle === '' ? {} : { caBundle }) },
       },
     });
-    const before = widgets('converted', size({}), { conversion: conversion() });
-    await define(plane.client, before);
-    const authority = Buffer.from(sharedCluster().controlPlane.authority).toString('base64');
-    const after = widgets('converted', size({}), { conversion: conversion(authority) });
-    expect(await refusalOf(() => change(plane.client, after))).toBe('');
+    const versions = (bounds: object, isMoved = true) => [
+      version('v1', size(bounds), { storage: isMoved }),
+      version('v1beta1', size(bounds), { storage: !isMoved }),
+    ];
+    const names = { plural: 'converted', kind: 'Converted', singular: 'converted', listKind: 'ConvertedList' };
+    const converted = (over: Partial<Definition['spec']>) =>
+      widgets('converted', {}, { names: { ...names, shortNames: ['cvt'] }, ...over });
+    const stuck = converted({ versions: versions({}), conversion: conversion('') });
+
+    beforeAll(async () => {
+      const before = converted({ versions: versions({}, false) });
+      await define(plane.client, before);
+      const stored = { ...objectOf(before, 'old', { size: 1 }), apiVersion: 'gate.example.com/v1beta1' };
+      await plane.client.create({ ...resourceOf(before), version: 'v1beta1' }, stored);
+      await change(plane.client, stuck);
+      await eventually(async () => (await refusalOf(() => plane.client.list(resourceOf(stuck)))) !== '', patient);
+    });
+
+    test.each([
+      {
+        reason: 'its caBundle, as cert-manager injects it: without a word',
+        over: () => ({
+          conversion: conversion(Buffer.from(sharedCluster().controlPlane.authority).toString('base64')),
+        }),
+        says: '',
+      },
+      {
+        reason: 'where it is asked',
+        over: () => ({ conversion: conversion('', 'other') }),
+        says: 'The conversion webhook is called in another way',
+      },
+      { reason: 'a short name that goes', over: () => ({ names }), says: 'The short name cvt was removed' },
+    ])('$reason', async ({ over, says }) => {
+      const after = converted({ versions: versions({}), conversion: conversion(''), ...over() });
+      const { code, stderr } = await plane.kubectl(
+        ['apply', '--server-side', '--field-manager', 'test', '--dry-run=server', '-f', '-'],
+        after,
+      );
+      expect({ code, stderr }).toMatchObject({ code: 0, stderr: says === '' ? '' : expect.stringContaining(says) });
+    });
+
+    test('but nothing that only the objects could tell', async () => {
+      const rule = { 'x-kubernetes-validations': [{ rule: "self.lowerAscii().split('-').size() < 5" }] };
+      const spec = { type: 'object', properties: { size: { type: 'integer' }, colour: { type: 'string', ...rule } } };
+      const after = converted({
+        versions: [version('v1', spec), version('v1beta1', size({}), { storage: false })],
+        conversion: conversion(''),
+      });
+      const said = await refusalOf(() => change(plane.client, after, { dryRun: true }));
+      expect(said).toContain('the change is risky, and stored objects could not be looked at: the API server answers');
+    });
   });
 
   test('a risky change, with a warning and what it means for the objects', async () => {

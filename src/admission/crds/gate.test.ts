@@ -57,7 +57,9 @@ const verdictOf = (...changes: Change[]): Verdict => ({
   digest,
 });
 const breaking = verdictOf(narrowed);
-const risky = verdictOf({ ...narrowed, class: 'risky', storedObjects: 'risky', manifests: 'risky' });
+const { witness: _, ...maybe } = narrowed;
+const riskyChange: Change = { ...maybe, class: 'risky', storedObjects: 'risky', manifests: 'risky' };
+const risky = verdictOf(riskyChange);
 
 interface World {
   compared?: Compared | Error;
@@ -168,6 +170,54 @@ describe('a change', () => {
     });
     expect(found.codes).toEqual(codes);
     expect(found.warnings.join('\n')).toContain(says);
+  });
+
+  describe('that is risky, while objects cannot be read', () => {
+    const whole = { ...riskyChange, version: '' };
+    const renamed = { ...whole, path: 'spec.names.shortNames', storedObjects: 'safe' } as const;
+    const webhook = { ...whole, path: 'spec.conversion.webhook.clientConfig' };
+
+    test.each([
+      {
+        reason: 'a short name is of no object',
+        changes: [{ ...renamed, kind: 'short-name-removed' as const }],
+        denied: false,
+      },
+      {
+        reason: 'how versions are converted is not to be seen in what is stored',
+        changes: [{ ...webhook, kind: 'conversion-webhook-changed' as const }],
+        denied: false,
+      },
+      {
+        reason: 'both',
+        changes: [
+          { ...renamed, kind: 'short-name-removed' as const },
+          { ...webhook, kind: 'conversion-strategy-changed' as const },
+        ],
+        denied: false,
+      },
+      {
+        reason: 'one that is safe for all that is stored',
+        changes: [{ ...riskyChange, kind: 'list-type-changed' as const, storedObjects: 'safe' as const }],
+        denied: false,
+      },
+      {
+        reason: 'one of several that objects could tell about',
+        changes: [{ ...webhook, kind: 'conversion-webhook-changed' as const }, riskyChange],
+        denied: true,
+      },
+    ])('$reason, denied: $denied', async ({ changes, denied }) => {
+      const found = await judged(update(), { compared: { verdict: verdictOf(...changes) }, status: 500 });
+      expect(found.codes).toEqual(denied ? ['StoredObjectsUnknown'] : []);
+      if (!denied) expect(found.warnings.join('\n')).toContain('A maximum of 10 was added');
+    });
+
+    test('those that can tell nothing are not asked for', async () => {
+      const compared = { verdict: verdictOf({ ...renamed, kind: 'short-name-removed' }) };
+      const { codes, auditAnnotations } = await judged(update(), { compared, objects: 3, broken: 1 });
+      expect(codes).toEqual([]);
+      expect(auditAnnotations).not.toHaveProperty('crd-stored-objects');
+    });
   });
 
   test('that is risky and whose objects cannot be read is let in with a warning, if so configured', async () => {

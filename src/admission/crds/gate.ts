@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { GROUP } from '../../api/index.ts';
-import type { Verdict } from '../../crd-compat/index.ts';
+import { type Change, isSeenInObjects, type Verdict } from '../../crd-compat/index.ts';
 import { type Ask, sameJson, writeJson } from '../../policy/index.ts';
 import { type Client, type Logger, silentLogger } from '../../runtime/index.ts';
 import { askNobody } from '../authorize.ts';
@@ -190,17 +190,26 @@ async function judgeChange(question: Question, object: Json, oldObject: Json, co
   }
   const { verdict } = compared;
   if (verdict.verdict === 'safe') return { findings: { ...nothing, ...annotated(verdict) }, verdict: 'safe' };
+  // Where objects can tell nothing, that they cannot be read decides nothing: a conversion webhook whose certificate has turned keeps
+  // them from being read until this very change is made.
+  if (verdict.verdict === 'risky' && !verdict.changes.some(isToldByObjects))
+    return { findings: { ...nothing, warnings: riskyWarnings(verdict), ...annotated(verdict) }, verdict: 'risky' };
   const stored = await readStored({ client: parts.client, definition: oldObject, comparer, signal });
   const findings = await settle(question, oldObject, verdict, stored);
   return { findings, verdict: stored.broken > 0 ? 'breaking' : verdict.verdict, stored };
 }
 
+const isToldByObjects = (change: Change): boolean => change.class !== 'safe' && isSeenInObjects(change.kind);
+
+/** Objects that were not looked at matter only where the change can reach them: one that is safe for all that is stored does not. */
+const mattersUnread = (change: Change): boolean => change.storedObjects !== 'safe' && isSeenInObjects(change.kind);
+
 /** The change and the objects are known: is it let in? */
 async function settle(question: Question, before: Json, verdict: Verdict, stored: Stored): Promise<Findings> {
   const { parts } = question;
   const breaks = verdict.verdict === 'breaking' || stored.broken > 0;
-  const harmless =
-    !breaks && (stored.incomplete === undefined || parts.client === undefined || parts.whenIncomplete === 'warn');
+  const isKnown = stored.incomplete === undefined || !verdict.changes.some(mattersUnread);
+  const harmless = !breaks && (isKnown || parts.client === undefined || parts.whenIncomplete === 'warn');
   if (harmless) return { ...nothing, warnings: riskyWarnings(verdict, stored), ...annotated(verdict) };
   if (breaks && parts.allowUnused === true && isUnused(before, verdict, stored))
     return { ...nothing, warnings: unusedWarnings(verdict, stored), ...annotated(verdict, 'unused') };

@@ -112,11 +112,12 @@ export const unusedWarnings = (verdict: Verdict, stored: Stored): string[] => [
   ...changeWarnings(verdict.changes.filter((change) => change.class === 'breaking')),
 ];
 
-export function riskyWarnings(verdict: Verdict, stored: Stored): string[] {
+/** Without `stored` where the objects were not asked. */
+export function riskyWarnings(verdict: Verdict, stored?: Stored): string[] {
   const risky = changeWarnings(verdict.changes.filter((change) => change.class === 'risky'));
   return [
     ...risky,
-    ...(stored.total === 0 && stored.incomplete === undefined
+    ...(stored === undefined || (stored.total === 0 && stored.incomplete === undefined)
       ? []
       : [warning(`${verdict.name}: ${storedSentence(stored)}`)]),
   ];

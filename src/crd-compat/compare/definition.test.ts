@@ -25,6 +25,10 @@ const webhook = (name: string) => ({
   strategy: 'Webhook',
   webhook: { clientConfig: { service: { name } }, conversionReviewVersions: ['v1'] },
 });
+const trusting = (caBundle: string, name = 'a') => ({
+  strategy: 'Webhook',
+  webhook: { clientConfig: { service: { name }, caBundle }, conversionReviewVersions: ['v1'] },
+});
 
 interface Row {
   readonly reason: string;
@@ -294,6 +298,30 @@ const rows: readonly Row[] = [
     reason: 'another webhook',
     before: crdOf([v1(), v2()], { conversion: webhook('a') }),
     after: crdOf([v1(), v2()], { conversion: webhook('b') }),
+    kinds: ['conversion-webhook-changed'],
+    stored: 'risky',
+    manifests: 'risky',
+  },
+  {
+    reason: 'the same webhook with a renewed certificate',
+    before: crdOf([v1(), v2()], { conversion: trusting('before') }),
+    after: crdOf([v1(), v2()], { conversion: trusting('after') }),
+    kinds: ['conversion-webhook-changed'],
+    stored: 'safe',
+    manifests: 'safe',
+  },
+  {
+    reason: 'a certificate that is injected for the first time',
+    before: crdOf([v1(), v2()], { conversion: webhook('a') }),
+    after: crdOf([v1(), v2()], { conversion: trusting('after') }),
+    kinds: ['conversion-webhook-changed'],
+    stored: 'safe',
+    manifests: 'safe',
+  },
+  {
+    reason: 'another webhook, with another certificate',
+    before: crdOf([v1(), v2()], { conversion: trusting('before', 'a') }),
+    after: crdOf([v1(), v2()], { conversion: trusting('after', 'b') }),
     kinds: ['conversion-webhook-changed'],
     stored: 'risky',
     manifests: 'risky',

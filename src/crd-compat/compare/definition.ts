@@ -1,6 +1,7 @@
 /** What a definition says about itself: group, scope, names, conversion. */
 import { same } from '../canonical.ts';
 import { type Crd, type CrdNames, conversionStrategy, schemaOf } from '../crd.ts';
+import { isObject } from '../json.ts';
 import type { ChangeKind } from '../kinds.ts';
 import { BREAKING, Notes, RISKY, SAFE } from './draft.ts';
 import { show } from './words.ts';
@@ -140,12 +141,15 @@ function compareConversion(before: Crd, after: Crd, notes: Notes): void {
   const one = before.spec.conversion?.webhook;
   const other = after.spec.conversion?.webhook;
   if (!same(one?.clientConfig, other?.clientConfig)) {
+    const renewed = same(withoutAuthority(one?.clientConfig), withoutAuthority(other?.clientConfig));
     notes.add('spec.conversion.webhook.clientConfig', {
       kind: 'conversion-webhook-changed',
       before: one?.clientConfig,
       after: other?.clientConfig,
-      ...change,
-      message: 'The conversion webhook is called in another way.',
+      ...(renewed ? SAFE : change),
+      message: renewed
+        ? 'The certificate of the conversion webhook is checked against another caBundle.'
+        : 'The conversion webhook is called in another way.',
     });
   }
   if (!same(one?.conversionReviewVersions, other?.conversionReviewVersions)) {
@@ -158,6 +162,13 @@ function compareConversion(before: Crd, after: Crd, notes: Notes): void {
     });
   }
 }
+
+/** The same webhook is asked the same. Certificates are renewed all the time, and until the bundle follows nothing can be converted. */
+const withoutAuthority = (clientConfig: unknown): unknown => {
+  if (!isObject(clientConfig)) return clientConfig;
+  const { caBundle: _, ...rest } = clientConfig;
+  return rest;
+};
 
 const alike = (crd: Crd): boolean => {
   const [first, ...others] = crd.spec.versions.map(schemaOf);
