@@ -1,8 +1,9 @@
 /** Data from files for expressions: YAML or JSON, with integers as exact as Kubernetes keeps them. */
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { LineCounter, parseAllDocuments } from 'yaml';
+import { LineCounter } from 'yaml';
 import { DecodeError, decodeJson, hostValue, INT_MAX, INT_MIN, NonValue, type Value } from '../../cel/index.ts';
+import { parseDocuments, TooDeep } from '../documents/parse.ts';
 import { InputError } from '../failure.ts';
 
 export async function readValue(path: string, standardInput: NodeJS.ReadableStream): Promise<Value> {
@@ -35,14 +36,17 @@ function parseJson(source: string): Value | undefined {
 
 function parseYaml(source: string, file: string): Value {
   const lines = new LineCounter();
-  const documents = [...parseAllDocuments(source, { lineCounter: lines, intAsBigInt: true })];
+  const documents = documentsOf(source, file, lines);
   const full = documents.filter(({ contents, errors }) => contents !== null || errors.length > 0);
   const [document] = full;
   if (document === undefined) throw new InputError('nothing', `${file}: there is nothing in there.`);
   const [error] = document.errors;
   if (error !== undefined) {
     const { line, col } = lines.linePos(error.pos[0]);
-    throw new InputError('yaml', `${file}:${line}:${col}: ${error.message.split('\n')[0]} Correct the YAML there.`);
+    throw new InputError(
+      'yaml',
+      `${file}:${line}:${col}: ${error.message.replace(/\.?$/, '.')} Correct the YAML there.`,
+    );
   }
   if (full.length > 1) {
     throw new InputError('several', `${file}: there are ${full.length} documents: an expression sees one, keep that.`);
@@ -50,6 +54,16 @@ function parseYaml(source: string, file: string): Value {
   const value = hostValue(contentOf(document, file));
   if (value instanceof NonValue) throw new InputError('yaml', `${file}: ${String(value)}. Correct the YAML there.`);
   return value;
+}
+
+function documentsOf(source: string, file: string, lines: LineCounter): ReturnType<typeof parseDocuments> {
+  try {
+    return parseDocuments(source, { lineCounter: lines, intAsBigInt: true });
+  } catch (error) {
+    if (!(error instanceof TooDeep)) throw error;
+    const { line, col } = lines.linePos(error.offset);
+    throw new InputError('yaml', `${file}:${line}:${col}: ${error.message}. Correct the YAML there.`);
+  }
 }
 
 type Reviver = (key: unknown, value: unknown) => unknown;

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { parse } from 'yaml';
+import { parseYaml } from '../documents/parse.ts';
 import { helmTemplate, rendered } from '../documents/sources.ts';
 import type { Problem, SourceText } from '../documents.ts';
 import { archivesInArchive, filesInArchive } from './archive.ts';
@@ -138,7 +138,7 @@ function chartName(directory: string): string {
 /** What a Chart.yaml says; nothing where it cannot be read, which helm itself says better. */
 function fieldsOf(directory: string): { name?: unknown; type?: unknown } {
   try {
-    return parse(readFileSync(join(directory, 'Chart.yaml'), 'utf8')) ?? {};
+    return parseYaml(readFileSync(join(directory, 'Chart.yaml'), 'utf8')) ?? {};
   } catch {
     return {};
   }

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parse } from 'yaml';
+import { parseYaml } from '../documents/parse.ts';
 import { kustomizationIn, usedBy } from '../documents/sources.ts';
 import type { LocatedObject, Problem, SourceDocument } from '../documents.ts';
 
@@ -61,7 +61,7 @@ function makesMore(directory: string): boolean {
   const file = kustomizationIn(directory);
   if (file === undefined) return true;
   try {
-    const read: unknown = parse(readFileSync(file, 'utf8')) ?? {};
+    const read: unknown = parseYaml(readFileSync(file, 'utf8')) ?? {};
     return typeof read !== 'object' || read === null || 'generators' in read || 'helmCharts' in read;
   } catch {
     return true;

@@ -1,18 +1,8 @@
 /** One YAML document of a file: what it says, and where in the file a field of it stands. The second costs a full parse, so it is only done when asked. */
-import {
-  type Document,
-  isMap,
-  isPair,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  type Pair,
-  parseAllDocuments,
-  type ScalarTag,
-} from 'yaml';
+import { type Document, isMap, isPair, isScalar, isSeq, LineCounter, type Node, type Pair, type ScalarTag } from 'yaml';
 import { faultIn } from './faults.ts';
 import { type FieldPath, parseFieldPath } from './field-path.ts';
+import { parseDocuments, TooDeep } from './parse.ts';
 import { readQuickly, unusual } from './quick.ts';
 import { indentedQuotes } from './quotes.ts';
 import { notJson, plainScalar } from './scalar.ts';
@@ -115,14 +105,15 @@ export class SourceDocument {
   }
 
   #readFully(): { value: unknown } | { problem: Problem } {
-    const { document, lines } = this.#parse();
-    if (document === undefined) return { value: undefined };
-    const [error] = document.errors;
+    const { document, lines, tooDeep } = this.#parse();
     const at = (offset: number) => {
       const { line, col } = lines.linePos(offset);
       return { line: this.#before() + line, column: col };
     };
-    if (error !== undefined) return { problem: this.#wrong(inOurWords(firstLine(error.message)), at(error.pos[0])) };
+    if (tooDeep !== undefined) return { problem: this.#wrong(tooDeep.message, at(tooDeep.offset)) };
+    if (document === undefined) return { value: undefined };
+    const [error] = document.errors;
+    if (error !== undefined) return { problem: this.#wrong(firstLine(error.message), at(error.pos[0])) };
     try {
       const fault = faultIn(document);
       if (fault !== undefined) return { problem: this.#wrong(fault.message, at(fault.offset)) };
@@ -131,7 +122,7 @@ export class SourceDocument {
       return { value: value ?? undefined };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      return { problem: this.#wrong(inOurWords(message), this.start()) };
+      return { problem: this.#wrong(message, this.start()) };
     }
   }
 
@@ -155,11 +146,19 @@ interface Parsed {
   readonly text: string;
   readonly document: Document | undefined;
   readonly lines: LineCounter;
+  /** Why there is no document. */
+  readonly tooDeep?: TooDeep;
 }
 
 function parsed(text: string): Parsed {
   const lines = new LineCounter();
-  const [document] = parseAllDocuments(text, { ...asKubernetes, lineCounter: lines });
+  let document: Document | undefined;
+  try {
+    [document] = parseDocuments(text, { ...asKubernetes, lineCounter: lines });
+  } catch (error) {
+    if (error instanceof TooDeep) return { text, document: undefined, lines, tooDeep: error };
+    throw error;
+  }
   const [error] = document?.errors ?? [];
   const moved = error?.code === 'MISSING_CHAR' ? indentedQuotes(text) : text;
   if (moved === text) return { text, document, lines };
@@ -181,10 +180,6 @@ const kubernetesScalar: ScalarTag = {
     return null;
   },
 };
-
-/** The parser goes down a level by calling itself. */
-const inOurWords = (message: string): string =>
-  message.startsWith('Maximum call stack size') ? 'This is nested too deeply to be read' : message;
 
 /** The words of `plainScalar`, and merge keys. That nothing comes twice is for `faultIn`: here it would take time by the square of the keys. */
 const asKubernetes = {

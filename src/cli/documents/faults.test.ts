@@ -21,8 +21,15 @@ describe('documents that would take forever, or mean nothing', () => {
       message: /more than 1000 aliases/,
     },
     { reason: 'aliases of aliases', text: `${bomb.join('\n')}\n`, line: 1, message: /Excessive alias count/ },
-    { reason: 'levels without end', text: nested(3000), line: expect.any(Number), message: /nested too deeply/ },
+    { reason: 'levels without end', text: nested(3000), line: 501, message: /nested too deeply/ },
     { reason: 'brackets without end', text: '['.repeat(20_000), line: 1, message: /nested too deeply/ },
+    { reason: 'keys of keys', text: `${'? '.repeat(400)}x\n`, line: 1, message: /A key must be a word/ },
+    {
+      reason: 'a map as a key, as a template has it',
+      text: 'a: 1\nb: {{ c }}\n',
+      line: 2,
+      message: /A key must be a word/,
+    },
   ])('$reason', ({ text, line, message }) => {
     expect(read(text)).toEqual({
       problem: {

@@ -1,8 +1,18 @@
 /**
- * What a YAML parser lets pass or takes forever over, looked for in one walk: keys that come twice, aliases that lead to themselves, and
- * so many aliases that a small file stands for an endless object. The time is that of the document's length.
+ * What a YAML parser lets pass or takes forever over, looked for in one walk: keys that come twice or are no words, aliases that lead to
+ * themselves, and so many aliases that a small file stands for an endless object. The time is that of the document's length.
  */
-import { type Alias, type Document, isAlias, isScalar, type Node, type Pair, visit, type YAMLMap } from 'yaml';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isCollection,
+  isScalar,
+  type Node,
+  type Pair,
+  visit,
+  type YAMLMap,
+} from 'yaml';
 
 export interface Fault {
   readonly offset: number;
@@ -20,6 +30,11 @@ export function faultIn(document: Document): Fault | undefined {
     return visit.BREAK;
   };
   visit(document, {
+    Pair(_key, { key }) {
+      // The parser would write it out as text, and what is in it again for each level: hours for a kilobyte of question marks.
+      if (isCollection(key)) return found(key.range?.[0], 'A key must be a word, not a list or a map');
+      return undefined;
+    },
     Map(_key, map) {
       const twice = keyThatComesTwice(map);
       return twice === undefined ? undefined : found(twice.range?.[0], 'Map keys must be unique');

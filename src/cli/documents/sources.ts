@@ -6,8 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { parse } from 'yaml';
 import type { Problem } from './document.ts';
+import { parseYaml } from './parse.ts';
 
 /** Text with manifests in it. */
 export interface SourceText {
@@ -179,7 +179,7 @@ interface Kustomization {
 
 function kustomizationOf(directory: string): Kustomization {
   try {
-    const read: unknown = parse(readFileSync(kustomizationIn(directory) ?? '', 'utf8'));
+    const read: unknown = parseYaml(readFileSync(kustomizationIn(directory) ?? '', 'utf8'));
     return typeof read === 'object' && read !== null ? read : {};
   } catch {
     // kustomize itself says better what is wrong with it.
