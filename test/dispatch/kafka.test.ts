@@ -113,19 +113,16 @@ describe('Kafka is away', () => {
     // It keeps its records in Kafka, and ends where it cannot: somebody starts it again.
     await stage.topics.stop();
     await stage.topics.start();
-    await eventually(
-      async () => {
-        const name = `back-${Date.now()}`;
-        const { metadata } = await objects.create('Secret', name);
-        await objects.ready('Secret', name);
-        const sent = stage.lines.find(
-          ({ who, message, uid }) =>
-            who === 'platform' && message === 'a message was acknowledged' && uid === metadata.uid,
-        );
-        expect(sent?.channel).toBe('Kafka');
-      },
-      patient,
-    );
+    await eventually(async () => {
+      const name = `back-${Date.now()}`;
+      const { metadata } = await objects.create('Secret', name);
+      await objects.ready('Secret', name);
+      const sent = stage.lines.find(
+        ({ who, message, uid }) =>
+          who === 'platform' && message === 'a message was acknowledged' && uid === metadata.uid,
+      );
+      expect(sent?.channel).toBe('Kafka');
+    }, patient);
     const now = new Map(stage.cluster.records().map(({ uid, ledger }) => [uid, ledger.length]));
     expect(done.map(([uid]) => [uid, now.get(String(uid))])).toEqual(done);
     expect(ledgerFaults(stage.cluster, stage.topics)).toEqual([]);
