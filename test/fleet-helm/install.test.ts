@@ -1,24 +1,17 @@
 /** Releases on a real cluster, by the real Helm: forward, back, and away again; what others have made there stays as it was. */
-import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Snapshot } from '../../src/fleet/index.ts';
 import { eventually, type UnknownObject } from '../../src/runtime/index.ts';
-import { sharedCluster, uniqueName } from '../support/cluster.ts';
-import { type OperatorChart, packChart } from '../support/operator-charts.ts';
-import { applying, type HelmPlane, openHelmPlane, resources } from './support.ts';
+import { uniqueName } from '../support/cluster.ts';
+import type { OperatorChart } from '../support/operator-charts.ts';
+import { installByHand } from './by-hand.ts';
+import { applying, type HelmPlane, openHelmPlane, resources, widgetsOf } from './support.ts';
 
 let plane: HelmPlane;
 beforeAll(async () => {
   plane = await openHelmPlane('helm-install');
 });
 afterAll(() => plane?.stop());
-
-const widgetsOf = (name: string) =>
-  ({ group: `${name}.example.com`, version: 'v1', plural: 'widgets', kind: 'Widget', namespaced: true }) as const;
 
 async function makeWidgets(name: string, count: number): Promise<readonly UnknownObject[]> {
   for (let index = 0; index < count; index += 1) {
@@ -44,26 +37,6 @@ const maximumOf = async (name: string) =>
 
 const releaseNow = (snapshot: Snapshot) =>
   plane.installer.current(plane.connection, { name: snapshot.releaseName, namespace: snapshot.namespace }, {});
-
-/** As a user at a terminal has it. */
-async function byHand(words: readonly string[]): Promise<void> {
-  const home = mkdtempSync(join(tmpdir(), 'kidp-by-hand-'));
-  try {
-    await promisify(execFile)(plane.program, words, {
-      env: { ...process.env, KUBECONFIG: sharedCluster().kubeconfig, HOME: home, HELM_CACHE_HOME: home },
-    });
-  } finally {
-    rmSync(home, { recursive: true, force: true });
-  }
-}
-
-async function installByHand(chart: OperatorChart, namespace: string): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'kidp-chart-'));
-  const archive = join(directory, 'chart.tgz');
-  writeFileSync(archive, packChart(chart));
-  await byHand(['install', chart.name, archive, '--namespace', namespace, '--create-namespace']);
-  rmSync(directory, { recursive: true });
-}
 
 describe('forward and back', () => {
   const name = uniqueName('forth');
@@ -152,7 +125,7 @@ describe('a release made by hand, with the definition among its templates', () =
   let there: Snapshot;
 
   test('it is read as it is', async () => {
-    await installByHand(made, namespace);
+    await installByHand(plane.program, made, namespace);
     before = await makeWidgets(name, 3);
     const found = await plane.installer.current(plane.connection, { name, namespace }, {});
     expect(found).toMatchObject({ revision: 1, status: 'deployed', chart: name, version: '0.9.0' });
@@ -188,7 +161,7 @@ describe('a release made by hand, with the definition among its templates', () =
 
   test('one that still has it can be removed, and leaves it', async () => {
     const other = `${name}-two`;
-    await installByHand({ ...made, name: other }, `${other}-system`);
+    await installByHand(plane.program, { ...made, name: other }, `${other}-system`);
     const widgets = await makeWidgets(other, 2);
     await plane.installer.remove(plane.connection, { name: other, namespace: `${other}-system` }, applying('c-1'));
     expect(await versionThere(other, `${other}-system`)).toBeUndefined();

@@ -27,6 +27,8 @@ import { type ChartRepository, type OperatorChart, operatorFrom, serveRepository
 
 export const resources = {
   deployments: { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true },
+  daemonSets: { group: 'apps', version: 'v1', plural: 'daemonsets', kind: 'DaemonSet', namespaced: true },
+  pods: { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true },
   configMaps: { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true },
   secrets: { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true },
   namespaces: { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false },
@@ -136,6 +138,15 @@ export async function openHelmPlane(prefix: string): Promise<HelmPlane> {
     },
   };
 }
+
+/** The custom resources of a chart. */
+export const widgetsOf = (name: string, version = 'v1'): Resource => ({
+  group: `${name}.example.com`,
+  version,
+  plural: 'widgets',
+  kind: 'Widget',
+  namespaced: true,
+});
 
 export const applying = (attempt: string, more: Partial<ApplyOptions> = {}): ApplyOptions => ({
   attempt,

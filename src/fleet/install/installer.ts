@@ -21,7 +21,15 @@ import { helmFailure, helmLine, onCluster } from './failures.ts';
 import { adopt } from './ownership.ts';
 import { hooklessMilliseconds, settledRelease } from './pending.ts';
 import { atRisk, mustStay, protectRelease } from './protect.ts';
-import { objectsOf, type Release, type ReleaseName, readRelease, revisionsOf } from './releases.ts';
+import {
+  isLeaving,
+  markFailed,
+  objectsOf,
+  type Release,
+  type ReleaseName,
+  readRelease,
+  revisionsOf,
+} from './releases.ts';
 import { share, sideOf } from './sides.ts';
 import {
   attemptAnnotation,
@@ -31,7 +39,7 @@ import {
   variantOf,
   writeSnapshotChart,
 } from './snapshot-chart.ts';
-import { waitingFor } from './until.ts';
+import { until, waitingFor } from './until.ts';
 import { controllersIn, isHook, untilRolledOut, workloadsIn } from './workloads.ts';
 
 export interface InstallerOptions {
@@ -69,8 +77,9 @@ class HelmInstaller implements Installer {
   async current(connection: ClusterConnection, name: ReleaseName): Promise<InstalledRelease | undefined> {
     return onCluster(connection.cluster, [], async () => {
       const revisions = await revisionsOf(connection.client, name);
-      const found = revisions.find(({ status }) => status === 'deployed') ?? revisions[0];
-      if (found === undefined || found.status === 'uninstalled') return undefined;
+      const [newest] = revisions;
+      if (newest === undefined || isLeaving(newest)) return undefined;
+      const found = revisions.find(({ status }) => status === 'deployed') ?? newest;
       const release = await readRelease(found);
       const objects = await objectsOf(release);
       const { [digestAnnotation]: snapshotDigest, [attemptAnnotation]: attempt } = release.chart.annotations;
@@ -93,7 +102,7 @@ class HelmInstaller implements Installer {
     given: ApplyOptions,
   ): Promise<{ readonly revision: number }> {
     return this.#installing(connection, snapshot, given, async (options) => {
-      const there = await this.#settled(connection, snapshot, options);
+      const there = await this.#usable(connection, snapshot, options);
       const isDone = there?.status === 'deployed' && there.chart.annotations[attemptAnnotation] === options.attempt;
       const revision = isDone ? there.revision : await this.#advance(connection, snapshot, options, there);
       await this.#rolledOut(connection, snapshot, options);
@@ -107,7 +116,7 @@ class HelmInstaller implements Installer {
     given: ApplyOptions,
   ): Promise<{ readonly revision: number }> {
     return this.#installing(connection, snapshot, { ...given, isWayBack: true }, async (options) => {
-      const there = await this.#settled(connection, snapshot, options);
+      const there = await this.#usable(connection, snapshot, options);
       const isDone = there?.status === 'deployed' && (await isOf(there, snapshot, options));
       const revision = isDone ? there.revision : await this.#goBack(connection, snapshot, options, there);
       await this.#rolledOut(connection, snapshot, options);
@@ -123,6 +132,8 @@ class HelmInstaller implements Installer {
       const objects = await objectsOf(there);
       // An uninstall asks the release, and not the objects, what is to be kept.
       if (atRisk(objects).length > 0) {
+        // Helm upgrades nothing that it has begun to remove.
+        if (isLeaving(there) && !(await markFailed(connection.client, there))) throw busy(connection, name);
         await protectRelease(connection.client, name, there);
         await this.#leave(connection, name, objects, options);
       }
@@ -293,6 +304,23 @@ class HelmInstaller implements Installer {
     return release?.status === 'uninstalled' ? undefined : release;
   }
 
+  /** What somebody has begun to remove is gone for us: it is removed to its end, and then made anew. */
+  async #usable(
+    connection: ClusterConnection,
+    snapshot: Snapshot,
+    options: StepOptions,
+  ): Promise<Release | undefined> {
+    const there = await this.#settled(connection, snapshot, options);
+    if (there === undefined || !isLeaving(there)) return there;
+    const name = nameOf(snapshot);
+    // Whoever is still at it would remove what comes next.
+    const left = Math.min(there.removedAt - this.#clock.now(), 0) + hooklessMilliseconds;
+    const waiting = waitingFor(this.#clock, Math.max(0, left), options.context.signal);
+    await until(waiting, async () => (await revisionsOf(connection.client, name)).length === 0);
+    await this.remove(connection, name, options);
+    return undefined;
+  }
+
   async #rolledOut(connection: ClusterConnection, snapshot: Snapshot, options: StepOptions): Promise<void> {
     if (options.atZero === true) return;
     const waiting = waitingFor(this.#clock, options.timeoutMilliseconds, options.context.signal);
@@ -356,6 +384,9 @@ const nameOf = ({ releaseName, namespace }: Pick<Snapshot, 'releaseName' | 'name
   name: releaseName,
   namespace,
 });
+
+const busy = ({ cluster }: ClusterConnection, { name, namespace }: ReleaseName): FleetError =>
+  new FleetError('helm/failed', `${cluster}: ${name} in ${namespace} is being changed`, { temporary: true });
 
 const activeKey = (cluster: string, { name, namespace }: ReleaseName): string => `${cluster}/${namespace}/${name}`;
 

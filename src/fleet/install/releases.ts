@@ -37,6 +37,8 @@ export interface Release extends Revision {
   };
   /** In milliseconds since 1970. */
   readonly changedAt: number;
+  /** When somebody began to remove it, likewise. */
+  readonly removedAt: number;
   readonly manifest: string;
   readonly hooks: readonly string[];
 }
@@ -46,6 +48,10 @@ const unzip = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
 const zip = promisify<Buffer, Buffer>(gzip);
 
 export const isPending = ({ status }: Pick<Revision, 'status'>): boolean => status.startsWith('pending-');
+
+/** Helm begins with this word, and purges the release when all is done. What was cut off stays so, with some of its objects gone. */
+export const isLeaving = ({ status }: Pick<Revision, 'status'>): boolean =>
+  status === 'uninstalling' || status === 'uninstalled';
 
 /** The newest first. */
 export async function revisionsOf(client: Client, { name, namespace }: ReleaseName): Promise<readonly Revision[]> {
@@ -65,6 +71,7 @@ export async function readRelease(revision: Revision): Promise<Release> {
     status: info?.status ?? revision.status,
     chart: { name, version, annotations },
     changedAt: Date.parse(info?.last_deployed ?? '') || 0,
+    removedAt: Date.parse(info?.deleted ?? '') || 0,
     manifest,
     hooks: hooks.map(({ manifest: hook = '' }) => hook),
   };
@@ -97,7 +104,7 @@ export async function markFailed(client: Client, revision: Revision): Promise<bo
 
 interface Content {
   readonly chart?: { readonly metadata?: { name?: string; version?: string; annotations?: Record<string, string> } };
-  readonly info?: { readonly status?: string; readonly last_deployed?: string };
+  readonly info?: { readonly status?: string; readonly last_deployed?: string; readonly deleted?: string };
   readonly manifest?: string;
   readonly hooks?: readonly { readonly manifest?: string }[];
 }
