@@ -190,7 +190,7 @@ export interface ApplyOptions {
   readonly timeoutMilliseconds: number;
   /** For blue-green: only what lives in the namespace; the rest is applied outside the release by the switch. */
   readonly only?: 'namespaced';
-  /** For blue-green: controllers (Deployments, StatefulSets) begin at 0. */
+  /** For blue-green: controllers begin at 0. */
   readonly atZero?: boolean;
   /** A line of Helm's, with nothing secret in it. */
   readonly onOutput?: (line: string) => void;

@@ -1,9 +1,10 @@
 /** The two sides of a blue-green deployment on a real cluster: which one works, what leads to it, and what is left of the other. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
 import type { Snapshot } from '../../src/fleet/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import type { OperatorChart } from '../support/operator-charts.ts';
-import { applying, type HelmPlane, openHelmPlane, resources } from './support.ts';
+import { applying, type HelmPlane, openHelmPlane, resources, widgetsOf } from './support.ts';
 
 let plane: HelmPlane;
 beforeAll(async () => {
@@ -38,13 +39,7 @@ describe('between two sides', () => {
   const name = uniqueName('sides');
   const [blue, green] = [`${name}-blue`, `${name}-green`];
   const chart: OperatorChart = { name, version: '1.0.0', definitionIn: 'templates', webhook: {}, conversion: true };
-  const widgets = {
-    group: `${name}.example.com`,
-    version: 'v1',
-    plural: 'widgets',
-    kind: 'Widget',
-    namespaced: true,
-  } as const;
+  const widgets = widgetsOf(name);
   const allWidgets = async () => (await plane.client.list(widgets)).items;
   let one: Snapshot;
   let two: Snapshot;
@@ -192,5 +187,48 @@ test('what somebody else has made is not taken into a release', async () => {
   await expect(plane.installer.apply(plane.connection, snapshot, applying('a-1'))).rejects.toMatchObject({
     code: 'helm/failed',
     message: expect.stringContaining('invalid ownership metadata'),
+  });
+});
+
+describe('a DaemonSet', () => {
+  const name = uniqueName('daemon');
+  const [blue, green] = [`${name}-blue`, `${name}-green`];
+  const labels = { daemon: name };
+  const daemon = {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name },
+    spec: {
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'agent', image: 'example.com/agent:1' }] },
+      },
+    },
+  };
+  const files = { 'templates/daemon.yaml': stringify(daemon) };
+  const runsIn = async (namespace: string) =>
+    (await plane.client.list(resources.pods, { namespace, labelSelector: `daemon=${name}` })).items.length > 0;
+  const templateIn = async (namespace: string) =>
+    ((await plane.read(resources.daemonSets, name, namespace))?.spec as { template: unknown } | undefined)?.template;
+
+  test('of one side runs where that of the other does not: never both', async () => {
+    const one = await plane.snapshot({ name, version: '1.0.0', files }, blue);
+    const two = await plane.snapshot({ name, version: '2.0.0', files }, green);
+    await plane.installer.apply(plane.connection, one, applying('a-1'));
+    const template = await templateIn(blue);
+    await plane.installer.apply(plane.connection, two, applying('a-2', { only: 'namespaced', atZero: true }));
+    expect(await Promise.all([blue, green].map(runsIn))).toEqual([true, false]);
+    await plane.switcher.switchOver(plane.connection, { from: one, to: two, coexist: false }, {});
+    expect(await Promise.all([blue, green].map(runsIn))).toEqual([false, true]);
+    await plane.switcher.switchOver(plane.connection, { from: two, to: one, coexist: false }, {});
+    expect(await Promise.all([blue, green].map(runsIn))).toEqual([true, false]);
+    expect(await templateIn(blue)).toEqual(template);
+  });
+
+  test('that was held is there again where its side comes to run beside the other one', async () => {
+    const three = await plane.snapshot({ name, version: '3.0.0', files }, green);
+    await plane.installer.apply(plane.connection, three, applying('a-3', { only: 'namespaced' }));
+    expect(await runsIn(green)).toBe(true);
   });
 });

@@ -40,7 +40,7 @@ import {
   writeSnapshotChart,
 } from './snapshot-chart.ts';
 import { until, waitingFor } from './until.ts';
-import { controllersIn, isHook, untilRolledOut, workloadsIn } from './workloads.ts';
+import { isHook, stopped, untilRolledOut, type Workload, wake, workloadsIn } from './workloads.ts';
 
 export interface InstallerOptions {
   readonly helm?: HelmLocation;
@@ -236,10 +236,8 @@ class HelmInstaller implements Installer {
       await share(client, side);
       manifests = side.inside;
     }
-    const controllers = new Set<UnknownObject>(atZero ? controllersIn(manifests) : []);
-    return manifests.map((object) =>
-      controllers.has(object) ? { ...object, spec: { ...(object.spec as object), replicas: 0 } } : object,
-    );
+    const workloads = new Set<UnknownObject>(atZero ? workloadsIn(manifests) : []);
+    return manifests.map((object) => (workloads.has(object) ? stopped(object as Workload) : object));
   }
 
   async #upgradeTo(
@@ -324,7 +322,9 @@ class HelmInstaller implements Installer {
   async #rolledOut(connection: ClusterConnection, snapshot: Snapshot, options: StepOptions): Promise<void> {
     if (options.atZero === true) return;
     const waiting = waitingFor(this.#clock, options.timeoutMilliseconds, options.context.signal);
-    await untilRolledOut(connection.client, workloadsIn(snapshot.manifests), snapshot.namespace, waiting);
+    const { manifests, namespace } = snapshot;
+    if (options.only === 'namespaced') await wake(connection.client, workloadsIn(manifests), namespace);
+    await untilRolledOut(connection.client, workloadsIn(manifests), namespace, waiting);
   }
 
   async #deployedRevision({ client, cluster }: ClusterConnection, snapshot: Snapshot): Promise<number> {

@@ -16,7 +16,7 @@ import { annotate, keepAnnotation } from './protect.ts';
 import { objectsOf, readRelease, revisionsOf } from './releases.ts';
 import { giveUp, lead, sideOf, supply } from './sides.ts';
 import { waitingFor } from './until.ts';
-import { controllersIn, scale, untilAtZero, untilRolledOut } from './workloads.ts';
+import { scale, untilAtZero, untilRolledOut, workloadsIn } from './workloads.ts';
 
 export interface SwitcherOptions {
   readonly installer: Installer;
@@ -36,7 +36,7 @@ export function openSwitcher({
     const { from, to, coexist } = sides;
     const patience = sides.timeoutMilliseconds ?? timeoutMilliseconds;
     const side = await sideOf(client, to);
-    const [old, now] = [controllersIn(from?.manifests ?? []), controllersIn(to.manifests)];
+    const [old, now] = [workloadsIn(from?.manifests ?? []), workloadsIn(to.manifests)];
     const stopOld = async () => {
       if (from === undefined || from.namespace === to.namespace) return;
       await scale(client, old, from.namespace, 0);

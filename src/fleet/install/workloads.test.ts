@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
-import { controllersIn, type Workload, whyNotRolledOut, workloadsIn } from './workloads.ts';
+import { describe, expect, test } from 'vitest';
+import { memoryCluster } from '../../../test/support/memory-cluster.ts';
+import type { Resource } from '../../runtime/index.ts';
+import { heldLabel, isAtZero, scale, stopped, type Workload, wake, whyNotRolledOut, workloadsIn } from './workloads.ts';
 
 const workload = (kind: string, status: object, replicas?: number): Workload =>
   ({
@@ -62,12 +64,89 @@ test('what has given up is not waited for', () => {
   expect(() => whyNotRolledOut(workload('Deployment', { ...seen, conditions }))).toThrow(/has not come forward/);
 });
 
-test('hooks are no workloads, and a DaemonSet cannot be at 0', () => {
+test('hooks are no workloads', () => {
   const hook = {
     ...workload('Deployment', {}),
     metadata: { name: 'a', annotations: { 'helm.sh/hook': 'post-install' } },
   };
   const objects = [workload('DaemonSet', {}), workload('Deployment', {}), hook, { ...hook, kind: 'Job' }];
   expect(workloadsIn(objects).map(({ kind }) => kind)).toEqual(['DaemonSet', 'Deployment']);
-  expect(controllersIn(objects).map(({ kind }) => kind)).toEqual(['Deployment']);
+});
+
+test.each([
+  { reason: 'a Deployment that nobody has looked at', kind: 'Deployment', status: {}, expected: false },
+  { reason: 'a Deployment with pods', kind: 'Deployment', status: { ...seen, replicas: 1 }, expected: false },
+  { reason: 'a Deployment without', kind: 'Deployment', status: { ...seen, replicas: 0 }, expected: true },
+  {
+    reason: 'a DaemonSet somewhere',
+    kind: 'DaemonSet',
+    status: { ...seen, desiredNumberScheduled: 1 },
+    expected: false,
+  },
+  {
+    reason: 'a DaemonSet whose pods have not ended yet',
+    kind: 'DaemonSet',
+    status: { ...seen, desiredNumberScheduled: 0, numberMisscheduled: 1 },
+    expected: false,
+  },
+  { reason: 'a DaemonSet nowhere', kind: 'DaemonSet', status: { ...seen, desiredNumberScheduled: 0 }, expected: true },
+])('at 0: $reason, $expected', ({ kind, status, expected }) => {
+  expect(isAtZero(workload(kind, status))).toBe(expected);
+});
+
+describe('on a cluster', () => {
+  const resourceOf = (kind: string): Resource => ({
+    group: 'apps',
+    version: 'v1',
+    plural: `${kind.toLowerCase()}s`,
+    kind,
+    namespaced: true,
+  });
+  const cluster = () => memoryCluster(['Deployment', 'StatefulSet', 'DaemonSet'].map(resourceOf));
+  const place = { namespace: 'shops', name: 'shop' };
+  const daemon = (nodeSelector?: object): Workload =>
+    ({
+      ...workload('DaemonSet', {}),
+      spec: { template: { spec: { containers: [], ...(nodeSelector === undefined ? {} : { nodeSelector }) } } },
+    }) as Workload;
+
+  test.each([
+    { object: workload('Deployment', {}, 3), at: { replicas: 0 }, back: { replicas: 3 } },
+    { object: workload('StatefulSet', {}), at: { replicas: 0 }, back: { replicas: 1 } },
+    {
+      object: daemon(),
+      at: { template: { spec: { nodeSelector: { [heldLabel]: 'true' } } } },
+      back: { template: { spec: { nodeSelector: {} } } },
+    },
+    {
+      object: daemon({ disk: 'fast' }),
+      at: { template: { spec: { nodeSelector: { disk: 'fast', [heldLabel]: 'true' } } } },
+      back: { template: { spec: { nodeSelector: { disk: 'fast' } } } },
+    },
+  ])('a $object.kind is stopped, and comes back as the snapshot says', async ({ object, at, back }) => {
+    const { client, put, get, calls } = cluster();
+    const resource = resourceOf(object.kind);
+    const specOf = () => get(resource, place)?.spec;
+    put(resource, { ...object, metadata: place });
+    await scale(client, [object], 'shops', 0);
+    expect(specOf()).toMatchObject(at);
+    expect(stopped(object).spec).toMatchObject(at);
+    const asked = calls.length;
+    await scale(client, [object], 'shops', 0);
+    expect(calls.slice(asked)).toEqual([`get ${resource.plural} shops/shop`]);
+    await wake(client, [object], 'shops');
+    expect(specOf()).toMatchObject(back);
+    await scale(client, [object], 'shops', 0);
+    await scale(client, [object], 'shops');
+    expect(specOf()).toMatchObject(back);
+    expect(JSON.stringify(specOf())).not.toContain(heldLabel);
+  });
+
+  test('what somebody else has scaled, and is not at 0, is left to them', async () => {
+    const { client, put, get } = cluster();
+    const resource = resourceOf('Deployment');
+    put(resource, { ...workload('Deployment', {}, 7), metadata: place });
+    await wake(client, [workload('Deployment', {})], 'shops');
+    expect(get(resource, place)?.spec).toMatchObject({ replicas: 7 });
+  });
 });

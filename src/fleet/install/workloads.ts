@@ -5,7 +5,7 @@ import { fieldManager } from './definitions.ts';
 import { until, type Waiting } from './until.ts';
 
 export interface Workload extends UnknownObject {
-  spec?: { replicas?: number };
+  spec?: { replicas?: number; template?: { spec?: { nodeSelector?: Readonly<Record<string, string>> } } };
   status?: WorkloadStatus;
 }
 
@@ -17,6 +17,8 @@ interface WorkloadStatus {
   availableReplicas?: number;
   desiredNumberScheduled?: number;
   updatedNumberScheduled?: number;
+  /** On nodes where they are no longer to be: they go. */
+  numberMisscheduled?: number;
   numberAvailable?: number;
   conditions?: { type: string; status: string; reason?: string }[];
 }
@@ -32,10 +34,6 @@ export const isHook = ({ metadata }: UnknownObject): boolean => metadata.annotat
 
 const resourceFor = ({ apiVersion, kind }: UnknownObject): Resource | undefined =>
   apiVersion === 'apps/v1' ? resources[kind] : undefined;
-
-/** Those that can be at 0. */
-export const controllersIn = (manifests: readonly UnknownObject[]): readonly Workload[] =>
-  workloadsIn(manifests).filter(({ kind }) => kind !== 'DaemonSet');
 
 export const workloadsIn = (manifests: readonly UnknownObject[]): readonly Workload[] =>
   manifests.filter((object) => resourceFor(object) !== undefined && !isHook(object)) as readonly Workload[];
@@ -79,40 +77,71 @@ export function whyNotRolledOut({ kind, metadata, spec, status = {} }: Workload)
   return available < wanted ? `${available} of ${wanted} are available` : undefined;
 }
 
+/** A DaemonSet has no number. Where its pods ask for a node with this label, which none has, it is at 0. */
+export const heldLabel = 'platform.company.com/held-until-switch';
+
+/** As the chart has it, and at 0. */
+export function stopped(workload: Workload): UnknownObject {
+  const { kind, spec = {} } = workload;
+  if (kind !== 'DaemonSet') return { ...workload, spec: { ...spec, replicas: 0 } };
+  const { template = {} } = spec;
+  const nodeSelector = { ...template.spec?.nodeSelector, [heldLabel]: 'true' };
+  return { ...workload, spec: { ...spec, template: { ...template, spec: { ...template.spec, nodeSelector } } } };
+}
+
 /** To 0, or with no number to what the snapshot says. */
-export async function scale(
-  client: Client,
-  controllers: readonly Workload[],
-  namespace: string,
-  to?: 0,
-): Promise<void> {
-  for (const controller of controllers) {
-    const live = await read(client, controller, namespace);
-    const replicas = to ?? controller.spec?.replicas ?? 1;
-    if (live === undefined || (live.spec?.replicas ?? 1) === replicas) continue;
-    const key = keyOf(controller, namespace);
-    const body = { spec: { replicas } };
-    await client.patch(demand(controller), key, { type: 'merge', body }, { fieldManager });
+export async function scale(client: Client, workloads: readonly Workload[], namespace: string, to?: 0): Promise<void> {
+  for (const workload of workloads) {
+    const live = await read(client, workload, namespace);
+    if (live !== undefined) await tell(client, workload, namespace, live, to);
   }
 }
+
+/** What Helm does not write it leaves as it is: what we have stopped once, and the chart says no number of, would stay at 0. */
+export async function wake(client: Client, workloads: readonly Workload[], namespace: string): Promise<void> {
+  for (const workload of workloads) {
+    const live = await read(client, workload, namespace);
+    if (live !== undefined && (isHeld(live) || live.spec?.replicas === 0))
+      await tell(client, workload, namespace, live);
+  }
+}
+
+async function tell(client: Client, workload: Workload, namespace: string, live: Workload, to?: 0): Promise<void> {
+  const spec = workload.kind === 'DaemonSet' ? holding(live, to === 0) : numbering(live, to ?? workload.spec?.replicas);
+  if (spec === undefined) return;
+  const key = keyOf(workload, namespace);
+  await client.patch(demand(workload), key, { type: 'merge', body: { spec } }, { fieldManager });
+}
+
+const numbering = (live: Workload, replicas = 1): object | undefined =>
+  (live.spec?.replicas ?? 1) === replicas ? undefined : { replicas };
+
+const holding = (live: Workload, held: boolean): object | undefined =>
+  isHeld(live) === held ? undefined : { template: { spec: { nodeSelector: { [heldLabel]: held ? 'true' : null } } } };
+
+const isHeld = ({ spec }: Workload): boolean => spec?.template?.spec?.nodeSelector?.[heldLabel] !== undefined;
 
 /** Throws where some are left by then. */
 export async function untilAtZero(
   client: Client,
-  controllers: readonly Workload[],
+  workloads: readonly Workload[],
   namespace: string,
   waiting: Waiting,
 ): Promise<void> {
   const areGone = await until(waiting, async () => {
-    for (const controller of controllers) {
-      const live = await read(client, controller, namespace);
-      const { observedGeneration = 0, replicas = 0 } = live?.status ?? {};
-      const isGone = live === undefined || (observedGeneration >= (live.metadata.generation ?? 0) && replicas === 0);
-      if (!isGone) return false;
+    for (const workload of workloads) {
+      const live = await read(client, workload, namespace);
+      if (live !== undefined && !isAtZero(live)) return false;
     }
     return true;
   });
   if (!areGone) throw new FleetError('helm/timeout', `The controllers in ${namespace} are not at 0 in time`);
+}
+
+export function isAtZero({ kind, metadata, status = {} }: Workload): boolean {
+  if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0)) return false;
+  if (kind !== 'DaemonSet') return (status.replicas ?? 0) === 0;
+  return (status.desiredNumberScheduled ?? 0) === 0 && (status.numberMisscheduled ?? 0) === 0;
 }
 
 async function read(client: Client, workload: Workload, namespace: string): Promise<Workload | undefined> {
