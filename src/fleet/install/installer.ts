@@ -303,11 +303,7 @@ class HelmInstaller implements Installer {
   }
 
   /** What somebody has begun to remove is gone for us: it is removed to its end, and then made anew. */
-  async #usable(
-    connection: ClusterConnection,
-    snapshot: Snapshot,
-    options: StepOptions,
-  ): Promise<Release | undefined> {
+  async #usable(connection: ClusterConnection, snapshot: Snapshot, options: StepOptions): Promise<Release | undefined> {
     const there = await this.#settled(connection, snapshot, options);
     if (there === undefined || !isLeaving(there)) return there;
     const name = nameOf(snapshot);
