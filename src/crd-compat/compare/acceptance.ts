@@ -95,8 +95,9 @@ function stringDemand(before: CrdSchema, wanted: CrdSchema): Answer {
   if (lengths !== undefined) return lengths;
   const accepted = stringsOf(textual(before));
   const asked = stringsOf(textual(wanted));
-  const { answer } = asked.includes(accepted);
-  return answer === 'yes' ? YES : { answer, values: asked.lacks(accepted, TRIED) };
+  const lacking = asked.lacks(accepted, TRIED);
+  if (lacking === undefined) return YES;
+  return { answer: lacking.texts.length > 0 ? 'no' : 'unknown', values: lacking.texts };
 }
 
 const judgedByMore = ['pattern', 'format', 'enum', 'allOf', 'anyOf', 'oneOf', 'not'] as const;

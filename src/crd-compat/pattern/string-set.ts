@@ -6,7 +6,18 @@
  * answers, because automata have bounds and some formats are known from two sides only.
  */
 import { type Format, formatOf } from './formats.ts';
-import { type Condition, common, EVERYTHING, fewer, isIn, MAX_PIECES, outside, type Piece, texts } from './pieces.ts';
+import {
+  type Condition,
+  common,
+  EVERYTHING,
+  type Found,
+  fewer,
+  isIn,
+  MAX_PIECES,
+  outside,
+  type Piece,
+  texts,
+} from './pieces.ts';
 
 export type Answer<Witness> =
   | { readonly answer: 'yes' }
@@ -77,20 +88,18 @@ export class StringSet {
 
   /** Whether every string of the other is in this one. */
   includes(other: StringSet): Answer<string> {
-    const answer = other.minus(this).emptiness();
-    if (answer.answer !== 'unknown') return answer;
-    const [witness] = this.lacks(other, 1);
-    return witness === undefined ? answer : { answer: 'no', witness };
+    const found = this.lacks(other, 1);
+    if (found === undefined) return { answer: 'yes' };
+    const [witness] = found.texts;
+    return witness === undefined ? { answer: 'unknown', because: found.because } : { answer: 'no', witness };
   }
 
-  /** Strings of the other that are not in this one, up to `count`, as far as they are found; the first are short. */
-  lacks(other: StringSet, count: number): readonly string[] {
-    const found = other.minus(this).examples(count);
-    if (found.length > 0) return found;
-    return other
-      .examples(GUESSES)
-      .filter((text) => this.has(text) === false)
-      .slice(0, count);
+  /** Strings of the other that are not in this one, up to `count`, as far as they are found; undefined where there is none. */
+  lacks(other: StringSet, count: number): { readonly texts: readonly string[]; readonly because: string } | undefined {
+    const { texts: found, because } = other.minus(this).#texts(count);
+    if (found.length > 0 || because === undefined) return found.length > 0 ? { texts: found, because: '' } : undefined;
+    const guessed = other.examples(GUESSES).filter((text) => this.has(text) === false);
+    return { texts: guessed.slice(0, count), because };
   }
 
   /** Whether a string is in it; undefined where that is not known. */
@@ -103,14 +112,9 @@ export class StringSet {
 
   /** `yes`, it has no string; `no`, with one that it has. */
   emptiness(): Answer<string> {
-    if (this.#pieces === undefined) return { answer: 'unknown', because: TOO_MANY };
-    let because: string | undefined;
-    for (const piece of this.#pieces) {
-      const found = texts(piece, 1);
-      const [witness] = found.texts;
-      if (witness !== undefined) return { answer: 'no', witness };
-      because ??= found.because;
-    }
+    const { texts: found, because } = this.#texts(1);
+    const [witness] = found;
+    if (witness !== undefined) return { answer: 'no', witness };
     return because === undefined ? { answer: 'yes' } : { answer: 'unknown', because };
   }
 
@@ -126,11 +130,20 @@ export class StringSet {
 
   /** Different strings of the set, up to `count`; the first are short. Fewer where it has fewer, or none others are found. */
   examples(count: number): readonly string[] {
-    const found = new Set<string>();
-    for (const piece of this.#pieces ?? []) {
-      for (const text of texts(piece, count - found.size).texts) found.add(text);
-      if (found.size >= count) break;
+    return this.#texts(count).texts;
+  }
+
+  /** With none of them, `because` is why there may be some all the same. */
+  #texts(count: number): Found {
+    if (this.#pieces === undefined) return { texts: [], because: TOO_MANY };
+    const all = new Set<string>();
+    let because: string | undefined;
+    for (const piece of this.#pieces) {
+      const found = texts(piece, count - all.size);
+      for (const text of found.texts) all.add(text);
+      because ??= found.because;
+      if (all.size >= count) break;
     }
-    return [...found];
+    return { texts: [...all], ...(because === undefined ? {} : { because }) };
   }
 }
