@@ -33,17 +33,22 @@ interface Strategy {
   readonly spec: { readonly strategy: string; readonly canaryConfig?: object; readonly rollingConfig?: object };
   /** What is not well with the second version. */
   readonly bad: (show: Show) => Partial<OperatorChart>;
+  /** What finds that out, and what it says. */
+  readonly by: RegExp;
   readonly why: RegExp;
   /** The clusters that are taken back. */
   readonly touched: readonly string[];
   readonly objects: number;
 }
 
+const crashing = 'pod-container-running-failed.stage.kwok.x-k8s.io';
+
 const strategies: readonly Strategy[] = [
   {
     name: 'direct',
     spec: { strategy: 'Direct' },
     bad: () => ({ files: { 'templates/refused.yaml': refused } }),
+    by: /^DeployFailed$/,
     why: /ValidatingWebhookConfiguration/,
     touched: ['dev', 'production', 'staging'],
     objects: 20,
@@ -52,6 +57,7 @@ const strategies: readonly Strategy[] = [
     name: 'rolling',
     spec: { strategy: 'Rolling', rollingConfig: { validationPeriod: 'PT1S', pauseBetweenClusters: 'PT0.5S' } },
     bad: ({ slowWebhook }) => ({ webhook: slowWebhook }),
+    by: /^Unhealthy$/,
     why: /webhook widgets\.rolling\.example\.com: a dry run (took 1000 ms or longer|was not answered in time)/,
     touched: ['dev'],
     objects: 20,
@@ -62,16 +68,18 @@ const strategies: readonly Strategy[] = [
       strategy: 'Canary',
       canaryConfig: { initialPercentage: 10, incrementPercentage: 40, evaluationPeriod: 'PT1S' },
     },
-    // KWOK plays pods with this label as ones whose container ends again and again.
-    bad: () => ({ podLabels: { 'pod-container-running-failed.stage.kwok.x-k8s.io': 'true' } }),
-    why: /^dev: /,
+    // KWOK plays pods with this label as ones whose container ends again and again: late enough for Helm to be done.
+    bad: () => ({ podLabels: { [crashing]: 'true' }, podAnnotations: { [`${crashing}/delay`]: '3s' } }),
+    // It is well between two of its ends.
+    by: /^(Unhealthy|RevalidationFailed)$/,
+    why: /^dev: Deployment canary-system\/canary restarted 3 times or more within 5 minutes$/,
     touched: ['dev'],
     objects: 500,
   },
 ];
 
 export function strategyTests(show: () => Show): void {
-  describe.each(strategies)('$name', ({ name, spec, bad, why, touched, objects }) => {
+  describe.each(strategies)('$name', ({ name, spec, bad, by, why, touched, objects }) => {
     test('is completed, then one that is not well is taken back, and every custom resource is as it was', {
       timeout,
     }, async () => {
@@ -93,12 +101,14 @@ export function strategyTests(show: () => Show): void {
       const before = await widgetsOn(dev, name);
       expect(before).toHaveLength(objects);
 
-      // Long enough for the third restart of what ends again and again, where that was ever there for Helm.
+      // Long enough for the third restart of what ends again and again; that the next pod takes a moment to come is not it.
       const canaryConfig = { ...spec.canaryConfig, evaluationPeriod: 'PT5M' };
-      const watched = spec.canaryConfig === undefined ? {} : { canaryConfig, helmTimeout: 'PT1M' };
+      const health = { interval: 'PT0.5S', failureThreshold: 15 };
+      const watched = spec.canaryConfig === undefined ? {} : { canaryConfig, health };
       await rollOut(client, `${name}-2`, name, '2.0.0', { ...spec, ...watched });
       const failed = await untilPhase(client, `${name}-2`, 'Failed', 'Completed');
       expect(failed.status?.rollback).toMatchObject({
+        reason: expect.stringMatching(by),
         finishedAt: expect.any(String),
         message: expect.stringMatching(why),
       });

@@ -16,6 +16,7 @@ export interface OperatorChart {
   readonly replicas?: number;
   /** Of its pods, for the stages of KWOK. */
   readonly podLabels?: Readonly<Record<string, string>>;
+  readonly podAnnotations?: Readonly<Record<string, string>>;
   /** Of its pods and its hook: where no node has these labels, they wait. */
   readonly nodeSelector?: Readonly<Record<string, string>>;
   /** A Job before each install and upgrade. */
@@ -97,7 +98,16 @@ export function chartFiles(chart: OperatorChart): ReadonlyMap<string, Buffer> {
 export const packChart = (chart: OperatorChart): Buffer => pack(chart.name, chartFiles(chart));
 
 function templates(chart: OperatorChart): object[] {
-  const { name, version, replicas = 1, podLabels = {}, nodeSelector, hook = false, webhook } = chart;
+  const {
+    name,
+    version,
+    replicas = 1,
+    podLabels = {},
+    podAnnotations = {},
+    nodeSelector,
+    hook = false,
+    webhook,
+  } = chart;
   const placed = nodeSelector === undefined ? {} : { nodeSelector };
   const labels = { app: name };
   const metadata = { name, labels };
@@ -129,7 +139,7 @@ function templates(chart: OperatorChart): object[] {
         replicas,
         selector: { matchLabels: labels },
         template: {
-          metadata: { labels: { ...labels, ...podLabels }, annotations: { version } },
+          metadata: { labels: { ...labels, ...podLabels }, annotations: { version, ...podAnnotations } },
           spec: { serviceAccountName: name, terminationGracePeriodSeconds: 0, containers: [container], ...placed },
         },
       },
