@@ -83,8 +83,12 @@ const canaryConfig = object('How a canary grows. Dev is reached before Staging, 
 const blueGreenConfig = object('Which namespaces take turns, and when traffic is switched.', {
   blueNamespace: shortName('The one namespace.').default('operators-blue'),
   greenNamespace: shortName('The other namespace.').default('operators-green'),
-  validationPeriod: isoDuration('How long the new one is watched before the switch.').default('PT10M'),
-  autoSwitch: boolean('Switch when validation has passed. Otherwise wait for `kidp rollout promote`.').default(true),
+  validationPeriod: isoDuration(
+    'How long the new one is watched before the switch. One that starts only when the old one is at 0 (the Operator does not say `coexist`) cannot be watched before: it is watched after the switch, at least this long.',
+  ).default('PT10M'),
+  autoSwitch: boolean(
+    'Switch when validation has passed, or without `coexist` as soon as the new one is installed. Otherwise wait for `kidp rollout promote`.',
+  ).default(true),
   monitorPeriod: isoDuration('How long it is watched after the switch.').default('PT5M'),
   retentionPeriod: isoDuration('How long the old one is kept, at 0, for an instant way back.').default('PT24H'),
 }).rules({

@@ -94,7 +94,7 @@ export function outlookOf(
   if (spec.paused === true) return held('Paused', 'nothing new is begun while spec.paused is true');
   if (phaseOf(status) === 'Planning') return planningOutlook(status);
   if (isAwaitingPromotion(object, status, facts, now)) {
-    return held('AwaitingPromotion', 'validation has passed: `kidp rollout promote` switches over');
+    return held('AwaitingPromotion', `${readiness(status)}: \`kidp rollout promote\` switches over`);
   }
   if (isHeldByPause(object, status, facts)) {
     const { away } = scopeOf(object, status, facts);
@@ -108,6 +108,12 @@ export function outlookOf(
   const { away } = scopeOf(object, status, facts);
   const gap = away.length === 0 ? '' : `, without ${namesOf(away)} for now`;
   return { reason: phaseOf(status), message: `stage ${status.stage ?? 0} of ${stages}${gap}`, held: false };
+}
+
+/** What runs beside the old one was watched; what starts when the old one is at 0 could not be. */
+function readiness({ plan }: RolloutStatus): string {
+  const isSeen = plan !== undefined && pacingOf(plan).blueGreen?.coexist === true;
+  return isSeen ? 'validation has passed' : 'it is installed, at 0, and is validated once it works';
 }
 
 function planningOutlook(status: RolloutStatus): Outlook & { held: boolean } {

@@ -289,6 +289,20 @@ describe('both sides', () => {
     expect(reasonOf(status, 'Progressing')).toBe('AwaitingPromotion');
   });
 
+  test.each([
+    { coexist: true, cluster: green(9_000), said: 'validation has passed' },
+    {
+      coexist: false,
+      cluster: { ...begunFor(5), state: 'Validating', deployedAt: at(1) },
+      said: 'it is installed, at 0, and is validated once it works',
+    },
+  ])('who decides is told what was seen of it; beside the other: $coexist', ({ coexist, cluster, said }) => {
+    const object = blueGreen(all(cluster), { blueGreenConfig: manual() }, coexist);
+    const { conditions = [] } = nextStep(object, factsWith(), now).status;
+    const { message } = conditions.find(({ type }) => type === 'Progressing') ?? {};
+    expect(message).toBe(`${said}: \`kidp rollout promote\` switches over`);
+  });
+
   test('after the switch it is watched again, and then done', () => {
     const switchedFor = (seconds: number) => ({
       ...wellFor(900),
