@@ -211,6 +211,7 @@ export interface InstalledRelease {
 }
 
 export interface SwitchedSides {
+  /** What was in use, in the other namespace or, where it was upgraded in its place, in the same one. */
   readonly from?: Snapshot;
   readonly to: Snapshot;
   readonly coexist: boolean;
@@ -220,10 +221,22 @@ export interface SwitchedSides {
 
 /** The two sides of a blue-green deployment on one cluster. Each step may be asked for again. */
 export interface Switcher {
-  /** Cluster-scoped objects and webhooks now lead to `to`; the controllers of `from` are at 0, those of `to` are at what the snapshot says. */
+  /**
+   * Cluster-scoped objects and webhooks now lead to `to`, and those that it does not have are gone; the controllers of `from` are at 0,
+   * those of `to` are at what the snapshot says. Where `to` could not read what is stored unless those of `from` convert it, they go on
+   * beside those of `to`, or where that cannot be it rejects before anything is changed.
+   */
   switchOver(connection: ClusterConnection, sides: SwitchedSides, context: WorkContext): Promise<void>;
-  /** The side that was kept goes, after its time; where there is no other side, what is outside of its release goes with it. */
-  retire(connection: ClusterConnection, side: Snapshot, context: WorkContext): Promise<void>;
+  /**
+   * The side that was kept goes, after its time, and with it all outside of its release that the one that stays does not have. Says why
+   * where it has to be kept: nobody else converts custom resources.
+   */
+  retire(
+    connection: ClusterConnection,
+    side: Snapshot,
+    staying: Snapshot | undefined,
+    context: WorkContext,
+  ): Promise<string | undefined>;
 }
 
 export type HealthState = 'Healthy' | 'Unhealthy' | 'Unknown' | 'NotChecked';

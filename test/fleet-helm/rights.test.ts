@@ -56,6 +56,6 @@ test('two sides: switched and given up', async () => {
   const connection = await connect(two, one);
   await plane.installer.apply(connection, two, applying('a-2', { only: 'namespaced', atZero: true }));
   await plane.switcher.switchOver(connection, { from: one, to: two, coexist: false }, {});
-  await plane.switcher.retire(connection, one, {});
+  await plane.switcher.retire(connection, one, two, {});
   expect([await versionThere(name, blue), await versionThere(name, green)]).toEqual([undefined, '2.0.0']);
 });

@@ -110,7 +110,7 @@ describe('between two sides', () => {
   test('the side that was kept goes, with its rights; asked for again, nothing happens', async () => {
     const before = await allWidgets();
     for (const _ of ['at first', 'again']) {
-      await plane.switcher.retire(plane.connection, one, {});
+      await plane.switcher.retire(plane.connection, one, two, {});
       expect(await picture(name, [blue, green])).toEqual({
         replicas: [undefined, 1],
         webhook: green,
@@ -135,7 +135,7 @@ describe('from a whole release to sides and back to a whole one', () => {
     two = await plane.snapshot({ ...chart, version: '2.0.0' }, green);
     await plane.installer.apply(plane.connection, two, applying('a-2', { only: 'namespaced', atZero: true }));
     await plane.switcher.switchOver(plane.connection, { from: one, to: two, coexist: false }, {});
-    await plane.switcher.retire(plane.connection, one, {});
+    await plane.switcher.retire(plane.connection, one, two, {});
     expect(await picture(name, [whole, green])).toEqual({
       replicas: [undefined, 1],
       webhook: green,
@@ -147,7 +147,7 @@ describe('from a whole release to sides and back to a whole one', () => {
 
   test('a whole release takes back what was outside, and the side that is given up then takes nothing of it', async () => {
     expect(await plane.installer.apply(plane.connection, one, applying('a-3'))).toEqual({ revision: 1 });
-    await plane.switcher.retire(plane.connection, two, {});
+    await plane.switcher.retire(plane.connection, two, one, {});
     expect(await picture(name, [whole, green])).toEqual({
       replicas: [1, undefined],
       webhook: whole,
@@ -166,7 +166,7 @@ test('a first side that is given up before it was ever in use leaves nothing tha
   await plane.installer.apply(plane.connection, snapshot, applying('a-1', { only: 'namespaced', atZero: true }));
   await plane.switcher.switchOver(plane.connection, { to: snapshot, coexist: false }, {});
   for (const _ of ['at first', 'again']) {
-    await plane.switcher.retire(plane.connection, snapshot, {});
+    await plane.switcher.retire(plane.connection, snapshot, undefined, {});
     expect(await picture(name, [name])).toEqual({
       replicas: [undefined],
       webhook: undefined,

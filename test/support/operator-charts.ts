@@ -22,7 +22,12 @@ export interface OperatorChart {
   /** A Job before each install and upgrade. */
   readonly hook?: boolean;
   /** Answers at this address, with this PEM as its authority; without a URL it is the Service in its namespace. */
-  readonly webhook?: { readonly url?: string; readonly authority?: string; readonly timeoutSeconds?: number };
+  readonly webhook?: {
+    readonly url?: string;
+    readonly authority?: string;
+    readonly timeoutSeconds?: number;
+    readonly failurePolicy?: 'Fail' | 'Ignore';
+  };
   /** In the Service of its namespace. */
   readonly conversion?: boolean;
   /** More files, by their paths within the chart. */
@@ -166,7 +171,7 @@ const hookOf = (name: string, placed: object): object => ({
 
 function webhookOf(
   { name }: OperatorChart,
-  { url, authority, timeoutSeconds = 5 }: NonNullable<OperatorChart['webhook']>,
+  { url, authority, timeoutSeconds = 5, failurePolicy = 'Ignore' }: NonNullable<OperatorChart['webhook']>,
 ): object {
   const at = url === undefined ? { service: { name, namespace: inNamespace, path: '/validate' } } : { url };
   const caBundle = authority === undefined ? {} : { caBundle: Buffer.from(authority).toString('base64') };
@@ -183,7 +188,7 @@ function webhookOf(
         ],
         sideEffects: 'None',
         admissionReviewVersions: ['v1'],
-        failurePolicy: 'Ignore',
+        failurePolicy,
         timeoutSeconds,
       },
     ],

@@ -171,12 +171,10 @@ class HelmInstaller implements Installer {
   ): Promise<number> {
     const { client } = connection;
     const waiting = waitingFor(this.#clock, options.timeoutMilliseconds, options.context.signal);
-    const keepConversion = options.only === 'namespaced';
+    const beside = options.only === 'namespaced';
     const { traceparent } = options.context;
     const span = traceparent === undefined ? {} : { parent: traceparent };
-    await this.#tracer.span('crd.apply', span, () =>
-      applyDefinitions(client, snapshot, { ...waiting, keepConversion }),
-    );
+    await this.#tracer.span('crd.apply', span, () => applyDefinitions(client, snapshot, { ...waiting, beside }));
     return this.#tracer.span('controller.deploy', span, () => this.#upgrade(connection, snapshot, options, there));
   }
 

@@ -2,13 +2,18 @@
 import { type Client, isNotFound, type ObjectKey, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { FleetError, type Snapshot } from '../contract.ts';
 import { fieldManager } from './definitions.ts';
+import { type Entry, givenToHelm } from './fields.ts';
 import { kindsOf } from './kinds.ts';
 import { keepAnnotation } from './protect.ts';
-import type { ReleaseName } from './releases.ts';
-import { outsideLabel, releaseNameAnnotation as releaseName } from './sides.ts';
+import { objectsOf, type ReleaseName, readRelease, revisionsOf } from './releases.ts';
+import {
+  outsideLabel,
+  releaseNameAnnotation as releaseName,
+  releaseNamespaceAnnotation as releaseNamespace,
+  type Side,
+} from './sides.ts';
 
 const refused = /invalid ownership metadata/;
-const releaseNamespace = 'meta.helm.sh/release-namespace';
 
 /**
  * Where Helm refuses an object because it is in no release: those that we have applied ourselves for this Operator become its own. Says
@@ -27,16 +32,49 @@ export async function adopt(
     const resource = kinds.resourceOf(object);
     const { name, namespace: within = namespace } = object.metadata;
     const key = resource.namespaced ? { namespace: within, name } : { name };
-    const live = await read(client, resource, key);
-    if (live?.metadata.labels?.[outsideLabel] !== operator) continue;
-    found = true;
-    const metadata = {
-      labels: { 'app.kubernetes.io/managed-by': 'Helm', [outsideLabel]: null },
-      annotations: { [releaseName]: release, [releaseNamespace]: namespace },
-    };
-    await client.patch(resource, key, { type: 'merge', body: { metadata } }, { fieldManager });
+    if (await give(client, resource, key, { name: release, namespace, operator })) found = true;
   }
   return found;
+}
+
+/**
+ * The side that stays may be a whole release again, from before there were two sides: what we have applied for it is its own once more, or
+ * Helm would not take away what a later version leaves out.
+ */
+export async function handBack(client: Client, { snapshot, kinds, needs, leads }: Side): Promise<void> {
+  const { releaseName: name, namespace, operator } = snapshot;
+  const revisions = await revisionsOf(client, { name, namespace });
+  const deployed = revisions.find(({ status }) => status === 'deployed');
+  if (deployed === undefined) return;
+  const owned = await objectsOf(await readRelease(deployed));
+  for (const object of [...needs, ...leads]) {
+    const isOwned = owned.some(({ kind, metadata }) => kind === object.kind && metadata.name === object.metadata.name);
+    if (!isOwned) continue;
+    const resource = kinds.resourceOf(object);
+    const { name: own, namespace: within = namespace } = object.metadata;
+    const key = resource.namespaced ? { namespace: within, name: own } : { name: own };
+    await give(client, resource, key, { name, namespace, operator });
+  }
+}
+
+/** To a release, where it is ours. */
+async function give(
+  client: Client,
+  resource: Resource,
+  key: ObjectKey,
+  { name, namespace, operator }: ReleaseName & Pick<Snapshot, 'operator'>,
+): Promise<boolean> {
+  const live = await read(client, resource, key);
+  if (live?.metadata.labels?.[outsideLabel] !== operator) return false;
+  const managedFields = givenToHelm((live.metadata.managedFields ?? []) as readonly Entry[]);
+  const { resourceVersion } = live.metadata;
+  const metadata = {
+    labels: { 'app.kubernetes.io/managed-by': 'Helm', [outsideLabel]: null },
+    annotations: { [releaseName]: name, [releaseNamespace]: namespace },
+    ...(managedFields === undefined ? {} : { resourceVersion, managedFields }),
+  };
+  await client.patch(resource, key, { type: 'merge', body: { metadata } }, { fieldManager });
+  return true;
 }
 
 /**

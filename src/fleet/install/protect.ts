@@ -19,7 +19,8 @@ export const keepAnnotation = 'helm.sh/resource-policy';
 export const mustStay = (object: UnknownObject): boolean =>
   isDefinition(object) || (object.apiVersion === 'v1' && object.kind === 'Namespace');
 
-const saysKeep = ({ metadata }: UnknownObject): boolean => metadata.annotations?.[keepAnnotation] === 'keep';
+/** Whoever wrote it wants it to stay, also where Helm removes all else. */
+export const saysKeep = ({ metadata }: UnknownObject): boolean => metadata.annotations?.[keepAnnotation] === 'keep';
 
 /** Of the objects of a release: those that an uninstall would take, because the release itself does not say `keep`. */
 export const atRisk = (objects: readonly UnknownObject[]): readonly UnknownObject[] =>

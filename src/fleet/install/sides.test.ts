@@ -1,9 +1,9 @@
-import { beforeEach, expect, test } from 'vitest';
-import { type MemoryCluster, memoryCluster } from '../../../test/support/memory-cluster.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type Loose, type MemoryCluster, memoryCluster } from '../../../test/support/memory-cluster.ts';
 import type { Resource, UnknownObject } from '../../runtime/index.ts';
 import type { Snapshot } from '../contract.ts';
 import { disown } from './ownership.ts';
-import { lead, outsideLabel, share, sideOf, supply } from './sides.ts';
+import { giveUp, lead, leaveOut, outsideLabel, share, sideOf, supply, tidyUp } from './sides.ts';
 
 const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false };
 const admission = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false };
@@ -22,6 +22,15 @@ const classes: Resource = {
   namespaced: false,
 };
 
+const services: Resource = {
+  group: 'apiregistration.k8s.io',
+  version: 'v1',
+  plural: 'apiservices',
+  kind: 'APIService',
+  namespaced: false,
+};
+const roleBindings: Resource = { ...rbac, namespaced: true, plural: 'rolebindings', kind: 'RoleBinding' };
+
 const objectOf = ({ group, version, kind }: Resource, more: object = {}): UnknownObject => ({
   apiVersion: `${group}/${version}`,
   kind,
@@ -29,7 +38,7 @@ const objectOf = ({ group, version, kind }: Resource, more: object = {}): Unknow
   ...more,
 });
 
-const snapshotOf = (object: UnknownObject): Snapshot => ({
+const snapshotOf = (...manifests: readonly UnknownObject[]): Snapshot => ({
   name: 'shop-1',
   digest: '',
   operator: 'shop',
@@ -41,12 +50,12 @@ const snapshotOf = (object: UnknownObject): Snapshot => ({
   namespace: 'shop-green',
   releaseName: 'shop-release',
   definitions: [],
-  manifests: [object],
+  manifests,
 });
 
 let cluster: MemoryCluster;
 beforeEach(() => {
-  cluster = memoryCluster([roles, bindings, webhooks, classes]);
+  cluster = memoryCluster([roles, bindings, webhooks, classes, services, roleBindings]);
 });
 
 const writes = () => cluster.calls.filter((call) => /^(?:apply|delete|patch|create|update) /.test(call));
@@ -108,4 +117,99 @@ test('what a release has left behind may be written by a later side', async () =
   expect(cluster.get(classes, { name: 'shop' })?.metadata.annotations).toEqual({});
   await supply(cluster.client, await sideOf(cluster.client, snapshotOf(objectOf(classes, { value: 2 }))));
   expect(cluster.get(classes, { name: 'shop' })).toMatchObject({ value: 2 });
+});
+
+describe('what one side has and the other does not', () => {
+  const [blue, green] = ['shop-blue', 'shop-green'];
+  const at = (namespace: string) => ({ name: 'shop', namespace });
+  const webhooksTo = (namespace: string, name = 'shop') => ({
+    ...objectOf(webhooks, { webhooks: [{ name: 'a', clientConfig: { service: at(namespace) } }] }),
+    metadata: { name },
+  });
+  const apiTo = (namespace: string) => objectOf(services, { spec: { service: at(namespace) } });
+  const bindingOf = (...namespaces: readonly string[]) => {
+    const subjects = namespaces.map((namespace) => ({ kind: 'ServiceAccount', name: 'shop', namespace }));
+    return objectOf(bindings, { ...roleRef('shop'), subjects });
+  };
+  const role = (...verbs: readonly string[]) => objectOf(roles, { rules: [{ verbs }] });
+  const own = (object: UnknownObject): Loose => ({
+    ...object,
+    metadata: { name: object.metadata.name, labels: { [outsideLabel]: 'shop' } },
+  });
+  const sideIn = (namespace: string, ...objects: readonly UnknownObject[]) =>
+    sideOf(cluster.client, { ...snapshotOf(...objects), namespace });
+  const there = (resource: Resource, name = 'shop') => cluster.get(resource, { name });
+
+  test.each([
+    { resource: webhooks, object: webhooksTo(blue) },
+    { resource: services, object: apiTo(blue) },
+  ])('a $resource.kind that leads to who is gone goes at the switch', async ({ resource, object }) => {
+    cluster.put(resource, own(object));
+    cluster.put(classes, own(objectOf(classes)));
+    const [from, to] = [await sideIn(blue, object, objectOf(classes)), await sideIn(green)];
+    await leaveOut(cluster.client, from, to);
+    expect(there(resource)).toBeUndefined();
+    // For an instant way back.
+    expect(there(classes)).toBeDefined();
+    await tidyUp(cluster.client, from, to);
+    expect(there(classes)).toBeUndefined();
+  });
+
+  const ofHelm = (namespace: string) => ({
+    'meta.helm.sh/release-name': 'shop-release',
+    'meta.helm.sh/release-namespace': namespace,
+  });
+  test.each([
+    { reason: 'of its release', metadata: { annotations: ofHelm(blue) }, goes: true },
+    { reason: 'of a release elsewhere', metadata: { annotations: ofHelm('other') }, goes: false },
+    { reason: 'of another Operator', metadata: { labels: { [outsideLabel]: 'bank' } }, goes: false },
+    { reason: 'nobody’s', metadata: {}, goes: false },
+    {
+      reason: 'told to stay',
+      metadata: { labels: { [outsideLabel]: 'shop' }, annotations: { 'helm.sh/resource-policy': 'keep' } },
+      goes: false,
+    },
+  ])('what is $reason goes: $goes', async ({ metadata, goes }) => {
+    cluster.put(webhooks, { ...webhooksTo(blue), metadata: { name: 'shop', ...metadata } });
+    await leaveOut(cluster.client, await sideIn(blue, webhooksTo(blue)), await sideIn(green));
+    expect(there(webhooks) === undefined).toBe(goes);
+  });
+
+  test('a side that is given up takes nothing of what the other lives on, however little tells of the other', async () => {
+    // The other has its rights by a RoleBinding in its own namespace, which nobody sees from outside.
+    const bound = { ...objectOf(roleBindings, roleRef('shop')), metadata: { name: 'shop' } };
+    for (const object of [role('get'), objectOf(classes)])
+      cluster.put(object.kind === 'ClusterRole' ? roles : classes, own(object));
+    cluster.put(webhooks, own(webhooksTo(green, 'new')));
+    cluster.put(services, own(apiTo(green)));
+    const given = await sideIn(green, role('get'), objectOf(classes), webhooksTo(green, 'new'), apiTo(green));
+    await giveUp(cluster.client, given, await sideIn(blue, role('get'), objectOf(classes), bound));
+    expect([there(roles), there(classes)]).toEqual([expect.anything(), expect.anything()]);
+    expect([there(webhooks, 'new'), there(services)]).toEqual([undefined, undefined]);
+  });
+
+  test('what both have is left without the rights of the one that goes, and leads to the other', async () => {
+    cluster.put(bindings, own(bindingOf(blue, green)));
+    cluster.put(roles, own(objectOf(roles, { rules: [{ verbs: ['get'] }, { verbs: ['delete'] }] })));
+    cluster.put(webhooks, own(webhooksTo(green)));
+    cluster.put(services, own(apiTo(green)));
+    const given = await sideIn(green, bindingOf(green), role('delete'), webhooksTo(green), apiTo(green));
+    const stays = await sideIn(blue, bindingOf(blue), role('get'), webhooksTo(blue), apiTo(blue));
+    await giveUp(cluster.client, given, stays);
+    expect(there(bindings)).toMatchObject({ subjects: [{ namespace: blue }] });
+    expect(there(roles)).toMatchObject({ rules: [{ verbs: ['get'] }] });
+    expect(there(webhooks)).toMatchObject({ webhooks: [{ clientConfig: { service: { namespace: blue } } }] });
+    expect(there(services)).toMatchObject({ spec: { service: { namespace: blue } } });
+    const asked = writes().length;
+    await giveUp(cluster.client, given, stays);
+    expect(writes()).toHaveLength(asked);
+  });
+
+  test('where nobody is left, all of it goes', async () => {
+    const objects = [bindingOf(green), role('get'), webhooksTo(green), apiTo(green)];
+    for (const [index, resource] of [bindings, roles, webhooks, services].entries())
+      cluster.put(resource, own(objects[index] as UnknownObject));
+    await giveUp(cluster.client, await sideIn(green, ...objects), undefined);
+    expect([bindings, roles, webhooks, services].map((each) => there(each))).toEqual(objects.map(() => undefined));
+  });
 });

@@ -6,14 +6,16 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { FleetError, type Snapshot } from '../contract.ts';
 import { fieldManager } from './definitions.ts';
+import { takeFromHelm } from './fields.ts';
 import { type Kinds, kindsOf } from './kinds.ts';
-import { mustStay } from './protect.ts';
+import { mustStay, saysKeep } from './protect.ts';
 import { isHook } from './workloads.ts';
 
 /** On an object that is in no release: of which Operator it is. */
 export const outsideLabel = 'platform.company.com/outside-release';
 /** How Helm says of which release an object is. */
 export const releaseNameAnnotation = 'meta.helm.sh/release-name';
+export const releaseNamespaceAnnotation = 'meta.helm.sh/release-namespace';
 
 export interface Side {
   readonly snapshot: Snapshot;
@@ -57,6 +59,7 @@ interface Subject {
 
 interface Role extends UnknownObject {
   rules?: readonly unknown[];
+  aggregationRule?: unknown;
 }
 
 /** Its controllers get what they need beside those of the other side, from whom nothing is taken. */
@@ -74,58 +77,110 @@ export async function share(client: Client, side: Side): Promise<void> {
 export async function supply(client: Client, side: Side): Promise<void> {
   for (const object of side.needs) {
     const live = await readOwn(client, side, object);
+    if (live !== undefined) await takeFromHelm(client, resourceOf(side, object), keyOf(side, object), live);
     if (bindings.has(object.kind)) await bind(client, side, object, live);
     else await put(client, side, object);
   }
 }
 
-/** From now on requests come to this side. */
-export async function lead(client: Client, side: Side): Promise<void> {
+/** Before anything is changed: throws where what is to lead to this side is somebody else's. */
+export async function demandLeads(client: Client, side: Side): Promise<void> {
+  for (const object of side.leads) await readOwn(client, side, object);
+}
+
+/** From now on requests come to this side; with `shared`, only those that came to the other one until now. */
+export async function lead(client: Client, side: Side, shared?: Side): Promise<void> {
   for (const object of side.leads) {
-    await readOwn(client, side, object);
+    if (shared !== undefined && find(shared, side, object) === undefined) continue;
+    const live = await readOwn(client, side, object);
+    if (live !== undefined) await takeFromHelm(client, resourceOf(side, object), keyOf(side, object), live);
     await put(client, side, object);
   }
 }
 
+/** What leads to the other side and is not on this one would lead to nobody from now on, and stop everybody. */
+export const leaveOut = (client: Client, from: Side, to: Side): Promise<void> => drop(client, from, from.leads, to);
+
+/** Of one that was upgraded in its place: no release tells what it no longer has. */
+export const tidyUp = (client: Client, from: Side, to: Side): Promise<void> =>
+  drop(client, from, [...from.leads, ...from.needs], to);
+
 /**
- * What is left of a side that was given up: its service accounts lose their rights. Where nobody else lives on what is outside of the
- * release, all of it goes: a webhook that leads to nobody would stop everybody.
+ * What is left of a side that was given up. Of what is outside of its release the other side has some as well: that stays, and leads to
+ * it, without the rights of this one. The rest goes.
  */
-export async function giveUp(client: Client, side: Side): Promise<void> {
-  const { namespace, operator } = side.snapshot;
-  let others = 0;
-  let own = 0;
-  const count = (namespaces: readonly (string | undefined)[]) => {
-    for (const each of namespaces)
-      if (each === namespace) own += 1;
-      else if (each !== undefined) others += 1;
-  };
-  for (const object of [...side.needs, ...side.leads]) {
-    const live = (await read(client, side, object)) as (Binding & Leading) | undefined;
-    if (bindings.has(object.kind)) count((live?.subjects ?? []).map((subject) => subject.namespace));
-    count((live?.webhooks ?? []).map(({ clientConfig }) => clientConfig?.service?.namespace));
-  }
-  const isAlone = own > 0 && others === 0;
+export async function giveUp(client: Client, side: Side, stays: Side | undefined): Promise<void> {
+  const { namespace } = side.snapshot;
+  await drop(client, side, [...side.leads, ...side.needs], stays);
+  if (stays === undefined) return;
   for (const object of [...side.leads, ...side.needs]) {
-    const live = (await read(client, side, object)) as Binding | undefined;
-    if (live === undefined) continue;
-    if (isAlone && live.metadata.labels?.[outsideLabel] === operator && !mustStay(object)) {
-      await client.delete(resourceOf(side, object), keyOf(side, object)).catch(ignoreMissing);
-    } else if (bindings.has(object.kind)) {
-      const subjects = (live.subjects ?? []).filter((subject) => subject.namespace !== namespace);
-      if (subjects.length === live.subjects?.length) continue;
-      await client.patch(
-        resourceOf(side, object),
-        keyOf(side, object),
-        { type: 'merge', body: { subjects } },
-        { fieldManager },
-      );
-    }
+    const theirs = find(stays, side, object);
+    const live = await read(client, side, object);
+    if (theirs === undefined || live === undefined) continue;
+    if (bindings.has(object.kind)) await unbind(client, side, object, live, theirs);
+    else if (roles.has(object.kind)) await narrow(client, stays, live, theirs);
+    else if (leadsOnlyTo(live, namespace) && !leadsOnlyTo(theirs, namespace)) await put(client, stays, theirs);
   }
+}
+
+/** What `to` does not have, where it is ours and nobody wants it to stay. */
+async function drop(
+  client: Client,
+  side: Side,
+  objects: readonly UnknownObject[],
+  to: Side | undefined,
+): Promise<void> {
+  for (const object of objects) {
+    if (mustStay(object) || (to !== undefined && find(to, side, object) !== undefined)) continue;
+    const live = await read(client, side, object);
+    if (live === undefined || saysKeep(live) || !isOf(live, side.snapshot)) continue;
+    await client.delete(resourceOf(side, object), keyOf(side, object)).catch(ignoreMissing);
+  }
+}
+
+/** The same object on another side, wherever that has it. Its group counts, and not the version that it is written in. */
+export function find({ snapshot, kinds }: Side, of: Side, object: UnknownObject): UnknownObject | undefined {
+  const group = groupOf(object);
+  const { name, namespace } = keyOf(of, object);
+  return snapshot.manifests.find((each) => {
+    if (each.kind !== object.kind || each.metadata.name !== name || groupOf(each) !== group || isHook(each))
+      return false;
+    return namespace === undefined || keyOf({ snapshot, kinds }, each).namespace === namespace;
+  });
+}
+
+const groupOf = ({ apiVersion }: UnknownObject): string => apiVersion.split('/').slice(0, -1).join('/');
+
+async function unbind(
+  client: Client,
+  side: Side,
+  object: UnknownObject,
+  live: Binding,
+  theirs: Binding,
+): Promise<void> {
+  const isGone = (subject: Subject) =>
+    subject.namespace === side.snapshot.namespace && !(theirs.subjects ?? []).some((each) => isSame(each, subject));
+  const subjects = (live.subjects ?? []).filter((subject) => !isGone(subject));
+  if (subjects.length === live.subjects?.length) return;
+  const body = { subjects };
+  await client.patch(resourceOf(side, object), keyOf(side, object), { type: 'merge', body }, { fieldManager });
+}
+
+/** Both had what either of them needs. What gathers its rules from others has none of its own. */
+async function narrow(client: Client, stays: Side, live: Role, theirs: Role): Promise<void> {
+  if (theirs.rules === undefined || theirs.aggregationRule !== undefined) return;
+  if (!isDeepStrictEqual(live.rules, theirs.rules)) await put(client, stays, theirs);
 }
 
 interface Leading extends UnknownObject {
   webhooks?: readonly { readonly clientConfig?: { readonly service?: { readonly namespace?: string } } }[];
+  spec?: { readonly service?: { readonly namespace?: string } };
+}
+
+function leadsOnlyTo({ webhooks = [], spec }: Leading, namespace: string): boolean {
+  const services = [...webhooks.map(({ clientConfig }) => clientConfig?.service), spec?.service];
+  const namespaces = services.flatMap((service) => (service?.namespace === undefined ? [] : [service.namespace]));
+  return namespaces.length > 0 && namespaces.every((each) => each === namespace);
 }
 
 function ignoreMissing(error: unknown): void {
@@ -183,6 +238,13 @@ async function readOwn(client: Client, side: Side, object: UnknownObject): Promi
   );
 }
 
+/** We have applied it, or it is in the release of this side. */
+function isOf({ metadata }: UnknownObject, { operator, releaseName, namespace }: Snapshot): boolean {
+  const { labels = {}, annotations = {} } = metadata;
+  if (labels[outsideLabel] === operator) return true;
+  return annotations[releaseNameAnnotation] === releaseName && annotations[releaseNamespaceAnnotation] === namespace;
+}
+
 async function read(client: Client, side: Side, object: UnknownObject): Promise<UnknownObject | undefined> {
   try {
     return await client.get(resourceOf(side, object), keyOf(side, object));
@@ -194,7 +256,10 @@ async function read(client: Client, side: Side, object: UnknownObject): Promise<
 
 const resourceOf = ({ kinds }: Side, object: UnknownObject): Resource => kinds.resourceOf(object);
 
-function keyOf({ kinds, snapshot }: Side, object: UnknownObject): { namespace?: string; name: string } {
+function keyOf(
+  { kinds, snapshot }: Pick<Side, 'kinds' | 'snapshot'>,
+  object: UnknownObject,
+): { namespace?: string; name: string } {
   const { name, namespace = snapshot.namespace } = object.metadata;
   return kinds.isNamespaced(object) === true ? { namespace, name } : { name };
 }

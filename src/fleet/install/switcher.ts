@@ -1,20 +1,22 @@
 /** `openSwitcher`: the two sides of a blue-green deployment on one cluster, and which of them works. Each step may be taken again. */
-import { type Clock, systemClock } from '../../runtime/index.ts';
-import type {
-  ApplyOptions,
-  ClusterConnection,
-  Installer,
-  Snapshot,
-  SwitchedSides,
-  Switcher,
-  WorkContext,
+import { type Client, type Clock, systemClock } from '../../runtime/index.ts';
+import {
+  type ApplyOptions,
+  type ClusterConnection,
+  FleetError,
+  type Installer,
+  type Snapshot,
+  type SwitchedSides,
+  type Switcher,
+  type WorkContext,
 } from '../contract.ts';
-import { switchConversions } from './definitions.ts';
+import { demandConversions, heldConversions, type Left, switchConversions } from './conversions.ts';
+import { settleStorage } from './definitions.ts';
 import { onCluster } from './failures.ts';
-import { disown } from './ownership.ts';
+import { disown, handBack } from './ownership.ts';
 import { annotate, keepAnnotation } from './protect.ts';
-import { objectsOf, readRelease, revisionsOf } from './releases.ts';
-import { giveUp, lead, sideOf, supply } from './sides.ts';
+import { markFailed, objectsOf, readRelease, revisionsOf } from './releases.ts';
+import { demandLeads, find, giveUp, lead, leaveOut, type Side, sideOf, supply, tidyUp } from './sides.ts';
 import { waitingFor } from './until.ts';
 import { scale, untilAtZero, untilRolledOut, workloadsIn } from './workloads.ts';
 
@@ -35,30 +37,59 @@ export function openSwitcher({
   async function switchOver({ client }: ClusterConnection, sides: SwitchedSides, context: WorkContext): Promise<void> {
     const { from, to, coexist } = sides;
     const patience = sides.timeoutMilliseconds ?? timeoutMilliseconds;
-    const side = await sideOf(client, to);
-    const [old, now] = [workloadsIn(from?.manifests ?? []), workloadsIn(to.manifests)];
+    const both = { from, to };
+    const [old, now] = [from === undefined ? undefined : await sideOf(client, from), await sideOf(client, to)];
+    const workloads = workloadsIn(to.manifests);
+    const isElsewhere = old !== undefined && old.snapshot.namespace !== to.namespace;
     const stopOld = async () => {
-      if (from === undefined || from.namespace === to.namespace) return;
-      await scale(client, old, from.namespace, 0);
-      await untilAtZero(client, old, from.namespace, waiting(context, patience));
+      if (!isElsewhere) return;
+      const { manifests, namespace } = old.snapshot;
+      const others = workloadsIn(manifests).filter((workload) => find(now, old, workload) === undefined);
+      await scale(client, others, namespace, 0);
+      await untilAtZero(client, others, namespace, waiting(context, patience));
     };
-    await supply(client, side);
+    await demandConversions(client, { ...both, coexist });
+    await demandLeads(client, now);
+    await supply(client, now);
     // Two that do not know of each other would both act on the same custom resources.
-    if (!coexist) await stopOld();
-    await scale(client, now, to.namespace);
-    await untilRolledOut(client, now, to.namespace, waiting(context, patience));
-    await switchConversions(client, to);
-    await lead(client, side);
-    await stopOld();
+    if (!coexist && isElsewhere) {
+      await stopOld();
+      // Nobody answers there any more: whatever the new ones need to start must not be asked of who is gone.
+      await switchConversions(client, both, { shared: true });
+      await leaveOut(client, old, now);
+      await lead(client, now, old);
+    }
+    await scale(client, workloads, to.namespace);
+    await untilRolledOut(client, workloads, to.namespace, waiting(context, patience));
+    const left = await switchConversions(client, both);
+    await lead(client, now);
+    if (isElsewhere) await leaveOut(client, old, now);
+    else await alone(client, old, now);
+    // Who has to convert for the other one goes on beside it.
+    if (!left.some(({ isNeeded }) => isNeeded)) await stopOld();
+  }
+
+  /** The first, or upgraded in its place: there is no other side to go back to. */
+  async function alone(client: Client, old: Side | undefined, now: Side): Promise<void> {
+    if (old !== undefined) await tidyUp(client, old, now);
+    await settleStorage(client, now.snapshot);
   }
 
   /** A side that was a whole release before has objects that the other side lives on: they leave the release first, and stay. */
-  async function retire(connection: ClusterConnection, snapshot: Snapshot, context: WorkContext): Promise<void> {
+  async function retire(
+    connection: ClusterConnection,
+    snapshot: Snapshot,
+    staying: Snapshot | undefined,
+    context: WorkContext,
+  ): Promise<string | undefined> {
     const { client } = connection;
     const { releaseName: name, namespace } = snapshot;
+    const side = await sideOf(client, snapshot);
+    const other = staying === undefined ? undefined : await sideOf(client, staying);
+    const held = await heldConversions(client, { from: snapshot, to: staying });
+    if (held.length > 0) return kept(client, side, other, held);
     const [newest] = await revisionsOf(client, { name, namespace });
     const options: ApplyOptions = { attempt: `retire-${snapshot.name}`, timeoutMilliseconds, context };
-    const side = await sideOf(client, snapshot);
     const outside = [...side.needs, ...side.leads];
     if (newest !== undefined) {
       const objects = await objectsOf(await readRelease(newest));
@@ -66,25 +97,47 @@ export function openSwitcher({
         outside.some(({ kind, metadata }) => kind === object.kind && metadata.name === object.metadata.name),
       );
       if (isWhole) {
+        // Helm upgrades nothing that it has begun to remove.
+        if (newest.status === 'uninstalling' && !(await markFailed(client, newest))) {
+          throw new FleetError('helm/failed', `${name} in ${namespace} is being changed`, { temporary: true });
+        }
         for (const object of outside) {
+          if (other === undefined || find(other, side, object) === undefined) continue;
           await annotate(client, side.kinds.resourceOf(object), keyOf(object, namespace), { [keepAnnotation]: 'keep' });
         }
         await installer.restore(connection, snapshot, { ...options, only: 'namespaced', atZero: true });
       }
       await installer.remove(connection, { name, namespace }, options);
     }
-    await giveUp(client, side);
+    await giveUp(client, side, other);
     const release = { name, namespace, operator: snapshot.operator };
     for (const object of outside) {
       await disown(client, side.kinds.resourceOf(object), keyOf(object, namespace), release);
     }
+    if (other !== undefined) {
+      await handBack(client, other);
+      await settleStorage(client, other.snapshot);
+    }
+    return undefined;
+  }
+
+  /** It runs only where the other one cannot do without it. Says so. */
+  async function kept(client: Client, side: Side, other: Side | undefined, held: readonly Left[]): Promise<string> {
+    const { version, namespace, manifests } = side.snapshot;
+    const names = held.map(({ name }) => name).join(', ');
+    if (held.some(({ isNeeded }) => isNeeded)) {
+      return `${version} goes on in ${namespace}: nobody else converts what is stored of ${names}`;
+    }
+    const own = workloadsIn(manifests).filter((each) => other === undefined || find(other, side, each) === undefined);
+    await scale(client, own, namespace, 0);
+    return `${version} is kept at 0 in ${namespace}: nobody else converts between the versions of ${names}`;
   }
 
   return {
     switchOver: (connection, sides, context) =>
       onCluster(connection.cluster, sides.to.manifests, () => switchOver(connection, sides, context)),
-    retire: (connection, side, context) =>
-      onCluster(connection.cluster, side.manifests, () => retire(connection, side, context)),
+    retire: (connection, side, staying, context) =>
+      onCluster(connection.cluster, side.manifests, () => retire(connection, side, staying, context)),
   };
 }
 

@@ -85,18 +85,16 @@ export function installed(
     revision,
     ...(color === undefined ? {} : { color }),
     deployment: metadata.name,
-    ...(before === undefined
-      ? {}
-      : {
-          previous: {
-            version: before.version,
-            snapshot: before.name,
-            namespace: before.namespace,
-            ...(keptUntil === undefined ? {} : { keptUntil }),
-          },
-        }),
+    ...(before === undefined ? {} : { previous: previousOf(before, keptUntil) }),
   };
 }
+
+export const previousOf = ({ version, name, namespace }: Snapshot, keptUntil: string | undefined) => ({
+  version,
+  snapshot: name,
+  namespace,
+  ...(keptUntil === undefined ? {} : { keptUntil }),
+});
 
 /** It is there again, because a rollout was taken back. */
 export function returned(

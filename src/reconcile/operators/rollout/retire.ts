@@ -1,6 +1,6 @@
 /** The sides of blue-green deployments that were kept for an instant way back go when their time is over (requirement 002: 24 hours). */
 import { type OperatorInstallation, operatorInstallation } from '../../../api/index.ts';
-import type { Fleet, Installer, SnapshotStore, Switcher } from '../../../fleet/index.ts';
+import { type Fleet, FleetError, type Installer, type SnapshotStore, type Switcher } from '../../../fleet/index.ts';
 import {
   type Client,
   type Clock,
@@ -63,32 +63,37 @@ export async function retire(object: OperatorInstallation, parts: RetireParts, s
     const next = Math.min(...sides.map(({ keptUntil }) => timeOf(keptUntil)));
     return { requeueAfterMilliseconds: next - clock.now() };
   }
+  const held: string[] = [];
   const isDone = await holds.alone({ operator, cluster }, async () => {
     // Somebody may have worked there until a moment ago: what counts is what is written now that nobody does.
     const live = await written(client, object);
-    for (const side of live === undefined ? [] : keptSides(live.spec).filter(isDue)) {
-      if (side.namespace !== live?.spec.namespace) await remove(side, object.spec, parts, signal);
-      await forget(client, object, side);
+    if (live === undefined) return;
+    for (const side of keptSides(live.spec).filter(isDue)) {
+      const why = side.namespace === live.spec.namespace ? undefined : await remove(side, live.spec, parts, signal);
+      if (why === undefined) await forget(client, object, side);
+      else held.push(why);
     }
   });
+  if (held.length > 0) throw new FleetError('helm/failed', held.join('; '), { temporary: true });
   return isDone ? undefined : { requeueAfterMilliseconds: parts.againMilliseconds };
 }
 
-/** Nothing but what was kept: in its namespace there may be something else by now. */
+/** Nothing but what was kept: in its namespace there may be something else by now. Says why where it has to be kept longer. */
 async function remove(
   { snapshot, version }: KeptSide,
-  { operator, cluster }: OperatorInstallation['spec'],
+  { operator, cluster, snapshot: used }: OperatorInstallation['spec'],
   { fleet, snapshots, installer, switcher }: RetireParts,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | undefined> {
   const side = await orMissing(snapshots.get(snapshot));
-  if (side === undefined) return;
+  if (side === undefined) return undefined;
+  const stays = await snapshots.get(used);
   const context = { operator, version, signal };
-  const connection = await fleet.connect(cluster, { kind: 'install', snapshots: [side] }, context);
+  const connection = await fleet.connect(cluster, { kind: 'install', snapshots: [side, stays] }, context);
   const release = { name: side.releaseName, namespace: side.namespace };
   const { snapshotDigest = '' } = (await installer.current(connection, release, context)) ?? {};
-  if (snapshotDigest !== '' && snapshotDigest !== side.digest) return;
-  await switcher.retire(connection, side, context);
+  if (snapshotDigest !== '' && snapshotDigest !== side.digest) return undefined;
+  return switcher.retire(connection, side, stays, context);
 }
 
 /** Nobody else changes what is written while we are alone; how it fares is told on it all the time. */

@@ -26,7 +26,7 @@ import {
 import { type Client, isNotFound, type Tracer } from '../../../runtime/index.ts';
 import type { RolloutSettings } from '../settings.ts';
 import { lookBefore } from './before.ts';
-import { forgetInstallation, installed, keptSides, returned, writeInstallation } from './installations.ts';
+import { forgetInstallation, installed, keptSides, previousOf, returned, writeInstallation } from './installations.ts';
 import type { Before, Checked, Deployed } from './outcomes.ts';
 import { pacingOf } from './plan.ts';
 import { type ClusterStatus, instantOf, type Plan, type Rollout } from './rollout.ts';
@@ -94,11 +94,13 @@ export class Work {
     if (blueGreen === undefined) {
       if (isColored) {
         const { timeoutMilliseconds } = options;
-        await this.#parts.switcher.switchOver(
-          connection,
-          { to: snapshot, coexist: true, timeoutMilliseconds },
-          context,
-        );
+        const sides = {
+          to: snapshot,
+          coexist: true,
+          timeoutMilliseconds,
+          ...(before === undefined ? {} : { from: before }),
+        };
+        await this.#parts.switcher.switchOver(connection, sides, context);
       }
       await writeInstallation(this.#parts.client, installed(rollout, cluster, snapshot, { revision, before }));
     }
@@ -145,6 +147,7 @@ export class Work {
       const context = { ...place.context, traceparent };
       const options = { ...this.#options(place), context };
       const { timeoutMilliseconds } = options;
+      let kept: string | undefined;
       if (blueGreen !== undefined) {
         // What was never begun is not undone: the other side works as it did.
         if (before !== undefined && cluster.switched !== undefined) {
@@ -159,7 +162,8 @@ export class Work {
           const sides = { from: snapshot, to: before, coexist, timeoutMilliseconds };
           await switcher.switchOver(connection, sides, context);
         }
-        await switcher.retire(connection, snapshot, context);
+        kept = await switcher.retire(connection, snapshot, before, context);
+        if (kept !== undefined) place.onOutput(kept);
       } else if (before === undefined) await installer.remove(connection, release, options);
       if (before === undefined) {
         await this.#retireKept(place, context);
@@ -171,13 +175,19 @@ export class Work {
         const { revision = 0 } = (await installer.current(connection, location, context)) ?? {};
         // What was never switched is written down as it was.
         if (cluster.switched === undefined) return revision;
-        await writeInstallation(client, returned(rollout, cluster, before, revision));
+        const back = returned(rollout, cluster, before, revision);
+        // It goes when somebody else converts.
+        const previous = kept === undefined ? {} : { previous: previousOf(snapshot, instantOf(this.#parts.now())) };
+        await writeInstallation(client, { ...back, ...previous });
         return revision;
       }
       const isColored = cluster.colorBefore !== undefined;
       const only = isColored ? { only: 'namespaced' as const } : {};
       const { revision } = await installer.restore(connection, before, { ...options, ...only });
-      if (isColored) await switcher.switchOver(connection, { to: before, coexist: true, timeoutMilliseconds }, context);
+      if (isColored) {
+        const sides = { from: snapshot, to: before, coexist: true, timeoutMilliseconds };
+        await switcher.switchOver(connection, sides, context);
+      }
       await writeInstallation(client, returned(rollout, cluster, before, revision));
       return revision;
     });
@@ -189,7 +199,8 @@ export class Work {
     for (const { snapshot } of installation === undefined ? [] : keptSides(installation.spec)) {
       const side = await orMissing(this.#parts.snapshots.get(snapshot));
       if (side === undefined) continue;
-      await this.#parts.switcher.retire(await this.#connect(place, [side]), side, context);
+      const why = await this.#parts.switcher.retire(await this.#connect(place, [side]), side, undefined, context);
+      if (why !== undefined) place.onOutput(why);
     }
   }
 

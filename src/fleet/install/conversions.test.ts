@@ -1,0 +1,215 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type Loose, type MemoryCluster, memoryCluster } from '../../../test/support/memory-cluster.ts';
+import type { Resource } from '../../runtime/index.ts';
+import type { Snapshot } from '../contract.ts';
+import { courseOf, demandConversions, heldConversions, needsConversion, switchConversions } from './conversions.ts';
+import { type Conversion, type Definition, definitionResource } from './definitions.ts';
+
+const name = 'widgets.shop.example.com';
+const [blue, green] = ['shop-blue', 'shop-green'];
+
+const to = (namespace: string): Conversion => ({
+  strategy: 'Webhook',
+  webhook: { conversionReviewVersions: ['v1'], clientConfig: { service: { name: 'shop', namespace } } },
+});
+const none: Conversion = { strategy: 'None' };
+
+interface Given {
+  readonly conversion?: Conversion;
+  /** `v1` or `v1:another`, for one with another schema; the last one is stored. */
+  readonly versions?: readonly string[];
+  readonly stored?: readonly string[];
+  /** Of the operator that has put it there. */
+  readonly by?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+function definition({ conversion, versions = ['v1'], stored, by, annotations = {} }: Given): Definition {
+  const told = versions.map((each) => each.split(':') as [string, string?]);
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: {
+      name,
+      annotations: { ...annotations, ...(by === undefined ? {} : { 'platform.company.com/operator-version': by }) },
+    },
+    spec: {
+      group: 'shop.example.com',
+      scope: 'Namespaced',
+      names: { plural: 'widgets', kind: 'Widget' },
+      versions: told.map(([version, schema = 'same'], index) => ({
+        name: version,
+        served: true,
+        storage: index === told.length - 1,
+        schema: { openAPIV3Schema: { type: 'object', description: version, title: schema } },
+      })),
+      ...(conversion === undefined ? {} : { conversion }),
+    },
+    status: {
+      conditions: [{ type: 'Established', status: 'True' }],
+      storedVersions: stored ?? [told.at(-1)?.[0] ?? ''],
+    },
+  };
+}
+
+const differ = ['v1', 'v2:another'];
+
+describe('what becomes of a conversion that leads to green when blue takes over', () => {
+  test.each([
+    { reason: 'blue converts', live: {}, wanted: { conversion: to(blue) }, course: 'as-told' },
+    { reason: 'there is one version', live: {}, wanted: {}, course: 'none' },
+    { reason: 'there is one version, and blue says so', live: {}, wanted: { conversion: none }, course: 'none' },
+    { reason: 'two versions differ in words only', live: { versions: ['v1', 'v2'] }, wanted: {}, course: 'none' },
+    { reason: 'two versions differ', live: { versions: differ }, wanted: {}, course: 'hold' },
+    {
+      reason: 'two differ, and blue says none',
+      live: { versions: differ },
+      wanted: { conversion: none },
+      course: 'hold',
+    },
+    {
+      reason: 'two differ on blue as well, which says nothing: its controllers do',
+      live: { versions: differ },
+      wanted: { versions: differ },
+      course: 'leave',
+    },
+    {
+      reason: 'it is as blue brings it, and blue says none',
+      live: { versions: differ, by: '1.0.0' },
+      wanted: { versions: differ, conversion: none },
+      course: 'none',
+    },
+    { reason: 'blue does not know it, and there is one version', live: {}, wanted: undefined, course: 'none' },
+    { reason: 'blue does not know it', live: { versions: differ }, wanted: undefined, course: 'hold' },
+    { reason: 'nobody converts', live: { conversion: none, versions: differ }, wanted: {}, course: 'leave' },
+    { reason: 'it leads elsewhere', live: { conversion: to('other'), versions: differ }, wanted: {}, course: 'leave' },
+  ])('$reason: $course', ({ live, wanted, course }) => {
+    const there = definition({ conversion: to(green), by: '2.0.0', ...live });
+    const sides = { to: { version: '1.0.0', namespace: blue }, from: green };
+    expect(courseOf(there, wanted === undefined ? undefined : definition(wanted), sides)).toBe(course);
+  });
+
+  test('one that is upgraded in its place takes nobody away', () => {
+    const sides = { to: { version: '1.0.0', namespace: green }, from: green };
+    expect(courseOf(definition({ conversion: to(green), versions: differ }), definition({}), sides)).toBe('leave');
+  });
+});
+
+test.each([
+  { reason: 'it knows the version that is stored, and no other', live: { versions: ['v2', 'v1'] }, expected: false },
+  { reason: 'another is stored from now on', live: { versions: differ }, expected: true },
+  { reason: 'another was stored once', live: { versions: ['v2', 'v1'], stored: ['v2', 'v1'] }, expected: true },
+])('who reads v1 needs conversion where $reason: $expected', ({ live, expected }) => {
+  expect(needsConversion(definition(live), definition({}))).toBe(expected);
+});
+
+describe('on a cluster', () => {
+  const widgets: Resource = {
+    group: 'shop.example.com',
+    version: 'v2',
+    plural: 'widgets',
+    kind: 'Widget',
+    namespaced: true,
+  };
+  const side = (namespace: string, version: string, given: Given | undefined): Snapshot => ({
+    name: version,
+    digest: '',
+    operator: 'shop',
+    version,
+    chartDigest: '',
+    valuesDigest: '',
+    environment: 'Dev',
+    kubernetesVersion: 'v1.36.0',
+    namespace,
+    releaseName: 'shop',
+    definitions: given === undefined ? [] : [definition(given)],
+    manifests: [],
+  });
+  let cluster: MemoryCluster;
+  beforeEach(() => {
+    cluster = memoryCluster([definitionResource, widgets]);
+  });
+  const put = (given: Given) =>
+    cluster.put(definitionResource, definition({ conversion: to(green), by: '2.0.0', ...given }) as unknown as Loose);
+  const live = () => cluster.get(definitionResource, { name }) as Definition | undefined;
+  const sides = (wanted: Given | undefined, brought: Given = { versions: differ }) => ({
+    from: side(green, '2.0.0', brought),
+    to: side(blue, '1.0.0', wanted),
+  });
+
+  test('without a conversion there is no webhook, which the API server would refuse', async () => {
+    put({});
+    expect(await switchConversions(cluster.client, sides({ conversion: none }))).toEqual([]);
+    expect(live()?.spec.conversion).toEqual({ strategy: 'None' });
+  });
+
+  test('nothing of how the other side was asked is left, but for an authority that somebody has put in', async () => {
+    const { webhook } = to(green);
+    put({
+      conversion: {
+        strategy: 'Webhook',
+        webhook: { ...webhook, clientConfig: { url: 'https://example.com', caBundle: 'YQ==' } },
+      },
+      annotations: { 'cert-manager.io/inject-ca-from': 'shop-green/shop' },
+    });
+    const annotations = { 'cert-manager.io/inject-ca-from': 'shop-blue/shop' };
+    await switchConversions(cluster.client, sides({ conversion: to(blue), annotations }));
+    expect(live()?.spec.conversion?.webhook?.clientConfig).toEqual({
+      caBundle: 'YQ==',
+      service: { name: 'shop', namespace: blue },
+    });
+    expect(live()?.metadata.annotations).toMatchObject(annotations);
+  });
+
+  test('before the new side runs, only those turn to it that would ask who is gone', async () => {
+    const { client } = cluster;
+    put({ conversion: none });
+    await switchConversions(client, sides({ conversion: to(blue) }), { shared: true });
+    expect(live()?.spec.conversion).toEqual(none);
+    put({});
+    await switchConversions(client, sides({ conversion: to(blue) }), { shared: true });
+    expect(live()?.spec.conversion).toMatchObject(to(blue));
+  });
+
+  test('who alone converts is said, and still asked', async () => {
+    put({ versions: differ });
+    expect(await switchConversions(cluster.client, sides({}))).toEqual([{ name, isNeeded: true }]);
+    expect(live()?.spec.conversion).toEqual(to(green));
+  });
+
+  test.each([
+    { reason: 'they may run side by side', coexist: true, given: { versions: differ }, refused: false },
+    {
+      reason: 'what is stored is what the other reads',
+      coexist: false,
+      given: { versions: ['v2:a', 'v1'] },
+      refused: false,
+    },
+    { reason: 'the other cannot read what is stored', coexist: false, given: { versions: differ }, refused: true },
+  ])('the way back is refused where $reason: $refused', async ({ coexist, given, refused }) => {
+    put(given);
+    const asked = demandConversions(cluster.client, { ...sides({}), coexist });
+    if (!refused) return expect(await asked).toBeUndefined();
+    const message = expect.stringContaining(`objects of ${name} are stored in a version that 1.0.0 does not know`);
+    await expect(asked).rejects.toMatchObject({ code: 'helm/failed', temporary: false, message });
+    expect(live()?.spec.conversion).toEqual(to(green));
+  });
+
+  test.each([
+    { reason: 'there is nothing to convert', objects: 0, held: [] },
+    { reason: 'there is', objects: 1, held: [{ name, isNeeded: false }] },
+  ])('where nobody is left and $reason', async ({ objects, held }) => {
+    put({ versions: differ });
+    for (let index = 0; index < objects; index += 1)
+      cluster.put(widgets, { metadata: { namespace: 'default', name: `widget-${index}` } });
+    const gone = { from: side(green, '2.0.0', { versions: differ }), to: undefined };
+    expect(await heldConversions(cluster.client, gone)).toEqual(held);
+  });
+
+  test('where it cannot be told whether there are objects, there may be', async () => {
+    put({ versions: differ });
+    cluster.refuse('widgets', new Error('no'));
+    const gone = { from: side(green, '2.0.0', { versions: differ }), to: undefined };
+    expect(await heldConversions(cluster.client, gone)).toEqual([{ name, isNeeded: false }]);
+  });
+});
