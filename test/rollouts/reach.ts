@@ -10,7 +10,7 @@ import {
 import { type Client, type Condition, coreSecrets, eventually, getCondition } from '../../src/runtime/index.ts';
 import type { FarCluster } from './far.ts';
 import type { Show } from './show.ts';
-import { patient, releasesOn, rollOut, statesOf, untilPhase, versionOn } from './stage.ts';
+import { generationOn, patient, releasesOn, rollOut, statesOf, untilPhase, versionOn } from './stage.ts';
 import { systemNamespace } from './times.ts';
 
 const operator = 'distant';
@@ -46,7 +46,10 @@ export function reachTests(show: () => Show): void {
     const done = await untilPhase(client, 'distant-1', 'Completed', 'Failed');
     expect(statesOf(done)).toEqual({ [far.name]: 'Healthy', staging: 'Healthy' });
     expect(await versionOn(far.target, operator, namespace)).toBe('1.0.0');
-    expect(await releasesOn(far.target, operator)).toBe(1);
+    // What was begun and cut off is a revision that Helm calls superseded, and nothing of it was ever there: it was put there once.
+    const releases = await releasesOn(far.target, operator);
+    expect(releases).toBeLessThanOrEqual(2);
+    expect(await generationOn(far.target, operator, namespace)).toBe(1);
 
     const own = await sealedFor(client, far.name);
     for (const { what, sealed } of tampered(own, await sealedFor(client, 'dev'))) {
@@ -66,7 +69,8 @@ export function reachTests(show: () => Show): void {
       await untilReady(client, far.name, 'True');
     }
     expect(await versionOn(far.target, operator, namespace)).toBe('1.0.0');
-    expect(await releasesOn(far.target, operator)).toBe(1);
+    expect(await releasesOn(far.target, operator)).toBe(releases);
+    expect(await generationOn(far.target, operator, namespace)).toBe(1);
   });
 }
 
