@@ -67,9 +67,12 @@ export class Scalars {
     for (const each of regions(set, patterns.slice(0, MAX_PATTERNS))) found.push(...each.examples(2));
     for (const hint of hints) found.push(...set.intersect(stringsOf(hint)).examples(2));
     if (sizes) found.push(...this.#sized(set));
-    // One that only begins, or ends, with a text of the rules, or has it inside.
-    for (const each of texts)
-      found.push(...[`${each}a`, `a${each}`, `a${each}a`].filter((text) => set.has(text) !== false));
+    // One that only begins, or ends, with a text of the rules; or else has it inside.
+    const accepted = (text: string): boolean => set.has(text) !== false;
+    for (const each of texts) {
+      const longer = [`${each}a`, `a${each}`].filter(accepted);
+      found.push(...(longer.length > 0 ? longer : [`a${each}a`].filter(accepted)));
+    }
     return unique(found);
   }
 
