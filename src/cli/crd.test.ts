@@ -95,6 +95,39 @@ describe('bad input is told with its place, and is exit code 2', () => {
     expect((await run('migrate', 'good.yaml', 'bad.yaml')).code).toBe(2);
   });
 
+  describe('what the API server would refuse', () => {
+    const rows = [
+      {
+        reason: 'a default of another type',
+        field: '{type: integer, default: big}',
+        err: /new\.yaml:19:37: The default "big" is none that its schema accepts/,
+      },
+      {
+        reason: 'a pattern that is none',
+        field: '{type: string, pattern: "(?<=x)y["}',
+        err: /new\.yaml:19:36: The pattern "\(\?<=x\)y\[" cannot be compiled/,
+      },
+      {
+        reason: 'a rule that does not compile',
+        field: '{type: integer, x-kubernetes-validations: [{rule: self.nope > 1}]}',
+        err: /new\.yaml:19:65: The rule "self\.nope > 1" cannot be compiled/,
+      },
+    ];
+    const definition = (field: string) => widget(1).replace(/\{type: integer, maximum: 1\}/, field);
+
+    test.each(rows)('is bad input where it is new, and none where it was there: $reason', async ({ field, err }) => {
+      write({
+        'old.yaml': widget(1),
+        'new.yaml': definition(field),
+        'next.yaml': `${definition(field)}              b: {type: string}\n`,
+      });
+      expect(await run('diff', 'old.yaml', 'new.yaml')).toEqual({ code: 2, out: '', err: expect.stringMatching(err) });
+      expect((await run('migrate', 'old.yaml', 'new.yaml')).code).toBe(2);
+      expect((await run('diff', 'new.yaml', 'next.yaml')).code).toBe(0);
+      expect((await run('diff', 'new.yaml', 'old.yaml')).code).not.toBe(2);
+    });
+  });
+
   test.each([
     { reason: 'no such file', words: ['diff', 'none.yaml', 'good.yaml'], err: /none\.yaml: there is no such file/ },
     {

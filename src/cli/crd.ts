@@ -9,10 +9,11 @@ import { noProgress, type Progress, progressOn } from './check/progress.ts';
 import type { Streams } from './check.ts';
 import { baseOf, wayOf, withoutIgnored, withoutKnown } from './crd/base.ts';
 import { type Compared, classOf, compared } from './crd/compare.ts';
+import { refusals } from './crd/definitions.ts';
 import { objectsFrom } from './crd/objects.ts';
 import { type CheckOptions, type CompareOptions, type Settings, settingsOf } from './crd/options.ts';
 import { type CrdReport, format, tellsProblems } from './crd/output/format.ts';
-import { type Pair, pairs, riddleProblem, riddleWarning } from './crd/pairs.ts';
+import { type Pair, pairs, riddleProblem, riddleWarning, sharing } from './crd/pairs.ts';
 import { notesOf, readAt, readFiles, readSides, type Side, type SideOptions } from './crd/side.ts';
 import { describeProblem, inputErrorOf, type Problem } from './documents.ts';
 import { InputError } from './failure.ts';
@@ -57,6 +58,9 @@ async function compare(
   const colour = streams.out.isTTY === true && process.env.NO_COLOR === undefined;
   const report = { ...settings, problems, colour, version: version(), against };
   if (problems.length > 0) return refuse({ ...report, compared: [] }, settings, streams);
+  const paired = found.pairs.map(sharing);
+  const refused = paired.flatMap(({ before, after }) => refusals(before, after));
+  if (refused.length > 0) return refuse({ ...report, compared: [], problems: refused }, settings, streams);
   // A tree without definitions has none that breaks, and CI may ask every repository; a name that is given must be one.
   const mayBeNone = isTree && options.name === undefined;
   if (found.pairs.length === 0 && !mayBeNone) throw new InputError('nothing', nothing(old, now, options.name));
@@ -64,7 +68,7 @@ async function compare(
   if (found.pairs.length === 0) streams.err.write(`note: ${nothing(old, now)}\n`);
   if (isTree) for (const riddle of found.riddles) streams.err.write(`warning: ${riddleWarning(riddle)}\n`);
   const progress = settings.quiet ? noProgress : progressOn(streams.err);
-  const judged = await judgeAll(found.pairs, options, streams, progress);
+  const judged = await judgeAll(paired, options, streams, progress);
   streams.out.write(await format({ ...report, compared: judged }, settings.output));
   const failing = judged.map(classOf).some((each) => each === 'breaking' || each === settings.failOn);
   return failing ? 1 : 0;

@@ -28,6 +28,12 @@ export function tidy<Value>(value: Value, like?: unknown): Value {
   return tidyObject(value as Members, isObject(like) ? like : undefined) as Value;
 }
 
+/** Two values, tidy, that share all that is the same at the same place. What was found out about that of one holds for the other. */
+export function alike<Value>(one: Value, other: Value): [Value, Value] {
+  const first = tidy(one);
+  return [first, tidy(other, first)];
+}
+
 type Members = Readonly<Record<string, unknown>>;
 
 function tidyObject(members: Members, like: Members | undefined): Members {

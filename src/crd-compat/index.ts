@@ -7,12 +7,14 @@
  *     const { crd, issues } = readCrd(document);
  *     const { verdict, changes } = compareCrds(before, after);
  */
+export { alike } from './canonical.ts';
 export { type CompareOptions, compareCrds } from './compare/index.ts';
 export * from './crd.ts';
 export { changeDigest } from './digest.ts';
 export { type SampleOptions, sample } from './instance/index.ts';
 export { type ChangeKind, changeKinds, isSeenInObjects } from './kinds.ts';
 export { type CrdIssue, type CrdIssueCode, type ReadCrd, readCrd } from './read.ts';
+export { refusedParts } from './refused.ts';
 export type { CrdSchema, ValidationRule } from './schema.ts';
 export { type StoredObjects, type StoredObjectsCheck, storedObjectsCheck } from './stored.ts';
 export {

@@ -17,7 +17,11 @@ export type CrdIssueCode =
   | 'not-structural'
   | 'reference'
   | 'too-deep'
-  | 'too-large';
+  | 'too-large'
+  /** What only `refusedParts` looks for. */
+  | 'default'
+  | 'pattern'
+  | 'rule';
 
 export interface CrdIssue {
   readonly code: CrdIssueCode;

@@ -230,10 +230,23 @@ test('a risky change is judged by the numbers that are stored, past 2^53 too', a
 });
 
 describe('what only the API server judges', () => {
-  test('a definition that it finds invalid gets its own answer', async () => {
-    const broken = widgets('invalid', { type: 'object', properties: { size: { type: 'whole number' } } });
-    const said = await refusalOf(() => change(plane.client, broken));
-    expect(said).toContain('Unsupported value: "whole number"');
+  test.each([
+    { reason: 'a type that is none', field: { type: 'whole number' }, says: 'Unsupported value: "whole number"' },
+    { reason: 'a default of another type', field: { type: 'string', default: 5 }, says: 'must be of type string' },
+    { reason: 'a pattern that is none', field: { type: 'string', pattern: '[' }, says: 'must be a valid regular' },
+    {
+      reason: 'a rule that does not compile',
+      field: { type: 'string', 'x-kubernetes-validations': [{ rule: 'self.nope > 1' }] },
+      says: 'compilation failed',
+    },
+  ])('a definition that it finds invalid gets its own answer, before the gate is asked: $reason', async ({
+    field,
+    says,
+  }) => {
+    const spec = (size: object) => ({ type: 'object', properties: { size } });
+    await change(plane.client, widgets('invalid', spec({ type: 'string' })));
+    const said = await refusalOf(() => change(plane.client, widgets('invalid', spec(field))));
+    expect(said).toContain(says);
     expect(said).not.toContain('crd compatibility');
   });
 

@@ -1,5 +1,5 @@
 /** From manifests to definitions that can be compared, each with the places of its fields; what cannot be one is told with its place. */
-import { type Crd, readCrd } from '../../crd-compat/index.ts';
+import { type Crd, type CrdIssue, readCrd, refusedParts } from '../../crd-compat/index.ts';
 import type { LocatedObject, Place, Problem, SourceDocument } from '../documents.ts';
 
 /** Where a definition was found. */
@@ -16,6 +16,8 @@ export interface Definition {
   readonly path: string;
   readonly crd: Crd;
   readonly origin: Origin;
+  /** An API server has it: what would be refused today it took once. */
+  readonly isStored?: boolean;
 }
 
 /** The API server takes no request that is larger, and etcd not even half of it. */
@@ -49,7 +51,7 @@ export interface Definitions {
 export function liveDefinition(object: unknown, file: string): Definitions {
   const origin = { file, place: () => undefined, lineAt: () => undefined };
   const { definition, problems } = taken(object, origin, file);
-  return { definitions: definition === undefined ? [] : [definition], problems };
+  return { definitions: definition === undefined ? [] : [{ ...definition, isStored: true }], problems };
 }
 
 /** `path` is where it is on its side. */
@@ -62,14 +64,22 @@ interface Taken {
 
 function taken(value: unknown, origin: Origin, path: string): Taken {
   const { crd, issues } = readCrd(withoutEmptyStatus(cleaned(value, false)));
-  const problems = issues.map(({ code, path: field, message, next }) => ({
-    code,
-    file: origin.file,
-    ...origin.place(field),
-    message: `${message} ${next}`,
-  }));
+  const problems = issues.map((issue) => problemOf(issue, origin));
   return { problems, ...(crd === undefined ? {} : { definition: { name: crd.metadata.name, path, crd, origin } }) };
 }
+
+/** What the API server would refuse of a definition that takes the place of another, where that is not as it was. */
+export function refusals(before: Definition | undefined, after: Definition | undefined): Problem[] {
+  if (after === undefined || after.isStored === true) return [];
+  return refusedParts(before?.crd, after.crd).map((issue) => problemOf(issue, after.origin));
+}
+
+const problemOf = ({ code, path, message, next }: CrdIssue, origin: Origin): Problem => ({
+  code,
+  file: origin.file,
+  ...origin.place(path),
+  message: `${message} ${next}`,
+});
 
 /** Generators write a status that says nothing; only a cluster knows which versions objects are stored in. */
 function withoutEmptyStatus(value: unknown): unknown {

@@ -4,6 +4,7 @@ import { oneOf } from '../check/options.ts';
 import type { Streams } from '../check.ts';
 import { inputErrorOf } from '../documents.ts';
 import { InputError } from '../failure.ts';
+import { refusals } from './definitions.ts';
 import { type Migration, migrationOf } from './migration.ts';
 import type { CompareOptions } from './options.ts';
 import { pairs, riddleProblem } from './pairs.ts';
@@ -15,6 +16,8 @@ export async function migrate(old: string, now: string, options: CompareOptions,
   const found = pairs(...sides, options.name);
   const problems = [...sides.flatMap((side) => side.problems), ...found.problems, ...found.riddles.map(riddleProblem)];
   if (problems.length > 0) throw inputErrorOf(problems);
+  const refused = found.pairs.flatMap(({ before, after }) => refusals(before, after));
+  if (refused.length > 0) throw inputErrorOf(refused);
   for (const note of notesOf(...sides)) streams.err.write(`note: ${note}\n`);
   const plans = found.pairs.flatMap(({ before, after }) =>
     before === undefined || after === undefined ? [] : [migrationOf(before.crd, after.crd)],

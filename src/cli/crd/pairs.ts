@@ -2,6 +2,7 @@
  * Which definition of one side is which of the other: by name, and where several have a name (examples, overlays, copies in a chart)
  * by where they are. What neither tells is guessed, and told as a riddle.
  */
+import { alike } from '../../crd-compat/index.ts';
 import type { Problem } from '../documents.ts';
 import type { Definition } from './definitions.ts';
 import { twice } from './paths.ts';
@@ -68,6 +69,14 @@ function severalForOne(several: readonly Definition[], single: readonly Definiti
     ...second.origin.place(''),
     message: `there are ${several.length} definitions in this file (${names}) and one in ${only.origin.file}: say with --name which of them is meant, or compare directories.`,
   };
+}
+
+/** The same pair, whose two definitions are one and the same wherever they are alike: rules are compiled once for all who ask. */
+export function sharing(pair: Pair): Pair {
+  const { before, after } = pair;
+  if (before === undefined || after === undefined) return pair;
+  const [old, now] = alike(before.crd, after.crd);
+  return { ...pair, before: { ...before, crd: old }, after: { ...after, crd: now } };
 }
 
 interface Matching {

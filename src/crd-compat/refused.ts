@@ -1,0 +1,142 @@
+/**
+ * What the API server refuses in a definition whose shape is right: a default that its own schema does not accept, a pattern that is none,
+ * a rule that does not compile. A verdict would be about a definition that never comes to be. What did not change was taken once, and is
+ * not looked at again.
+ */
+import { tidy } from './canonical.ts';
+import { type Crd, schemaOf } from './crd.ts';
+import { type Fault, prune, rulePlace, validator } from './instance/index.ts';
+import { expressionOf, PatternError } from './pattern/index.ts';
+import type { CrdIssue } from './read.ts';
+import type { CrdSchema, ValidationRule } from './schema.ts';
+import { MAX_ISSUES } from './structural.ts';
+
+/** Of a definition that `readCrd` has read; without `before` it is new. */
+export function refusedParts(before: Crd | undefined, after: Crd): readonly CrdIssue[] {
+  const found: CrdIssue[] = [];
+  for (const [index, version] of after.spec.versions.entries()) {
+    const counterpart = before?.spec.versions.find(({ name }) => name === version.name);
+    const old = counterpart === undefined ? undefined : tidy(schemaOf(counterpart));
+    // Whatever is the same before and after is one and the same from here on.
+    const now = tidy(schemaOf(version), old);
+    if (now !== undefined && now !== old) walk(now, old, ROOT, `spec.versions[${index}].schema.openAPIV3Schema`, found);
+  }
+  return found.slice(0, MAX_ISSUES);
+}
+
+interface Place {
+  /** Values here are whole resources. */
+  readonly resource: boolean;
+  /** Defaults of metadata are looked at in a way of its own, and those within maps not at all. */
+  readonly defaults: boolean;
+}
+
+const ROOT: Place = { resource: true, defaults: true };
+const META = new Set(['apiVersion', 'kind', 'metadata']);
+
+function walk(now: CrdSchema, old: CrdSchema | undefined, place: Place, path: string, found: CrdIssue[]): void {
+  if (found.length >= MAX_ISSUES) return;
+  found.push(...patternIssues(now, path));
+  for (const [index, rule] of (now['x-kubernetes-validations'] ?? []).entries())
+    found.push(...ruleIssues(rule, now, place.resource, `${path}.x-kubernetes-validations[${index}]`));
+  const enter = (schema: CrdSchema, counterpart: CrdSchema | undefined, defaults: boolean, at: string): void => {
+    if (schema === counterpart) return;
+    if (defaults) found.push(...defaultIssues(schema, at));
+    walk(schema, counterpart, { resource: isEmbedded(schema), defaults }, at, found);
+  };
+  for (const [name, field] of Object.entries(now.properties ?? {})) {
+    const defaults = place.defaults && !(place.resource && META.has(name));
+    enter(field, old?.properties?.[name], defaults, `${path}.properties.${name}`);
+  }
+  const { items, additionalProperties: values } = now;
+  if (items !== undefined) enter(items, old?.items, place.defaults, `${path}.items`);
+  if (typeof values === 'object') {
+    const counterpart = typeof old?.additionalProperties === 'object' ? old.additionalProperties : undefined;
+    enter(values, counterpart, false, `${path}.additionalProperties`);
+  }
+}
+
+const isEmbedded = (schema: CrdSchema): boolean => schema['x-kubernetes-embedded-resource'] === true;
+
+/** Of the schema and of what restricts it further; there are no rules and no defaults in that. */
+function* patternIssues(schema: CrdSchema, path: string): Generator<CrdIssue> {
+  const { pattern, allOf, anyOf, oneOf, not } = schema;
+  const expression = pattern === undefined ? undefined : expressionOf(pattern);
+  if (expression instanceof PatternError) {
+    yield {
+      code: 'pattern',
+      path: `${path}.pattern`,
+      message: `The pattern ${JSON.stringify(pattern)} cannot be compiled: ${expression.message}.`,
+      next: 'Write it in the syntax of Go (RE2): the API server refuses the definition.',
+    };
+  }
+  for (const [junctor, branches] of Object.entries({ allOf, anyOf, oneOf })) {
+    for (const [index, branch] of (branches ?? []).entries())
+      yield* nestedPatterns(branch, `${path}.${junctor}[${index}]`);
+  }
+  if (not !== undefined) yield* nestedPatterns(not, `${path}.not`);
+}
+
+function* nestedPatterns(schema: CrdSchema, path: string): Generator<CrdIssue> {
+  yield* patternIssues(schema, path);
+  for (const [name, field] of Object.entries(schema.properties ?? {}))
+    yield* nestedPatterns(field, `${path}.properties.${name}`);
+  if (schema.items !== undefined) yield* nestedPatterns(schema.items, `${path}.items`);
+}
+
+function* ruleIssues(rule: ValidationRule, schema: CrdSchema, resource: boolean, path: string): Generator<CrdIssue> {
+  const place = rulePlace(schema, resource);
+  const { messageExpression = '' } = rule;
+  for (const [name, expression, type] of [
+    ['rule', rule.rule, 'bool'],
+    ['messageExpression', messageExpression, 'string'],
+  ] as const) {
+    if (name === 'messageExpression' && expression === '') continue;
+    const program = place.program(expression, rule.optionalOldSelf === true, 'few');
+    const kind = program.evaluate === undefined ? undefined : program.type.kind;
+    if (kind === type) continue;
+    const why = program.evaluate === undefined ? program.issues[0].message : `it is a ${kind}, not a ${type}`;
+    yield {
+      code: 'rule',
+      path: `${path}.${name}`,
+      message: `The ${name} ${JSON.stringify(expression)} cannot be compiled: ${unended(why)}.`,
+      next: 'Correct it: the API server refuses the definition.',
+    };
+  }
+}
+
+function defaultIssues(schema: CrdSchema, path: string): CrdIssue[] {
+  // One that is null is taken, and never comes to be.
+  if (schema.default === undefined || schema.default === null) return [];
+  const why = whyNotAccepted(schema.default, schema);
+  if (why === undefined) return [];
+  return [
+    {
+      code: 'default',
+      path: `${path}.default`,
+      message: `The default ${short(schema.default)} is none that its schema accepts: ${unended(why)}.`,
+      next: `Correct the default or the schema: the API server refuses the definition.${typeof schema.default === 'object' ? ' What fields within have as defaults does not count here.' : ''}`,
+    },
+  ];
+}
+
+function whyNotAccepted(value: unknown, schema: CrdSchema): string | undefined {
+  const embedded = isEmbedded(schema);
+  const [unknown] = prune(value, schema, { resource: embedded }).pruned;
+  if (unknown !== undefined) return `${unknown} is not in the schema`;
+  const { validate } = validator(schema, { resource: false });
+  // As a value that is new, and as one that follows itself: rules with oldSelf are asked as well.
+  const fault = [...validate(value), ...validate(value, value)].find((each) => counts(each, embedded));
+  return fault === undefined ? undefined : `${fault.path === '' ? '' : `${fault.path}: `}${fault.message}`;
+}
+
+/** The API server does not look at lists that are sets or maps here; what rules may read of a resource within another it alone knows. */
+const counts = ({ keyword }: Fault, embedded: boolean): boolean =>
+  keyword !== 'x-kubernetes-list-type' && !(embedded && keyword === 'x-kubernetes-validations');
+
+const unended = (text: string): string => text.replace(/\.$/, '');
+
+const short = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? '';
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+};
