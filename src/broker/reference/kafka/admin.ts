@@ -13,8 +13,8 @@ export interface TopicAdmin {
   /** Resolves also where it has as many already. */
   grow(name: string, partitions: number): Promise<void>;
   configure(name: string, set: Readonly<Record<string, string>>, unset: readonly string[]): Promise<void>;
-  /** Resolves also where it is gone already. */
-  remove(name: string): Promise<void>;
+  /** Whether there was one. Whoever decides about topics answers, and not a server that may not have heard of the newest yet. */
+  remove(name: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -71,8 +71,10 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
     async remove(name) {
       try {
         await admin.deleteTopics({ topics: [name] });
+        return true;
       } catch (error) {
         if (!/UNKNOWN_TOPIC_OR_PARTITION/.test(describeFailure(error))) throw error;
+        return false;
       }
     },
     close: () => end(admin),

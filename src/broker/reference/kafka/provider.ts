@@ -2,7 +2,7 @@
 import { type Clock, type Logger, sleep, systemClock } from '../../../runtime/index.ts';
 import type { KafkaTls } from '../../kafka/index.ts';
 import { revisionOf } from '../kubernetes/credentials.ts';
-import { formerUnseen, type Provider, permanent, type Seen } from '../provider.ts';
+import { formerUnseen, type Provider, permanent, type Removal, type Seen } from '../provider.ts';
 import { type DeploymentRecord, stable } from '../record.ts';
 import { type TopicAdmin, topicAdmin } from './admin.ts';
 import { formerRecords } from './former.ts';
@@ -152,9 +152,7 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
     async remove(record) {
       const { topic } = record.notes;
       // What has no note was never made by this broker.
-      if (topic === undefined || !(await admin.exists(topic))) return { gone: true };
-      await admin.remove(topic);
-      return { gone: false, message: `waiting for the topic ${topic} to be gone`, againAfterMilliseconds: 300 };
+      return topic === undefined ? { gone: true } : removeTopic(admin, topic);
     },
     async credentials(record) {
       const values = connectionOf({ ...wantedTopic(record.request), name: topicOf(record) });
@@ -168,6 +166,13 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
       await admin.close();
     },
   };
+}
+
+/** A topic that was just made may not be in any list yet: that it is in none says nothing, before its removal was asked for. */
+export async function removeTopic(admin: Pick<TopicAdmin, 'remove' | 'exists'>, topic: string): Promise<Removal> {
+  const wasThere = await admin.remove(topic);
+  if (!wasThere && !(await admin.exists(topic))) return { gone: true };
+  return { gone: false, message: `waiting for the topic ${topic} to be gone`, againAfterMilliseconds: 300 };
 }
 
 /** Settings of ours that are not wanted any more go back to the default; those of others stay. */
