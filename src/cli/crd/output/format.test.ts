@@ -115,7 +115,8 @@ const report: fc.Arbitrary<CrdReport> = fc.record({
 const serious = (told: CrdReport): number =>
   told.compared.flatMap(({ verdict }) => verdict.changes).filter((each) => each.class !== 'safe').length;
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
-const fields = 'version path kind class before after storedObjects manifests advice witness'.split(' ');
+const fields =
+  'version path kind class before after storedObjects manifests message hits advice decidedBy witness'.split(' ');
 
 const promises: { [Format in (typeof crdFormats)[number]]: (written: string, told: CrdReport) => void } = {
   text: (written) => expect(written.includes('\u001b[3')).toBe(false),
@@ -176,4 +177,37 @@ test.each(crdFormats)('%s can be read by whoever it is for', async (name) => {
     }),
     { numRuns: 100 },
   );
+});
+
+test.each(crdFormats)('%s says which change was decided by how it is written', async (name) => {
+  const judged = (decidedBy: Change['decidedBy']): CrdReport => {
+    const changes: Change[] = [
+      {
+        version: 'v1',
+        path: '.spec.size',
+        kind: 'rule-added',
+        class: 'risky',
+        storedObjects: 'risky',
+        manifests: 'risky',
+        message: 'A rule was added.',
+        hits: 'objects that fail it',
+        advice: 'Leave it out.',
+        decidedBy,
+      },
+    ];
+    const verdict = { name: 'widgets.example.com', verdict: 'risky', changes, digest: 'sha256:0' } as const;
+    const [before, after] = [definition('old.yaml'), definition('new.yaml')];
+    return {
+      compared: [{ name: 'widgets.example.com', before, after, verdict }],
+      problems: [],
+      failOn: 'breaking',
+      quiet: false,
+      colour: false,
+      version: '1.2.3',
+      against: 'old.yaml',
+    };
+  };
+  const says = /judged by how it is written, not by what it accepts|"?decidedBy"?: "?syntax/;
+  expect(await format(judged('syntax'), name)).toMatch(says);
+  expect(await format(judged('acceptance'), name)).not.toMatch(says);
 });

@@ -4,7 +4,7 @@ import { command, problemCommand } from '../../output/github.ts';
 import type { Compared } from '../compare.ts';
 import { changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
-import { objectsInWords, ofClass, placeInWords, summary, witnessInWords } from './words.ts';
+import { decisionInWords, objectsInWords, ofClass, placeInWords, summary, witnessInWords } from './words.ts';
 
 export function asGithub({ compared, problems, quiet, failOn }: CrdReport): string {
   const classes = quiet && failOn === 'breaking' ? (['breaking'] as const) : (['breaking', 'risky'] as const);
@@ -20,8 +20,10 @@ export function asGithub({ compared, problems, quiet, failOn }: CrdReport): stri
 function annotation(change: Change, { name, before, after }: Compared): string {
   const { file, line, column } = changedLines(change, before, after).at;
   const { hits, advice, witness } = change;
+  const decision = decisionInWords(change);
   const words = [
     `${placeInWords(change)}: ${change.message}`,
+    ...(decision === '' ? [] : [`Decided: ${decision}`]),
     ...(hits === '' ? [] : [`Hits: ${hits}`]),
     ...(advice === '' ? [] : [`Instead: ${advice}`]),
     ...(witness === undefined ? [] : [`Shown by: ${witnessInWords(witness)}`]),

@@ -25,7 +25,7 @@ function verdictOf(compared: Compared) {
 
 /** Every field each time, so that programs need not ask which are there: null stands for nothing. */
 function changeOf({ before = null, after = null, witness, ...change }: Change) {
-  const { version, path, kind, storedObjects, manifests, advice } = change;
+  const { version, path, kind, storedObjects, manifests, message, hits, advice, decidedBy } = change;
   return {
     version,
     path,
@@ -35,7 +35,10 @@ function changeOf({ before = null, after = null, witness, ...change }: Change) {
     after,
     storedObjects,
     manifests,
+    message,
+    hits,
     advice,
+    decidedBy,
     witness: witness ?? null,
   };
 }

@@ -3,7 +3,17 @@ import { type Change, type ChangeClass, worst } from '../../../crd-compat/index.
 import { type Compared, classOf } from '../compare.ts';
 import { changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
-import { exampleLines, nameInWords, objectsInWords, ofClass, short, summary, tally, witnessInWords } from './words.ts';
+import {
+  decisionInWords,
+  exampleLines,
+  nameInWords,
+  objectsInWords,
+  ofClass,
+  short,
+  summary,
+  tally,
+  witnessInWords,
+} from './words.ts';
 
 const marks: Readonly<Record<ChangeClass, string>> = { breaking: '🔴', risky: '🟡', safe: '🟢' };
 
@@ -56,6 +66,7 @@ function table(changes: readonly Change[]): string {
 
 function details(change: Change, { before, after }: Compared): string {
   const { hits, advice, witness } = change;
+  const decision = decisionInWords(change);
   const lines = changedLines(change, before, after);
   const difference = [
     ...(lines.before === undefined ? [] : [`- ${short(lines.before.text)}`]),
@@ -67,6 +78,7 @@ function details(change: Change, { before, after }: Compared): string {
     `<summary>${html(`${change.path}, ${change.kind}`)} (${html(where)})</summary>`,
     '',
     ...(difference.length === 0 ? [] : fenced('diff', difference.join('\n'))),
+    ...(decision === '' ? [] : [`**Decided:** ${text(decision)}`, '']),
     ...(hits === '' ? [] : [`**Hits:** ${text(hits)}`, '']),
     ...(advice === '' ? [] : [`**Instead:** ${text(advice)}`, '']),
     ...(witness === undefined ? [] : [`**Shown by:** ${text(witnessInWords(witness))}`, '']),

@@ -5,7 +5,7 @@ import { sarifLog, uriOf } from '../../output/sarif.ts';
 import { type Compared, classOf } from '../compare.ts';
 import { changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
-import { nameInWords, objectsInWords, placeInWords, witnessInWords } from './words.ts';
+import { decisionInWords, nameInWords, objectsInWords, placeInWords, witnessInWords } from './words.ts';
 
 interface Finding {
   readonly change: Change;
@@ -35,8 +35,10 @@ export function asSarif({ compared, problems, version }: CrdReport): string {
 
 function resultOf({ change, compared }: Finding, ruleIndex: number) {
   const { hits, advice, witness } = change;
+  const decision = decisionInWords(change);
   const words = [
     `${compared.name}: ${placeInWords(change)}: ${change.message}`,
+    ...(decision === '' ? [] : [`Decided: ${decision}.`]),
     ...(hits === '' ? [] : [`Hits: ${hits}.`]),
     ...(advice === '' ? [] : [`Instead: ${advice}`]),
     ...(witness === undefined ? [] : [`Shown by: ${witnessInWords(witness)}.`]),

@@ -6,6 +6,7 @@ import { type ChangedLine, changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
 import {
   cutLine,
+  decisionInWords,
   exampleLines,
   nameInWords,
   objectsInWords,
@@ -59,8 +60,9 @@ function objectLines({ objects }: Compared): string[] {
 
 function changeLines(change: Change, { before, after }: Compared, paint: Paint): string[] {
   const lines = changedLines(change, before, after);
-  const { storedObjects, manifests, hits, advice, witness, decidedBy } = change;
-  const effect = `stored objects: ${storedObjects}; manifests: ${manifests}${decidedBy === 'syntax' ? '; judged by how it is written, not by what it accepts' : ''}`;
+  const { storedObjects, manifests, hits, advice, witness } = change;
+  const decision = decisionInWords(change);
+  const effect = `stored objects: ${storedObjects}; manifests: ${manifests}${decision === '' ? '' : `; ${decision}`}`;
   return [
     `  ${painted(change.class, paint)} ${paint('bold', placeInWords(change))}, ${change.kind}: ${change.message}`,
     ...(lines.before === undefined ? [] : [paint('red', `    - ${lineInWords(lines.before)}`)]),

@@ -19,6 +19,10 @@ export const nameInWords = ({ name, file }: Compared): string => (file === undef
 export const ofClass = (compared: Compared, wanted: ChangeClass): readonly Change[] =>
   compared.verdict.changes.filter((change) => change.class === wanted);
 
+/** What is to be said where it could not be decided by what the schemas accept; empty where it could. */
+export const decisionInWords = ({ decidedBy }: Change): string =>
+  decidedBy === 'syntax' ? 'judged by how it is written, not by what it accepts' : '';
+
 /** `2 breaking, 1 risky, 3 safe`. */
 export function tally(changes: readonly Change[]): string {
   const counts = (['breaking', 'risky', 'safe'] as const).map((each) => {
