@@ -32,7 +32,8 @@ describe('a control plane of its own', () => {
     // What to try comes after it, line by line.
     await first.until(/ready in[\s\S]*get databases,services\S* .*\n/);
     expect(first.output()).toContain(`kubeconfig  ${folder}/kubeconfig`);
-    const commands = [...first.output().matchAll(/^ {2}(\S+\/kubectl) (apply -f \S+)$/gm)].map(
+    // What is said of rollouts may or may not be there yet.
+    const commands = [...first.output().matchAll(/^ {2}(\S+\/kubectl) (apply -f examples\/quickstart\/\S+)$/gm)].map(
       (match) => match[2] ?? '',
     );
     expect(commands).toHaveLength(4);
