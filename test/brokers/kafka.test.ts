@@ -57,8 +57,8 @@ async function start(): Promise<RunningBroker> {
   const provider = await kafkaProvider({
     broker: name,
     bootstrapServers,
-    // It is given up in order here, and never left to run out.
-    leaseMilliseconds: 30_000,
+    // It is given up in order here: a machine that stands still for a while must not take it away.
+    leaseMilliseconds: 60_000,
     pollMilliseconds: 500,
     log,
   });

@@ -40,6 +40,8 @@ function start(): Promise<RunningBroker> {
     leaseClient: connect(config),
     namespace: recordNamespace,
     decrypt: (jwe) => keys.decrypt(jwe),
+    // It is given up in order here: a machine that stands still for a while must not take it away.
+    leaseMilliseconds: 60_000,
     log,
   });
   return startBroker({

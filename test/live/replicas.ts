@@ -40,8 +40,8 @@ export function replicaTests(running: () => PolicyPlane): void {
             client: leaseClient,
             lease: { namespace: platformNamespace, name: 'kidp' },
             identity,
-            leaseDurationMilliseconds: 15_000,
-            renewDeadlineMilliseconds: 10_000,
+            leaseDurationMilliseconds: 60_000,
+            renewDeadlineMilliseconds: 40_000,
             retryPeriodMilliseconds: 500,
           },
         });

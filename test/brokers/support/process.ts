@@ -8,6 +8,7 @@ const root = join(import.meta.dirname, '..', '..', '..');
 const children = new Set<ChildProcess>();
 
 export interface BrokerProcess {
+  /** Where it serves now: one that lost its lease begins anew, at another port where it was not told which. */
   readonly url: string;
   output(): string;
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
@@ -32,18 +33,19 @@ export async function startBrokerProcess(words: readonly string[]): Promise<Brok
   };
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', add);
   const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)));
-  const url = await eventually(
+  const served = () => [...output.matchAll(/"url":"([^"]+)","message":"serving"/g)].at(-1)?.[1];
+  await eventually(
     () => {
       if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${output.slice(-2000)}`);
-      const [, found] = /"url":"([^"]+)","message":"serving"/.exec(output) ?? [];
-      if (found === undefined) throw new Error(`it does not serve yet: ${output.slice(-2000)}`);
-      return found;
+      if (served() === undefined) throw new Error(`it does not serve yet: ${output.slice(-2000)}`);
       // Several of them start at once on a busy machine.
     },
     { within: 180_000 },
   );
   return {
-    url,
+    get url() {
+      return served() ?? '';
+    },
     output: () => output,
     kill(signal) {
       child.kill(signal);
