@@ -223,13 +223,20 @@ async function bringBroker(way: Way, sketch: BrokerSketch): Promise<StageBroker>
   const log = recorder(lines, { who: name });
   let running: { broker: RunningBroker; provider: Provider; close(): Promise<unknown> } | undefined;
   let port = 0;
-  const stop = async () => {
+  /** One thing after the other: it may begin anew in the moment in which it is told to stop. */
+  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = (act: () => Promise<void>): Promise<void> => {
+    const acting = turn.catch(() => {}).then(act);
+    turn = acting;
+    return acting;
+  };
+  const end = async () => {
     const ending = running;
     running = undefined;
     await ending?.broker.stop();
     await ending?.close();
   };
-  const start = async () => {
+  const begin = async () => {
     const { provider, close } = await sketch.provider(keys, log);
     const broker = await startBroker({
       name,
@@ -247,8 +254,15 @@ async function bringBroker(way: Way, sketch: BrokerSketch): Promise<StageBroker>
     });
     running = { broker, provider, close };
     port = broker.port ?? 0;
+    // As `kidp broker` does: what has lost the right to work begins anew, where it can.
+    broker.ended.catch(() => inTurn(async () => void (running?.broker === broker && (await anew())))).catch(() => {});
     await broker.ready();
   };
+  const anew = async () => {
+    await end();
+    await begin();
+  };
+  const [start, stop] = [() => inTurn(begin), () => inTurn(end)];
   undo.add(`the broker ${name}`, stop);
   await start();
   const endpoint = `http://127.0.0.1:${port}`;
