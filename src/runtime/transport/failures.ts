@@ -71,6 +71,11 @@ export function isReset(cause: unknown): boolean {
   return failureByCode[codeOf(cause)] === 'reset';
 }
 
+/** No connection came about in time, or no answer over it. */
+export function isTimeout(cause: unknown): boolean {
+  return failureByCode[codeOf(cause)] === 'timeout';
+}
+
 /** A failure that new certificates on disk could heal. */
 export function isDistrust(cause: unknown): boolean {
   const failure = failureByCode[codeOf(cause)];

@@ -1,7 +1,7 @@
 /**
  * Brings one request to the server and an answer back, and tries again where that is safe and can help:
  * - credentials refused (401) or the server's certificate not trusted: read them anew, once, if they have changed;
- * - the connection lost before a byte of an answer: once for what may be done twice, or was never sent;
+ * - no connection in time, or one that was lost before a byte of an answer: once for what may be done twice, or was never sent;
  * - put off by the server (429, 503 with Retry-After): as long as it asks, within the deadline.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,6 +19,7 @@ import {
   expiredClientCertificate,
   isDistrust,
   isReset,
+  isTimeout,
   timeoutError,
 } from './failures.ts';
 import { fencedExchange } from './fenced-exchange.ts';
@@ -118,7 +119,9 @@ export function openSender(config: ClusterConfig, connections: Connections, opti
           if (await connections.renew(tried)) continue;
         }
         const safe = error instanceof Lost && (!error.sent || (call.idempotent && !error.answered));
-        if (mayResend && safe && isReset(cause)) {
+        // A machine that stood still has not seen its connection come about: once more, while there is time.
+        const unconnected = error instanceof Lost && !error.sent && isTimeout(cause);
+        if (mayResend && safe && (isReset(cause) || unconnected)) {
           mayResend = false;
           continue;
         }
