@@ -63,8 +63,8 @@ export interface Stage {
     options?: Partial<RolloutsOptions>,
     more?: Pick<PlatformOptions, 'log' | 'telemetry'>,
   ): Promise<Platform & { stop(): Promise<void> }>;
-  /** Its charts are in the repository, and the Operator is ready. */
-  addOperator(charts: readonly OperatorChart[], more?: Parameters<typeof operatorFrom>[2]): Promise<void>;
+  /** Its charts are in the repository, and the Operator is there; on another management cluster where one is named. */
+  addOperator(charts: readonly OperatorChart[], more?: Parameters<typeof operatorFrom>[2], on?: Client): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -136,14 +136,39 @@ export async function startStage(): Promise<Stage> {
           },
         };
       },
-      async addOperator(more, spec) {
+      async addOperator(more, spec, on = client) {
         charts.push(...more);
         repository.serve(charts);
         const name = more[0]?.name ?? '';
-        await client.create(operatorKind.resource, operatorFrom(name, repository.url, spec) as never);
+        await on.create(operatorKind.resource, operatorFrom(name, repository.url, spec) as never);
       },
       stop,
     };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+export interface Management {
+  readonly client: Client;
+  readonly kubeconfig: string;
+  stop(): Promise<void>;
+}
+
+/** A management cluster of its own, with the same clusters: what manages from there knows nothing of the other one. */
+export async function anotherManagement({ management, keys, targets }: Stage): Promise<Management> {
+  const plane = await startControlPlane({ etcd: { shared: management.etcd, prefix: '/another' } });
+  const client = connect(loadKubeconfig({ file: plane.kubeconfig }));
+  const stop = async () => {
+    await client.close();
+    await plane.stop();
+  };
+  try {
+    await installDefinitions(client);
+    await addNamespaces(client, [systemNamespace]);
+    for (const target of targets) await addCluster(client, keys, target);
+    return { client, kubeconfig: plane.kubeconfig, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -247,9 +272,13 @@ export async function versionOn({ client }: Target, operator: string, namespace:
 }
 
 /** How many revisions of its release Helm has brought to their end. */
-export async function releasesOn({ client }: Target, operator: string): Promise<number> {
+export async function releasesOn(
+  { client }: Target,
+  operator: string,
+  namespace = `${operator}-system`,
+): Promise<number> {
   const labelSelector = `owner=helm,name=${operator},status in (deployed,superseded)`;
-  return (await client.list(coreSecrets, { namespace: `${operator}-system`, labelSelector })).items.length;
+  return (await client.list(coreSecrets, { namespace, labelSelector })).items.length;
 }
 
 export async function addWidgets({ client }: Target, operator: string, count: number): Promise<void> {

@@ -1,14 +1,62 @@
 /**
- * Rollouts whose manager is killed with `kill -9` at every step that can be seen: each goes on where it was. Nothing is installed twice, and
- * no cluster counts as done that was not looked at. Everything is real: clusters, Helm, charts.
+ * Rollouts whose manager is killed with `kill -9` at every step that can be seen, to their end and back: each goes on where it was. Nothing
+ * is installed twice, and no cluster counts as done that was not looked at. Everything is real: clusters, Helm, charts.
  */
-import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { type OperatorDeployment, operatorDeployment } from '../../src/api/index.ts';
-import { eventually } from '../../src/runtime/index.ts';
-import { releasesOn, rollOut, type Stage, startProgram, startStage, untilPhase, versionOn } from '../rollouts/stage.ts';
+import { isEnded, type Moments, MortalManager, thereOn, wasValidated, wasValidatedBack } from '../rollouts/mortal.ts';
+import { rollOut, type Stage, startStage, untilPhase } from '../rollouts/stage.ts';
 
-const main = join(import.meta.dirname, '..', 'rollouts', 'manager-main.ts');
-const spec = { strategy: 'Rolling', rollingConfig: { validationPeriod: 'PT1S', pauseBetweenClusters: 'PT0.5S' } };
+interface Kind {
+  readonly name: string;
+  readonly spec: (name: string) => object;
+  /** How long each cluster is watched, at least. */
+  readonly watchedMilliseconds: number;
+  /** What is in which namespace when it is there, and when it is back. */
+  readonly there: (name: string) => Readonly<Record<string, object>>;
+  readonly back: (name: string) => Readonly<Record<string, object>>;
+}
+
+const none = { revisions: 0, version: undefined };
+
+/** By turns: what is installed where it was, and what is installed beside it. */
+const turns: readonly Kind[] = [
+  {
+    name: 'rolling',
+    spec: () => ({
+      strategy: 'Rolling',
+      rollingConfig: { validationPeriod: 'PT1S', pauseBetweenClusters: 'PT0.5S' },
+    }),
+    watchedMilliseconds: 1_000,
+    there: (name) => ({ [`${name}-system`]: { revisions: 2, version: '2.0.0' } }),
+    back: (name) => ({ [`${name}-system`]: { revisions: 3, version: '1.0.0' } }),
+  },
+  {
+    name: 'blue-green',
+    spec: (name) => ({
+      strategy: 'BlueGreen',
+      blueGreenConfig: {
+        blueNamespace: `${name}-blue`,
+        greenNamespace: `${name}-green`,
+        validationPeriod: 'PT1S',
+        monitorPeriod: 'PT1S',
+      },
+    }),
+    watchedMilliseconds: 1_000,
+    // The old side is at 0, and works again when it is back: it is never installed anew.
+    there: (name) => ({
+      [`${name}-system`]: { revisions: 1, version: undefined },
+      [`${name}-green`]: { revisions: 1, version: '2.0.0' },
+    }),
+    back: (name) => ({ [`${name}-system`]: { revisions: 1, version: '1.0.0' }, [`${name}-green`]: none }),
+  },
+];
+
+/** Each cluster, beside all others. */
+const moments: Moments = ({ phase = '', clusters = [], plan }) => [
+  `${phase} ${plan === undefined} ${clusters.map(({ state, restoredAt }) => `${state}${restoredAt === undefined ? '' : ' restored'}`).join(' ')}`,
+];
+const within = 900_000;
 
 /** As long as the minutes or the rounds last; each is one rollout of another operator. */
 export async function run({
@@ -24,19 +72,19 @@ export async function run({
   const stage = await startStage();
   try {
     for (let round = 1; round <= rounds && performance.now() < end; round += 1) {
-      const kills = await killedRollout(stage, `killed-${round}`);
-      log(`round ${round}: held over ${kills} kills`);
+      const kind = turns[round % turns.length];
+      if (kind === undefined) continue;
+      const kills = await killedRollout(stage, `killed-${round}`, kind);
+      log(`round ${round}: ${kind.name}, there and back, held over ${kills} kills`);
     }
   } finally {
     await stage.stop();
   }
 }
 
-async function killedRollout(stage: Stage, name: string): Promise<number> {
-  const { client, management, keys, helm } = stage;
-  const words = JSON.stringify({ kubeconfig: management.kubeconfig, keys, helm });
-  const begin = () => startProgram(main, [words]);
-  let running = begin();
+async function killedRollout(stage: Stage, name: string, kind: Kind): Promise<number> {
+  const { client, management } = stage;
+  const manager = new MortalManager(stage, { client, kubeconfig: management.kubeconfig });
   try {
     await stage.addOperator([
       { name, version: '1.0.0' },
@@ -44,35 +92,36 @@ async function killedRollout(stage: Stage, name: string): Promise<number> {
     ]);
     await rollOut(client, `${name}-1`, name, '1.0.0', { strategy: 'Direct' });
     await untilPhase(client, `${name}-1`, 'Completed');
-    await rollOut(client, `${name}-2`, name, '2.0.0', spec);
-    const seen = new Set<string>();
-    const look = async () => {
-      const found = await client.get<OperatorDeployment>(operatorDeployment.resource, { name: `${name}-2` });
-      const { phase = '', clusters = [], plan } = found.status ?? {};
-      if (phase === 'Completed' || phase === 'Failed') return found;
-      const moment = `${phase} ${plan === undefined} ${clusters.map(({ state }) => state).join(' ')}`;
-      if (seen.has(moment)) return false;
-      seen.add(moment);
-      await running.kill();
-      running = begin();
-      return false;
-    };
-    const done = await eventually(look, { within: 900_000, every: 100 });
-    await demandOnce(stage, name, done);
-    return seen.size;
+    await rollOut(client, `${name}-2`, name, '2.0.0', kind.spec(name));
+    const forward = await manager.throughKills(`${name}-2`, { moments, within });
+    await demand(stage, forward.done, name, 'Completed', kind.there(name), (cluster) =>
+      wasValidated(cluster, kind.watchedMilliseconds),
+    );
+    const body = { spec: { rollback: true } };
+    await client.patch(operatorDeployment.resource, { name: `${name}-2` }, { type: 'merge', body });
+    const ends = (phase: string | undefined) => isEnded(phase) && phase !== 'Completed';
+    const back = await manager.throughKills(`${name}-2`, { moments, within, ends });
+    await demand(stage, back.done, name, 'Failed', kind.back(name), wasValidatedBack);
+    return forward.kills.length + back.kills.length;
   } finally {
-    await running.kill();
+    await manager.stop();
   }
 }
 
-async function demandOnce({ targets }: Stage, name: string, { status }: OperatorDeployment): Promise<void> {
-  if (status?.phase !== 'Completed') throw new Error(`${name} ended as ${status?.phase}: ${JSON.stringify(status)}`);
+async function demand(
+  { targets }: Stage,
+  { status }: OperatorDeployment,
+  name: string,
+  phase: string,
+  expected: Readonly<Record<string, object>>,
+  isSeen: (cluster: Parameters<typeof wasValidatedBack>[0]) => boolean,
+): Promise<void> {
+  if (status?.phase !== phase) throw new Error(`${name} ended as ${status?.phase}: ${JSON.stringify(status)}`);
   for (const target of targets) {
     const cluster = status.clusters?.find((each) => each.name === target.name);
-    // One install and one upgrade: a Helm that was killed leaves a revision that has failed, which is no second install.
-    const releases = await releasesOn(target, name);
-    const version = await versionOn(target, name, `${name}-system`);
-    if (releases !== 2 || version !== '2.0.0' || (cluster?.checksPassed ?? 0) === 0)
-      throw new Error(`${name} on ${target.name}: ${releases} releases, ${version}, ${JSON.stringify(cluster)}`);
+    const found: Record<string, object> = {};
+    for (const namespace of Object.keys(expected)) found[namespace] = await thereOn(target, name, namespace);
+    if (cluster === undefined || !isSeen(cluster) || !isDeepStrictEqual(found, expected))
+      throw new Error(`${name} on ${target.name}: ${JSON.stringify(found)}, ${JSON.stringify(cluster)}`);
   }
 }
