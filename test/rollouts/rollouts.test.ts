@@ -1,6 +1,7 @@
 /** Whole rollouts, with nothing played but the nodes: all on one stage, since each cluster of it costs more than most tests. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { approvalTests } from './approvals.ts';
+import { killedTests } from './killed.ts';
 import { logTests } from './logs.ts';
 import { metricTests } from './metrics.ts';
 import { nowhereTests } from './nowhere.ts';
@@ -28,6 +29,7 @@ describe.concurrent('rollouts', () => {
   approvalTests(show);
   reachTests(show);
   restTests(show);
+  killedTests(show);
 });
 
 describe('what was told of them', () => {
