@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { definitionOf } from '../../../test/support/operator-charts.ts';
 import { type Crd, compareCrds } from '../../crd-compat/index.ts';
+import { noTracer } from '../../runtime/index.ts';
 import type { Known, KnownDefinitions } from '../definitions.ts';
 import type { Call } from '../route.ts';
 import { crdRoutes } from './crds.ts';
@@ -30,7 +31,8 @@ test.each([
     },
   } as unknown as KnownDefinitions;
   const route = crdRoutes(definitions).find(({ operationId }) => operationId === 'validateCrd');
-  const call = { params: { name }, body, signal: new AbortController().signal } as unknown as Call;
+  const { signal } = new AbortController();
+  const call = { params: { name }, body, signal, tracer: noTracer } as unknown as Call;
   await route?.run(call).catch(() => undefined);
   expect(validated).toBe(counts);
 });

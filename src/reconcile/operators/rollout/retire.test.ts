@@ -14,7 +14,7 @@ const kept = (namespace: string, seconds: number) => ({
 const installation = (spec: object, uid = 'u'): OperatorInstallation =>
   ({
     metadata: { name: 'tool.here', uid, resourceVersion: '1' },
-    spec: { operator: 'tool', cluster: 'here', namespace: 'green', ...spec },
+    spec: { operator: 'tool', cluster: 'here', namespace: 'green', snapshot: 'of-green', ...spec },
   }) as OperatorInstallation;
 
 interface Given {
@@ -27,9 +27,19 @@ interface Given {
   /** Digests of what is in the namespaces, where it is not what was kept. */
   readonly there?: Readonly<Record<string, string>>;
   readonly missing?: boolean;
+  /** Why `red` has to be kept. */
+  readonly held?: string;
 }
 
-async function retiring({ cached, live = cached, liveUid = 'u', isBusy = false, there = {}, missing = false }: Given) {
+async function retiring({
+  cached,
+  live = cached,
+  liveUid = 'u',
+  isBusy = false,
+  there = {},
+  missing = false,
+  held,
+}: Given) {
   const removed: string[] = [];
   const patches: object[] = [];
   const parts = {
@@ -52,7 +62,13 @@ async function retiring({ cached, live = cached, liveUid = 'u', isBusy = false, 
         snapshotDigest: there[namespace] ?? `of-${namespace}`,
       }),
     },
-    switcher: { retire: async (_: unknown, { namespace }: { namespace: string }) => void removed.push(namespace) },
+    switcher: {
+      retire: async (_: unknown, { namespace }: { namespace: string }) => {
+        if (held !== undefined && namespace === 'red') return held;
+        removed.push(namespace);
+        return undefined;
+      },
+    },
     holds: {
       alone: async (_: unknown, work: () => Promise<void>) => {
         if (isBusy) return false;
@@ -133,5 +149,10 @@ describe('what was kept of blue-green deployments', () => {
     },
   ])('$reason', async ({ given, removed = [], patches = [], again }) => {
     expect(await retiring(given)).toEqual({ removed, patches, again });
+  });
+
+  test('that nobody else can convert for stays, and that is said', async () => {
+    const parts = { cached: { previous: kept('red', 0), kept: [kept('blue', 0)] }, held: 'nobody else converts' };
+    await expect(retiring(parts)).rejects.toMatchObject({ message: 'nobody else converts', temporary: true });
   });
 });

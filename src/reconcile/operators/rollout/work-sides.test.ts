@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Snapshot, SwitchedSides } from '../../../fleet/index.ts';
-import { noTracer } from '../../../runtime/index.ts';
+import { ApiError, noTracer } from '../../../runtime/index.ts';
 import { defaultRolloutSettings } from '../settings.ts';
 import { type Place, Work, type WorkParts } from './work.ts';
 
@@ -39,6 +39,9 @@ function stage({ strategy, namespace, cluster = {}, kept }: Given) {
     client: {
       create: async (_: unknown, object: { spec: object }) => void written.push(object),
       delete: async () => {},
+      get: async () => {
+        throw new ApiError({ doing: 'get', status: 404, reason: 'NotFound', message: '' });
+      },
     },
     fleet: { connect: async () => ({}) },
     snapshots: { get: async (name: string) => snapshots.find((each) => each.name === name) },
