@@ -52,7 +52,10 @@ function requireMachineNode() {
 function isInstalled() {
   const inner = join(modules, '.package-lock.json');
   if (!existsSync(projectNode()) || !existsSync(inner)) return false;
-  return holds(packagesOf(inner), packagesOf(join(root, 'package-lock.json')));
+  const installed = readPackages(inner);
+  // One that cannot be read, as after a full disk, is npm's own: the next installation writes it anew.
+  if (installed instanceof Error) return false;
+  return holds(installed, wantedPackages());
 }
 
 /** Whether what is installed is what the lockfile wants. Optional packages are for other platforms where they are missing. */
@@ -64,18 +67,26 @@ export function holds(installed, wanted) {
   });
 }
 
-function packagesOf(file) {
+function wantedPackages() {
+  const file = join(root, 'package-lock.json');
+  const packages = readPackages(file);
+  if (!(packages instanceof Error)) return packages;
+  return fail(`${file} cannot be read (${packages.message}): restore it, then run the command again.`);
+}
+
+/** By their paths, or why they cannot be told. */
+function readPackages(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8')).packages ?? {};
   } catch (error) {
-    return fail(`${file} cannot be read (${error.message}): restore it, then run the command again.`);
+    return error;
   }
 }
 
 function npmCi() {
   return new Promise((resolve) => {
     const started = Date.now();
-    const total = Object.keys(packagesOf(join(root, 'package-lock.json'))).length - 1;
+    const total = Object.keys(wantedPackages()).length - 1;
     const npm = process.env.npm_execpath;
     const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
     const options = { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_ENV: 'development' } };
@@ -129,11 +140,12 @@ async function holdingLock(work) {
       }
     }
   }
-  try {
-    await work();
-  } finally {
-    rmSync(lock, { force: true });
-  }
+  const release = () => rmSync(lock, { force: true });
+  // Where the work fails it ends the process: whoever gets its number next does not hold the lock.
+  process.once('exit', release);
+  await work();
+  process.off('exit', release);
+  release();
 }
 
 /** The process that holds the lock, or undefined where it is gone. */

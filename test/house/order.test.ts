@@ -14,6 +14,31 @@ test('the lockfile holds no download addresses', () => {
   expect(read('package-lock.json')).not.toMatch(/"resolved":/);
 });
 
+test('the lockfile wants what package.json wants, and has all that its packages want', () => {
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
+  const { dependencies, devDependencies } = JSON.parse(read('package.json'));
+  expect(packages['']).toMatchObject({ dependencies, devDependencies });
+  // As Node looks for it: beside the package, then beside each one around it.
+  const isFound = (name: string, from: string): boolean =>
+    `${from === '' ? '' : `${from}/`}node_modules/${name}` in packages ||
+    (from !== '' && isFound(name, from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/')))));
+  const missing = Object.entries(packages).flatMap(([path, each]) =>
+    // Those of other platforms too: `npm ci` refuses a lockfile that leaves them out.
+    Object.keys({ ...each.dependencies, ...each.optionalDependencies })
+      .filter((name) => !isFound(name, path))
+      .map((name) => `${path} wants ${name}`),
+  );
+  expect(missing).toEqual([]);
+  const unsigned = Object.entries(packages).filter(([path, { integrity }]) => path !== '' && integrity === undefined);
+  expect(unsigned.map(([path]) => path)).toEqual([]);
+});
+
+interface LockedPackage {
+  readonly integrity?: string;
+  readonly dependencies?: object;
+  readonly optionalDependencies?: object;
+}
+
 test('every dependency has an exact version', () => {
   const { dependencies, devDependencies } = JSON.parse(read('package.json'));
   const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
