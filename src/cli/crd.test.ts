@@ -254,6 +254,22 @@ describe('where definitions come from', () => {
   });
 });
 
+describe('without a git repository', () => {
+  test.each([
+    {
+      reason: 'the base was left out',
+      words: ['check', 'a.yaml'],
+      err: /kidp: kidp crd check: the files are in no git/,
+    },
+    { reason: 'a base was named', words: ['check', 'a.yaml', '--base', 'main'], err: /kidp: --base: the files are in/ },
+  ])('check says what else there is: $reason', async ({ words, err }) => {
+    write({ 'a.yaml': widget(1) });
+    const found = await run(...words);
+    expect(found).toMatchObject({ code: 2, err: expect.stringMatching(err) });
+    expect(found.err).toContain('check files of one, or compare two files with "kidp crd diff OLD NEW"');
+  });
+});
+
 describe('git', () => {
   const git = (...words: string[]) =>
     execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'commit.gpgsign=false', ...words], {

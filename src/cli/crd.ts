@@ -30,7 +30,12 @@ export async function check(paths: readonly string[], options: CheckOptions, str
   const settings = settingsOf(options);
   const { revision, label } = baseOf(options.base, paths);
   const reading: SideOptions = { ...options, standardInput: streams.in };
-  const before = await readAt(revision, paths, label, { ...reading, label, mayBeMissing: true });
+  const before = await readAt(revision, paths, label, {
+    ...reading,
+    label,
+    mayBeMissing: true,
+    reason: whyGit(options),
+  });
   const after = await readFiles(paths, paths.join(', '), { ...reading, prefixOf: wayOf });
   // What was deleted since is no mistake of whoever names it.
   const gone = (problem: Problem) => problem.code === 'no-such-file' && before.definitions.length > 0;
@@ -42,6 +47,12 @@ export async function check(paths: readonly string[], options: CheckOptions, str
   ] as const;
   return compare(sides, label, options, settings, streams, true);
 }
+
+/** The base may have been left out, and is a revision of git all the same. */
+const whyGit = ({ base }: CheckOptions) => ({
+  word: base === undefined ? 'kidp crd check' : '--base',
+  instead: 'compare two files with "kidp crd diff OLD NEW"',
+});
 
 /** In a whole tree two definitions of one name may both be meant to be there: `isTree`. */
 async function compare(

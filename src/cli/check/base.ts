@@ -16,13 +16,21 @@ export interface BaseFiles {
   remove(): void;
 }
 
+/** Why git is asked at all: what the user has written, and what to do where there is no git. */
+export interface Reason {
+  readonly word: string;
+  readonly instead: string;
+}
+
+const forBase: Reason = { word: '--base', instead: 'leave --base out' };
+
 /** What lies outside of the repository (and standard input) has no earlier state, and is left out. */
-export function checkOutBase(revision: string, paths: readonly string[], word = '--base'): BaseFiles {
-  const git = gitFor(word);
+export function checkOutBase(revision: string, paths: readonly string[], reason = forBase): BaseFiles {
+  const git = gitFor(reason);
   const place = ['-C', existing(resolve(paths.find((path) => path !== '-') ?? '.'))];
   const root = git(
     [...place, 'rev-parse', '--show-toplevel'],
-    `the files are in no git repository: check files of one, or leave ${word} out`,
+    `the files are in no git repository: check files of one, or ${reason.instead}`,
   ).trim();
   const commit = git(
     [...place, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`],
@@ -104,9 +112,8 @@ export function mergeBase(one: string, other: string, directory: string): string
 
 type Git = (words: readonly string[], otherwise: string, environment?: NodeJS.ProcessEnv) => string;
 
-/** `word` is what the user has written that needs git. */
 const gitFor =
-  (word: string): Git =>
+  ({ word, instead }: Reason): Git =>
   (words, otherwise, environment = process.env) => {
     try {
       return execFileSync('git', words, {
@@ -117,10 +124,7 @@ const gitFor =
       });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-        throw new InputError(
-          'no-git',
-          `${word} needs git, and it is not on the PATH: install it, or leave ${word} out.`,
-        );
+        throw new InputError('no-git', `${word} needs git, and it is not on the PATH: install it, or ${instead}.`);
       }
       const said = String((error as SpawnSyncReturns<string>).stderr ?? '').trim();
       throw new InputError('base', `${word}: ${otherwise}${said === '' ? '' : ` (${said})`}.`);

@@ -3,7 +3,7 @@
  * `revision:NAME[@NUMBER]` or a Helm chart.
  */
 import { relative } from 'node:path';
-import { checkOutBase } from '../check/base.ts';
+import { checkOutBase, type Reason } from '../check/base.ts';
 import { describeProblem } from '../documents.ts';
 import { InputError } from '../failure.ts';
 import type { Definition } from './definitions.ts';
@@ -80,9 +80,9 @@ export async function readAt(
   revision: string,
   paths: readonly string[],
   word: string,
-  options: SideOptions & { readonly mayBeMissing?: boolean; readonly label?: string },
+  options: SideOptions & { readonly mayBeMissing?: boolean; readonly label?: string; readonly reason?: Reason },
 ): Promise<Side> {
-  const files = checkOutBase(revision, paths, options.mayBeMissing === true ? '--base' : word);
+  const files = checkOutBase(revision, paths, options.reason ?? { word, instead: 'name a file' });
   try {
     if (files.paths.length < paths.length && options.mayBeMissing !== true) {
       throw new InputError('no-such-file', `${word}: there was no ${paths.join(', ')} at ${revision}.`);
