@@ -1,16 +1,12 @@
 /** A cluster that goes out of reach in the middle of Helm's work, and one whose Secret somebody has tampered with. */
+import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import {
-  type Cluster,
-  cluster as clusterKind,
-  type OperatorDeployment,
-  operatorDeployment,
-  SEALED_KUBECONFIG_KEY,
-} from '../../src/api/index.ts';
-import { type Client, type Condition, coreSecrets, eventually, getCondition } from '../../src/runtime/index.ts';
+import { type OperatorDeployment, operatorDeployment, SEALED_KUBECONFIG_KEY } from '../../src/api/index.ts';
+import { type Client, coreSecrets, eventually, type UnknownObject } from '../../src/runtime/index.ts';
 import type { FarCluster } from './far.ts';
+import { untilReady } from './ready.ts';
 import type { Show } from './show.ts';
-import { generationOn, patient, releasesOn, rollOut, statesOf, untilPhase, versionOn } from './stage.ts';
+import { patient, rollOut, statesOf, type Target, untilPhase, versionOn } from './stage.ts';
 import { systemNamespace } from './times.ts';
 
 const operator = 'distant';
@@ -46,10 +42,7 @@ export function reachTests(show: () => Show): void {
     const done = await untilPhase(client, 'distant-1', 'Completed', 'Failed');
     expect(statesOf(done)).toEqual({ [far.name]: 'Healthy', staging: 'Healthy' });
     expect(await versionOn(far.target, operator, namespace)).toBe('1.0.0');
-    // What was begun and cut off is a revision that Helm calls superseded, and nothing of it was ever there: it was put there once.
-    const releases = await releasesOn(far.target, operator);
-    expect(releases).toBeLessThanOrEqual(2);
-    expect(await generationOn(far.target, operator, namespace)).toBe(1);
+    expect(await installedOn(far.target)).toBe(1);
 
     const own = await sealedFor(client, far.name);
     for (const { what, sealed } of tampered(own, await sealedFor(client, 'dev'))) {
@@ -69,8 +62,7 @@ export function reachTests(show: () => Show): void {
       await untilReady(client, far.name, 'True');
     }
     expect(await versionOn(far.target, operator, namespace)).toBe('1.0.0');
-    expect(await releasesOn(far.target, operator)).toBe(releases);
-    expect(await generationOn(far.target, operator, namespace)).toBe(1);
+    expect(await installedOn(far.target)).toBe(1);
   });
 }
 
@@ -95,13 +87,21 @@ async function seal(client: Client, cluster: string, sealed: string): Promise<vo
   await client.patch(coreSecrets, secretOf(cluster), { type: 'merge', body: { data } });
 }
 
-const untilReady = (client: Client, name: string, status: 'True' | 'False'): Promise<Condition> =>
-  eventually(async () => {
-    const found = await client.get<Cluster>(clusterKind.resource, { name });
-    const ready = getCondition(found.status?.conditions as Condition[] | undefined, 'Ready');
-    if (ready?.status !== status) throw new Error(`${name}: ${JSON.stringify(found.status)}`);
-    return ready;
-  }, patient);
+/**
+ * How often Helm has come to its end. The revision that was cut off is there too: it was marked as failed, and Helm calls it superseded since
+ * there is one after it.
+ */
+async function installedOn({ client }: Target): Promise<number> {
+  const labelSelector = `owner=helm,name=${operator},status in (deployed,superseded)`;
+  const { items } = await client.list<UnknownObject>(coreSecrets, { namespace, labelSelector });
+  return items.filter(({ data }) => !descriptionOf(data as { release: string }).startsWith('Interrupted')).length;
+}
+
+/** Helm packs what Kubernetes encodes once more. */
+function descriptionOf({ release }: { readonly release: string }): string {
+  const packed = Buffer.from(Buffer.from(release, 'base64').toString('latin1'), 'base64');
+  return (JSON.parse(gunzipSync(packed).toString('utf8')) as { info: { description: string } }).info.description;
+}
 
 /** Of those who only look, some ask with a POST. */
 const changesSince = ({ seen }: FarCluster, first: number): string[] =>

@@ -6,6 +6,7 @@ import { telemetrySettings } from '../../src/runtime/index.ts';
 import { type Collector, startCollector } from '../support/otlp-collector.ts';
 import { addFarCluster, type FarCluster } from './far.ts';
 import { inviteOnto, type People } from './people.ts';
+import { untilReady } from './ready.ts';
 import { type Program, type Stage, startProgram, startStage } from './stage.ts';
 import { unapproved } from './times.ts';
 
@@ -53,6 +54,8 @@ export async function openShow(): Promise<Show> {
     const telemetry = telemetrySettings({}, collector.url);
     const written = logTo({ write: (line: string) => log.push(line) }, 'debug');
     const platform = kept(await stage.run({ settings, rest }, { log: written, telemetry }));
+    // One that was never reached is left out of what is planned.
+    for (const { name } of stage.targets) await untilReady(stage.client, name, 'True');
     return { stage, platform, people, far, collector, log, slowWebhook, stop };
   } catch (error) {
     await stop();

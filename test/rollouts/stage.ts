@@ -252,12 +252,6 @@ export const deployments = resource('apps', 'Deployment', 'deployments');
 const widgetsOf = (operator: string) => resource(`${operator}.example.com`, 'Widget', 'widgets');
 
 /** The version that the pods of an operator are of, on a cluster; undefined where it is not there. */
-/** How often its controller was changed, the first time included. */
-export async function generationOn({ client }: Target, operator: string, namespace: string): Promise<number> {
-  const { metadata } = await client.get<UnknownObject>(deployments, { namespace, name: operator });
-  return metadata.generation ?? 0;
-}
-
 export async function versionOn({ client }: Target, operator: string, namespace: string): Promise<string | undefined> {
   const found = await client
     .get<UnknownObject>(deployments, { namespace, name: operator })
