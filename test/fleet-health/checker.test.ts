@@ -78,7 +78,7 @@ describe('an operator that is well', () => {
       await check(targetOf(snapshot));
       return webhook.asked.length > before;
     }, patient);
-    expect(webhook.asked.at(-1)).toEqual({ kind: 'Widget', dryRun: true });
+    expect(webhook.asked.at(-1)).toMatchObject({ kind: 'Widget', dryRun: true });
     expect((await client.list(widgetsOf(parts))).items.map(({ metadata }) => metadata.name)).toEqual(['one']);
   });
 

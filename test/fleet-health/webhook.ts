@@ -9,7 +9,7 @@ export interface TestWebhook {
   readonly url: string;
   readonly authority: KeyPair;
   /** Requests for admission, as the API server sent them. */
-  readonly asked: { readonly kind: string; readonly dryRun: boolean }[];
+  readonly asked: { readonly kind: string; readonly dryRun: boolean; readonly path: string }[];
   answerAfter(milliseconds: number): void;
   refuse(refused: boolean): void;
   /** Serves with another certificate from now on, also to whom it knows. */
@@ -41,7 +41,7 @@ export const expiredLeafOf = (authority: KeyPair): KeyPair =>
 
 export async function startWebhook(): Promise<TestWebhook> {
   const authority = validAuthority();
-  const asked: { kind: string; dryRun: boolean }[] = [];
+  const asked: { kind: string; dryRun: boolean; path: string }[] = [];
   let delay = 0;
   let refused = false;
   const { certificate, key } = leafOf(authority);
@@ -54,7 +54,11 @@ export async function startWebhook(): Promise<TestWebhook> {
       const { request: review } = JSON.parse(text) as {
         request: { uid: string; dryRun?: boolean; kind: { kind: string } };
       };
-      asked.push({ kind: review.kind.kind, dryRun: review.dryRun === true });
+      asked.push({
+        kind: review.kind.kind,
+        dryRun: review.dryRun === true,
+        path: new URL(request.url ?? '', 'https://-').pathname,
+      });
       const answer = {
         uid: review.uid,
         allowed: !refused,

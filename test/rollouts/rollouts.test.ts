@@ -1,6 +1,7 @@
 /** Whole rollouts, with nothing played but the nodes: all on one stage, since each cluster of it costs more than most tests. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { approvalTests } from './approvals.ts';
+import { blueGreenTests } from './blue-green.ts';
 import { killedTests } from './killed.ts';
 import { logTests } from './logs.ts';
 import { metricTests } from './metrics.ts';
@@ -26,6 +27,7 @@ afterAll(async () => {
 // Each is of an operator of its own, and mostly waits.
 describe.concurrent('rollouts', () => {
   strategyTests(show);
+  blueGreenTests(show);
   approvalTests(show);
   reachTests(show);
   restTests(show);

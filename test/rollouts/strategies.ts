@@ -15,10 +15,10 @@ import {
   widgetsOn,
 } from './stage.ts';
 
-/** Each rolls out two or three times over three clusters. */
-const timeout = 3 * patient.within;
+/** Each rolls out two or more times over three clusters. */
+export const timeout = 3 * patient.within;
 
-const everywhere = (state: string) => ({ dev: state, staging: state, production: state });
+export const everywhere = (state: string) => ({ dev: state, staging: state, production: state });
 
 /** The API server does not take it, and it comes last: all else is changed by then. */
 const refused = stringify({
@@ -124,46 +124,9 @@ export function strategyTests(show: () => Show): void {
       expect(await widgetsOn(dev, name)).toEqual(before);
     });
   });
-
-  test('blue-green: the other namespace takes over, and is left again where it is not well', { timeout }, async () => {
-    const { stage } = show();
-    const { client, targets } = stage;
-    const name = 'colours';
-    const times = { validationPeriod: 'PT1S', monitorPeriod: 'PT1S' };
-    const blueGreenConfig = { blueNamespace: 'colours-blue', greenNamespace: 'colours-green', ...times };
-    const spec = { strategy: 'BlueGreen', blueGreenConfig };
-    await stage.addOperator([
-      { name, version: '1.0.0' },
-      { name, version: '2.0.0', maximum: 30 },
-      // Its pods find no node: they never run.
-      { name, version: '3.0.0', maximum: 40, nodeSelector: { nowhere: 'true' } },
-    ]);
-    await rollOut(client, 'colours-1', name, '1.0.0', spec);
-    const first = await untilPhase(client, 'colours-1', 'Completed', 'Failed');
-    expect(statesOf(first)).toEqual(everywhere('Healthy'));
-    const colour = first.status?.clusters?.[0]?.namespace ?? '';
-    const other = colour === 'colours-blue' ? 'colours-green' : 'colours-blue';
-    await expectVersion(stage, name, '1.0.0', colour);
-    const [dev] = targets;
-    if (dev === undefined) throw new Error('there is no cluster');
-    await addWidgets(dev, name, 20);
-    const before = await widgetsOn(dev, name);
-
-    await rollOut(client, 'colours-2', name, '2.0.0', spec);
-    expect(statesOf(await untilPhase(client, 'colours-2', 'Completed', 'Failed'))).toEqual(everywhere('Healthy'));
-    await expectVersion(stage, name, '2.0.0', other);
-    // The old one is kept, at 0.
-    await expectVersion(stage, name, undefined, colour);
-
-    await rollOut(client, 'colours-3', name, '3.0.0', { ...spec, helmTimeout: 'PT5S' });
-    const failed = await untilPhase(client, 'colours-3', 'Failed', 'Completed');
-    expect(Object.values(statesOf(failed))).not.toContain('Healthy');
-    await expectVersion(stage, name, '2.0.0', other);
-    expect(await widgetsOn(dev, name)).toEqual(before);
-  });
 }
 
-async function expectVersion(
+export async function expectVersion(
   { targets }: Stage,
   operator: string,
   version: string | undefined,
