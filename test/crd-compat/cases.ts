@@ -1,4 +1,4 @@
-/** What is tried on the API server besides the corpus: random pairs, and real ones from a directory. Objects are samples of the old schema. */
+/** What is tried on the API server besides the corpus: random pairs, and real ones. Objects are samples of the old schema. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import type { CrdSchema, Json } from '../../src/crd-compat/index.ts';
 import { samples } from '../../src/crd-compat/instance/index.ts';
 import { definition, group } from './corpus/index.ts';
 import type { Case } from './judge.ts';
-import { randomPairs } from './random.ts';
+import { randomEdits, randomPairs } from './random.ts';
 
 export function randomCases(seed: number, count: number, objects = 4): Case[] {
   return fc.sample(randomPairs, { seed, numRuns: count }).map(({ before, after }, index) => {
@@ -26,42 +26,92 @@ export function randomCases(seed: number, count: number, objects = 4): Case[] {
 }
 
 interface Definition {
-  spec: {
-    group: string;
-    names: { kind: string };
-    conversion?: { strategy?: string };
-    versions: {
-      name: string;
-      served: boolean;
-      schema?: { openAPIV3Schema?: CrdSchema };
-      subresources?: { scale?: { specReplicasPath: string; statusReplicasPath: string } };
-    }[];
-  };
+  metadata: { name: string; annotations?: object };
+  spec: { group: string; names: { kind: string }; conversion?: { strategy?: string }; versions: readonly Version[] };
+}
+
+interface Version {
+  name: string;
+  served: boolean;
+  storage: boolean;
+  schema?: { openAPIV3Schema?: CrdSchema };
+  subresources?: { scale?: { specReplicasPath: string; statusReplicasPath: string } };
 }
 
 /** `DIRECTORY/NAME/{old,new}.yaml`. Conversion webhooks are left out: there is none to ask. */
-export function realCases(directory: string, objects = 3): Case[] {
+export function realCases(directory: string): Case[] {
   const folders = readdirSync(directory)
     .map((name) => join(directory, name))
     .filter((folder) => existsSync(join(folder, 'old.yaml')) && existsSync(join(folder, 'new.yaml')));
   return folders.sort().map((folder) => {
-    const [before, after] = ['old.yaml', 'new.yaml'].map((file) =>
-      unconverted(readFileSync(join(folder, file), 'utf8')),
-    );
-    const { spec } = before as unknown as Definition;
-    const found = spec.versions
-      .filter((version) => version.served)
-      .flatMap(({ name, schema, subresources }) => {
-        const resource = { apiVersion: `${spec.group}/${name}`, kind: spec.names.kind, name: 'sample' };
-        const { specReplicasPath = '', statusReplicasPath = '' } = subresources?.scale ?? {};
-        const taken = [specReplicasPath, statusReplicasPath].reduce(
-          (whole, path) => countingReplicas(whole, path.split('.').slice(1)),
-          schema?.openAPIV3Schema ?? {},
-        );
-        return samples(taken, { seed: 1, count: objects, resource }) as Json[];
-      });
-    return { name: folder, before: before as Json, after: after as Json, objects: found };
+    const [before, after] = ['old.yaml', 'new.yaml'].map((file) => read(join(folder, file)));
+    return caseOf(folder, before as Definition, after as Definition);
   });
+}
+
+/**
+ * Definitions of Flux, which come with its programs: what a version of one was before it became stable, and what it is now, there and
+ * back. Between the two lie years of changes that somebody has made.
+ */
+export function fluxCases(directories: readonly string[]): Case[] {
+  return definitionsIn(directories).flatMap((definition) => {
+    const { versions } = definition.spec;
+    const stable = versions.find(({ name }) => name === 'v1');
+    return versions.flatMap((version) => {
+      if (stable === undefined || version === stable) return [];
+      const [then, now] = [version, stable].map((each) => only(definition, { ...each, name: 'v1', storage: true }));
+      const name = `${definition.metadata.name} ${version.name}`;
+      return [
+        caseOf(`${name} to v1`, then as Definition, now as Definition),
+        caseOf(`v1 to ${name}`, now as Definition, then as Definition),
+      ];
+    });
+  });
+}
+
+/** Our own definitions, each with an edit somewhere in its spec. */
+export function ownCases(directory: string, seed: number, edits = 2): Case[] {
+  return definitionsIn([directory]).flatMap((definition, index) => {
+    const [version] = definition.spec.versions;
+    const schema = version?.schema?.openAPIV3Schema;
+    const spec = schema?.properties?.spec;
+    if (version === undefined || schema === undefined || spec === undefined) return [];
+    return fc.sample(randomEdits(spec), { seed: seed + index, numRuns: edits }).map((edited, edit) => {
+      const openAPIV3Schema = { ...schema, properties: { ...schema.properties, spec: edited } };
+      const after = only(definition, { ...version, schema: { openAPIV3Schema } });
+      return caseOf(`${definition.metadata.name}, edit ${edit} of seed ${seed}`, only(definition, version), after);
+    });
+  });
+}
+
+const definitionsIn = (directories: readonly string[]): Definition[] =>
+  directories.flatMap((directory) =>
+    readdirSync(directory)
+      .filter((file) => file.endsWith('.yaml'))
+      .sort()
+      .map((file) => read(join(directory, file))),
+  );
+
+const only = (definition: Definition, version: Version): Definition => ({
+  ...definition,
+  spec: { ...definition.spec, versions: [version] },
+});
+
+/** With samples of what the old definition takes. */
+function caseOf(name: string, before: Definition, after: Definition, count = 3): Case {
+  const { spec } = before;
+  const objects = spec.versions
+    .filter((version) => version.served)
+    .flatMap(({ name: version, schema, subresources }) => {
+      const resource = { apiVersion: `${spec.group}/${version}`, kind: spec.names.kind, name: 'sample' };
+      const { specReplicasPath = '', statusReplicasPath = '' } = subresources?.scale ?? {};
+      const taken = [specReplicasPath, statusReplicasPath].reduce(
+        (whole, path) => countingReplicas(whole, path.split('.').slice(1)),
+        schema?.openAPIV3Schema ?? {},
+      );
+      return samples(taken, { seed: 1, count, resource }) as Json[];
+    });
+  return { name, before: before as unknown as Json, after: after as unknown as Json, objects };
 }
 
 /** What the API server asks of the replicas of a scale, whatever the schema says of the field. */
@@ -78,8 +128,8 @@ function countingReplicas(schema: CrdSchema, [step, ...rest]: readonly string[])
 
 const INT32 = 2 ** 31 - 1;
 
-function unconverted(text: string): Json {
-  const { metadata, spec, ...rest } = parse(text) as { metadata: { name: string }; spec: Json };
+function read(file: string): Definition {
+  const { metadata, spec, ...rest } = parse(readFileSync(file, 'utf8')) as Definition;
   const { conversion: _, ...kept } = spec;
   // A protected group wants an approval that a copy of it has no right to.
   const approved = { 'api-approved.kubernetes.io': 'unapproved, experimental-only' };

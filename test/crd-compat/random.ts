@@ -16,6 +16,10 @@ export const randomPairs: fc.Arbitrary<RandomPair> = fc.gen().map((generate) => 
   return { before, after: dice.chance(0.2) ? edited(dice, once) : once };
 });
 
+/** A schema with one edit somewhere in it. */
+export const randomEdits = (schema: CrdSchema): fc.Arbitrary<CrdSchema> =>
+  fc.gen().map((generate) => edited(new Dice(generate), schema));
+
 class Dice {
   readonly #generate: GeneratorValue;
 
