@@ -15,7 +15,7 @@ import { startWebhook } from '../../test/fleet-health/webhook.ts';
 import { addWidgets } from '../../test/rollouts/stage.ts';
 import { type Figure, inParallel, percentile, say } from './figures.ts';
 import { rollOut } from './rollouts.ts';
-import { type Stage, systemNamespace } from './stage.ts';
+import { ownConnections, type Stage, systemNamespace } from './stage.ts';
 
 const name = 'watched';
 const customResources = 500;
@@ -35,7 +35,9 @@ const parts = Object.keys(targets) as Part[];
 export async function healthOfAnOperator(stage: Stage): Promise<Figure[]> {
   const { client } = stage;
   const webhook = await startWebhook();
-  const fleet = openFleet({ client, systemNamespace, keys: stage.keys, log: silentLogger });
+  // Of this program, beside that of the platform.
+  const connections = { short: ownConnections, watch: 1 };
+  const fleet = openFleet({ client, systemNamespace, keys: stage.keys, connections, log: silentLogger });
   try {
     const charts = [
       { name, version: '1.0.0', webhook: { url: webhook.url, authority: webhook.authority.certificate } },

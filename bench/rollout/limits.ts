@@ -30,7 +30,9 @@ async function rolloutsAtOnce({ client, targets, addOperator }: Stage): Promise<
             operator: name,
             version: '1.0.0',
             clusters: [targets[index % targets.length]?.name],
-            strategy: 'Direct',
+            // Long enough under way that all who may be are so together.
+            strategy: 'Rolling',
+            rollingConfig: { validationPeriod: 'PT20S', pauseBetweenClusters: 'PT0S' },
           },
         } as unknown as OperatorDeployment),
       ),

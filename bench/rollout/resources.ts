@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Figure, mebibytes, say } from './figures.ts';
-import type { Stage } from './stage.ts';
+import { ownConnections, type Stage } from './stage.ts';
 
 const table = 'Resource limits of an instance';
 /** Helm is there for a second or two. */
@@ -51,7 +51,7 @@ export function watchResources({ targets }: Stage): Resources {
       return [
         {
           table,
-          what: 'connections to clusters, with those of Helm, at most',
+          what: `connections to clusters, with those of Helm and up to ${2 * ownConnections + 2} of this program, at most`,
           value: connections,
           unit: '',
           target: ['<', 100],

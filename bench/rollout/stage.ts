@@ -19,7 +19,14 @@ import { addNamespaces } from '../../src/cli/up/starter.ts';
 import { startUndo } from '../../src/cli/up/undo.ts';
 import { ensureAssets, renderProgress, startControlPlane } from '../../src/controlplane/index.ts';
 import { keysFromFile, newKeySet, type SealingKeys } from '../../src/fleet/index.ts';
-import { type Client, connect, eventually, getCondition, loadKubeconfig } from '../../src/runtime/index.ts';
+import {
+  type Client,
+  ConnectionBudget,
+  connect,
+  eventually,
+  getCondition,
+  loadKubeconfig,
+} from '../../src/runtime/index.ts';
 import { addCluster, type Target } from '../../test/rollouts/stage.ts';
 import { systemNamespace, unapproved } from '../../test/rollouts/times.ts';
 import { type OperatorChart, operatorFrom, serveRepository } from '../../test/support/operator-charts.ts';
@@ -37,12 +44,14 @@ export interface Stage {
   readonly directory: string;
   /** With its charts in the repository, until every version of it can be rolled out. */
   addOperator(charts: readonly OperatorChart[], more?: Partial<Operator['spec']>): Promise<void>;
-  /** The platform rolls out no more from then on; clusters and the management cluster stay. */
+  /** The platform rolls out no more from then on, and the clusters are gone; the management cluster stays. */
   stopRollouts(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const patient = { within: 300_000, every: 200 };
+/** Of this program itself to all clusters: those of the platform are counted. */
+export const ownConnections = 8;
 
 export async function startStage(clusters: number): Promise<Stage> {
   const { helm } = await ensureAssets(['helm'], { onProgress: renderProgress(process.stderr) });
@@ -59,6 +68,9 @@ export async function startStage(clusters: number): Promise<Stage> {
     await addNamespaces(client, [systemNamespace]);
     const names = Array.from({ length: clusters }, (_, index) => `cluster-${String(index + 1).padStart(2, '0')}`);
     const targets: Target[] = [];
+    const ofClusters = startUndo();
+    undo.add('stopping the clusters', () => ofClusters.run());
+    const budgets = { short: new ConnectionBudget(ownConnections), watch: new ConnectionBudget(1) };
     await inParallel(names, cpus().length, async (name) => {
       const plane = await startControlPlane({
         etcd: { shared: management.etcd, prefix: `/${name}` },
@@ -66,9 +78,9 @@ export async function startStage(clusters: number): Promise<Stage> {
         scheduler: true,
         nodes: 1,
       });
-      undo.add(`stopping ${name}`, () => plane.stop());
+      ofClusters.add(`stopping ${name}`, () => plane.stop());
       const environment = environmentOf(names.indexOf(name), clusters);
-      targets.push({ name, environment, plane, client: connectTo(plane.kubeconfig, undo) });
+      targets.push({ name, environment, plane, client: connectTo(plane.kubeconfig, ofClusters, { budgets }) });
     });
     targets.sort((one, other) => one.name.localeCompare(other.name));
     const served: OperatorChart[] = [];
@@ -102,6 +114,7 @@ export async function startStage(clusters: number): Promise<Stage> {
       },
       async stopRollouts() {
         await platform.run();
+        await ofClusters.run();
       },
       async stop() {
         for (const note of await undo.run()) process.stderr.write(`${note}\n`);
@@ -117,8 +130,12 @@ export async function startStage(clusters: number): Promise<Stage> {
 const environmentOf = (index: number, clusters: number): Environment =>
   environments[Math.floor((index * environments.length) / clusters)] ?? 'Dev';
 
-function connectTo(kubeconfig: string, undo: ReturnType<typeof startUndo>): Client {
-  const client = connect(loadKubeconfig({ file: kubeconfig }));
+function connectTo(
+  kubeconfig: string,
+  undo: ReturnType<typeof startUndo>,
+  options?: Parameters<typeof connect>[1],
+): Client {
+  const client = connect(loadKubeconfig({ file: kubeconfig }), options);
   undo.add('closing a connection', () => client.close());
   return client;
 }
