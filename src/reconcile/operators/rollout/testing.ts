@@ -1,5 +1,7 @@
 /** A rollout and what surrounds it, for tests of what is decided. */
+
 import { ROLLOUT_FINALIZER } from '../../../api/index.ts';
+import type { Snapshot } from '../../../fleet/index.ts';
 import { nextStep } from './next-step.ts';
 import { configOf, stagesOf } from './plan.ts';
 import type { Facts, Rollout, RolloutStatus } from './rollout.ts';
@@ -111,3 +113,19 @@ export const actsOf = (object: Rollout, facts = factsWith()) =>
   nextStep(object, facts, now).acts.map((act) => ('cluster' in act ? `${act.kind} ${act.cluster}` : act.kind));
 export const reasonOf = ({ conditions = [] }: RolloutStatus, type = 'Ready') =>
   conditions.find((each) => each.type === type)?.reason;
+
+/** A version of `tool` without anything in it. */
+export const snapshotOf = (name: string, namespace: string): Snapshot => ({
+  name,
+  digest: `digest-${name}`,
+  operator: 'tool',
+  version: name,
+  chartDigest: '',
+  valuesDigest: '',
+  environment: 'Production',
+  kubernetesVersion: 'v1.36.0',
+  namespace,
+  releaseName: 'tool',
+  definitions: [],
+  manifests: [],
+});

@@ -2,22 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { HealthTarget, InstalledRelease, Snapshot, SwitchedSides } from '../../../fleet/index.ts';
 import { ApiError, noTracer } from '../../../runtime/index.ts';
 import { defaultRolloutSettings } from '../settings.ts';
+import { snapshotOf } from './testing.ts';
 import { type Place, Work, type WorkParts } from './work.ts';
-
-const snapshotOf = (name: string, namespace: string): Snapshot => ({
-  name,
-  digest: `digest-${name}`,
-  operator: 'tool',
-  version: name,
-  chartDigest: '',
-  valuesDigest: '',
-  environment: 'Production',
-  kubernetesVersion: 'v1.36.0',
-  namespace,
-  releaseName: 'tool',
-  definitions: [],
-  manifests: [],
-});
 
 interface Given {
   readonly strategy?: 'Rolling' | 'BlueGreen';
