@@ -13,7 +13,7 @@ import { type AssetOptions, ensureAssets } from './assets.ts';
 import { controllerManager, kwok, scheduler } from './components.ts';
 import { type ControlPlaneDirectory, openDirectory } from './directory.ts';
 import { type Etcd, startEtcd } from './etcd.ts';
-import { createAuthority, issueLeaf } from './pki.ts';
+import { createAuthority, issueLeaf, type KeyKind } from './pki.ts';
 import { demandPort, freePort, portOr } from './ports.ts';
 import { type ProcessHandle, portWasTaken } from './process.ts';
 import type { Program } from './recipes.ts';
@@ -29,6 +29,8 @@ export interface ControlPlaneOptions {
   reset?: boolean;
   /** Of the API server; without it the one of the last run, or any that is free. */
   port?: number;
+  /** Keys of the API server and of its users, where there are none yet: EC P-256, or RSA 2048 as kubeadm makes them. */
+  keys?: KeyKind;
   /** An etcd of its own with so many members (1), or a share of another's under a prefix of its own. */
   etcd?: { members: 1 | 3 } | { shared: Etcd; prefix: string };
   /** A file written by `etcd.snapshot`: the new etcd begins with its content. */
@@ -116,7 +118,7 @@ async function assemble(assembly: Assembly): Promise<ControlPlane> {
   // Logs are of this run alone: those of a kept directory would grow for ever.
   await rm(join(path, 'logs'), { recursive: true, force: true });
   await mkdir(join(path, 'logs'), { mode: 0o700 });
-  const state = (await loadState(path)) ?? newState();
+  const state = (await loadState(path)) ?? newState(options.keys);
   const save = async () => {
     if (!throwaway) await saveState(path, state);
   };
@@ -152,7 +154,7 @@ async function assemble(assembly: Assembly): Promise<ControlPlane> {
     encryptionKey: options.encryption?.key ?? state.encryptionKey,
     kubeconfigFor: users.kubeconfigFor,
     async replaceServingCertificate({ authority = 'same', restart = false } = {}) {
-      if (authority === 'new') state.servingAuthority = createAuthority('kidp-servers');
+      if (authority === 'new') state.servingAuthority = createAuthority('kidp-servers', options.keys);
       const pair = issueLeaf(state.servingAuthority, { commonName: 'kube-apiserver', hosts: servingHosts });
       if (restart) await server.handle.stop();
       await writeServingPair(server.directory, pair);

@@ -48,17 +48,36 @@ describe('a leaf', () => {
     );
   });
 
-  const clients: { reason: string; credentials: KeyPair | undefined; user: string | undefined }[] = [
-    { reason: 'its own client', credentials: issueLeaf(authority, { commonName: 'alice' }), user: 'alice' },
+  const withRsa = createAuthority('as kubeadm makes them', 'rsa');
+  const clients: { reason: string; signer: KeyPair; credentials: KeyPair | undefined; user: string | undefined }[] = [
+    {
+      reason: 'its own client',
+      signer: authority,
+      credentials: issueLeaf(authority, { commonName: 'alice' }),
+      user: 'alice',
+    },
     {
       reason: 'a client of another',
+      signer: authority,
       credentials: issueLeaf(createAuthority('other'), { commonName: 'alice' }),
       user: undefined,
     },
-    { reason: 'nobody', credentials: undefined, user: undefined },
+    { reason: 'nobody', signer: authority, credentials: undefined, user: undefined },
+    {
+      reason: 'keys of RSA on both sides',
+      signer: withRsa,
+      credentials: issueLeaf(withRsa, { commonName: 'alice' }),
+      user: 'alice',
+    },
   ];
-  it.each(clients)('holds up in a TLS handshake: $reason', async ({ credentials, user }) => {
-    expect(await handshake(credentials)).toBe(user);
+  it.each(clients)('holds up in a TLS handshake: $reason', async ({ signer, credentials, user }) => {
+    expect(await handshake(signer, credentials)).toBe(user);
+  });
+
+  it('has keys of the kind of its authority', () => {
+    const kindOf = ({ certificate }: KeyPair) => new X509Certificate(certificate).publicKey.asymmetricKeyType;
+    expect(kindOf(issueLeaf(authority, { commonName: 'a' }))).toBe('ec');
+    expect(kindOf(issueLeaf(withRsa, { commonName: 'a' }))).toBe('rsa');
   });
 });
 
@@ -71,9 +90,9 @@ describe('signing keys', () => {
 });
 
 /** Resolves to the name of the client that a server with its authority lets in. */
-async function handshake(credentials: KeyPair | undefined): Promise<string | undefined> {
-  const { certificate, key } = issueLeaf(authority, { commonName: 'server', hosts: ['127.0.0.1'] });
-  const options = { cert: certificate, key, ca: authority.certificate, requestCert: true, rejectUnauthorized: true };
+async function handshake(signer: KeyPair, credentials: KeyPair | undefined): Promise<string | undefined> {
+  const { certificate, key } = issueLeaf(signer, { commonName: 'server', hosts: ['127.0.0.1'] });
+  const options = { cert: certificate, key, ca: signer.certificate, requestCert: true, rejectUnauthorized: true };
   const server = createServer(options, (socket) => socket.end(String(socket.getPeerCertificate().subject.CN)));
   server.on('tlsClientError', () => undefined);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -81,7 +100,7 @@ async function handshake(credentials: KeyPair | undefined): Promise<string | und
   try {
     return await new Promise((resolve) => {
       const identity = credentials && { cert: credentials.certificate, key: credentials.key };
-      const socket: TLSSocket = connect({ port, host: '127.0.0.1', ca: authority.certificate, ...identity });
+      const socket: TLSSocket = connect({ port, host: '127.0.0.1', ca: signer.certificate, ...identity });
       let said = '';
       socket.on('data', (data) => {
         said += data;

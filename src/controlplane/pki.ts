@@ -1,8 +1,8 @@
 /** The certificates of one control plane: its own authorities and the leaves they sign, all in memory as PEM. */
 import { generateKeyPairSync } from 'node:crypto';
-import { issueAuthority, issueLeaf as issueLeafFor, type KeyPair } from '../runtime/index.ts';
+import { issueAuthority, issueLeaf as issueLeafFor, type KeyKind, type KeyPair } from '../runtime/index.ts';
 
-export type { KeyPair } from '../runtime/index.ts';
+export type { KeyKind, KeyPair } from '../runtime/index.ts';
 
 export interface LeafRequest {
   commonName: string;
@@ -14,9 +14,9 @@ export interface LeafRequest {
 
 const day = 24 * 60 * 60 * 1000;
 
-/** A self-signed authority, good for ten years. */
-export function createAuthority(commonName: string): KeyPair {
-  return issueAuthority({ commonName, ...validFor(3650) });
+/** A self-signed authority, good for ten years. Its leaves have keys of the same kind. */
+export function createAuthority(commonName: string, keys: KeyKind = 'ec'): KeyPair {
+  return issueAuthority({ commonName, keys, ...validFor(3650) });
 }
 
 /** A leaf for a server (where `hosts` are given) and for a client, good for a year: the servers call one another. */

@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ControlPlaneError } from './errors.ts';
 import type { MemberPorts } from './etcd.ts';
-import { createAuthority, createSigningKeys, type KeyPair } from './pki.ts';
+import { createAuthority, createSigningKeys, type KeyKind, type KeyPair } from './pki.ts';
 
 export interface ControlPlaneState {
   /** Signs users: one authority for clients and one for servers, so that either can be replaced alone. */
@@ -19,10 +19,11 @@ export interface ControlPlaneState {
   etcdPorts?: readonly MemberPorts[];
 }
 
-export function newState(): ControlPlaneState {
+/** `keys`: of the API server and of its users. */
+export function newState(keys: KeyKind = 'ec'): ControlPlaneState {
   return {
-    clientAuthority: createAuthority('kidp-clients'),
-    servingAuthority: createAuthority('kidp-servers'),
+    clientAuthority: createAuthority('kidp-clients', keys),
+    servingAuthority: createAuthority('kidp-servers', keys),
     etcdAuthority: createAuthority('kidp-etcd'),
     frontProxyAuthority: createAuthority('kidp-front-proxy'),
     serviceAccount: createSigningKeys(),

@@ -8,6 +8,8 @@ export const integer = (bytes: Uint8Array): Buffer => {
   return tagged(0x02, signed);
 };
 export const boolean = (value: boolean): Buffer => tagged(0x01, Buffer.from([value ? 0xff : 0]));
+/** NULL */
+export const nothing: Buffer = Buffer.from([0x05, 0]);
 export const octetString = (content: Uint8Array): Buffer => tagged(0x04, content);
 export const bitString = (content: Uint8Array, unusedBits = 0): Buffer =>
   tagged(0x03, Buffer.concat([Buffer.from([unusedBits]), content]));

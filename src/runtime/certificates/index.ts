@@ -13,6 +13,7 @@ export {
   type AuthorityRequest,
   issueAuthority,
   issueLeaf,
+  type KeyKind,
   type KeyPair,
   type LeafRequest,
   type Validity,

@@ -1,4 +1,7 @@
-/** Makes certificates: an authority that signs itself, and leaves for servers and clients that it signs. EC P-256, everything as PEM. */
+/**
+ * Makes certificates: an authority that signs itself, and leaves for servers and clients that it signs, everything as PEM. Keys are EC P-256;
+ * an authority may be asked for with RSA 2048, as kubeadm makes them, and its leaves then have such keys too.
+ */
 import {
   createHash,
   createPrivateKey,
@@ -30,7 +33,10 @@ export interface Validity {
 export interface AuthorityRequest extends Validity {
   /** The default is a name of its own, so that a verifier that looks an issuer up by name finds the right one of two. */
   readonly commonName?: string;
+  readonly keys?: KeyKind;
 }
+
+export type KeyKind = 'ec' | 'rsa';
 
 /** For a server, for a client, or for what is both. */
 export interface LeafRequest extends Validity {
@@ -42,7 +48,7 @@ export interface LeafRequest extends Validity {
 
 /** A self-signed authority. */
 export function issueAuthority(request: AuthorityRequest): KeyPair {
-  const { publicKey, privateKey } = newKeys();
+  const { publicKey, privateKey } = newKeys(request.keys);
   const serial = newSerial();
   const name = distinguishedName(request.commonName ?? `kidp ca ${serial.subarray(0, 4).toString('hex')}`);
   const certificate = signCertificate({
@@ -78,14 +84,15 @@ export function issueLeaf(authority: KeyPair, request: LeafRequest): KeyPair {
     ...(client === undefined ? [] : [oid.clientAuthentication]),
   ];
   const issuer = new X509Certificate(authority.certificate);
-  const { publicKey, privateKey } = newKeys();
+  const signer = createPrivateKey(authority.key);
+  const { publicKey, privateKey } = newKeys(signer.asymmetricKeyType === 'rsa' ? 'rsa' : 'ec');
   const certificate = signCertificate({
     serial: newSerial(),
     issuer: subjectOf(issuer),
     // Of a server verifiers read the alternative names; a common name is limited to 64 characters and ignored by all of them.
     subject: distinguishedName(client?.commonName ?? 'kidp', client?.organizations),
     publicKey,
-    signer: createPrivateKey(authority.key),
+    signer,
     notBefore: Math.max(request.now - request.backdateMilliseconds, issuer.validFromDate.getTime()),
     notAfter: Math.min(request.now + request.validMilliseconds, issuer.validToDate.getTime()),
     extensions: [
@@ -106,6 +113,7 @@ const oid = {
   commonName: '2.5.4.3',
   organization: '2.5.4.10',
   ecdsaWithSha256: '1.2.840.10045.4.3.2',
+  rsaWithSha256: '1.2.840.113549.1.1.11',
   subjectKeyIdentifier: '2.5.29.14',
   keyUsage: '2.5.29.15',
   subjectAlternativeName: '2.5.29.17',
@@ -134,7 +142,11 @@ interface CertificateContent {
 }
 
 function signCertificate(content: CertificateContent): string {
-  const algorithm = der.sequence(der.objectIdentifier(oid.ecdsaWithSha256));
+  // Only that of RSA has parameters, which say nothing (RFC 4055, 5).
+  const algorithm =
+    content.signer.asymmetricKeyType === 'rsa'
+      ? der.sequence(der.objectIdentifier(oid.rsaWithSha256), der.nothing)
+      : der.sequence(der.objectIdentifier(oid.ecdsaWithSha256));
   const toBeSigned = der.sequence(
     der.explicit(0, der.integer(Buffer.from([2]))), // version 3
     der.integer(content.serial),
@@ -149,8 +161,11 @@ function signCertificate(content: CertificateContent): string {
   return der.pem('CERTIFICATE', der.sequence(toBeSigned, algorithm, der.bitString(signature)));
 }
 
-/** A tenth of a millisecond: not worth a thread. */
-const newKeys = () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+/** A tenth of a millisecond (RSA: a tenth of a second, and only who asks for it waits): not worth a thread. */
+const newKeys = (kind: KeyKind = 'ec') =>
+  kind === 'rsa'
+    ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+    : generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
 
 /** 127 random bits: positive, and never the same twice (RFC 5280 allows 20 octets). */
 function newSerial(): Buffer {
@@ -176,11 +191,14 @@ function subjectOf(certificate: X509Certificate): Buffer {
   return distinguishedName(commonName ?? '');
 }
 
-/** RFC 5280, 4.2.1.2: the SHA-1 of the public key's bits, which are the 65 bytes of an uncompressed P-256 point. */
-const keyIdentifier = (key: KeyObject): Buffer =>
-  createHash('sha1')
-    .update(key.export({ type: 'spki', format: 'der' }).subarray(-65))
-    .digest();
+/** RFC 5280, 4.2.1.2: the SHA-1 of the public key's bits, which are the 65 bytes of an uncompressed P-256 point, or an RSAPublicKey. */
+function keyIdentifier(key: KeyObject): Buffer {
+  const bits =
+    key.asymmetricKeyType === 'rsa'
+      ? key.export({ type: 'pkcs1', format: 'der' })
+      : key.export({ type: 'spki', format: 'der' }).subarray(-65);
+  return createHash('sha1').update(bits).digest();
+}
 
 function extension(id: string, value: Buffer, critical?: 'critical'): Buffer {
   const flag = critical === undefined ? [] : [der.boolean(true)];
