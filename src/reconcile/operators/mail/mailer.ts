@@ -1,5 +1,4 @@
 /** Hands a message to a mail server. Encrypted, unless the server is on this machine or whoever runs the platform says otherwise. */
-import { createTransport } from 'nodemailer';
 import type { Message } from './message.ts';
 
 export interface SmtpOptions {
@@ -39,6 +38,8 @@ export function mailerOf({ smtp, from }: MailOptions): Mailer {
     domain: from.slice(from.lastIndexOf('@') + 1).replace(/[>\s]/g, '') || 'kidp',
     async send({ id, to, subject, text }) {
       const credentials = await smtp.credentials?.();
+      // Only now: it takes 8 MB, and most replicas never send a message.
+      const { createTransport } = await import('nodemailer');
       const transport = createTransport({
         host,
         port,
