@@ -2,7 +2,8 @@
  * What `/metrics` shows. Requests are counted as they come; what policies did is gathered in plain numbers, because a hundred of
  * them may match one request, and becomes metrics when somebody looks.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { processMetrics } from '../runtime/index.ts';
 import type { Phase } from './judge.ts';
 import type { Observer } from './observer.ts';
 
@@ -36,9 +37,6 @@ const mostLists = 64;
 /** Answers that are not in the metrics yet, at most. */
 const mostPending = 256;
 
-/** How often the lag of the event loop is looked at: each look wakes the process, and ten times as often is felt. */
-const lagPrecisionMilliseconds = 100;
-
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /** One policy takes microseconds; there may be a thousand of them, so a few buckets must do. */
@@ -46,8 +44,7 @@ const policyBuckets = [0.000_01, 0.000_1, 0.001, 0.01, 0.1];
 
 export function admissionMetrics(registry: Registry = new Registry()): AdmissionMetrics {
   const registers = [registry];
-  if (registry.getSingleMetric('process_cpu_seconds_total') === undefined)
-    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: lagPrecisionMilliseconds });
+  processMetrics(registry);
   const pending: Answered[] = [];
   const settle = () => {
     for (const { phase, result, seconds } of pending) {

@@ -1,5 +1,5 @@
 /** The runtime's Prometheus metrics (requirement 000: `kidp_reconciliation_duration_seconds`), one set a registry. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
 import type { EventOutcome } from './events.ts';
 import type { Workqueue, WorkqueueMetrics } from './workqueue.ts';
 
@@ -22,6 +22,15 @@ export interface RuntimeMetrics {
   leading(lease: string, leading: () => boolean): void;
   /** For an event recorder's `onOutcome`. */
   event(outcome: EventOutcome): void;
+}
+
+/** How often the lag of the event loop is looked at: each look wakes the process, and ten times as often is felt. */
+const lagPrecisionMilliseconds = 100;
+
+/** Of the process itself: its CPU, memory and event loop. Once a registry. */
+export function processMetrics(registry: Registry): void {
+  if (registry.getSingleMetric('process_cpu_seconds_total') !== undefined) return;
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: lagPrecisionMilliseconds });
 }
 
 const seconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];

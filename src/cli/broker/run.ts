@@ -1,7 +1,7 @@
 /** `kidp broker kubernetes` and `kidp broker kafka`: a reference broker, until it is told to stop. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import {
   type BrokerOptions,
   fileKeyStore,
@@ -20,6 +20,7 @@ import {
   type Logger,
   loadKubeconfig,
   coreNamespaces as namespaces,
+  processMetrics,
 } from '../../runtime/index.ts';
 import { InputError } from '../failure.ts';
 import { logOnStandardOutput } from '../serve/log.ts';
@@ -109,7 +110,7 @@ async function runBroker(
   try {
     for (let first = true; !stopping.signal.aborted; first = false) {
       const registry = new Registry();
-      collectDefaultMetrics({ register: registry });
+      processMetrics(registry);
       try {
         const broker = await startBroker({ ...settings, provider: await open(keys), keys, registry, log });
         log.info('serving', { broker: name, url: broker.url });
