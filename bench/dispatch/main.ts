@@ -98,13 +98,13 @@ export async function run(flags: readonly string[]): Promise<boolean> {
     const [share = Number.NaN, ofBroker = Number.NaN] = [manager, broker].map(
       (each, index) => ((each.cpuMilliseconds() - (before[index] ?? 0)) / restMilliseconds) * 100,
     );
-    // Drift is found by the broker, so what that costs is not in the manager's share.
     say(
-      `  the broker, which watches ${objects} things for drift: ${ofBroker.toFixed(2)} % of a core, ${broker.residentMegabytes().toFixed(0)} MB; with the manager ${(share + ofBroker).toFixed(2)} %`,
+      `  ${objects} ready: the manager ${share.toFixed(2)} % of a core, ${manager.residentMegabytes().toFixed(0)} MB; the broker, which watches them for drift, ${ofBroker.toFixed(2)} %, ${broker.residentMegabytes().toFixed(0)} MB`,
     );
     targets.push(
-      { what: `${objects} ready, the manager: of a core, %`, value: share, bound: 2 },
-      { what: `${objects} ready: resident memory, MB`, value: stage.manager.residentMegabytes(), bound: 250 },
+      // Drift is found by the broker: what that costs is part of what the objects cost.
+      { what: `${objects} ready, manager and broker: of a core, %`, value: share + ofBroker, bound: 2 },
+      { what: `${objects} ready: resident memory, MB`, value: manager.residentMegabytes(), bound: 250 },
     );
     return report(targets);
   } finally {

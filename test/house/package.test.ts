@@ -1,26 +1,20 @@
 /** What is published: built, laid out as npm would, and used as a stranger would. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { complaintsOf, root } from './tools.ts';
+import { type LaidOutPackage, layOutPackage } from '../support/package.ts';
+import { root } from './tools.ts';
 
-// Below node_modules, so that the package finds its dependencies and Node strips no types: only what was built can run.
-const place = join(root, 'node_modules', '.cache', `kidp-package-${process.pid}`);
-const { files, exports, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { exports, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+let built: LaidOutPackage;
 
 beforeAll(async () => {
-  mkdirSync(place, { recursive: true });
-  // Whether the types check is a test of its own; here only what keeps it from being written counts.
-  const words = ['-p', 'tsconfig.build.json', '--noCheck', '--singleThreaded', '--outDir', join(place, 'dist')];
-  expect(await complaintsOf('tsc', words)).toBe('');
-  for (const file of ['package.json', ...files.filter((name: string) => name !== 'dist')]) {
-    cpSync(join(root, file), join(place, file), { recursive: true });
-  }
+  built = await layOutPackage();
 });
-afterAll(() => rmSync(place, { recursive: true, force: true }));
+afterAll(() => built?.remove());
 
-const run = (words: readonly string[]) => spawnSync(process.execPath, words, { cwd: place, encoding: 'utf8' });
+const run = (words: readonly string[]) => spawnSync(process.execPath, words, { cwd: built.place, encoding: 'utf8' });
 
 test('kidp runs', () => {
   const { stdout, stderr } = run(['bin/kidp.js', '--version']);
