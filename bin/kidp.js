@@ -11,13 +11,15 @@ const source = join(root, 'src', 'cli', 'main.ts');
 // In a work tree the source runs as it is; an installed package has only what was built.
 const entry = existsSync(source) ? source : join(root, 'dist', 'cli', 'main.js');
 
-// A replica that has worked hard once would keep more than 100 MB for what it will throw away again, and does not need them.
-const youngMemory = '--max-semi-space-size=16';
+// A replica that has worked hard once would keep 200 MB for what it will throw away again, and does not need them: V8 lets what is old grow
+// to a multiple of what lives before it collects, and the allocator of C keeps memory apart for each of a dozen threads.
+const memoryFlags = ['--max-semi-space-size=16', '--heap-growing-percent=25'];
+const memoryEnvironment = { MALLOC_ARENA_MAX: '2' };
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   startAnewForLong();
-  // Most of a short command is reading its own source: the second time it is read as it was compiled.
-  module.enableCompileCache();
+  // Most of a short command is reading its own source: the second time it is read as it was compiled. A replica would hold on to 10 MB for it.
+  if (!isReplica() || entry === source) module.enableCompileCache();
   await import(entry);
 } else {
   handOver(findNode());
@@ -38,8 +40,8 @@ function findNode() {
 }
 
 function handOver(node) {
-  const flags = isReplica() ? [youngMemory] : [];
-  const child = spawn(node, [...flags, entry, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const [flags, env] = isReplica() ? [memoryFlags, { ...memoryEnvironment, ...process.env }] : [[], process.env];
+  const child = spawn(node, [...flags, entry, ...process.argv.slice(2)], { stdio: 'inherit', env });
   process.on('SIGINT', () => {});
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('close', (code, signal) => {
@@ -47,12 +49,14 @@ function handOver(node) {
   });
 }
 
-/** In the same process, with what only a start can set; unless whoever starts it has said otherwise. */
+/** In the same process, with what only a start can set; what whoever starts it has said stays as it is. */
 function startAnewForLong() {
+  if (!isReplica() || process.execve === undefined) return;
   const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ');
-  if (!isReplica() || given.includes('semi-space-size') || process.execve === undefined) return;
-  const words = [process.execPath, youngMemory, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve(process.execPath, words, process.env);
+  const missing = memoryFlags.filter((flag) => !given.includes(flag.split('=')[0]));
+  if (missing.length === 0) return;
+  const words = [process.execPath, ...missing, ...process.execArgv, ...process.argv.slice(1)];
+  process.execve(process.execPath, words, { ...memoryEnvironment, ...process.env });
 }
 
 function isReplica() {
