@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // `kidp`, also as `kubectl kidp`. Holds on any Node >= 18: where this one is older than the project's, it hands over.
-import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { handOver } from './hand-over.js';
 
 const root = join(dirname(realpathSync(fileURLToPath(import.meta.url))), '..');
 const source = join(root, 'src', 'cli', 'main.ts');
@@ -22,31 +22,32 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   if (!isReplica() || entry === source) module.enableCompileCache();
   await import(entry);
 } else {
-  handOver(findNode());
+  const node = findNode();
+  const flags = isReplica() ? memoryFlags : [];
+  if (isReplica()) Object.assign(process.env, { ...memoryEnvironment, ...process.env });
+  handOver(node, [...flags, entry, ...process.argv.slice(2)], (error) =>
+    refuse(`${node} cannot be started (${error.message})`, 'install kidp anew'),
+  );
 }
 
 function findNode() {
+  const tooOld = `Node ${process.versions.node} is too old and`;
   try {
     const packageFile = createRequire(join(root, 'package.json')).resolve('node/package.json');
     const node = join(dirname(packageFile), 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
     if (existsSync(node)) return node;
+    refuse(
+      `${tooOld} the install script of the package "node" has not run`,
+      'run `npm rebuild node --ignore-scripts=false`',
+    );
   } catch {
-    // Said below: the dependency is not installed.
+    refuse(`${tooOld} the package "node" is not installed beside kidp`, 'run `npm ci`');
   }
-  process.stderr.write(
-    `kidp: Node ${process.versions.node} is too old and the package "node" is not installed beside kidp: run \`npm ci\` (or use Node 24 or newer).\n`,
-  );
-  process.exit(2);
 }
 
-function handOver(node) {
-  const [flags, env] = isReplica() ? [memoryFlags, { ...memoryEnvironment, ...process.env }] : [[], process.env];
-  const child = spawn(node, [...flags, entry, ...process.argv.slice(2)], { stdio: 'inherit', env });
-  process.on('SIGINT', () => {});
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('close', (code, signal) => {
-    process.exitCode = signal ? 1 : (code ?? 1);
-  });
+function refuse(what, next) {
+  process.stderr.write(`kidp: ${what}: ${next} (or use Node 24 or newer).\n`);
+  process.exit(2);
 }
 
 /** In the same process, with what only a start can set; what whoever starts it has said stays as it is. */

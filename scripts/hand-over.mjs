@@ -1,20 +1,19 @@
 // Runs a TypeScript entry of the project on the project's own Node, as if it were this process.
-import { spawn } from 'node:child_process';
+import { handOver as handOverTo } from '../bin/hand-over.js';
 import { fail } from './install.mjs';
+import { parents } from './lineage.mjs';
 
-/**
- * The child shares the terminal, so Ctrl-C reaches it directly; this process only waits. Should this process be killed, the
- * child sees its channel close and stops by itself.
- */
+const startedBy = parents();
+
+/** Should this process be killed, or the npm that runs it, the child sees its channel close and stops by itself. */
 export function handOver(node, args) {
-  const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
-  process.on('SIGINT', () => {});
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('error', (error) =>
+  const child = handOverTo(node, args, (error) =>
     fail(`${node} cannot be started (${error.message}): remove node_modules and run the command again.`),
   );
-  child.on('close', (code, signal) => {
-    if (signal) process.exitCode = 1;
-    else process.exitCode = code ?? 1;
-  });
+  // Without npm it may be meant to outlive the shell that started it.
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const look = () => {
+    if (parents() !== startedBy && child.connected) child.disconnect();
+  };
+  setInterval(look, 500).unref();
 }

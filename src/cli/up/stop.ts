@@ -4,10 +4,11 @@
 export function untilStopped(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(signal));
-    // `npm start` hands over to this process through a channel; it closes when that process is gone, even by kill -9.
+    // `npm start`, and `kidp` on an older Node, hand over to this process (bin/hand-over.js) with a channel; it closes when that process
+    // is gone, even by kill -9.
     if (process.channel) {
       process.channel.unref();
-      process.once('disconnect', () => resolve('npm start has ended'));
+      process.once('disconnect', () => resolve('the process that started it has ended'));
     }
   });
 }
