@@ -1,19 +1,16 @@
 /** `npm start` and `npm test` right after `git clone`: what is run, and with what. npm and Node are stand-ins that say how they were called. */
-import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { environmentWith, machineNode, makeClone } from '../test/support/clone.ts';
 
-const root = join(import.meta.dirname, '..');
 let clone: string;
 
 beforeEach(() => {
-  clone = mkdtempSync(join(tmpdir(), 'kidp-clone-'));
-  mkdirSync(join(clone, 'scripts'));
+  clone = makeClone();
   mkdirSync(join(clone, 'stand-ins'));
-  const scripts = ['start.mjs', 'test.mjs', 'install.mjs', 'hand-over.mjs'].map((name) => join('scripts', name));
-  for (const file of ['package.json', 'package-lock.json', ...scripts]) cpSync(join(root, file), join(clone, file));
   program('stand-ins/node', 'echo "node $*" >> "$CLONE/called"; exit 7');
 });
 afterEach(() => rmSync(clone, { recursive: true, force: true }));
@@ -29,18 +26,37 @@ rm -rf "$CLONE/node_modules" && mkdir -p "$CLONE/node_modules/node/bin"
 cp "$CLONE/stand-ins/node" "$CLONE/node_modules/node/bin/node"
 cp "$CLONE/package-lock.json" "$CLONE/node_modules/.package-lock.json"`;
 
+const environment = () => environmentWith(join(clone, 'stand-ins', 'npm'), { CLONE: clone });
+
 function run(script: string, ...words: string[]) {
-  const { npm_execpath: _, ...environment } = process.env;
-  const env = { ...environment, CLONE: clone, PATH: `${join(clone, 'stand-ins')}:${process.env.PATH}` };
-  const { status, stderr } = spawnSync(process.execPath, [join(clone, 'scripts', script), ...words], {
+  const { status, stderr } = spawnSync(machineNode, [join(clone, 'scripts', script), ...words], {
     cwd: tmpdir(),
-    env,
+    env: environment(),
     encoding: 'utf8',
   });
+  return { status, stderr, called: calls() };
+}
+
+/** What the stand-ins were called with since it was last asked. */
+function calls(): string[] {
   const file = join(clone, 'called');
   const called = existsSync(file) ? readFileSync(file, 'utf8').replaceAll(clone, '.').trim().split('\n') : [];
   rmSync(file, { force: true });
-  return { status, stderr, called };
+  return called;
+}
+
+/** Beside others. */
+function begin(script: string) {
+  const child = spawn(machineNode, [join(clone, 'scripts', script)], {
+    env: environment(),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  return { child, ended, stderr: () => stderr };
 }
 
 const installation = 'npm ci --no-audit --no-fund --loglevel=error';
@@ -92,5 +108,88 @@ describe.each([
     const { status, stderr } = run(script);
     expect(status).toBe(1);
     expect(stderr).toMatch(/package-lock\.json cannot be read .*: restore it, then run the command again\./);
+  });
+});
+
+describe('an installation where others are at it', () => {
+  const lock = () => join(clone, '.kidp', 'install.lock');
+  /** An npm that is at it until there is a file `go`. */
+  const installsSlowly = `echo "begin" >> "$CLONE/called"; while [ ! -e "$CLONE/go" ]; do sleep 0.05; done
+${installs}`;
+
+  test('of many that find the lock of one that was killed, one installs and all go on', async () => {
+    program('stand-ins/npm', installs);
+    mkdirSync(join(clone, '.kidp'));
+    const dead = spawnSync(process.execPath, ['-e', '']).pid;
+    writeFileSync(lock(), JSON.stringify({ ...own(), processes: [{ pid: dead, startTime: '1' }] }));
+    const many = ['start.mjs', 'test.mjs', 'start.mjs', 'test.mjs'].map(begin);
+    expect(await Promise.all(many.map(({ ended }) => ended))).toEqual([7, 7, 7, 7]);
+    const called = calls();
+    expect(called.filter((line) => line.startsWith('npm'))).toEqual([installation]);
+    expect(called.filter((line) => line.startsWith('node'))).toHaveLength(4);
+    expect(existsSync(lock())).toBe(false);
+  });
+
+  test('one that was killed leaves its npm at it, which is waited for', async () => {
+    program('stand-ins/npm', installsSlowly);
+    const killed = begin('start.mjs');
+    await expect.poll(calls).toEqual(['begin']);
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const next = begin('start.mjs');
+    await expect.poll(next.stderr).toBe(`kidp: waiting for process ${killed.child.pid}, which is installing\n`);
+    writeFileSync(join(clone, 'go'), '');
+    expect(await next.ended).toBe(7);
+    expect(calls()).toEqual([installation, 'node ./src/cli/main.ts up']);
+  });
+
+  /** As a process here writes itself down. */
+  function own(): object {
+    const { stdout } = spawnSync(
+      machineNode,
+      [
+        '--input-type=module',
+        '-e',
+        `import { readFileSync } from 'node:fs';
+import { tryLock } from ${JSON.stringify(join(clone, 'scripts', 'lock.mjs'))};
+const { lock } = tryLock('own');
+process.stdout.write(readFileSync('own', 'utf8'));
+lock.release();`,
+      ],
+      { cwd: clone, encoding: 'utf8' },
+    );
+    return JSON.parse(stdout);
+  }
+});
+
+describe('where npm is told to run no install scripts', () => {
+  const rebuild = 'npm rebuild node --ignore-scripts=false --loglevel=error';
+  /** Without the script of the package `node` there is no Node. */
+  const withoutScripts = `${installs}
+rm "$CLONE/node_modules/node/bin/node"`;
+
+  test('that of the package node is run all the same', () => {
+    program(
+      'stand-ins/npm',
+      `if [ "$1" = rebuild ]; then echo "npm $*" >> "$CLONE/called"; cp "$CLONE/stand-ins/node" "$CLONE/node_modules/node/bin/node"; exit; fi
+${withoutScripts}`,
+    );
+    const { status, stderr, called } = run('start.mjs');
+    expect({ status, called }).toEqual({ status: 7, called: [installation, rebuild, 'node ./src/cli/main.ts up'] });
+    expect(stderr).toMatch(/^kidp: running the install script of the package "node", which npm has left out, 0 s$/m);
+  });
+
+  test('and that fails, it is said why and what to do', () => {
+    program(
+      'stand-ins/npm',
+      `if [ "$1" = rebuild ]; then echo "npm error no" >&2; exit 1; fi
+${withoutScripts}`,
+    );
+    const { status, stderr } = run('start.mjs');
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /^npm error no\n\nkidp: \S+ is missing\. It comes with the install script .* `ignore-scripts` is set.*: run `npm ci --ignore-scripts=false` by hand, then run the command again\.$/m,
+    );
+    expect(existsSync(join(clone, '.kidp', 'install.lock'))).toBe(false);
   });
 });

@@ -1,20 +1,23 @@
 // Brings node_modules in line with package-lock.json, on whatever Node the machine has (>= 18), without any dependency.
 // `npm start` and `npm test` call it first, so that both work right after `git clone`.
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { acquireLock } from './lock.mjs';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 const modules = join(root, 'node_modules');
-const lock = join(root, '.kidp', 'install.lock');
+const lockFile = join(root, '.kidp', 'install.lock');
 
 /** Installs what is missing; returns the path of the Node that everything else runs on. */
 export async function ensureInstalled() {
   requireMachineNode();
   if (isInstalled()) return projectNode();
-  await holdingLock(async () => {
-    if (!isInstalled()) await npmCi();
+  await holdingLock(async (lock) => {
+    if (isInstalled()) return;
+    await npmCi(lock);
+    if (!existsSync(projectNode())) await runNodesScript(lock);
   });
   return projectNode();
 }
@@ -83,16 +86,37 @@ function readPackages(file) {
   }
 }
 
-function npmCi() {
+async function npmCi(lock) {
+  const total = Object.keys(wantedPackages()).length - 1;
+  const { code, output } = await npm(['ci', '--no-audit', '--no-fund'], `installing ${total} npm packages`, lock);
+  if (code === 0) return;
+  process.stderr.write(output);
+  fail(explainInstallFailure(output));
+}
+
+/** The program of the package `node` comes with its install script; where scripts are switched off (`ignore-scripts`), that one is still wanted. */
+async function runNodesScript(lock) {
+  const words = ['rebuild', 'node', '--ignore-scripts=false'];
+  const doing = 'running the install script of the package "node", which npm has left out';
+  const { code, output } = await npm(words, doing, lock);
+  if (code === 0 && existsSync(projectNode())) return;
+  process.stderr.write(output);
+  fail(
+    `${projectNode()} is missing. It comes with the install script of the package "node", which npm leaves out where \`ignore-scripts\` is set, and \`npm ${words.join(' ')}\` has not brought it either (its own words are above): run \`npm ci --ignore-scripts=false\` by hand, then run the command again.`,
+  );
+}
+
+/** Runs npm and says every now and then that it is still at it. Resolves to how it ended and what it said. */
+function npm(words, doing, lock) {
   return new Promise((resolve) => {
     const started = Date.now();
-    const total = Object.keys(wantedPackages()).length - 1;
-    const npm = process.env.npm_execpath;
-    const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
+    const program = process.env.npm_execpath;
+    const args = [...words, '--loglevel=error'];
     const options = { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_ENV: 'development' } };
-    const child = npm?.endsWith('.js')
-      ? spawn(process.execPath, [npm, ...args], options)
+    const child = program?.endsWith('.js')
+      ? spawn(process.execPath, [program, ...args], options)
       : spawn('npm', args, { ...options, shell: process.platform === 'win32' });
+    if (child.pid !== undefined) lock.share(child.pid);
     let output = '';
     const keep = (chunk) => {
       output = (output + chunk).slice(-20_000);
@@ -101,7 +125,7 @@ function npmCi() {
     child.stderr.on('data', keep);
     const say = () => {
       const seconds = Math.round((Date.now() - started) / 1000);
-      const text = `kidp: installing ${total} npm packages, ${seconds} s`;
+      const text = `kidp: ${doing}, ${seconds} s`;
       if (process.stderr.isTTY) process.stderr.write(`\r${text}`);
       else process.stderr.write(`${text}\n`);
     };
@@ -113,49 +137,19 @@ function npmCi() {
     child.on('close', (code) => {
       clearInterval(timer);
       if (process.stderr.isTTY) process.stderr.write('\n');
-      if (code === 0) return resolve();
-      process.stderr.write(output);
-      fail(explainInstallFailure(output));
+      resolve({ code, output });
     });
   });
 }
 
 /** Two runs may start at once; `npm ci` removes node_modules, so only one may be in it. */
 async function holdingLock(work) {
-  mkdirSync(join(root, '.kidp'), { recursive: true });
-  for (let said = false; ; said = true) {
-    try {
-      const file = openSync(lock, 'wx');
-      writeFileSync(file, String(process.pid));
-      closeSync(file);
-      break;
-    } catch (error) {
-      if (error.code !== 'EEXIST')
-        fail(`cannot write ${lock} (${error.message}): fix that, then run the command again.`);
-      const holder = readHolder();
-      if (holder === undefined) rmSync(lock, { force: true });
-      else {
-        if (!said) process.stderr.write(`kidp: waiting for process ${holder}, which is installing\n`);
-        await new Promise((wake) => setTimeout(wake, 500));
-      }
-    }
-  }
-  const release = () => rmSync(lock, { force: true });
-  // Where the work fails it ends the process: whoever gets its number next does not hold the lock.
-  process.once('exit', release);
-  await work();
-  process.off('exit', release);
-  release();
-}
-
-/** The process that holds the lock, or undefined where it is gone. */
-function readHolder() {
-  try {
-    const text = readFileSync(lock, 'utf8');
-    if (text === '') return Date.now() - statSync(lock).mtimeMs > 5_000 ? undefined : 'unknown';
-    process.kill(Number(text), 0);
-    return text;
-  } catch (error) {
-    return error.code === 'EPERM' ? 'of another user' : undefined;
-  }
+  const lock = await acquireLock(lockFile, (holder) =>
+    process.stderr.write(`kidp: waiting for ${holder}, which is installing\n`),
+  ).catch((error) => fail(`cannot write ${lockFile} (${error.message}): fix that, then run the command again.`));
+  // Where the work fails it ends the process.
+  process.once('exit', lock.release);
+  await work(lock);
+  process.off('exit', lock.release);
+  lock.release();
 }
