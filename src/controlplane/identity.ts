@@ -19,9 +19,17 @@ export function isAlive(identity: ProcessIdentity): boolean {
 
 /** Signals the process group that this process leads, if it is still the same process. True where something was signalled. */
 export function signalGroup(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
-  if (!isAlive(identity)) return false;
+  return isAlive(identity) && signalled(-identity.pid, signal);
+}
+
+/** The same for this process alone. */
+export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
+  return isAlive(identity) && signalled(identity.pid, signal);
+}
+
+function signalled(target: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(-identity.pid, signal);
+    process.kill(target, signal);
     return true;
   } catch {
     return false;

@@ -17,5 +17,6 @@ export { ensureKafka } from './kafka/assets.ts';
 export { type ClientCertificate, type Kafka, type KafkaOptions, startKafka } from './kafka/kafka.ts';
 export type { ProcessHandle } from './process.ts';
 export { formatProgress, type Progress, type ProgressOutput, renderProgress } from './progress.ts';
+export { type Reaper, reaper } from './reaper.ts';
 export type { Program, Recipe } from './recipes.ts';
 export type { User } from './users.ts';

@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { identityOf, isAlive, type ProcessIdentity, signalGroup } from './identity.ts';
+import { identityOf, isAlive, type ProcessIdentity, signalGroup, signalProcess } from './identity.ts';
 import type { ReaperMessage } from './reaper.ts';
 
 const processes = new Map<number, ProcessIdentity>();
@@ -21,11 +21,22 @@ for await (const line of createInterface({ input: process.stdin })) {
   else directories.delete(message.kept);
 }
 
-const left = [...processes.values(), ...untold()].filter((identity) => signalGroup(identity, 'SIGKILL'));
-// They write to their directories until they are gone.
-for (let waited = 0; left.some(isAlive) && waited < 10_000; waited += 20) await sleep(20);
+// What dies may have started something a moment before: it is looked for again.
+for (let left = kill(); left.length > 0; left = kill()) {
+  // They write to their directories until they are gone.
+  for (let waited = 0; left.some(isAlive) && waited < 10_000; waited += 20) await sleep(20);
+  if (left.some(isAlive)) break;
+}
 for (const directory of directories)
   rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+
+/** Returns what there was to kill. */
+function kill(): ProcessIdentity[] {
+  const told = [...processes.values()].filter((identity) => signalGroup(identity, 'SIGKILL'));
+  // These may have kept to the runner's own process group.
+  const others = untold().filter((identity) => signalGroup(identity, 'SIGKILL') || signalProcess(identity, 'SIGKILL'));
+  return [...told, ...others];
+}
 
 /** What the runner had started but was killed before it could tell: known by the token in its environment (Linux). */
 function untold(): ProcessIdentity[] {

@@ -19,9 +19,9 @@ describe('the reaper', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  const sleeper = (environment: Record<string, string> = {}) => {
+  const sleeper = (environment: Record<string, string> = {}, detached = true) => {
     const child = spawn('sleep', ['60'], {
-      detached: true,
+      detached,
       stdio: 'ignore',
       env: { PATH: process.env.PATH, ...environment },
     });
@@ -58,8 +58,10 @@ describe('the reaper', () => {
 
   it('ends what the runner had no time to tell of, known by its token, where the system shows environments', async () => {
     const mine = sleeper({ KIDP_REAPER: 'token-1' });
+    const inOurGroup = sleeper({ KIDP_REAPER: 'token-1' }, false);
     const another = sleeper({ KIDP_REAPER: 'token-10' });
     await reapAfter('token-1', []);
-    expect([alive(mine.pid), alive(another.pid)]).toEqual([process.platform !== 'linux', true]);
+    const elsewhere = process.platform !== 'linux';
+    expect([mine, inOurGroup, another].map(({ pid }) => alive(pid))).toEqual([elsewhere, elsewhere, true]);
   });
 });
