@@ -1,4 +1,4 @@
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -32,8 +32,8 @@ export default defineConfig({
     // A worker goes on with the next file: what it has imported and compiled serves 300 files. Modules keep nothing but caches.
     isolate: false,
     sequence: { sequencer: HeaviestEarly },
-    // Programs of ours that tests start read their source as it was compiled the first time.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
+    // Programs of ours that tests start read their source as it was compiled the first time, also in the next run.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'compiled') },
     setupFiles: ['test/support/seed.ts'],
     // Only to end what hangs: a loaded machine may take many times as long as a quiet one. Several waits of a test fit into its limit,
     // so that the wait fails, which knows what it waits for, and not the test.

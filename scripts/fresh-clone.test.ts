@@ -113,8 +113,8 @@ describe.each([
 
 describe('an installation where others are at it', () => {
   const lock = () => join(clone, '.kidp', 'install.lock');
-  /** An npm that is at it until there is a file `go`. */
-  const installsSlowly = `echo "begin" >> "$CLONE/called"; while [ ! -e "$CLONE/go" ]; do sleep 0.05; done
+  /** An npm that is at it until there is a file `go`, or the clone is gone. */
+  const installsSlowly = `echo "begin" >> "$CLONE/called"; while [ -e "$CLONE" ] && [ ! -e "$CLONE/go" ]; do sleep 0.05; done
 ${installs}`;
 
   test('of many that find the lock of one that was killed, one installs and all go on', async () => {

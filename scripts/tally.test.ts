@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatTally, type ReportedModule, tally } from './tally.ts';
+import { failedBesides, formatTally, type ReportedModule, tally } from './tally.ts';
 
 const module = (states: string[], errors: unknown[] = []): ReportedModule => ({
   moduleId: 'a.test.ts',
@@ -51,4 +51,28 @@ test('a skipped test is printed by name', () => {
     'skipped: a.test.ts > test 0 (skipped)',
     '0 passed, 0 failed',
   ]);
+});
+
+test('a failure that no test stands for is counted, and said before the count', () => {
+  expect(formatTally(tally([module(['passed'])], [], false, ['there is no Java']))).toEqual([
+    'failed: there is no Java',
+    '1 passed, 1 failed',
+  ]);
+});
+
+test.each([
+  { reason: 'all is well', states: ['passed'], exitCode: undefined, coverage: true, besides: [] },
+  {
+    reason: 'the coverage gate',
+    states: ['passed'],
+    exitCode: 1,
+    coverage: true,
+    besides: [expect.stringMatching(/^less is covered/)],
+  },
+  { reason: 'something else', states: ['passed'], exitCode: 1, coverage: false, besides: ['exit code 1'] },
+  { reason: 'no test', states: [], exitCode: 1, coverage: true, besides: ['no test was run'] },
+  { reason: 'only skips', states: ['skipped'], exitCode: 0, coverage: false, besides: ['every test was skipped'] },
+  { reason: 'a test that failed says it itself', states: ['failed'], exitCode: 1, coverage: true, besides: [] },
+])('what the exit code says beside the tests: $reason', ({ states, exitCode, coverage, besides }) => {
+  expect(failedBesides(tally([module(states)], [], false), { exitCode, coverage })).toEqual(besides);
 });

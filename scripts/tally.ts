@@ -13,10 +13,17 @@ export interface Tally {
   passed: number;
   failed: number;
   skipped: string[];
+  /** Failures that no test stands for, a sentence each: they are counted too. */
+  besides: readonly string[];
 }
 
-export function tally(modules: Iterable<ReportedModule>, unhandled: readonly unknown[], skipIsFailure: boolean): Tally {
-  const result: Tally = { passed: 0, failed: unhandled.length, skipped: [] };
+export function tally(
+  modules: Iterable<ReportedModule>,
+  unhandled: readonly unknown[],
+  skipIsFailure: boolean,
+  besides: readonly string[] = [],
+): Tally {
+  const result: Tally = { passed: 0, failed: unhandled.length + besides.length, skipped: [], besides };
   for (const module of modules) {
     // A file that could not be loaded, or whose hooks failed, has tests that never ran.
     if (module.errors().length > 0) result.failed += 1;
@@ -31,7 +38,21 @@ export function tally(modules: Iterable<ReportedModule>, unhandled: readonly unk
   return result;
 }
 
+/** What the runner counts as a failure (its exit code) though no test has failed. */
+export function failedBesides(
+  { passed, failed, skipped }: Tally,
+  { exitCode, coverage }: { readonly exitCode: unknown; readonly coverage: boolean },
+): string[] {
+  if (failed > 0) return [];
+  if (passed === 0) return [skipped.length > 0 ? 'every test was skipped' : 'no test was run'];
+  if (!exitCode) return [];
+  return [
+    coverage ? 'less is covered than the gate wants (see "ERROR: Coverage for …" above)' : `exit code ${exitCode}`,
+  ];
+}
+
 export function formatTally(result: Tally): string[] {
   const skipped = result.skipped.map((name) => `skipped: ${name}`);
-  return [...skipped, `${result.passed} passed, ${result.failed} failed`];
+  const besides = result.besides.map((sentence) => `failed: ${sentence}`);
+  return [...skipped, ...besides, `${result.passed} passed, ${result.failed} failed`];
 }
