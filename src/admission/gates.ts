@@ -39,6 +39,8 @@ export interface Facts {
   readonly chain: OwnerChain;
   /** The users that the platform's own reconcilers are. */
   readonly reconcilers: readonly string[];
+  /** False where nothing is dispatched: nobody would ever take the finalizer off. */
+  readonly dispatches?: boolean | undefined;
 }
 
 /** Where there is no cluster to ask. */

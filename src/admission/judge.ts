@@ -49,6 +49,8 @@ export interface JudgeOptions {
   readonly policies?: PolicySource | undefined;
   readonly owners?: OwnerLookup | undefined;
   readonly reconcilers?: readonly string[] | undefined;
+  /** See `Facts`. */
+  readonly dispatches?: boolean | undefined;
   readonly later?: readonly LaterGate[] | undefined;
   /** Who answers `authorizer`. */
   readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => Ask) | undefined;
@@ -192,16 +194,16 @@ async function mutateAll(question: Question, facts: Facts, live: boolean): Promi
 }
 
 async function factsOf(request: AdmissionRequest, { options, deadline }: Question, live: boolean): Promise<Facts> {
-  const { owners, reconcilers = [] } = options;
+  const { owners, reconcilers = [], dispatches } = options;
   const { object, kind, namespace, name, operation } = request;
   const asks = operation === 'CREATE' || operation === 'UPDATE';
   if (!asks || owners === undefined || object === undefined || !isOurs(request) || request.subResource !== undefined)
-    return { chain: unknownChain, reconcilers };
+    return { chain: unknownChain, reconcilers, dispatches };
   const chain = await resolveChain({ kind: kind.kind, object: object as Json, namespace, name }, owners, {
     live,
     signal: deadline.signal(),
   });
-  return { chain, reconcilers };
+  return { chain, reconcilers, dispatches };
 }
 
 function throughPolicies({ request, at, options, deadline }: Question): Findings | Promise<Findings> {

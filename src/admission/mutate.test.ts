@@ -14,6 +14,7 @@ const facts: Facts = {
   chain: { end: 'team', team: 'team-backend', path: [] },
   reconcilers: ['system:serviceaccount:kidp-system:kidp'],
 };
+const nothingDispatched: Facts = { ...facts, dispatches: false };
 const unresolved: Facts = { ...facts, chain: { end: 'missing', path: [] } };
 
 function request(metadata: Json, before?: Json, over: Partial<AdmissionRequest> = {}): AdmissionRequest {
@@ -92,6 +93,18 @@ describe('what the platform writes into an object', () => {
       patches: [{ op: 'add', path: '/metadata/labels', value: bothLabels }],
     },
     {
+      reason: 'no finalizer where nothing is dispatched: nobody would take it off',
+      request: request({}),
+      facts: nothingDispatched,
+      patches: [{ op: 'add', path: '/metadata/labels', value: bothLabels }],
+    },
+    {
+      reason: 'even there the finalizer that a replace has dropped: what was dispatched before may be deployed still',
+      request: request({ labels: bothLabels }, { labels: bothLabels, finalizers: [finalizer] }),
+      facts: nothingDispatched,
+      patches: [{ op: 'add', path: '/metadata/finalizers', value: [finalizer] }],
+    },
+    {
       reason: 'nothing over what the user has written: that is for the labels gate to refuse',
       request: request({ labels: { ...bothLabels, 'platform.company.com/team': 'mine' }, finalizers: [finalizer] }),
       patches: [],
@@ -152,11 +165,16 @@ describe('what the platform writes into an object', () => {
     const finalizers = fc.option(fc.array(fc.constantFrom('x/y', finalizer), { maxLength: 3 }));
     const metadata = fc.record({ labels, finalizers });
     fc.assert(
-      fc.property(metadata, fc.option(metadata), fc.constantFrom(facts, unresolved), (after, before, known) => {
-        const asked = request(after, before ?? undefined);
-        const once = mutateForPlatform(asked, known)?.object ?? asked.object;
-        expect(mutateForPlatform({ ...asked, ...(once && { object: once }) }, known)).toBeUndefined();
-      }),
+      fc.property(
+        metadata,
+        fc.option(metadata),
+        fc.constantFrom(facts, unresolved, nothingDispatched),
+        (after, before, known) => {
+          const asked = request(after, before ?? undefined);
+          const once = mutateForPlatform(asked, known)?.object ?? asked.object;
+          expect(mutateForPlatform({ ...asked, ...(once && { object: once }) }, known)).toBeUndefined();
+        },
+      ),
     );
   });
 });

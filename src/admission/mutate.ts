@@ -1,6 +1,6 @@
 /**
- * What the platform itself writes into an object that comes in: its two labels, and on what brokers bring about the finalizer that
- * keeps it until the thing is gone; into an Approval and a rollout, who asks and who decides. Defaults need no patch: the API server has filled them in from the CRD's schema, which
+ * What the platform itself writes into an object that comes in: its two labels, and on what is dispatched to brokers the finalizer
+ * that keeps it until the thing is gone; into an Approval and a rollout, who asks and who decides. Defaults need no patch: the API server has filled them in from the CRD's schema, which
  * src/api generates, before it asks us. Asked again about what it has changed, it changes nothing.
  */
 import { CLEANUP_FINALIZER, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../api/index.ts';
@@ -86,7 +86,8 @@ function lacksFinalizer(request: AdmissionRequest, facts: Facts): boolean {
   if (object === undefined || !isDeployable(request) || isDeleting(object) || isDeleting(oldObject)) return false;
   if (finalizersOf(object).includes(CLEANUP_FINALIZER)) return false;
   const takenAway = oldObject !== undefined && finalizersOf(oldObject).includes(CLEANUP_FINALIZER);
-  return !(takenAway && isReconciler(request, facts));
+  // What was dispatched once may be deployed still, whoever answers now.
+  return takenAway ? !isReconciler(request, facts) : facts.dispatches !== false;
 }
 
 const isDeleting = (object: Json | undefined): boolean =>

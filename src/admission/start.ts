@@ -83,6 +83,8 @@ export interface AdmissionOptions {
   later?: readonly LaterGate[] | undefined;
   /** Users that may remove the finalizer; without it the one that the client is. */
   reconcilers?: readonly string[] | undefined;
+  /** False where what is admitted is not handed to brokers: then it can be deleted at once. */
+  dispatches?: boolean | undefined;
   /** Exempt from policies, as kube-system is. */
   platformNamespace?: string | undefined;
   observer?: Observer | undefined;
@@ -178,6 +180,7 @@ async function answersOf(
     owners,
     observer,
     reconcilers: options.reconcilers ?? (client === undefined ? [] : await userOf(client, log)),
+    dispatches: options.dispatches,
     ask,
     later: [
       ...(judgePolicy === undefined ? [] : [gateForPolicies(judgePolicy)]),

@@ -10,7 +10,14 @@ import {
   TEAM_LABEL,
   team,
 } from '../../src/api/index.ts';
-import { type Client, eventually, isNotFound, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
+import {
+  addFinalizer,
+  type Client,
+  eventually,
+  isNotFound,
+  type Resource,
+  type UnknownObject,
+} from '../../src/runtime/index.ts';
 import { type PolicyPlane, patient, policyObject } from '../live/platform.ts';
 import type { Flux } from '../support/flux.ts';
 import type { GitRepository } from '../support/git-server.ts';
@@ -215,7 +222,6 @@ export function policyTests(running: () => FluxStage): void {
       expect(order.indexOf('Database')).toBeLessThan(order.indexOf('Team'));
       expect((await users()).metadata).toMatchObject({
         labels: { [MANAGED_BY_LABEL]: 'kidp', tier: 'standard', environment: 'production' },
-        finalizers: [CLEANUP_FINALIZER],
       });
       const container = { imagePullPolicy: 'Always' };
       expect(await web()).toMatchObject({
@@ -233,6 +239,9 @@ export function policyTests(running: () => FluxStage): void {
       const fates = flux.applied('apps').map((each) => each[`Database/${namespace}/users`]);
       expect(fates.filter((each) => each !== 'unchanged')).toEqual(['created', 'configured']);
       expect((await users()).metadata.labels).toMatchObject({ [TEAM_LABEL]: namespace });
+      // Nothing is dispatched on this stage: what the platform does before it dispatches is done here.
+      const resource = database.resource;
+      await eventually(async () => addFinalizer(client, resource, await users(), CLEANUP_FINALIZER), patient);
       await unchangedOver(3);
     });
 

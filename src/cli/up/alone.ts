@@ -15,7 +15,7 @@ export async function serveAlone(
   process.stdout.write(`  no cluster is started: ${missing}\n`);
   const policies = await step('starter policies', starterSource);
   const admission = await step('admission webhooks, alone', () =>
-    startAdmission({ ...webhookAddress(options), failurePolicy: 'Ignore', policies }),
+    startAdmission({ ...webhookAddress(options), failurePolicy: 'Ignore', policies, dispatches: false }),
   );
   undo.add('stopping the webhooks', () => admission.stop());
   return {

@@ -119,6 +119,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     identity,
     platformNamespace,
     install: leaderElection === undefined,
+    dispatches: options.dispatch !== undefined,
     policies: source,
     owners: source.owners,
     mapping: () => source.mapping,
