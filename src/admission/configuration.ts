@@ -29,6 +29,8 @@ export interface Installer {
   readonly id: string;
   /** Whether every replica serves the same certificates; else no run's bundle verifies another run. */
   readonly sharesCertificates: boolean;
+  /** The installation that this is a replica of, by the Lease that its leader holds; none for a run that is alone. */
+  readonly installation?: string | undefined;
 }
 
 export interface ConfigurationOptions {
@@ -60,6 +62,7 @@ export const fieldManager = 'kidp';
 export const managedByLabel = 'app.kubernetes.io/managed-by';
 export const generationAnnotation = 'platform.company.com/certificate-generation';
 export const installerAnnotation = 'platform.company.com/installed-by';
+export const installationAnnotation = 'platform.company.com/installation';
 /** An API server waits so long for us; every apply of a user waits with it. */
 const timeoutSeconds = 5;
 
@@ -92,7 +95,11 @@ export function buildConfiguration(phase: Phase, options: ConfigurationOptions):
     metadata: {
       name: configurationName,
       labels: { [managedByLabel]: 'kidp' },
-      annotations: { [generationAnnotation]: String(bundle.generation), [installerAnnotation]: installer.id },
+      annotations: {
+        [generationAnnotation]: String(bundle.generation),
+        [installerAnnotation]: installer.id,
+        ...(installer.installation === undefined ? {} : { [installationAnnotation]: installer.installation }),
+      },
     },
     webhooks: [
       ...platformWebhooks(phase, options),
@@ -219,9 +226,16 @@ export const addressOf = (target: WebhookTarget, path: string) =>
 
 export const isOurs = ({ metadata }: WebhookConfiguration): boolean => metadata.labels?.[managedByLabel] === 'kidp';
 
-/** Whether another run says that it is its own. One that says nothing is what somebody has made of ours. */
-export const isAnothers = ({ metadata }: WebhookConfiguration, { id }: Installer): boolean =>
-  ![undefined, id].includes(metadata.annotations?.[installerAnnotation]);
+/**
+ * Whether it is left to another, who says that it is its own. One that says nothing is what somebody has made of ours. An
+ * installation gives way to no run that is alone, which goes again and would leave the cluster without any; such a run gives way to
+ * all, and installations to one another, so that no two of them write for ever.
+ */
+export function isAnothers({ metadata }: WebhookConfiguration, { id, installation }: Installer): boolean {
+  const { [installerAnnotation]: writer, [installationAnnotation]: theirs } = metadata.annotations ?? {};
+  if (writer === undefined || writer === id) return false;
+  return installation === undefined || theirs !== undefined;
+}
 
 export const isInstalledBy = (configuration: WebhookConfiguration, { id }: Installer): boolean =>
   isOurs(configuration) && configuration.metadata.annotations?.[installerAnnotation] === id;

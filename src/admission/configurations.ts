@@ -1,7 +1,7 @@
 /**
  * Keeps the webhook configurations of a cluster in line with what policies match. One writes: the replica that leads, or the only
  * one there is. Whatever one run has left behind, the next takes over; what somebody else has made under the same name is left
- * alone and reported.
+ * alone and reported. An installation puts its own back whoever has changed or removed them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ScopeEntry } from '../policy/index.ts';
@@ -25,6 +25,7 @@ import {
   configurationName,
   fieldManager,
   heldBundle,
+  installationAnnotation,
   isAnothers,
   isInstalledBy,
   isOurs,
@@ -53,7 +54,7 @@ export interface Configurations {
    * has left; after that, what another run has taken over is left to it.
    */
   apply(scope: readonly ScopeEntry[]): Promise<Applied>;
-  /** Calls back when somebody has changed or removed one, so that it can be put back. Returns what ends it. */
+  /** Calls back when somebody may have changed or removed one, so that it can be put back. Returns what ends it. */
   watch(changed: () => void): () => Promise<void>;
   /** Removes them, unless somebody has put others in their place. */
   remove(): Promise<void>;
@@ -84,10 +85,17 @@ export function webhookConfigurations(options: ConfigurationsOptions): Configura
   };
 }
 
-/** Unless another run says that they are its own: what another has taken over is that one's to put back, and to remove. */
+/**
+ * Unless it is another's: what another has taken over is that one's to put back, and to remove. Only an installation puts back even
+ * what another has removed, which may have been the last that it did.
+ */
 function watchConfigurations({ client, installer }: ConfigurationsOptions, changed: () => void): () => Promise<void> {
-  const told = (configuration: WebhookConfiguration) => {
+  const updated = (configuration: WebhookConfiguration) => {
     if (!isAnothers(configuration, installer)) changed();
+  };
+  const deleted = (configuration: WebhookConfiguration) => {
+    if (installer.installation === undefined) updated(configuration);
+    else changed();
   };
   const reflectors = phases.map(
     ({ resource }) =>
@@ -96,10 +104,14 @@ function watchConfigurations({ client, installer }: ConfigurationsOptions, chang
         resource,
         fieldSelector: `metadata.name=${configurationName}`,
         stripManagedFields: true,
-        handlers: { updated: told, deleted: told },
+        handlers: { updated, deleted },
       }),
   );
-  for (const reflector of reflectors) reflector.start();
+  for (const reflector of reflectors) {
+    reflector.start();
+    // What has become of it before the watch began is told by no event.
+    reflector.synced().then(changed, () => {});
+  }
   return async () => void (await Promise.all(reflectors.map((reflector) => reflector.stop())));
 }
 
@@ -169,14 +181,18 @@ async function applyOne(
 }
 
 /** Not by server-side apply: the bundle is written by updates, and what two managers own would not go with a webhook that goes. */
-const over = (present: WebhookConfiguration, wanted: WebhookConfiguration): WebhookConfiguration => ({
-  ...wanted,
-  metadata: {
-    ...present.metadata,
-    labels: { ...present.metadata.labels, ...wanted.metadata.labels },
-    annotations: { ...present.metadata.annotations, ...wanted.metadata.annotations },
-  },
-});
+function over(present: WebhookConfiguration, wanted: WebhookConfiguration): WebhookConfiguration {
+  const { labels, annotations } = present.metadata;
+  const { [installationAnnotation]: _, ...kept } = annotations ?? {};
+  return {
+    ...wanted,
+    metadata: {
+      ...present.metadata,
+      labels: { ...labels, ...wanted.metadata.labels },
+      annotations: { ...kept, ...wanted.metadata.annotations },
+    },
+  };
+}
 
 function holds(present: WebhookConfiguration, wanted: WebhookConfiguration): boolean {
   const { metadata } = over(present, wanted);
@@ -190,10 +206,13 @@ const foreign = ({ kind, plural }: Resource): ConfigError =>
     hint: `Look at it with "kubectl get ${plural} ${configurationName} -o yaml", and delete it if nobody needs it`,
   });
 
-/** Another replica may have published since this one read its certificates. What a run with others has left verifies nothing of ours. */
-function laterBundle(present: WebhookConfiguration | undefined, { bundle, installer }: ConfigurationsOptions): Bundle {
-  const own = bundle();
-  if (present === undefined || !installer.sharesCertificates) return own;
+/**
+ * Another replica may have published since this one read its certificates. What a run with others has left, or has written over ours,
+ * verifies nothing of ours.
+ */
+function laterBundle(present: WebhookConfiguration | undefined, options: ConfigurationsOptions): Bundle {
+  const own = options.bundle();
+  if (present === undefined || !options.installer.sharesCertificates || !leadsHere(present, options)) return own;
   const held = heldBundle(present);
   return held.generation > own.generation ? held : own;
 }
@@ -216,13 +235,14 @@ async function removeOne(options: ConfigurationsOptions, { resource }: Phase): P
   }
 }
 
-function isInstalledAs(present: WebhookConfiguration, { installer, target }: ConfigurationsOptions): boolean {
+const isInstalledAs = (present: WebhookConfiguration, options: ConfigurationsOptions): boolean =>
+  isInstalledBy(present, options.installer) && leadsHere(present, options);
+
+/** Whether every webhook in it is one of ours, by where it is called. */
+function leadsHere(present: WebhookConfiguration, { target }: ConfigurationsOptions): boolean {
   const here = (path: string) => addressOf(target, path);
-  return (
-    isInstalledBy(present, installer) &&
-    (present.webhooks ?? []).every(({ clientConfig: { caBundle, ...address } }) =>
-      isDeepStrictEqual(address, here(pathOf(address, target))),
-    )
+  return (present.webhooks ?? []).every(({ clientConfig: { caBundle, ...address } }) =>
+    isDeepStrictEqual(address, here(pathOf(address, target))),
   );
 }
 

@@ -65,6 +65,8 @@ export interface AdmissionOptions {
   certificateLives?: CertificateLives | undefined;
   /** Of this replica, among all. */
   identity?: string | undefined;
+  /** What it is a replica of: see `Installer`. */
+  installation?: string | undefined;
   /** False for a replica that only serves; whichever leads then drives `configurations`. */
   install?: boolean | undefined;
   /** Without it no policy judges. */
@@ -120,7 +122,11 @@ const syncLimitMilliseconds = 120_000;
 export async function startAdmission(options: AdmissionOptions = {}): Promise<Admission> {
   const { client, host = '127.0.0.1', policies, install = true } = options;
   const log = options.log ?? silentLogger;
-  const installer = { id: randomUUID(), sharesCertificates: options.certificateSecret !== undefined };
+  const installer = {
+    id: randomUUID(),
+    sharesCertificates: options.certificateSecret !== undefined,
+    installation: options.installation,
+  };
   const authority = await startAuthority({
     store: storeOf(options),
     identity: options.identity ?? `${hostname()}-${process.pid}`,

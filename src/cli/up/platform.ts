@@ -117,6 +117,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     certificateSecret,
     drainMilliseconds,
     identity,
+    installation: leaderElection && `${leaderElection.lease.namespace}/${leaderElection.lease.name}`,
     platformNamespace,
     install: leaderElection === undefined,
     dispatches: options.dispatch !== undefined,
