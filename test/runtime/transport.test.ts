@@ -240,6 +240,18 @@ describe('verbs', () => {
       extra: { scopes: ['a'] },
     });
     await expect(other.list(configMaps, { namespace })).rejects.toSatisfy(isForbidden);
+    // Who lacks a right is told which one to ask for.
+    await expect(other.list(configMaps, { namespace })).rejects.toThrow(
+      `cannot list resource "configmaps" in API group "" in the namespace "${namespace}": ask an administrator for that right, "kubectl auth can-i list configmaps -n ${namespace}" tells when you have it`,
+    );
+    await expect(other.get(roles, { namespace, name: 'a' })).rejects.toThrow(
+      `"kubectl auth can-i get roles.rbac.authorization.k8s.io -n ${namespace}" tells`,
+    );
+    const nothing = { type: 'merge', body: {} } as const;
+    const status = { subresource: 'status' };
+    await expect(other.patch(deployments, { namespace, name: 'a' }, nothing, status)).rejects.toThrow(
+      `"kubectl auth can-i patch deployments.apps --subresource=status -n ${namespace}" tells`,
+    );
   });
 
   it('goes through a proxy where the config names one: lists, watches and writes', async () => {

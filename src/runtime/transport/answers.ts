@@ -40,10 +40,29 @@ export function statusError(doing: string, answer: Answer, advice?: string): Api
     doing,
     status: answer.status,
     reason,
-    message: advice === undefined ? message : `${message}: ${advice}`,
+    message: [message, advice ?? lackOfRights(answer.status, message)].filter((part) => part !== undefined).join(': '),
     ...(status.details === undefined ? {} : { details: status.details }),
     retryAfterSeconds: retryAfterSeconds(answer.headers),
   });
+}
+
+/**
+ * What a user can do who lacks a right, by what the authorizer of Kubernetes says of it; undefined for what else is forbidden: admission
+ * and quotas give their own reasons.
+ */
+function lackOfRights(status: number, message: string): string | undefined {
+  const found =
+    / cannot (?<verb>\S+) resource "(?<resource>[^"/]+)(?:\/(?<subresource>[^"]+))?" in API group "(?<group>[^"]*)"(?: in the namespace "(?<namespace>[^"]+)")?/.exec(
+      message,
+    )?.groups;
+  if (status !== 403 || found === undefined) return undefined;
+  const { verb, resource, subresource, group, namespace } = found;
+  const kind = group === '' ? resource : `${resource}.${group}`;
+  const flags = [
+    ...(subresource === undefined ? [] : [` --subresource=${subresource}`]),
+    ...(namespace === undefined ? [] : [` -n ${namespace}`]),
+  ].join('');
+  return `ask an administrator for that right, "kubectl auth can-i ${verb} ${kind}${flags}" tells when you have it`;
 }
 
 /** Seconds, or an HTTP date. */
