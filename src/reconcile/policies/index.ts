@@ -41,6 +41,7 @@ import type { PolicyView } from './view.ts';
 
 export { Replicas } from './replicas.ts';
 export { type ReportApi, reportApis } from './report-kinds.ts';
+export { removeReports } from './reports.ts';
 export { defaultScanPeriod, type PolicyScan } from './scan.ts';
 export type { PolicyView } from './view.ts';
 

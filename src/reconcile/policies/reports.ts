@@ -11,6 +11,8 @@ import {
   isNotFound,
   type KubernetesObject,
   type Logger,
+  type ObjectKey,
+  keyOf as objectKeyOf,
   type ResourceMapping,
 } from '../../runtime/index.ts';
 import { type Counts, type Finding, identityOf } from './ledger.ts';
@@ -18,6 +20,9 @@ import { type ReportApi, type ReportKinds, reportKinds } from './report-kinds.ts
 
 export const reportName = 'kidp';
 const managedBy = { 'app.kubernetes.io/managed-by': 'kidp' };
+const managedBySelector = Object.entries(managedBy)
+  .map(([key, value]) => `${key}=${value}`)
+  .join(',');
 const fieldManager = 'kidp-reports';
 
 export const { reports, clusterReports } = reportKinds['openreports.io'];
@@ -131,6 +136,28 @@ export function digestOf(report: Report | undefined): string {
 
 const sorted = (value: object): unknown[] => Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
 
+/** Takes all of them back, from a cluster that is somebody else's; nothing where it does not serve them. */
+export async function removeReports(client: Client): Promise<void> {
+  for (const resource of [reports, clusterReports]) {
+    const found: ObjectKey[] = [];
+    const pages = { labelSelector: managedBySelector, firstPage: 50, laterPages: 50 };
+    await eachObject(client, resource, pages, (object) => void found.push(objectKeyOf(object))).catch(
+      (error: unknown) => {
+        // Who may not read them has written none.
+        if (!isNotFound(error) && !isForbidden(error)) throw error;
+      },
+    );
+    const ours = found.filter(({ name }) => name === reportName);
+    await Promise.all(
+      ours.map((key) =>
+        client.delete(resource, key).catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        }),
+      ),
+    );
+  }
+}
+
 export interface ReportWriterOptions {
   /** Reads and writes only while this process leads. */
   readonly client: Client;
@@ -218,9 +245,7 @@ export class ReportWriter {
 
   async #read(signal: AbortSignal): Promise<Map<string, string>> {
     const found = new Map<string, string>();
-    const labelSelector = Object.entries(managedBy)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(',');
+    const labelSelector = managedBySelector;
     for (const resource of [this.kinds.reports, this.kinds.clusterReports]) {
       await eachObject(
         this.#options.client,
