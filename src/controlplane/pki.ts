@@ -10,6 +10,8 @@ export interface LeafRequest {
   organizations?: readonly string[];
   /** DNS names and IP addresses; a certificate without them is for clients only. */
   hosts?: readonly string[];
+  /** How long from now on: less than none, and it has run out already. It began a day ago. */
+  validDays?: number;
 }
 
 const day = 24 * 60 * 60 * 1000;
@@ -19,9 +21,9 @@ export function createAuthority(commonName: string, keys: KeyKind = 'ec'): KeyPa
   return issueAuthority({ commonName, keys, ...validFor(3650) });
 }
 
-/** A leaf for a server (where `hosts` are given) and for a client, good for a year: the servers call one another. */
-export function issueLeaf(authority: KeyPair, { hosts = [], ...client }: LeafRequest): KeyPair {
-  return issueLeafFor(authority, { client, names: hosts, ...validFor(365) });
+/** A leaf for a server (where `hosts` are given) and for a client, by default good for a year: the servers call one another. */
+export function issueLeaf(authority: KeyPair, { hosts = [], validDays = 365, ...client }: LeafRequest): KeyPair {
+  return issueLeafFor(authority, { client, names: hosts, ...validFor(validDays) });
 }
 
 /** The keys that sign and verify service account tokens. */

@@ -8,6 +8,8 @@ import type { ControlPlaneState } from './state.ts';
 export interface User {
   name: string;
   groups?: readonly string[];
+  /** Of its certificate; left out, a year's. */
+  validDays?: number;
 }
 
 export interface UserFiles {
@@ -21,7 +23,12 @@ export function userFiles(directory: string, state: ControlPlaneState, server: (
   const handedOut = new Map<string, User>();
 
   async function write(file: string, user: User): Promise<void> {
-    const credentials = issueLeaf(state.clientAuthority, { commonName: user.name, organizations: user.groups ?? [] });
+    const { name, groups = [], validDays } = user;
+    const credentials = issueLeaf(state.clientAuthority, {
+      commonName: name,
+      organizations: groups,
+      ...(validDays === undefined ? {} : { validDays }),
+    });
     const authority = state.servingAuthority.certificate;
     await mkdir(directory, { recursive: true, mode: 0o700 });
     await writeFile(file, kubeconfig({ server: server(), authority, user: user.name, credentials }), { mode: 0o600 });
