@@ -13,6 +13,7 @@ export { configurationName, type FailurePolicy, type WebhookTarget } from './con
 export type { Applied, Configurations } from './configurations.ts';
 export { type Comparers, type CrdGateOptions, type Environment, startComparers } from './crds/index.ts';
 export { deadlineIn } from './deadline.ts';
+export { demandNobodyServes } from './elsewhere.ts';
 export {
   type Decision,
   decide,

@@ -3,9 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { configurationName, phases } from '../../src/admission/configuration.ts';
+import { readConfiguration, webhookConfigurations } from '../../src/admission/configurations.ts';
 import { type Policy, policy } from '../../src/api/index.ts';
 import { customResourceDefinitions } from '../../src/cli/up/definitions.ts';
 import { freePort } from '../../src/controlplane/ports.ts';
@@ -58,6 +61,37 @@ test('replicas judge, report and take over from one another', async () => {
   await expect(client.create(configMaps, configMap('after'))).rejects.toThrow('policy marked');
   await eventually(async () => (await client.list(events, { namespace: 'default' })).items.length > 0, patient);
 
+  // Nobody joins beside it and switches it off; should that come about all the same, it puts its configurations back, and only once.
+  const installed = await storedWebhooks();
+  expect(await joining()).toMatch(
+    /^kidp: kidp is installed in this cluster \(\w+WebhookConfiguration kidp-admission is of the installation whose Lease is kidp-system\/kidp\)[^\n]*switch that admission off\. Use it as it is[^\n]*\n$/,
+  );
+  expect(await storedWebhooks()).toEqual(installed);
+  const guest = webhookConfigurations({
+    client,
+    installer: { id: 'guest', sharesCertificates: false },
+    target: { url: 'https://127.0.0.1:1' },
+    failurePolicy: 'Ignore',
+    bundle: () => ({ pem: 'not a certificate', generation: 9 }),
+    platformNamespace: 'kube-system',
+  });
+  await guest.apply([]);
+  await eventually(async () => isDeepStrictEqual(await storedWebhooks(), installed), patient);
+  expect(await refusal()).toContain('policy marked');
+  await guest.remove();
+  expect(await storedWebhooks()).toEqual(installed);
+  // Gone with the mark of another, as a run leaves them that was not put right in between.
+  const annotations = {
+    'platform.company.com/installed-by': 'guest',
+    'platform.company.com/installation': 'other/kidp',
+  };
+  for (const { resource } of phases) {
+    await client.patch(resource, { name: configurationName }, { type: 'merge', body: { metadata: { annotations } } });
+    await client.delete(resource, { name: configurationName });
+  }
+  await eventually(async () => isDeepStrictEqual(await storedWebhooks(), installed), patient);
+  await eventually(async () => (await refusal()).includes('policy marked'), patient);
+
   // The leader is told to stop: nobody notices, and another one leads.
   const leader = replicas.find(({ leads }) => leads());
   const other = replicas.find((replica) => replica !== leader);
@@ -84,6 +118,7 @@ test('replicas judge, report and take over from one another', async () => {
   third.kill('SIGTERM');
   expect(await third.ended).toBe(0);
   expect(await refusal()).toContain('failed calling webhook');
+  expect(await joining()).toContain('kidp is installed in this cluster');
   for (const { lines, errors } of [...replicas, third]) {
     expect(errors()).toBe('');
     for (const line of lines()) expect(line).not.toMatch(/forbidden/i);
@@ -211,6 +246,23 @@ async function refusal(): Promise<string> {
     return error instanceof Error ? error.message : String(error);
   }
 }
+
+/** What is said to who would join the cluster from a machine of theirs. */
+async function joining(): Promise<string> {
+  const words = ['up', '--kubeconfig', plane.kubeconfig, '--directory', folder];
+  const child = spawn(process.execPath, [join(root, 'bin', 'kidp.js'), ...words], { cwd: root, stdio: 'pipe' });
+  running.add(child);
+  let errors = '';
+  child.stdout.resume();
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  running.delete(child);
+  expect(code).toBe(2);
+  return errors;
+}
+
+const storedWebhooks = () =>
+  Promise.all(phases.map(async ({ resource }) => (await readConfiguration(client, resource))?.webhooks));
 
 const statusOf = async (name: string) => (await client.get<Policy>(policy.resource, { name })).status;
 

@@ -4,16 +4,23 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startEtcd } from '../../src/controlplane/etcd.ts';
+import { ensureAssets } from '../../src/controlplane/index.ts';
+import { loadState } from '../../src/controlplane/state.ts';
 import { type ControlPlane, sharedCluster, startControlPlane } from '../support/cluster.ts';
+import { openReportsDefinitions } from '../support/openreports.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 let folder: string;
 const running = new Set<ChildProcess>();
 /** As on a machine where Go has built the control plane, and there is no Java for Kafka. */
 const withoutJava = { ...process.env, PATH: dirname(process.execPath) };
+/** One part of it fails as soon as it gets SIGUSR2: no fault of a cluster makes one do so. */
+const mayFail = { NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'failing-part.ts'))}` };
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'kidp-up-'));
@@ -64,7 +71,14 @@ describe('a control plane of its own', () => {
       ),
     );
     const processes = await processesBelow(folder);
-    expect(processes.length).toBeGreaterThanOrEqual(5);
+    expect(processes.map((line) => basename(line.trim().split(/\s+/)[2] ?? '')).sort()).toEqual([
+      'etcd',
+      'java',
+      'kube-apiserver',
+      'kube-controller-manager',
+      'kube-scheduler',
+      'kwok',
+    ]);
 
     const second = start(['--directory', folder]);
     expect(await second.ended()).toBe(1);
@@ -76,6 +90,7 @@ describe('a control plane of its own', () => {
     first.stop('SIGINT');
     expect(await first.ended()).toBe(0);
     expect(await processesBelow(folder)).toEqual([]);
+    expect(await storedWebhookConfigurations(folder)).toEqual([]);
 
     const again = start(['--directory', folder]);
     await again.until(/ready in/);
@@ -84,7 +99,11 @@ describe('a control plane of its own', () => {
     await again.ended();
     await until(async () => (await processesBelow(folder)).length === 0);
 
-    // The killed run has left its webhook configuration in etcd; the next one must not be locked out by it. Kafka is not needed for it.
+    // The killed run has left its webhook configurations in etcd; the next one must not be locked out by them. Kafka is not needed for it.
+    expect(await storedWebhookConfigurations(folder)).toEqual([
+      '/registry/mutatingwebhookconfigurations/kidp-admission',
+      '/registry/validatingwebhookconfigurations/kidp-admission',
+    ]);
     const healed = start(['--directory', folder], withoutJava);
     await healed.until(/ready in/);
     await healed.until(/Kafka +none, brokers are reached over HTTP: .*Java/);
@@ -97,12 +116,14 @@ describe('a control plane of its own', () => {
     expect(healed.output()).toMatch(/kube-apiserver has ended by itself: its last words are in \S+kube-apiserver\.log/);
     expect(await processesBelow(folder)).toEqual([]);
 
-    const anew = start(['--directory', folder, '--reset'], withoutJava);
+    const anew = start(['--directory', folder, '--reset'], { ...withoutJava, ...mayFail });
     await anew.until(/ready in/);
     expect((await shell('get databases -A')).stderr).toContain('No resources found');
     expect(existsSync(join(folder, 'kafka'))).toBe(false);
-    anew.stop('SIGTERM');
-    expect(await anew.ended()).toBe(0);
+    // So is a part of its own that fails.
+    anew.stop('SIGUSR2');
+    expect(await anew.ended()).toBe(1);
+    expect(anew.output()).toMatch(/what follows policies and objects has ended by itself: .*this part has failed/);
     expect(await processesBelow(folder)).toEqual([]);
     // Everything is started five times.
   }, 1_500_000);
@@ -135,6 +156,10 @@ describe('an existing cluster', () => {
   let plane: ControlPlane;
   beforeAll(async () => {
     plane = await startControlPlane();
+    await sharedCluster().kubectl(['create', '-f', '-'], {
+      kubeconfig: plane.kubeconfig,
+      input: openReportsDefinitions(),
+    });
     // An API server makes its own namespaces after it is ready.
     await until(async () => {
       const there = await everything(plane);
@@ -155,9 +180,46 @@ describe('an existing cluster', () => {
         (item: { webhooks: { failurePolicy: string }[] }) => item.webhooks[0]?.failurePolicy,
       ),
     ).toEqual(['Ignore']);
+
+    // Another one would switch it off, and is told who is there.
+    const second = start(['--kubeconfig', plane.kubeconfig, '--directory', folder]);
+    expect(await second.ended()).toBe(2);
+    expect(second.errors()).toMatch(
+      /^kidp: Another kidp serves this cluster \(replica \S+, whose Lease kube-system\/kidp-replica-\S+ was renewed at .*\)[^\n]*Stop it first[^\n]*\n$/,
+    );
+    expect((await kubectl(plane, 'get validatingwebhookconfigurations -o json')).stdout).toBe(during.stdout);
     run.stop('SIGINT');
     expect(await run.ended()).toBe(0);
     await until(async () => (await everything(plane)) === before);
+  });
+
+  test('is left as it was when a part fails, and that is said', async () => {
+    const before = await everything(plane);
+    const run = start(['--kubeconfig', plane.kubeconfig, '--directory', folder], { ...process.env, ...mayFail });
+    await run.until(/ready in/);
+    run.stop('SIGUSR2');
+    expect(await run.ended()).toBe(1);
+    expect(run.output()).toMatch(
+      /what follows policies and objects has ended by itself: .*this part has failed[\s\S]*Start it again.*\nstopping …\nstopped\n$/,
+    );
+    await until(async () => (await everything(plane)) === before);
+  });
+
+  test('is not joined without the rights for it, and which are missing is one sentence', async () => {
+    const run = start(['--kubeconfig', await plane.kubeconfigFor({ name: 'jane' }), '--directory', folder]);
+    expect(await run.ended()).toBe(2);
+    expect(run.errors()).toMatch(
+      /^kidp: The user of context \S+ of \S+ may not get, create, patch, delete, list, watch customresourcedefinitions\.apiextensions\.k8s\.io; [^\n]*\. Ask for these rights \("kubectl --kubeconfig \S+jane\.yaml auth can-i VERB RESOURCE"[^\n]*\n$/,
+    );
+  });
+
+  test('a client certificate that has run out is said, with the next step', async () => {
+    const user = { name: 'late', groups: ['system:masters'], validDays: -0.5 };
+    const run = start(['--kubeconfig', await plane.kubeconfigFor(user), '--directory', folder]);
+    expect(await run.ended()).toBe(1);
+    expect(run.errors()).toMatch(
+      /^kidp: [^\n]*the client certificate in [^\n]* expired at \d{4}-\d\d-\d\dT[\d:.]+Z, renew it\n$/,
+    );
   });
 
   test('is left as it was by a stop in the middle of joining', async () => {
@@ -176,11 +238,39 @@ describe('an existing cluster', () => {
     await run.until(/ready in/);
     const { code, stderr } = await kubectl(plane, `apply -f ${join(root, 'examples/quickstart/team.yaml')}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    // Nothing is dispatched here, so nothing is waited for when it is deleted, now or later.
+    const deleted = await kubectl(plane, 'delete databases -n team-backend users --timeout=120s');
+    expect(deleted).toMatchObject({ code: 0 });
+    expect(await kubectl(plane, `apply -f ${join(root, 'examples/quickstart/team.yaml')}`)).toMatchObject({ code: 0 });
+    // What the scan finds is reported while it runs, and taken back.
+    const policy = join(root, 'policies/platform/production-backups.yaml');
+    expect(await kubectl(plane, `apply -f ${policy}`)).toMatchObject({ code: 0 });
+    await until(async () => (await kubectl(plane, 'get reports -n team-backend -o name')).stdout.includes('/kidp'));
     run.stop('SIGTERM');
     expect(await run.ended()).toBe(0);
     expect(run.output()).toMatch(/databases\.platform\.company\.com stays: there are objects of it/);
     expect(await kubectl(plane, 'get databases -n team-backend users')).toMatchObject({ code: 0 });
     expect((await kubectl(plane, 'get caches.platform.company.com')).code).not.toBe(0);
+    expect((await kubectl(plane, 'get reports,clusterreports -A -o name')).stdout).toBe('');
+    const later = await kubectl(plane, 'delete databases -n team-backend users --timeout=120s');
+    expect(later).toMatchObject({ code: 0 });
+  });
+
+  test('is taken over from a run that was killed, and left without its webhook', async () => {
+    const webhooks = () =>
+      kubectl(plane, 'get validatingwebhookconfigurations,mutatingwebhookconfigurations -o name').then(
+        ({ stdout }) => stdout,
+      );
+    const killed = start(['--kubeconfig', plane.kubeconfig, '--directory', folder]);
+    await killed.until(/ready in/);
+    killed.stop('SIGKILL');
+    await killed.ended();
+    expect(await webhooks()).not.toBe('');
+    const next = start(['--kubeconfig', plane.kubeconfig, '--directory', folder]);
+    await next.until(/ready in/);
+    next.stop('SIGINT');
+    expect(await next.ended()).toBe(0);
+    expect(await webhooks()).toBe('');
   });
 
   test('that cannot be reached, or whose kubeconfig cannot be read, is one sentence', async () => {
@@ -285,14 +375,36 @@ function command(program: string, words: readonly string[]): Promise<{ stdout: s
 
 async function processesBelow(path: string): Promise<string[]> {
   const { stdout } = await command('ps', ['-eo', 'pid,stat,args']);
-  return stdout.split('\n').filter((line) => line.includes(`${path}/cluster`) && !/^\s*\d+\s+Z/.test(line));
+  const below = [`${path}/cluster`, `${path}/kafka`];
+  return stdout.split('\n').filter((line) => below.some((each) => line.includes(each)) && !/^\s*\d+\s+Z/.test(line));
 }
 
-/** What a cluster's owner would notice: kinds, webhooks, namespaces. */
+/** Of a cluster that is stopped, by its keys in etcd: to start all the rest only to ask would take long. */
+async function storedWebhookConfigurations(path: string): Promise<string[]> {
+  const cluster = join(path, 'cluster');
+  const state = await loadState(cluster);
+  if (state === undefined) throw new Error(`there is no state in ${cluster}`);
+  const etcd = await startEtcd({
+    directory: join(cluster, 'etcd'),
+    logDirectory: join(cluster, 'logs'),
+    run: join(cluster, 'run'),
+    members: 1,
+    throwaway: false,
+    authority: state.etcdAuthority,
+    ports: state.etcdPorts,
+    program: async (name) => (await ensureAssets([name]))[name],
+  });
+  const keys = (await etcd.control('get', '/registry/', '--prefix', '--keys-only')).split('\n');
+  for (const member of etcd.members) await member.stop();
+  expect(keys).toContain('/registry/namespaces/default');
+  return keys.filter((key) => key.includes('webhookconfigurations/')).sort();
+}
+
+/** What a cluster's owner would notice: kinds, webhooks, namespaces, what is written while it runs. */
 async function everything(plane: ControlPlane): Promise<string> {
   const { stdout } = await kubectl(
     plane,
-    'get crds,validatingwebhookconfigurations,mutatingwebhookconfigurations,namespaces,clusterroles,clusterrolebindings -o name',
+    'get crds,validatingwebhookconfigurations,mutatingwebhookconfigurations,namespaces,clusterroles,clusterrolebindings,leases,reports,clusterreports -A -o name',
   );
   return stdout;
 }

@@ -42,18 +42,28 @@ export async function demandAccess(
     ...(dispatch ? dispatchRights(namespace) : []),
     ...(rollouts ? rolloutRights(namespace) : []),
   ];
+  await demandRights(
+    client,
+    source,
+    needed,
+    'Give it the rights of manifests/install (kubectl apply -k manifests/install), or run as a user who has them',
+  );
+  await demandNamespace(client, namespace);
+}
+
+/** Throws a `ConfigError` that names all that are missing. */
+export async function demandRights(
+  client: Client,
+  source: string,
+  needed: readonly Right[],
+  hint: string,
+): Promise<void> {
   const answers = await Promise.all(
     needed.map(async (right) => ((await isAllowed(client, right)) ? undefined : right)),
   );
   const missing = answers.filter((right) => right !== undefined);
-  if (missing.length > 0) {
-    throw new ConfigError({
-      code: 'access',
-      message: `The user of ${source} may not ${described(missing)}`,
-      hint: 'Give it the rights of manifests/install (kubectl apply -k manifests/install), or run as a user who has them',
-    });
-  }
-  await demandNamespace(client, namespace);
+  if (missing.length === 0) return;
+  throw new ConfigError({ code: 'access', message: `The user of ${source} may not ${described(missing)}`, hint });
 }
 
 /** Those that are watched at all times. */
@@ -124,6 +134,17 @@ export function rights(namespace: string): Right[] {
     ...of('create delete', GROUP, crdRevision.plural),
     ...of('get list watch create update patch delete', 'coordination.k8s.io', 'leases', { namespace }),
     ...of('create', '', 'secrets', { namespace }),
+  ];
+}
+
+/** Without these a cluster of somebody else's can be neither joined nor left as it was. */
+export function joinRights(namespace: string): Right[] {
+  return [
+    ...of('get create patch delete', 'apiextensions.k8s.io', 'customresourcedefinitions'),
+    ...of('list', 'coordination.k8s.io', 'leases'),
+    ...kinds.flatMap(({ plural }) => of('list', GROUP, plural)),
+    // The certificates of such a run are its own.
+    ...rights(namespace).filter(({ resource }) => resource !== 'secrets'),
   ];
 }
 

@@ -1,13 +1,19 @@
 /** A cluster that is somebody else's: joined with a webhook that can never block it, and left as it was. */
+import { demandNobodyServes } from '../../admission/index.ts';
+import { removeReports } from '../../reconcile/index.ts';
 import { connect, loadKubeconfig } from '../../runtime/index.ts';
 import { gateOptions } from '../crd-gate-options.ts';
+import { demandRights, joinRights } from '../serve/access.ts';
 import type { Running, UpOptions } from '../up.ts';
 import { addMissingDefinitions } from './definitions.ts';
-import { startPlatform } from './platform.ts';
+import { endOf, startPlatform } from './platform.ts';
 import type { Steps } from './steps.ts';
 import type { Undo } from './undo.ts';
 import { webhookAddress } from './webhook.ts';
 import { commandsToTry } from './welcome.ts';
+
+/** A namespace that every cluster has: one that we made could not be taken back at once. */
+const platformNamespace = 'kube-system';
 
 export async function joinCluster(
   options: UpOptions & { kubeconfig: string },
@@ -18,8 +24,14 @@ export async function joinCluster(
   const client = connect(config);
   undo.add('closing the connections', () => client.close());
   await step(`connected to ${config.server}`, () => client.request({ method: 'GET', path: '/version' }));
+  await step('rights to join it, and nobody else who serves it', async () => {
+    const hint = `Ask for these rights ("kubectl --kubeconfig ${options.kubeconfig} auth can-i VERB RESOURCE" tells what you may), or join as an administrator of the cluster`;
+    await demandRights(client, config.source, joinRights(platformNamespace), hint);
+    await demandNobodyServes(client);
+  });
   await whole('the kinds of platform.company.com that were missing', () => addMissingDefinitions(client, undo));
-  const { admission } = await whole('admission webhooks, failurePolicy Ignore', () =>
+  undo.add('removing the reports', () => removeReports(client));
+  const platform = await whole('admission webhooks, failurePolicy Ignore', () =>
     startPlatform(
       {
         client,
@@ -28,16 +40,16 @@ export async function joinCluster(
         crds: gateOptions(options),
         // They would stay behind.
         revisions: { kept: 0 },
-        // A namespace that every cluster has: one that we made could not be taken back at once.
-        platformNamespace: 'kube-system',
+        platformNamespace,
       },
       undo,
     ),
   );
   return {
+    ended: endOf(platform),
     welcome: [
       `  API server  ${config.server}`,
-      `  admission   ${admission.url} (the API server must be able to reach it: --webhook-host)`,
+      `  admission   ${platform.admission.url} (the API server must be able to reach it: --webhook-host)`,
       '',
       ...commandsToTry(`kubectl --kubeconfig ${options.kubeconfig}`, 'theirs'),
     ],

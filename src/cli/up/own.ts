@@ -21,7 +21,7 @@ import { installDefinitions } from './definitions.ts';
 import { addExample } from './example.ts';
 import { startLocalBrokers } from './local-brokers.ts';
 import { localRollouts, registerCluster } from './local-rollouts.ts';
-import { startPlatform } from './platform.ts';
+import { endOf, startPlatform } from './platform.ts';
 import { addNamespaces, addPlatformAdmin, addStarterPolicies } from './starter.ts';
 import type { Steps } from './steps.ts';
 import type { Undo } from './undo.ts';
@@ -74,7 +74,7 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
     await rm(ofKafka, { recursive: true, force: true });
     return startLocalKafka(ofKafka, assets, undo);
   });
-  const { admission, statusApi } = await step('admission webhooks, reconcilers, status API', () =>
+  const platform = await step('admission webhooks, reconcilers, status API', () =>
     startPlatform(
       {
         client,
@@ -89,6 +89,7 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
       undo,
     ),
   );
+  const { admission, statusApi } = platform;
   if (statusApi !== undefined) {
     const ways = 'away' in kafka ? undefined : kafka;
     const what =
@@ -109,7 +110,7 @@ export async function startOwnCluster(options: UpOptions, step: Steps['step'], u
   const watch = watchProcesses(plane);
   undo.add('watching the processes', async () => watch.stop());
   return {
-    ended: watch.died,
+    ended: Promise.race([watch.died, endOf(platform)]),
     welcome: [
       `  API server  ${plane.url}`,
       `  admission   ${admission.url}`,

@@ -43,6 +43,7 @@ import {
   startTelemetry,
   type TelemetrySettings,
 } from '../../runtime/index.ts';
+import { describeFailure } from '../failure.ts';
 import type { DispatchOptions } from './dispatch.ts';
 import type { RolloutsOptions } from './rollouts.ts';
 import type { Undo } from './undo.ts';
@@ -182,7 +183,8 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
   running.catch((error: unknown) => log.error('what follows policies has ended', { error }));
   undo.add('stopping what follows policies', async () => {
     stopping.abort();
-    await running;
+    // Why it has failed is told by `ended`.
+    await running.catch(() => {});
   });
   return {
     admission,
@@ -192,6 +194,15 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     reconcilers,
     ended: running,
   };
+}
+
+/** What to tell who waits at a terminal, should it end by itself. */
+export async function endOf({ ended }: Platform): Promise<string> {
+  const why = await ended.then(
+    () => 'nobody has stopped it',
+    (error: unknown) => describeFailure(error),
+  );
+  return `what follows policies and objects has ended by itself: ${why}\nStart it again; should that happen once more, report it with the lines above.`;
 }
 
 const asksAboutBreaking = (settings: RolloutSettings) => (environment: Environment) =>

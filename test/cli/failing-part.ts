@@ -1,0 +1,8 @@
+/** Loaded into `kidp up` before it starts: the part that records events fails on SIGUSR2. */
+import { EventRecorder } from '../../src/runtime/index.ts';
+
+EventRecorder.prototype.start = (signal) =>
+  new Promise((resolve, reject) => {
+    process.once('SIGUSR2', () => reject(Object.assign(new Error('this part has failed'), { code: 'test/failed' })));
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
