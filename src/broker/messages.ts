@@ -149,6 +149,8 @@ export interface UsageReport {
   /** Month to date, a decimal number as text. */
   readonly amount: string;
   readonly asOf: string;
+  /** Nothing more comes of this broker: the object is gone, or another broker has it now. */
+  readonly final?: boolean;
 }
 
 export type RequestEvent = CloudEvent<typeof REQUEST_TYPE, DeploymentRequest>;

@@ -159,14 +159,23 @@ const heartbeat = object('A broker is alive.', {
   },
 });
 
-const usage = object('What an object has cost this month so far. A later report replaces an earlier one.', {
-  broker: brokerName,
-  resource,
-  month: text('The month, for example `2026-01`.', { maxLength: 7, pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' }),
-  currency: text('As in ISO 4217, for example `EUR`.', { maxLength: 3, pattern: '^[A-Z]{3}$' }),
-  amount: text('Month to date, a decimal number as text.', { maxLength: 32, pattern: '^-?[0-9]+(\\.[0-9]+)?$' }),
-  asOf: instant('Up to when it is counted.'),
-});
+const usage = object(
+  'What an object has cost at this broker this month so far. A later report of the broker replaces an earlier one.',
+  {
+    broker: brokerName,
+    resource,
+    month: text('The month, for example `2026-01`.', { maxLength: 7, pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' }),
+    currency: text('As in ISO 4217, for example `EUR`.', { maxLength: 3, pattern: '^[A-Z]{3}$' }),
+    amount: text('Month to date, a decimal number as text.', { maxLength: 32, pattern: '^-?[0-9]+(\\.[0-9]+)?$' }),
+    asOf: instant('Up to when it is counted.'),
+    final: {
+      description:
+        'Nothing more comes of this broker: the object is gone, or another broker has it now. Only such a report is taken of a broker that an object was taken over from.',
+      type: 'boolean',
+    },
+  },
+  ['final'],
+);
 
 const fromPlatform = text('Who says it: the platform.', { const: '/kidp' });
 const fromBroker = text('Who says it: `/brokers/` and the name of the Broker.', {

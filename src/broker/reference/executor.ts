@@ -135,9 +135,9 @@ export function openExecutor(options: ExecutorOptions): Executor {
 
   /** It runs from when the thing was first there until it is gone. */
   function meterOf(record: DeploymentRecord, { state }: Observation): Meter | undefined {
-    if (prices === undefined) return undefined;
     const { meter, request } = record;
-    const price = state === 'deleted' ? 0 : state === 'done' ? pricePerHour(prices, request) : undefined;
+    const isPriced = state === 'done' && prices !== undefined;
+    const price = state === 'deleted' ? 0 : isPriced ? pricePerHour(prices, request) : undefined;
     if (price === undefined || (meter?.microsPerHour ?? 0) === price) return undefined;
     return turn(meter, price, options.now());
   }

@@ -33,13 +33,13 @@ export async function beat(options: PulseOptions, signal: AbortSignal): Promise<
   }
 }
 
-/** Runs until the signal ends it, on the instance that leads. */
+/** Of what is there. What is gone is told once, by the reporter. Runs until the signal ends it, on the instance that leads. */
 export async function bill(options: PulseOptions, prices: PriceTable, signal: AbortSignal): Promise<void> {
   const { broker, provider, clock } = options;
   while (!signal.aborted) {
     for (const { record } of provider.records.all()) {
-      const { meter, request } = record;
-      if (meter === undefined || signal.aborted) continue;
+      const { meter, request, state } = record;
+      if (meter === undefined || state === 'deleted' || signal.aborted) continue;
       const { generation: _, ...resource } = request.resource;
       for (const amount of amounts(meter, clock.now())) {
         const event = usageEvent({ broker, resource, currency: prices.currency, ...amount }, { cause: record.trace });

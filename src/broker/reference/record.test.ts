@@ -5,6 +5,7 @@ import { type Action, REQUEST_TYPE, type RequestEvent } from '../messages.ts';
 import {
   acknowledge,
   askedAbout,
+  bill,
   claim,
   type DeploymentRecord,
   handedOver,
@@ -12,7 +13,9 @@ import {
   isUntold,
   LEDGER_LENGTH,
   observed,
+  unbilled,
 } from './record.ts';
+import { lastAmounts, turn } from './usage.ts';
 
 const uid = 'u-1';
 const moment = (now = 1_000) => ({ now, instance: 'one' });
@@ -51,10 +54,33 @@ test('what another broker has taken over is neither done nor told nor charged fo
   const over = handedOver({ ...record, meter }, 'u-1/1/1', Date.parse('2026-01-01T02:00:00Z'));
   expect(over).toMatchObject({ state: 'deleted', notes: {}, meter: { settledMicros: 10, microsPerHour: 0 } });
   expect(isUntold(over)).toBe(false);
+  // What it has cost here up to then is still to be told, once.
+  expect(unbilled(over)).toEqual(over.meter);
+  expect(unbilled(bill(over, over.meter ?? meter))).toBeUndefined();
+  expect(handedOver(over, 'u-1/1/2', Date.parse('2026-01-01T09:00:00Z')).meter).toEqual(over.meter);
   expect(claim(over, requested(1), moment()).outcome).toBe('stale');
   expect(claim(over, requested(1, 1), moment()).outcome).toBe('stale');
   // It may come back.
   expect(claim(over, requested(1, 2), moment()).outcome).toBe('accepted');
+});
+
+test('what is gone is told once what it cost, and again should it have come back in between', () => {
+  const at = (time: string) => Date.parse(`2026-01-${time}Z`);
+  const meter = turn(undefined, 1_000_000, at('10T10:05:00'));
+  const there: DeploymentRecord = { ...claimed(undefined, requested(1)), state: 'done', meter };
+  expect(unbilled(there)).toBeUndefined();
+  const gone: DeploymentRecord = { ...there, state: 'deleted', meter: turn(meter, 0, at('10T10:35:00')) };
+  const told = unbilled(gone);
+  if (told === undefined) throw new Error('nothing is to be told');
+  expect(lastAmounts(told)).toEqual([{ month: '2026-01', amount: '0.5', asOf: '2026-01-10T10:35:00.000Z' }]);
+  const billed = bill(gone, told);
+  expect(unbilled(billed)).toBeUndefined();
+  // As a restart finds it, and whoever asks about it.
+  expect(unbilled(askedAbout(JSON.parse(JSON.stringify(billed)), requested(1, 0, 'Query'), moment()))).toBeUndefined();
+
+  const back: DeploymentRecord = { ...billed, state: 'done', meter: turn(told, 1_000_000, at('12T00:00:00')) };
+  const again: DeploymentRecord = { ...back, state: 'deleted', meter: turn(back.meter, 0, at('12T01:00:00')) };
+  expect(lastAmounts(unbilled(again) ?? meter).map(({ amount }) => amount)).toEqual(['1.5']);
 });
 
 describe('what is asked for', () => {

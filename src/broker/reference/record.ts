@@ -33,6 +33,8 @@ export interface DeploymentRecord {
   /** What the provider remembers of what it made. */
   readonly notes: Readonly<Record<string, string>>;
   readonly meter?: Meter;
+  /** `since` of the meter that was told to the platform for good. */
+  readonly billed?: number;
   /** The newest claims, the last at the end: each is appended in the same write that makes the claim. */
   readonly ledger: readonly LedgerEntry[];
   readonly changedAt: string;
@@ -160,7 +162,7 @@ export function handedOver(record: DeploymentRecord, deploymentId: string, now: 
     report: { phase: 'deleted', message: `another broker has taken it over as ${deploymentId}` },
     acknowledged: record.sequence,
     notes: {},
-    ...(meter === undefined ? {} : { meter: turn(meter, 0, now) }),
+    ...(meter === undefined ? {} : { meter: meter.microsPerHour === 0 ? meter : turn(meter, 0, now) }),
     changedAt: new Date(now).toISOString(),
   };
 }
@@ -168,6 +170,15 @@ export function handedOver(record: DeploymentRecord, deploymentId: string, now: 
 export function acknowledge(record: DeploymentRecord, sequence: number): DeploymentRecord {
   return sequence <= record.acknowledged ? record : { ...record, acknowledged: sequence };
 }
+
+/** What it cost is told for good. Should it come back to this broker, its meter runs on from there. */
+export function bill(record: DeploymentRecord, meter: Meter): DeploymentRecord {
+  return record.billed === meter.since ? record : { ...record, billed: meter.since };
+}
+
+/** The meter whose last word the platform does not have yet; undefined where it has it, or where the thing is still there. */
+export const unbilled = ({ state, meter, billed }: DeploymentRecord): Meter | undefined =>
+  state === 'deleted' && meter !== undefined && meter.since !== billed ? meter : undefined;
 
 export const isUntold = (record: DeploymentRecord): boolean => record.acknowledged < record.sequence;
 

@@ -1,16 +1,28 @@
 /**
  * Tells the platform what records say, until it is acknowledged. What is to be told is in the record, so a crash loses nothing: who
  * starts next finds what is untold. Only the newest state of an object is told; one that was overtaken is of no use any more.
+ *
+ * What a thing has cost in all is told before it is said to be gone: while its object is there, it is known who pays.
  */
 import { type Logger, Workqueue } from '../../runtime/index.ts';
 import { ChannelError } from '../channel.ts';
-import { statusEvent } from '../contract/index.ts';
+import { statusEvent, usageEvent } from '../contract/index.ts';
 import { encryptTo } from '../identity/index.ts';
 import type { ReportedCredentials, RequestEvent, StatusReport } from '../messages.ts';
 import type { BrokerMetrics } from './metrics.ts';
 import type { Provider } from './provider.ts';
-import { acknowledge, type DeploymentRecord, isLasting, isUntold, nextSequence, type Report } from './record.ts';
+import {
+  acknowledge,
+  bill,
+  type DeploymentRecord,
+  isLasting,
+  isUntold,
+  nextSequence,
+  type Report,
+  unbilled,
+} from './record.ts';
 import type { StatusSender } from './sender.ts';
+import { lastAmounts, type Meter } from './usage.ts';
 
 export interface Reporter {
   /** What is untold of this object, as soon as it can be. */
@@ -29,6 +41,8 @@ export interface ReporterOptions {
   readonly provider: Provider;
   readonly sender: StatusSender;
   readonly now: () => number;
+  /** Of the prices; without it nothing is said of costs. */
+  readonly currency?: string | undefined;
   readonly workers?: number;
   readonly metrics: BrokerMetrics;
   readonly log: Logger;
@@ -37,7 +51,7 @@ export interface ReporterOptions {
 const mostAtOnce = 10_000;
 
 export function openReporter(options: ReporterOptions): Reporter {
-  const { broker, provider, sender, metrics, log, workers = 16 } = options;
+  const { broker, provider, sender, currency, metrics, log, workers = 16 } = options;
   const { records } = provider;
   const queue = new Workqueue({
     backoff: { baseMilliseconds: 250, maximumMilliseconds: 30_000 },
@@ -75,20 +89,41 @@ export function openReporter(options: ReporterOptions): Reporter {
     if (stored === undefined) return;
     const { record } = stored;
     const isRepeated = again.has(key);
-    if (!isRepeated && (!isUntold(record) || (told.get(key) ?? -1) >= record.sequence)) return;
-    await deliver(record.request, record.trace, record.report, record.sequence, record);
-    if (isRepeated) again.delete(key);
-    told.set(key, record.sequence);
-    if (isLasting(record.report)) await remember(key, record.sequence);
+    const isNews = isRepeated || (isUntold(record) && (told.get(key) ?? -1) < record.sequence);
+    const meter = currency === undefined ? undefined : unbilled(record);
+    if (currency !== undefined && meter !== undefined) await deliverCosts(record, meter, currency);
+    if (isNews) {
+      await deliver(record.request, record.trace, record.report, record.sequence, record);
+      if (isRepeated) again.delete(key);
+      told.set(key, record.sequence);
+    }
+    if (meter !== undefined || (isNews && isLasting(record.report))) await remember(key, record.sequence, meter);
   }
 
   /** Where the record has moved on meanwhile, it is tried on the new one. */
-  async function remember(uid: string, sequence: number): Promise<void> {
+  async function remember(uid: string, sequence: number, meter: Meter | undefined): Promise<void> {
     for (let stored = records.known(uid); stored !== undefined; stored = await records.get(uid)) {
-      const next = acknowledge(stored.record, sequence);
+      const taken = acknowledge(stored.record, sequence);
+      const next = meter === undefined ? taken : bill(taken, meter);
       if (next === stored.record || (await records.put(next, stored.version)) !== undefined) {
         told.delete(uid);
         return;
+      }
+    }
+  }
+
+  /** Rejects until all of it is taken, or refused for good. */
+  async function deliverCosts({ request, trace, uid }: DeploymentRecord, meter: Meter, of: string): Promise<void> {
+    const { generation: _, ...resource } = request.resource;
+    for (const amount of lastAmounts(meter)) {
+      const data = { broker, resource, currency: of, ...amount, final: true };
+      const event = usageEvent(data, { cause: trace, time: new Date(options.now()) });
+      try {
+        metrics.reported(await sender.send(event, request.replyTo, uid), 'usage', 'acknowledged');
+      } catch (error) {
+        if (!(error instanceof ChannelError) || error.failure !== 'refused') throw error;
+        metrics.reported(error.channel, 'usage', 'refused');
+        log.error('the platform does not take what something has cost, and never will', { uid, ...amount, error });
       }
     }
   }

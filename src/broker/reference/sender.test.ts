@@ -3,9 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { ChannelError } from '../channel.ts';
-import { statusEvent } from '../contract/index.ts';
+import { statusEvent, usageEvent } from '../contract/index.ts';
 import { memoryKeyStore, openKeyRing } from '../identity/index.ts';
 import type { KafkaProducer } from '../kafka/index.ts';
+import type { BrokerEvent } from '../messages.ts';
 import { statusSender } from './sender.ts';
 
 const resource = {
@@ -15,9 +16,15 @@ const resource = {
   name: 'c',
   uid: 'u',
 } as const;
-const event = statusEvent({ broker: 'b', deploymentId: 'u/1/1', resource, sequence: 1, phase: 'drifted' });
+const status = statusEvent({ broker: 'b', deploymentId: 'u/1/1', resource, sequence: 1, phase: 'drifted' });
+const asOf = '2026-01-02T00:00:00Z';
+const costs = usageEvent({ broker: 'b', resource, month: '2026-01', currency: 'EUR', amount: '1', asOf, final: true });
 
-async function sent(replyTo: { statusUrl?: string }, kafka?: KafkaProducer): Promise<string> {
+async function sent(
+  replyTo: { statusUrl?: string },
+  kafka?: KafkaProducer,
+  event: BrokerEvent = status,
+): Promise<string> {
   const keys = await openKeyRing(memoryKeyStore(), { issuer: 'b', subject: 'b' });
   const sender = statusSender({ keys, audience: 'kidp', statusTopic: 'deployment-status', kafka });
   try {
@@ -37,14 +44,22 @@ test.each([
   { reason: 'a proxy knows no such address', status: 404, body: 'default backend - 404', outcome: 'unavailable' },
   { reason: 'a proxy answers with JSON of its own', status: 400, body: '["no"]', outcome: 'unavailable' },
   { reason: 'the platform does not know the key yet', status: 401, body: '{"code":"x"}', outcome: 'unavailable' },
-])('$outcome where $reason', async ({ status, body, outcome }) => {
+  { reason: 'who reports may be mended', status: 403, body: '{"code":"wrong-broker"}', outcome: 'unavailable' },
+  {
+    reason: 'another broker has what it cost',
+    event: costs,
+    status: 403,
+    body: '{"code":"wrong-broker"}',
+    outcome: 'refused',
+  },
+])('$outcome where $reason', async ({ status, body, outcome, event }) => {
   const server = createServer((request, response) => {
     request.resume().on('end', () => response.writeHead(status).end(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   try {
-    expect(await sent({ statusUrl: `http://127.0.0.1:${port}/v1/status` })).toBe(outcome);
+    expect(await sent({ statusUrl: `http://127.0.0.1:${port}/v1/status` }, undefined, event)).toBe(outcome);
   } finally {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

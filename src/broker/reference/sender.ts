@@ -4,7 +4,7 @@ import { ChannelError, type ChannelName } from '../channel.ts';
 import { encodeEvent, parseStrictly } from '../contract/index.ts';
 import { type KeyRing, STATUS_SCOPE } from '../identity/index.ts';
 import type { KafkaProducer } from '../kafka/index.ts';
-import type { BrokerEvent, ReplyTo } from '../messages.ts';
+import { type BrokerEvent, type ReplyTo, USAGE_TYPE } from '../messages.ts';
 import { isSafeToReach, readAtMost } from '../outgoing.ts';
 
 export interface StatusSender {
@@ -75,7 +75,7 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
     const said = saidIn(body);
     if (status >= 200 && status < 300 && typeof said.result === 'string') return;
     throw failure(
-      isFinal(status) && typeof said.code === 'string' ? 'refused' : 'unavailable',
+      (isFinal(status) && typeof said.code === 'string') || isOthers(event, said.code) ? 'refused' : 'unavailable',
       `the platform answered ${status}: ${body.toString('utf8', 0, 300)}`,
     );
   }
@@ -120,6 +120,9 @@ function mayHeal(error: unknown): unknown {
 
 /** 401 and 403 may be about keys that the platform does not have yet; what else it understood and refused, it refuses again. */
 const isFinal = (status: number): boolean => [400, 404, 409, 410, 413, 415, 422].includes(status);
+
+/** Costs of what another broker has now. */
+const isOthers = ({ type }: BrokerEvent, code: unknown): boolean => type === USAGE_TYPE && code === 'wrong-broker';
 
 const failure = (kind: 'unavailable' | 'refused', message: string, cause?: unknown) =>
   new ChannelError({ channel: 'HTTP', failure: kind, message, cause });

@@ -24,7 +24,7 @@ import { openIntake } from './intake.ts';
 import { brokerMetrics } from './metrics.ts';
 import { NotLeading, type Provider } from './provider.ts';
 import { beat, bill } from './pulse.ts';
-import { isUntold } from './record.ts';
+import { isUntold, unbilled } from './record.ts';
 import { openReporter } from './reporter.ts';
 import { statusSender } from './sender.ts';
 import { startBrokerServer } from './server.ts';
@@ -102,7 +102,8 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
     ca: options.platform.ca,
     insecureHttp: options.platform.insecureHttp,
   });
-  const reporter = openReporter({ broker: name, provider, sender, now, metrics, log });
+  const currency = prices?.currency;
+  const reporter = openReporter({ broker: name, provider, sender, now, currency, metrics, log });
   const executor = openExecutor({ provider, reporter, instance, now, prices, keptMilliseconds, metrics, log });
   const intake = openIntake({
     records,
@@ -188,8 +189,8 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
     await leadership.acquire(stopping.signal);
     records.subscribe((uid) => {
       executor.look(uid);
-      const known = records.known(uid);
-      if (known !== undefined && isUntold(known.record)) reporter.tell(uid);
+      const { record } = records.known(uid) ?? {};
+      if (record !== undefined && (isUntold(record) || unbilled(record) !== undefined)) reporter.tell(uid);
     });
     executor.start();
     reporter.start();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DeploymentRequest } from '../messages.ts';
-import { amounts, pricePerHour, turn } from './usage.ts';
+import { amounts, lastAmounts, pricePerHour, turn } from './usage.ts';
 
 const at = (text: string) => Date.parse(`${text}Z`);
 const dime = 100_000;
@@ -30,6 +30,14 @@ test('a broker that was away for months tells each of them', () => {
     ['2025-12', '744'],
     ['2026-01', '744'],
     ['2026-02', '0'],
+  ]);
+});
+
+test('what goes in the first minutes of a month is told with both months', () => {
+  const meter = turn(turn(undefined, 6 * dime, at('2026-01-31T23:00:00')), 0, at('2026-02-01T00:10:00'));
+  expect(lastAmounts(meter)).toEqual([
+    { month: '2026-01', amount: '0.6', asOf: '2026-02-01T00:00:00.000Z' },
+    { month: '2026-02', amount: '0.1', asOf: '2026-02-01T00:10:00.000Z' },
   ]);
 });
 

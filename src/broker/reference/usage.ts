@@ -64,6 +64,11 @@ export function amounts(meter: Meter, now: number): Amount[] {
   return [...ended(meter, month), amountOf(turn(meter, meter.microsPerHour, now), now)];
 }
 
+/**
+ * What is to be told of a thing that is gone. The same whenever it is asked for, so that however often it is told, it is known again.
+ */
+export const lastAmounts = (meter: Meter): Amount[] => amounts(meter, meter.since);
+
 /** Every month from that of the meter up to the one before this. */
 function ended(meter: Meter, before: string): Amount[] {
   const all: Amount[] = [];
