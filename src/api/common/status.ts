@@ -67,17 +67,38 @@ const bindings = listByKey(
   { maxItems: 256 },
 );
 
+const amount = (description: string) => text(description, { maxLength: 32, pattern: '^-?[0-9]+(\\.[0-9]+)?$' });
+
+const monthlyCost = {
+  month: text('The month, for example `2026-01`.', { maxLength: 7, pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' }),
+  currency: text('The currency as in ISO 4217, for example `EUR`.', { maxLength: 3, pattern: '^[A-Z]{3}$' }),
+  amount: amount('The amount as a decimal number, kept as text so that nothing is lost to rounding.'),
+  asOf: instant('Up to when it was counted. An earlier report changes nothing.').optional(),
+};
+
 export const monthlyCosts = listByKey(
   'What it has cost, month by month, as brokers reported it. The oldest months are dropped.',
   ['month', 'currency'],
+  object('The cost of one month in one currency.', monthlyCost),
+  { maxItems: 48 },
+);
+
+/** Of what brokers bring about, and may take over from each other. */
+const reportedCosts = listByKey(
+  'What it has cost, month by month, as brokers reported it. The oldest months are dropped.',
+  ['month', 'currency'],
   object('The cost of one month in one currency.', {
-    month: text('The month, for example `2026-01`.', { maxLength: 7, pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' }),
-    currency: text('The currency as in ISO 4217, for example `EUR`.', { maxLength: 3, pattern: '^[A-Z]{3}$' }),
-    amount: text('The amount as a decimal number, kept as text so that nothing is lost to rounding.', {
-      maxLength: 32,
-      pattern: '^-?[0-9]+(\\.[0-9]+)?$',
-    }),
-    asOf: instant('Up to when it was counted. An earlier report changes nothing.').optional(),
+    ...monthlyCost,
+    reports: listByKey(
+      'What each Broker that had it has reported for the month: `amount` is the sum.',
+      ['broker'],
+      object('What one Broker has reported.', {
+        broker: objectName('The name of the Broker.'),
+        amount: amount('The amount as a decimal number.'),
+        asOf: instant('Up to when it was counted. An earlier report of this Broker changes nothing.').optional(),
+      }),
+      { maxItems: 64 },
+    ).optional(),
   }),
   { maxItems: 48 },
 );
@@ -144,6 +165,7 @@ const awaiting = object('An answer of the broker that is waited for.', {
 /** For kinds that a broker brings about. */
 export const deployableStatusFields = {
   ...ownedStatusFields,
+  costs: reportedCosts.optional(),
   deploymentId: text('The deployment in force: uid, generation and attempt, joined by `/`.', {
     maxLength: 128,
   }).optional(),

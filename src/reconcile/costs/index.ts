@@ -5,11 +5,11 @@
 export { compareAmounts, isAmount, sumOfAmounts } from './amount.ts';
 export { type CostRow, costRows } from './report.ts';
 export {
-  type CostConfigMap,
   MONTH_LABEL,
   readSettled,
   SETTLED_COSTS_LABEL,
   type SettledCost,
   settledSelector,
 } from './settled.ts';
+export type { CostConfigMap } from './shelves.ts';
 export { totalCosts } from './totals.ts';

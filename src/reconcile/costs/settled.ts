@@ -1,24 +1,21 @@
 /**
  * What resources had cost that are gone now. Their own status goes with them, so it is kept in ConfigMaps of the platform's namespace
- * before their finalizer goes: one for each team and month, and one more when that is full.
+ * before their finalizer goes: one for each team and month, and one more when that is full. Who they were is kept besides, for a while:
+ * what is reported of them later, of whichever month, still finds who pays.
  *
- * An entry has the uid of its resource as key, so that settling twice is settling once.
+ * An entry has the uid of its resource as key, and is joined with what is there, so that settling twice is settling once.
  */
 import { createHash } from 'node:crypto';
-import { GROUP, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../../api/index.ts';
-import {
-  type Client,
-  isAlreadyExists,
-  isConflict,
-  type KubernetesObject,
-  type ObjectMeta,
-} from '../../runtime/index.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { GROUP, TEAM_LABEL } from '../../api/index.ts';
+import type { Client } from '../../runtime/index.ts';
 import type { MonthlyCost } from '../platform/ownership.ts';
-import { configMaps } from '../platform/resources.ts';
+import { joined, type Usage, withUsage } from './account.ts';
 import { isAmount } from './amount.ts';
+import { type CostConfigMap, openShelves, type Shelf } from './shelves.ts';
 
-/** One resource that is gone, in one month. */
-export interface SettledCost {
+/** A resource that is gone, and who pays for it. */
+export interface Payer {
   readonly uid: string;
   readonly kind: string;
   readonly namespace: string;
@@ -28,22 +25,28 @@ export interface SettledCost {
   /** The Applications that it belonged to, nearest first, as `namespace/name`. */
   readonly applications: readonly string[];
   readonly costTags?: Readonly<Record<string, string>>;
-  readonly month: string;
-  readonly currency: string;
-  readonly amount: string;
-  readonly asOf?: string;
+  /** Who had it in the end. */
   readonly broker?: string;
 }
 
-export interface CostConfigMap extends KubernetesObject {
-  data?: Record<string, string>;
+/** One resource that is gone, in one month. */
+export interface SettledCost extends Payer, MonthlyCost {}
+
+/** As it is remembered for reports that come late. */
+export interface GoneResource extends Payer {
+  /** Who had it before. */
+  readonly formerBrokers?: readonly string[];
+  /** When its costs were settled. */
+  readonly at: string;
 }
 
 export const SETTLED_COSTS_LABEL = `${GROUP}/settled-costs`;
 export const settledSelector = `${SETTLED_COSTS_LABEL}=true`;
-/** So that one fits into what etcd takes (1.5 MiB) and the API server allows a ConfigMap (1 MiB), with room for keys. */
-const mostBytes = 700_000;
-const mostTries = 10;
+export const MONTH_LABEL = `${GROUP}/month`;
+/** Who is gone; its value is a part of the digest of the uid. */
+export const GONE_LABEL = `${GROUP}/gone`;
+/** A last invoice may come weeks after the month. */
+const rememberedMilliseconds = 90 * 86_400_000;
 
 /** What a ConfigMap holds. An entry that somebody has damaged is left out, and told. */
 export function readSettled({ data = {} }: CostConfigMap, damaged: (key: string) => void = () => {}): SettledCost[] {
@@ -57,166 +60,141 @@ export function readSettled({ data = {} }: CostConfigMap, damaged: (key: string)
 export interface SettledCosts {
   /** Resolves once all of it is kept. All entries are of one resource. */
   keep(entries: readonly SettledCost[]): Promise<void>;
-  /** What is kept of a resource and month; undefined where nothing is. */
-  find(uid: string, month: string): Promise<readonly SettledCost[] | undefined>;
+  /** Resolves once it is known for a while who is gone. */
+  remember(gone: GoneResource): Promise<void>;
+  /** Who is gone, and had a chance to cost something in that month; undefined where nobody knows of it. */
+  find(resource: Pick<Payer, 'uid' | 'namespace'>, month: string): Promise<Payer | GoneResource | undefined>;
+  /** Takes what is reported of a resource that is gone. */
+  add(payer: Payer, usage: Usage): Promise<'applied' | 'duplicate' | 'stale'>;
 }
 
-/**
- * Many resources may go at once, and each is waited for: what comes while a ConfigMap is being written goes together with the next
- * write of it.
- */
-export function settledCosts(client: Client, namespace: string): SettledCosts {
-  const waiting = new Map<string, { entries: Map<string, SettledCost[]>; written: Promise<void> }>();
-  const lanes = new Map<string, Promise<void>>();
-
-  const list = async (labels: Readonly<Record<string, string>>): Promise<CostConfigMap[]> => {
-    const labelSelector = Object.entries({ [SETTLED_COSTS_LABEL]: 'true', ...labels })
-      .map(([key, value]) => `${key}=${value}`)
-      .join(',');
-    const { items } = await client.list<CostConfigMap>(configMaps, { namespace, labelSelector });
-    return items.sort((one, other) => partOf(one) - partOf(other));
-  };
-
-  const write = async (team: string, month: string, entries: ReadonlyMap<string, SettledCost[]>) => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await place(await list({ [TEAM_LABEL]: team, [MONTH_LABEL]: month }), team, month, entries);
-      } catch (error) {
-        if (tries >= mostTries || !(isConflict(error) || isAlreadyExists(error))) throw error;
-      }
-    }
-  };
-
-  /** Each entry where one of its resource is, else in the last that has room, else in a new one. */
-  const place = async (
-    known: readonly CostConfigMap[],
-    team: string,
-    month: string,
-    entries: ReadonlyMap<string, SettledCost[]>,
-  ) => {
-    const sizes = known.map(sizeOf);
-    const parts: Record<string, string>[] = known.map(() => ({}));
-    for (const [uid, costs] of entries) {
-      const text = JSON.stringify(costs);
-      const there = known.findIndex(({ data }) => data !== undefined && Object.hasOwn(data, uid));
-      const last = parts.length - 1;
-      const roomy = last >= 0 && (sizes[last] ?? 0) + Buffer.byteLength(text) < mostBytes ? last : -1;
-      const at = there >= 0 ? there : roomy >= 0 ? roomy : parts.push({}) - 1;
-      const part = parts[at];
-      if (part === undefined) continue;
-      part[uid] = text;
-      sizes[at] = (sizes[at] ?? 0) + Buffer.byteLength(text) + uid.length;
-    }
-    for (const [index, data] of parts.entries()) {
-      const there = known[index];
-      if (Object.keys(data).length === 0) continue;
-      if (there === undefined) await client.create(configMaps, configMap(namespace, team, month, index, data));
-      else await merge(there, data);
-    }
-  };
-
-  const merge = ({ metadata }: CostConfigMap, data: Readonly<Record<string, string>>) =>
-    client.patch(
-      configMaps,
-      { namespace, name: metadata.name },
-      // With the resourceVersion: two replicas that take late reports must not overtake each other.
-      { type: 'merge', body: { metadata: { resourceVersion: metadata.resourceVersion }, data } },
-    );
-
-  const enqueue = (team: string, month: string, uid: string, costs: SettledCost[]): Promise<void> => {
-    const lane = `${team} ${month}`;
-    const batch = waiting.get(lane);
-    if (batch !== undefined) {
-      batch.entries.set(uid, costs);
-      return batch.written;
-    }
-    const entries = new Map([[uid, costs]]);
-    const before = lanes.get(lane) ?? Promise.resolve();
-    const written = before
-      .catch(() => {})
-      .then(() => {
-        waiting.delete(lane);
-        return write(team, month, entries);
-      })
-      .finally(() => {
-        if (lanes.get(lane) === written) lanes.delete(lane);
-      });
-    lanes.set(lane, written);
-    waiting.set(lane, { entries, written });
-    return written;
-  };
-
+export function settledCosts(client: Client, namespace: string, now: () => number = Date.now): SettledCosts {
+  const shelves = openShelves(client, namespace);
   return {
     async keep(entries) {
-      const groups = Map.groupBy(entries, ({ team, month, uid }) => JSON.stringify([team, month, uid]));
+      const months = Map.groupBy(entries, ({ team, month }) => JSON.stringify([team, month]));
       await Promise.all(
-        [...groups.values()].map((costs) => {
-          const [first] = costs;
-          return first === undefined ? undefined : enqueue(first.team, first.month, first.uid, costs);
+        [...months.values()].map(([first, ...others]) => {
+          if (first === undefined) return undefined;
+          const { uid, team, month, broker = '' } = first;
+          return shelves.change(costsOf(team, month), uid, (text) => {
+            const known = parse(text ?? '');
+            const account = accountOf([first, ...others]);
+            return entriesOf(first, known === undefined ? account : joined(accountOf(known), account, broker));
+          });
         }),
       );
     },
-    async find(uid, month) {
-      for (const { data } of await list({ [MONTH_LABEL]: month })) {
-        const text = data !== undefined && Object.hasOwn(data, uid) ? data[uid] : undefined;
-        if (text !== undefined) return parse(text);
-      }
-      return undefined;
+    remember: (gone) =>
+      shelves.change(goneOf(gone.uid, now()), gone.uid, (text) => {
+        const known = parseGone(text ?? '');
+        const isKnown = known !== undefined && isDeepStrictEqual({ ...known, at: gone.at }, gone);
+        return isKnown ? undefined : JSON.stringify(gone);
+      }),
+    async find({ uid, namespace: team }, month) {
+      const gone = parseGone((await shelves.find(goneOf(uid, now()).labels, uid)) ?? '');
+      if (gone !== undefined) return gone;
+      // Settled before it was remembered who is gone, or long ago.
+      return parse((await shelves.find(costsOf(team, month).labels, uid)) ?? '')?.[0];
+    },
+    async add(payer, usage) {
+      const { uid, team, broker } = payer;
+      let outcome: 'applied' | 'duplicate' | 'stale' = 'stale';
+      await shelves.change(costsOf(team, usage.month), uid, (text) => {
+        const known = parse(text ?? '');
+        const next = withUsage(accountOf(known ?? []), usage, broker);
+        outcome = typeof next === 'string' ? next : 'applied';
+        return typeof next === 'string' ? undefined : entriesOf(known?.[0] ?? payer, next);
+      });
+      return outcome;
     },
   };
 }
 
-export const MONTH_LABEL = `${GROUP}/month`;
+const costsOf = (team: string, month: string): Shelf => ({
+  name: `settled-costs-${month}-${digestOf(team).slice(0, 10)}`,
+  labels: { [SETTLED_COSTS_LABEL]: 'true', [TEAM_LABEL]: team, [MONTH_LABEL]: month },
+});
 
-function configMap(
-  namespace: string,
-  team: string,
-  month: string,
-  part: number,
-  data: Record<string, string>,
-): CostConfigMap {
-  const digest = createHash('sha256').update(team).digest('hex').slice(0, 10);
+/** Sixteen of them: small enough to be written often, and few enough that those who go together are written together. */
+function goneOf(uid: string, now: number): Shelf {
+  const part = digestOf(uid).slice(0, 1);
   return {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: {
-      name: `settled-costs-${month}-${digest}-${part}`,
-      namespace,
-      labels: {
-        [MANAGED_BY_LABEL]: MANAGED_BY,
-        [SETTLED_COSTS_LABEL]: 'true',
-        [TEAM_LABEL]: team,
-        [MONTH_LABEL]: month,
-      },
-    } satisfies ObjectMeta,
-    data,
+    name: `gone-${part}`,
+    labels: { [GONE_LABEL]: part },
+    isOver: (text) => !(Date.parse(parseGone(text)?.at ?? '') > now - rememberedMilliseconds),
   };
 }
 
-const partOf = ({ metadata }: CostConfigMap): number => Number(metadata.name.split('-').at(-1));
-const sizeOf = ({ data = {} }: CostConfigMap): number =>
-  Object.entries(data).reduce((size, [key, text]) => size + key.length + Buffer.byteLength(text), 0);
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** As `status.costs` has it. */
+export const asMonthlyCost = ({ month, currency, amount }: SettledCost): MonthlyCost => ({ month, currency, amount });
+
+const accountOf = (entries: readonly SettledCost[]): MonthlyCost[] =>
+  entries.map(({ month, currency, amount, asOf, reports }) => ({
+    month,
+    currency,
+    amount,
+    ...(asOf === undefined ? {} : { asOf }),
+    ...(reports === undefined ? {} : { reports }),
+  }));
+
+function entriesOf(
+  { uid, kind, namespace, name, team, applications, costTags, broker }: Payer,
+  costs: readonly MonthlyCost[],
+): string {
+  const payer: Payer = {
+    uid,
+    kind,
+    namespace,
+    name,
+    team,
+    applications,
+    ...(costTags === undefined ? {} : { costTags }),
+    ...(broker === undefined ? {} : { broker }),
+  };
+  return JSON.stringify(costs.map((cost): SettledCost => ({ ...payer, ...cost })));
+}
 
 function parse(text: string): SettledCost[] | undefined {
+  const value = jsonOf(text);
+  return Array.isArray(value) && value.every(isSettledCost) ? value : undefined;
+}
+
+function parseGone(text: string): GoneResource | undefined {
+  const value = jsonOf(text);
+  return isPayer(value) && typeof (value as { at?: unknown }).at === 'string' ? (value as GoneResource) : undefined;
+}
+
+function jsonOf(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) && value.every(isSettledCost) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
 function isSettledCost(value: unknown): value is SettledCost {
+  if (!isPayer(value)) return false;
+  const { month, currency, amount, reports = [] } = value as Partial<SettledCost>;
+  return (
+    typeof month === 'string' &&
+    typeof currency === 'string' &&
+    isText(amount) &&
+    Array.isArray(reports) &&
+    reports.every((each) => typeof each?.broker === 'string' && isText(each.amount))
+  );
+}
+
+const isText = (amount: unknown): boolean => typeof amount === 'string' && isAmount(amount);
+
+function isPayer(value: unknown): value is Payer {
   if (typeof value !== 'object' || value === null) return false;
   const fields = value as Record<string, unknown>;
-  const words = ['uid', 'kind', 'namespace', 'name', 'team', 'month', 'currency', 'amount'];
   return (
-    words.every((word) => typeof fields[word] === 'string') &&
-    isAmount(fields.amount as string) &&
+    ['uid', 'kind', 'namespace', 'name', 'team'].every((word) => typeof fields[word] === 'string') &&
     Array.isArray(fields.applications) &&
     fields.applications.every((each) => typeof each === 'string')
   );
 }
-
-/** As `status.costs` has it. */
-export const asMonthlyCost = ({ month, currency, amount }: SettledCost): MonthlyCost => ({ month, currency, amount });

@@ -1,94 +1,13 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import type { Client } from '../../runtime/index.ts';
-import { listedOwnership, type MonthlyCost, type OwnedObject } from '../platform/ownership.ts';
+import { listedOwnership, type OwnedObject } from '../platform/ownership.ts';
 import { configMaps } from '../platform/resources.ts';
 import { costRows } from './report.ts';
-import { type CostConfigMap, readSettled, type SettledCost, settledCosts } from './settled.ts';
+import { GONE_LABEL, type GoneResource, readSettled, type SettledCost, settledCosts } from './settled.ts';
+import type { CostConfigMap } from './shelves.ts';
 import { totalCosts } from './totals.ts';
-import { settlementOf, withUsage } from './usage.ts';
-
-const report = (amount: string, asOf: string, over: object = {}) => ({
-  month: '2026-01',
-  currency: 'EUR',
-  amount,
-  asOf,
-  ...over,
-});
-
-test.each([
-  { reason: 'the first', before: [], report: report('1', '2026-01-10T00:00:00Z'), after: ['1'] },
-  {
-    reason: 'a later one replaces it',
-    before: [report('1', '2026-01-10T00:00:00Z')],
-    report: report('2', '2026-01-11T00:00:00Z'),
-    after: ['2'],
-  },
-  {
-    reason: 'a later one may be less',
-    before: [report('2', '2026-01-10T00:00:00Z')],
-    report: report('1', '2026-01-11T00:00:00Z'),
-    after: ['1'],
-  },
-  {
-    reason: 'an earlier one changes nothing',
-    before: [report('1', '2026-01-10T00:00:00Z')],
-    report: report('2', '2026-01-09T00:00:00Z'),
-    after: 'stale',
-  },
-  {
-    reason: 'the same again changes nothing',
-    before: [report('1', '2026-01-10T00:00:00Z')],
-    report: report('1', '2026-01-10T00:00:00.000Z'),
-    after: 'duplicate',
-  },
-  {
-    reason: 'another amount of the same moment changes nothing',
-    before: [report('1', '2026-01-10T00:00:00Z')],
-    report: report('2', '2026-01-10T00:00:00Z'),
-    after: 'stale',
-  },
-  {
-    reason: 'another currency stands beside it',
-    before: [report('1', '2026-01-10T00:00:00Z')],
-    report: report('2', '2026-01-10T00:00:00Z', { currency: 'USD' }),
-    after: ['1', '2'],
-  },
-  {
-    reason: 'another month stands before it',
-    before: [report('1', '2026-01-10T00:00:00Z')],
-    report: report('2', '2026-02-10T00:00:00Z', { month: '2026-02' }),
-    after: ['2', '1'],
-  },
-])('$reason', ({ before, report: next, after }) => {
-  const costs = withUsage(before, next);
-  expect(typeof costs === 'string' ? costs : costs.map(({ amount }) => amount)).toEqual(after);
-});
-
-test('in whatever order and however often reports come, the latest of each month counts', () => {
-  const day = fc.integer({ min: 1, max: 28 });
-  const reports = fc.array(fc.record({ month: fc.constantFrom('2026-01', '2026-02'), day }), {
-    minLength: 1,
-    maxLength: 30,
-  });
-  fc.assert(
-    fc.property(reports, (days) => {
-      let costs: MonthlyCost[] = [];
-      for (const { month, day: on } of days) {
-        const next = withUsage(
-          costs,
-          report(String(on), `${month}-${String(on).padStart(2, '0')}T00:00:00Z`, { month }),
-        );
-        if (typeof next !== 'string') costs = next;
-      }
-      for (const { month, amount } of costs) {
-        const latest = Math.max(...days.filter((each) => each.month === month).map((each) => each.day));
-        expect(amount).toBe(String(latest));
-      }
-    }),
-  );
-});
+import { goneOf, settlementOf } from './usage.ts';
 
 test('only as many months are kept as there is room for, the newest', () => {
   const costs = Array.from({ length: 60 }, (_, index) => ({
@@ -104,7 +23,7 @@ test('only as many months are kept as there is room for, the newest', () => {
 const gone = (uid: string, amount: string, over: Partial<SettledCost> = {}): SettledCost => ({
   uid,
   kind: 'Database',
-  namespace: 'n',
+  namespace: 'team-a',
   name: uid,
   team: 'team-a',
   applications: [],
@@ -112,6 +31,18 @@ const gone = (uid: string, amount: string, over: Partial<SettledCost> = {}): Set
   currency: 'EUR',
   amount,
   ...over,
+});
+
+const remembered = (uid: string, at = '2026-01-10T00:00:00Z'): GoneResource => ({
+  uid,
+  kind: 'Database',
+  namespace: 'team-a',
+  name: uid,
+  team: 'team-a',
+  applications: [],
+  broker: 'b',
+  formerBrokers: ['a'],
+  at,
 });
 
 describe('what is gone', () => {
@@ -124,7 +55,8 @@ describe('what is gone', () => {
       { body }: { body: { data: object } },
     ) => {
       const there = memory.get(configMaps, key) as unknown as CostConfigMap;
-      return memory.put(configMaps, { ...there, data: { ...there.data, ...body.data } } as never);
+      const data = Object.entries({ ...there.data, ...body.data }).filter(([, text]) => text !== null);
+      return memory.put(configMaps, { ...there, data: Object.fromEntries(data) } as never);
     };
     const client = { ...memory.client, patch } as unknown as Client;
     const all = async () => (await client.list<CostConfigMap>(configMaps)).items;
@@ -137,8 +69,68 @@ describe('what is gone', () => {
     await settled.keep([gone('u', '1')]);
     await settled.keep([gone('u', '1')]);
     expect((await all()).flatMap((map) => readSettled(map))).toEqual([gone('u', '1')]);
-    expect(await settled.find('u', '2026-01')).toEqual([gone('u', '1')]);
-    expect(await settled.find('u', '2026-02')).toBeUndefined();
+    expect(await settled.find(gone('u', '1'), '2026-01')).toMatchObject({ uid: 'u', team: 'team-a' });
+    expect(await settled.find(gone('u', '1'), '2026-02')).toBeUndefined();
+    expect(await settled.find(gone('v', '1'), '2026-01')).toBeUndefined();
+  });
+
+  test('takes its last words in any month, once each, and settling again takes none of them back', async () => {
+    const { client, all } = cluster();
+    const settled = settledCosts(client, 'kidp-system');
+    const before = gone('u', '1', { broker: 'b', asOf: '2026-01-10T00:00:00Z' });
+    const last = { month: '2026-01', currency: 'EUR', amount: '2', broker: 'b', asOf: '2026-01-10T00:30:00Z' };
+    await settled.keep([before]);
+    await settled.remember(remembered('u', '2026-01-10T00:31:00Z'));
+    const payer = await settled.find(before, '2026-02');
+    if (payer === undefined) throw new Error('nobody knows of it');
+    expect(await settled.add(payer, last)).toBe('applied');
+    expect(await settled.add(payer, last)).toBe('duplicate');
+    expect(await settled.add(payer, { ...last, amount: '1.5', asOf: '2026-01-10T00:15:00Z' })).toBe('stale');
+    // Another month, another currency, and a broker that had it before.
+    expect(await settled.add(payer, { ...last, month: '2026-02', amount: '4' })).toBe('applied');
+    expect(await settled.add(payer, { ...last, currency: 'USD' })).toBe('applied');
+    expect(await settled.add(payer, { ...last, broker: 'a', amount: '10' })).toBe('applied');
+    await settled.keep([before]);
+    const kept = (await all()).flatMap((map) => (map.metadata.labels?.[GONE_LABEL] ? [] : readSettled(map)));
+    expect(kept.map(({ month, currency, amount }) => [month, currency, amount]).sort()).toEqual([
+      ['2026-01', 'EUR', '12'],
+      ['2026-01', 'USD', '2'],
+      ['2026-02', 'EUR', '4'],
+    ]);
+  });
+
+  test('many last words at once are written together, and none is lost', async () => {
+    const { client, all, calls } = cluster();
+    const settled = settledCosts(client, 'kidp-system');
+    const words = Array.from({ length: 300 }, (_, index) => ({
+      month: '2026-01',
+      currency: 'EUR',
+      amount: '1',
+      broker: `b${index % 3}`,
+      asOf: '2026-01-10T00:30:00Z',
+      uid: `u${Math.floor(index / 3)}`,
+    }));
+    await Promise.all(words.map(({ uid, ...usage }) => settled.add(remembered(uid), usage)));
+    const kept = (await all()).flatMap((map) => readSettled(map));
+    expect(kept.map(({ amount }) => amount)).toEqual(Array.from({ length: 100 }, () => '3'));
+    expect(calls.length).toBeLessThan(10);
+  });
+
+  test('is remembered for 90 days, and then makes room', async () => {
+    const { client, all } = cluster();
+    let now = Date.parse('2026-01-10T00:00:00Z');
+    const settled = settledCosts(client, 'kidp-system', () => now);
+    const uids = Array.from({ length: 100 }, (_, index) => `u${index}`);
+    await Promise.all(uids.map((uid) => settled.remember(remembered(uid, '2026-01-10T00:00:00Z'))));
+    expect(await settled.find(gone('u7', '1'), '2026-01')).toEqual(remembered('u7', '2026-01-10T00:00:00Z'));
+    const known = async () => (await all()).reduce((sum, { data = {} }) => sum + Object.keys(data).length, 0);
+    now = Date.parse('2026-03-10T00:00:00Z');
+    await Promise.all(uids.map((uid) => settled.remember(remembered(`${uid}-new`, '2026-03-10T00:00:00Z'))));
+    expect(await known()).toBe(200);
+    now = Date.parse('2026-04-20T00:00:00Z');
+    await Promise.all(uids.map((uid) => settled.remember(remembered(`${uid}-newer`, '2026-04-20T00:00:00Z'))));
+    expect(await known()).toBe(200);
+    expect(await settled.find(gone('u7', '1'), '2026-01')).toBeUndefined();
   });
 
   test('of many at once is written a few times, not once each', async () => {
@@ -157,9 +149,9 @@ describe('what is gone', () => {
     const maps = await all();
     expect(maps.length).toBeGreaterThan(1);
     for (const map of maps) expect(JSON.stringify(map.data).length).toBeLessThan(1_000_000);
-    await settled.keep([gone('u0', '2', bulky)]);
+    await settled.keep([gone('u0', '2', { ...bulky, asOf: '2026-01-10T00:00:00Z' })]);
     expect((await all()).flatMap((map) => readSettled(map))).toHaveLength(50);
-    expect((await settled.find('u0', '2026-01'))?.[0]?.amount).toBe('2');
+    expect((await all()).flatMap((map) => readSettled(map)).filter(({ amount }) => amount === '2')).toHaveLength(1);
   });
 
   test('a damaged entry is told and left out', () => {
@@ -190,12 +182,24 @@ describe('what is gone', () => {
       kind: 'Database',
       metadata: { name: 'db', namespace: 'team-a', uid: 'u' },
       spec: { owner: { kind: 'Application', name: 'shop' } },
-      status: { targetRef: { name: 't', broker: 'b' }, costs: [{ month: '2026-01', currency: 'EUR', amount: '1' }] },
+      status: {
+        targetRef: { name: 't', broker: 'b', formerBrokers: ['a'] },
+        costs: [{ month: '2026-01', currency: 'EUR', amount: '1' }],
+      },
     } as unknown as OwnedObject;
     const view = listedOwnership(objects as never);
     expect(settlementOf(object, view)).toMatchObject([
       { uid: 'u', team: 'team-a', applications: ['team-a/shop'], costTags: { center: '1' }, broker: 'b', amount: '1' },
     ]);
+    const at = '2026-01-10T00:00:00.000Z';
+    expect(goneOf(object, view, Date.parse(at))).toMatchObject({
+      uid: 'u',
+      team: 'team-a',
+      applications: ['team-a/shop'],
+      broker: 'b',
+      formerBrokers: ['a'],
+      at,
+    });
     // What is there and was settled already is in the report once.
     const rows = costRows([...objects, object] as never, [...settlementOf(object, view), gone('old', '2')]);
     expect(rows.map(({ name, state, amount, application }) => [name, state, amount, application])).toEqual([

@@ -1,10 +1,16 @@
 /**
- * Usage as brokers report it: what a resource has cost in a month so far. A later report replaces an earlier one, so that reports may
- * come twice, late or out of order. What is reported of a resource that is gone goes where its costs were settled.
+ * Usage as brokers report it: what a resource has cost in a month so far. A later report of a broker replaces its earlier one, so that
+ * reports may come twice, late or out of order. What is reported of a resource that is gone goes where its costs were settled.
  */
-import { type DeploymentTarget, deployableKinds, deploymentTarget, TEAM_LABEL } from '../../api/index.ts';
+import {
+  CLEANUP_FINALIZER,
+  type DeploymentTarget,
+  deployableKinds,
+  deploymentTarget,
+  TEAM_LABEL,
+} from '../../api/index.ts';
 import type { ReportOutcome, UsageEvent, UsageReport, VerifiedBroker } from '../../broker/index.ts';
-import { type Client, isConflict, isNotFound, type Resource } from '../../runtime/index.ts';
+import { type Client, hasFinalizer, isConflict, isNotFound, type Resource } from '../../runtime/index.ts';
 import type { Lookup } from '../platform/lookup.ts';
 import {
   costTagsOf,
@@ -13,9 +19,9 @@ import {
   type OwnershipView,
   ownerPath,
 } from '../platform/ownership.ts';
+import { withUsage } from './account.ts';
 import { isAmount } from './amount.ts';
-import type { SettledCost, SettledCosts } from './settled.ts';
-import { keptCosts, newestFirst } from './totals.ts';
+import type { GoneResource, Payer, SettledCost, SettledCosts } from './settled.ts';
 
 export interface UsageParts {
   readonly client: Client;
@@ -33,7 +39,9 @@ export async function takeUsage(
   signal?: AbortSignal,
 ): Promise<ReportOutcome> {
   const { data } = event;
-  if (data.broker !== from.name) return wrongBroker(`${from.name} reports for Broker ${data.broker}`);
+  if (data.broker !== from.name) {
+    return { result: 'refused', code: 'wrong-broker', message: `${from.name} reports for Broker ${data.broker}` };
+  }
   const invalid = problemOf(data);
   if (invalid !== undefined) return { result: 'refused', code: 'invalid', message: invalid };
   const kind = deployableKinds.find((each) => each.kind === data.resource.kind);
@@ -41,12 +49,19 @@ export async function takeUsage(
   const { namespace, name } = data.resource;
   const live = () => parts.lookup.live<OwnedObject>(kind.resource, { namespace, name }, signal);
   let object = await parts.lookup.get<OwnedObject>(kind.resource, { namespace, name }, signal);
+  let isLive = false;
   for (let tries = 1; ; tries += 1) {
-    if (object?.metadata.uid !== data.resource.uid) object = await live();
-    if (object?.metadata.uid !== data.resource.uid) return takeLate(data, parts);
-    const broker = await brokerOf(object, parts.lookup);
-    if (broker !== from.name) return wrongBroker(`${name} is deployed by ${broker ?? 'no broker'}, not ${from.name}`);
-    const next = withUsage(object.status?.costs ?? [], data);
+    const broker = object === undefined ? undefined : await brokerOf(object, parts.lookup);
+    const formerBrokers = object?.status?.targetRef?.formerBrokers ?? [];
+    // A cache may not have heard yet of an object, or of who has it.
+    if (!isLive && (object?.metadata.uid !== data.resource.uid || !mayReport({ broker, formerBrokers }, data))) {
+      object = await live();
+      isLive = true;
+      continue;
+    }
+    if (object?.metadata.uid !== data.resource.uid || isSettled(object)) return takeLate(data, parts);
+    if (!mayReport({ broker, formerBrokers }, data)) return wrongBroker(`${name} is deployed by`, broker, data);
+    const next = withUsage(object.status?.costs ?? [], data, broker);
     if (typeof next === 'string') return { result: next };
     try {
       await write(parts.client, kind.resource, object, next, signal);
@@ -55,64 +70,74 @@ export async function takeUsage(
       if (isNotFound(error)) return takeLate(data, parts);
       if (!isConflict(error) || tries >= mostTries) throw error;
       object = await live();
+      isLive = true;
     }
   }
 }
 
-/** What `status.costs` becomes, or why it stays. */
-export function withUsage(
-  costs: readonly MonthlyCost[],
-  { month, currency, amount, asOf }: Pick<UsageReport, 'month' | 'currency' | 'amount' | 'asOf'>,
-): MonthlyCost[] | 'duplicate' | 'stale' {
-  const known = costs.find((cost) => cost.month === month && cost.currency === currency);
-  const age = known === undefined ? 'newer' : ageOf(known, { amount, asOf });
-  if (age !== 'newer') return age;
-  const others = costs.filter((cost) => cost !== known);
-  return newestFirst([...others, { month, currency, amount, asOf: secondsOf(asOf) }]).slice(0, keptCosts);
+type Owners = Pick<OwnershipView, 'team' | 'application'>;
+
+/** Keeps what an object has cost, and who pays for it, before it goes. */
+export async function settle(
+  object: OwnedObject,
+  { settled, view, now }: { readonly settled: SettledCosts; readonly view: Owners; readonly now: number },
+): Promise<void> {
+  const gone = goneOf(object, view, now);
+  await Promise.all([
+    settled.keep(settlementOf(object, view)),
+    // Nobody reports on what no broker was ever handed.
+    gone.broker === undefined ? undefined : settled.remember(gone),
+  ]);
 }
 
-/** What is kept of an object before it goes. */
-export function settlementOf(object: OwnedObject, view: Pick<OwnershipView, 'team' | 'application'>): SettledCost[] {
+export const settlementOf = (object: OwnedObject, view: Owners): SettledCost[] =>
+  (object.status?.costs ?? []).map((cost) => ({ ...payerOf(object, view), ...cost }));
+
+export function goneOf(object: OwnedObject, view: Owners, now: number): GoneResource {
+  const { formerBrokers = [] } = object.status?.targetRef ?? {};
+  return {
+    ...payerOf(object, view),
+    ...(formerBrokers.length === 0 ? {} : { formerBrokers }),
+    at: new Date(now).toISOString(),
+  };
+}
+
+function payerOf(object: OwnedObject, view: Owners): Payer {
   const { kind, metadata, status } = object;
   const { namespace = '', name, uid = '', labels } = metadata;
   const { team, applications } = ownerPath(object, view);
   const broker = status?.targetRef?.broker;
-  const costTags = costTagsOf(object, view);
-  return (status?.costs ?? []).map((cost) => ({
+  return {
     uid,
     kind,
     namespace,
     name,
     team: team?.spec.namespace ?? labels?.[TEAM_LABEL] ?? namespace,
     applications,
-    costTags,
-    ...cost,
+    costTags: costTagsOf(object, view),
     ...(broker === undefined ? {} : { broker }),
-  }));
+  };
 }
 
 async function takeLate(data: UsageReport, { settled }: UsageParts): Promise<ReportOutcome> {
-  const { month, currency, amount } = data;
-  const entries = await settled.find(data.resource.uid, month);
-  const [any] = entries ?? [];
-  if (entries === undefined || any === undefined) return unknownObject(data);
-  if (any.broker !== data.broker) return wrongBroker(`${any.name} was deployed by ${any.broker ?? 'no broker'}`);
-  const known = entries.find((entry) => entry.currency === currency);
-  const age = known === undefined ? 'newer' : ageOf(known, data);
-  if (age !== 'newer') return { result: age };
-  const others = entries.filter((entry) => entry !== known);
-  await settled.keep([...others, { ...any, currency, amount, asOf: secondsOf(data.asOf) }]);
-  return { result: 'applied' };
+  const payer = await settled.find(data.resource, data.month);
+  if (payer === undefined) return unknownObject(data);
+  if (!mayReport(payer, data)) return wrongBroker(`${payer.name} was deployed by`, payer.broker, data);
+  return { result: await settled.add(payer, data) };
 }
 
-function ageOf(known: Pick<MonthlyCost, 'amount' | 'asOf'>, report: Pick<UsageReport, 'amount' | 'asOf'>) {
-  const [before, after] = [Date.parse(known.asOf ?? '1970-01-01T00:00:00Z'), Date.parse(secondsOf(report.asOf))];
-  if (after > before) return 'newer';
-  return after === before && known.amount === report.amount ? 'duplicate' : 'stale';
-}
+/** Another finalizer may keep it for a while; what came into its status then would go with it. */
+const isSettled = (object: OwnedObject): boolean =>
+  object.metadata.deletionTimestamp !== undefined && !hasFinalizer(object, CLEANUP_FINALIZER);
 
-/** Whole seconds, as the API server keeps an instant. */
-const secondsOf = (instant: string): string => `${new Date(instant).toISOString().slice(0, 19)}Z`;
+/**
+ * The broker that has it, and with its last word one that had it. More is not taken of that one: it may not know that it was taken over,
+ * and go on counting.
+ */
+const mayReport = (
+  { broker, formerBrokers = [] }: { readonly broker?: string | undefined; readonly formerBrokers?: readonly string[] },
+  { broker: from, final = false }: UsageReport,
+): boolean => broker === from || (final && formerBrokers.includes(from));
 
 function problemOf({ month, currency, amount, asOf }: UsageReport): string | undefined {
   if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month)) return 'month must be a month such as 2026-01';
@@ -154,7 +179,11 @@ async function write(
   });
 }
 
-const wrongBroker = (message: string): ReportOutcome => ({ result: 'refused', code: 'wrong-broker', message });
+const wrongBroker = (what: string, broker: string | undefined, { broker: from }: UsageReport): ReportOutcome => ({
+  result: 'refused',
+  code: 'wrong-broker',
+  message: `${what} ${broker ?? 'no broker'}, not by ${from}`,
+});
 
 const unknownObject = ({ resource: { kind, namespace, name, uid } }: UsageReport): ReportOutcome => ({
   result: 'refused',

@@ -21,7 +21,8 @@ import {
   type ObjectKey,
   removeFinalizer,
 } from '../../runtime/index.ts';
-import { type CostConfigMap, readSettled } from '../costs/settled.ts';
+import { readSettled } from '../costs/settled.ts';
+import type { CostConfigMap } from '../costs/shelves.ts';
 import { announceReady } from './announce.ts';
 import { applicationReady, environmentsOf, ownerResolved, worstPhase } from './application-status.ts';
 import {

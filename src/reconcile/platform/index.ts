@@ -9,7 +9,7 @@ import type { HeartbeatEvent, ReportOutcome, UsageEvent, VerifiedBroker } from '
 import type { EventRecorder, Manager } from '../../runtime/index.ts';
 import { addBindingReconcilers } from '../bindings/index.ts';
 import { settledCosts } from '../costs/settled.ts';
-import { settlementOf, takeUsage } from '../costs/usage.ts';
+import { settle, takeUsage } from '../costs/usage.ts';
 import { addApplicationReconciler } from './applications.ts';
 import { addBrokerReconciler } from './brokers.ts';
 import { takeHeartbeat } from './heartbeats.ts';
@@ -59,11 +59,12 @@ export function addPlatformReconcilers(manager: Manager, options: PlatformReconc
   addBrokerReconciler(manager, options);
   addTeamLabelReconcilers(manager);
   addBindingReconcilers(manager, options);
-  const settled = settledCosts(manager.client, options.platformNamespace);
+  const now = () => manager.clock.now();
+  const settled = settledCosts(manager.client, options.platformNamespace, now);
   const view = cachedOwnership((resource) => manager.caches.store(resource));
   return {
     events: brokerEvents(manager, options),
-    settleCosts: (object) => settled.keep(settlementOf(object, view)),
+    settleCosts: (object) => settle(object, { settled, view, now: now() }),
   };
 }
 
@@ -73,7 +74,7 @@ export function brokerEvents(
   { platformNamespace }: Pick<PlatformReconcilerOptions, 'platformNamespace'>,
 ): BrokerEvents {
   const lookup = lookupOver(caches, client);
-  const settled = settledCosts(client, platformNamespace);
+  const settled = settledCosts(client, platformNamespace, () => clock.now());
   return {
     heartbeat: (event, from, signal) => takeHeartbeat(event, from, { client, lookup, clock }, signal),
     usage: (event, from, signal) => takeUsage(event, from, { client, lookup, settled }, signal),

@@ -21,7 +21,7 @@ export interface OwnedObject extends KubernetesObject {
     conditions?: Condition[];
     observedGeneration?: number;
     owner?: OwnerName;
-    targetRef?: { name: string; broker?: string };
+    targetRef?: { name: string; broker?: string; formerBrokers?: readonly string[] };
     bindings?: readonly Binding[];
     connectionSecret?: { name: string; revision?: string };
     outputs?: Readonly<Record<string, string>>;
@@ -61,6 +61,15 @@ export interface Binding {
 export interface MonthlyCost {
   readonly month: string;
   readonly currency: string;
+  /** Of all brokers together. */
+  readonly amount: string;
+  readonly asOf?: string;
+  /** Of a resource: what each broker has reported. Entries from before it was kept have none. */
+  readonly reports?: readonly BrokerCost[];
+}
+
+export interface BrokerCost {
+  readonly broker: string;
   readonly amount: string;
   readonly asOf?: string;
 }

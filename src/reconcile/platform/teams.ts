@@ -31,7 +31,7 @@ import {
   removeFinalizer,
   type Selection,
 } from '../../runtime/index.ts';
-import type { CostConfigMap } from '../costs/settled.ts';
+import type { CostConfigMap } from '../costs/shelves.ts';
 import { announceReady } from './announce.ts';
 import { type Refusal, refusalOf } from './namespace-holder.ts';
 import {

@@ -1,0 +1,165 @@
+/**
+ * Texts by the uid of a resource, in ConfigMaps of the platform's namespace: on each shelf as many of them as it takes. What is on a
+ * shelf is read and written over by compare and swap, so that nothing is lost where replicas meet.
+ */
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
+import {
+  type Client,
+  isAlreadyExists,
+  isConflict,
+  type KubernetesObject,
+  type ObjectMeta,
+} from '../../runtime/index.ts';
+import { configMaps } from '../platform/resources.ts';
+
+export interface CostConfigMap extends KubernetesObject {
+  data?: Record<string, string>;
+}
+
+export interface Shelf {
+  /** Its ConfigMaps are called so, with a number behind it. */
+  readonly name: string;
+  /** They have these labels, and no others have them. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Whether an entry may go; asked where its ConfigMap is written anyway. */
+  readonly isOver?: (text: string) => boolean;
+}
+
+export interface Shelves {
+  /**
+   * Resolves once it is so: `change` is told what is there and says what shall be; undefined leaves it. It may be asked again, and the
+   * last answer counts.
+   */
+  change(shelf: Shelf, uid: string, change: (text: string | undefined) => string | undefined): Promise<void>;
+  find(labels: Shelf['labels'], uid: string): Promise<string | undefined>;
+}
+
+type Change = Parameters<Shelves['change']>[2];
+
+interface Batch {
+  readonly changes: { readonly uid: string; readonly change: Change }[];
+  readonly written: Promise<void>;
+}
+
+/** So that one fits into what etcd takes (1.5 MiB) and the API server allows a ConfigMap (1 MiB), with room for keys. */
+const mostBytes = 700_000;
+const mostTries = 10;
+
+/**
+ * Many resources may go at once, and each is waited for: what comes while a shelf is being written goes together with the next write
+ * of it.
+ */
+export function openShelves(client: Client, namespace: string): Shelves {
+  const waiting = new Map<string, Batch>();
+  const lanes = new Map<string, Promise<void>>();
+
+  const list = async (labels: Shelf['labels']): Promise<CostConfigMap[]> => {
+    const labelSelector = Object.entries(labels)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(',');
+    const { items } = await client.list<CostConfigMap>(configMaps, { namespace, labelSelector });
+    return items.sort((one, other) => partOf(one) - partOf(other));
+  };
+
+  const write = async (shelf: Shelf, changes: Batch['changes']): Promise<void> => {
+    for (let tries = 1; ; tries += 1) {
+      const known = await list(shelf.labels);
+      const texts = new Map<string, string>();
+      for (const { uid, change } of changes) {
+        const before = texts.get(uid) ?? textIn(known, uid);
+        const after = change(before);
+        if (after !== undefined && after !== before) texts.set(uid, after);
+      }
+      try {
+        return await place(shelf, known, texts);
+      } catch (error) {
+        if (tries >= mostTries || !(isConflict(error) || isAlreadyExists(error))) throw error;
+      }
+    }
+  };
+
+  /** Each where the one of its resource is, else in the first that has room, else in a new one. */
+  const place = async (shelf: Shelf, known: readonly CostConfigMap[], texts: ReadonlyMap<string, string>) => {
+    if (texts.size === 0) return;
+    const over = known.map((map) => overIn(map, shelf));
+    const sizes = known.map((map, index) => sizeOf(map, over[index]));
+    const parts: Record<string, string>[] = known.map(() => ({}));
+    for (const [uid, text] of texts) {
+      const size = uid.length + Buffer.byteLength(text);
+      const there = known.findIndex(({ data }) => data !== undefined && Object.hasOwn(data, uid));
+      const roomy = sizes.findIndex((taken) => taken + size < mostBytes);
+      const at = there >= 0 ? there : roomy >= 0 ? roomy : parts.push({}) - 1;
+      const part = parts[at];
+      if (part === undefined) continue;
+      part[uid] = text;
+      sizes[at] = (sizes[at] ?? 0) + size;
+    }
+    for (const [index, data] of parts.entries()) {
+      if (Object.keys(data).length === 0) continue;
+      const there = known[index];
+      if (there === undefined) await client.create(configMaps, configMap(shelf, index, data));
+      else await merge(there, { ...Object.fromEntries([...(over[index] ?? [])].map((uid) => [uid, null])), ...data });
+    }
+  };
+
+  const configMap = ({ name, labels }: Shelf, part: number, data: Record<string, string>): CostConfigMap => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      name: `${name}-${part}`,
+      namespace,
+      labels: { [MANAGED_BY_LABEL]: MANAGED_BY, ...labels },
+    } satisfies ObjectMeta,
+    data,
+  });
+
+  const merge = ({ metadata }: CostConfigMap, data: Readonly<Record<string, string | null>>) =>
+    client.patch(
+      configMaps,
+      { namespace, name: metadata.name },
+      // With the resourceVersion: two replicas that take late reports must not overtake each other.
+      { type: 'merge', body: { metadata: { resourceVersion: metadata.resourceVersion }, data } },
+    );
+
+  return {
+    change(shelf, uid, change) {
+      const lane = shelf.name;
+      const batch = waiting.get(lane);
+      if (batch !== undefined) {
+        batch.changes.push({ uid, change });
+        return batch.written;
+      }
+      const changes = [{ uid, change }];
+      const before = lanes.get(lane) ?? Promise.resolve();
+      const written = before
+        .catch(() => {})
+        .then(() => {
+          waiting.delete(lane);
+          return write(shelf, changes);
+        })
+        .finally(() => {
+          if (lanes.get(lane) === written) lanes.delete(lane);
+        });
+      lanes.set(lane, written);
+      waiting.set(lane, { changes, written });
+      return written;
+    },
+    find: async (labels, uid) => textIn(await list(labels), uid),
+  };
+}
+
+function textIn(maps: readonly CostConfigMap[], uid: string): string | undefined {
+  for (const { data } of maps) if (data !== undefined && Object.hasOwn(data, uid)) return data[uid];
+  return undefined;
+}
+
+const overIn = ({ data = {} }: CostConfigMap, { isOver }: Shelf): ReadonlySet<string> =>
+  new Set(isOver === undefined ? [] : Object.keys(data).filter((uid) => isOver(data[uid] ?? '')));
+
+const partOf = ({ metadata }: CostConfigMap): number => Number(metadata.name.split('-').at(-1));
+
+const sizeOf = ({ data = {} }: CostConfigMap, without: ReadonlySet<string> = new Set()): number =>
+  Object.entries(data).reduce(
+    (size, [uid, text]) => (without.has(uid) ? size : size + uid.length + Buffer.byteLength(text)),
+    0,
+  );
