@@ -410,6 +410,44 @@ describe('a broker that ends anywhere', () => {
     expect(body.ledger).toHaveLength(1);
   });
 
+  test('what something has cost is told once it is gone, before that is said, and not again', async () => {
+    const database = sketch('Database', {});
+    await deploy(database);
+    const costsOf = (uid: string) =>
+      platform.events.flatMap(({ data }) => ('amount' in data && data.resource.uid === uid ? [data] : []));
+    platform.failNext(1_000_000);
+    await platform.post(url, platform.request({ ...database, generation: 2, action: 'Delete' }));
+    const recordOf = async () => (await platform.get(`${url}/v1/deployments/${database.uid}`)).body;
+    await eventually(async () => expect((await recordOf()).state).toBe('deleted'), { within: 180_000 });
+    expect(costsOf(database.uid).filter(({ final }) => final)).toEqual([]);
+    await broker.stop();
+    platform.failNext(0);
+    broker = await start();
+    url = broker.url ?? '';
+    await platform.untilPhase(`${database.uid}/2/0`, 'deleted');
+    await eventually(async () => {
+      const { acknowledged, sequence } = await recordOf();
+      expect(acknowledged).toBe(sequence);
+    });
+    const about = platform.events.flatMap(({ data }) =>
+      'resource' in data && data.resource.uid === database.uid
+        ? ['final' in data ? 'final' : 'phase' in data ? data.phase : 'costs']
+        : [],
+    );
+    expect(about.slice(about.indexOf('final'))).toEqual(['final', 'deleted']);
+    // Others are told of again meanwhile, by this instance and by the next.
+    const other = sketch('Database', {});
+    await deploy(other);
+    await eventually(() => costsOf(other.uid).length > 1);
+    await broker.stop();
+    broker = await start();
+    url = broker.url ?? '';
+    const before = costsOf(other.uid).length;
+    await eventually(() => costsOf(other.uid).length > before + 1);
+    expect(costsOf(database.uid).filter(({ final }) => final)).toHaveLength(1);
+    expect(costsOf(database.uid).at(-1)).toMatchObject({ currency: 'EUR', final: true });
+  });
+
   test('of two at once both take requests, one works, and the other takes over', async () => {
     const second = await start();
     const secret = sketch('Secret', { keys: [{ name: 'k', generate: {} }] });

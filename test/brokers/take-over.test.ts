@@ -27,8 +27,9 @@ beforeAll(async () => {
   const { kubeconfig } = cluster;
   client = connect(loadKubeconfig({ file: kubeconfig }));
   namespace = await cluster.uniqueNamespace('team');
-  old = await startKubernetesBroker({ kubeconfig, namespace: records });
-  next = await startKubernetesBroker({ kubeconfig, namespace: records });
+  const prices = { currency: 'EUR', perHour: { Database: { default: 3600 } } };
+  old = await startKubernetesBroker({ kubeconfig, namespace: records, prices });
+  next = await startKubernetesBroker({ kubeconfig, namespace: records, prices });
 });
 afterAll(async () => {
   await old?.stop();
@@ -54,9 +55,17 @@ describe('what another broker made', () => {
     ]);
     expect(makers.filter(([maker, part]) => maker !== next.name || part?.includes('backup'))).toEqual([]);
     expect(await stateOf(old, database)).toBe('deleted');
+    // It says for good what it has cost until then; the other begins at nothing, and says so in the end.
+    const lastCosts = ({ platform }: BrokerOnStage) =>
+      platform.events.flatMap(({ data }) => ('final' in data && data.resource.uid === database.uid ? [data] : []));
+    await eventually(() => lastCosts(old).length > 0);
+    expect(lastCosts(old)).toMatchObject([{ broker: old.name, final: true }]);
+    expect(lastCosts(next)).toEqual([]);
     expect((await old.platform.post(old.url, old.platform.request(database))).body.outcome).toBe('stale');
     await next.ask({ ...database, generation: 2, action: 'Delete' }, 'deleted', takenOver());
     expect(await madeFor(client, database.uid)).toEqual([]);
+    expect(lastCosts(next)).toMatchObject([{ broker: next.name, final: true }]);
+    expect(lastCosts(old)).toHaveLength(1);
   });
 
   test('is removed by one that never deployed it, disks too', async () => {

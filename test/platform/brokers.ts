@@ -282,6 +282,72 @@ export function brokerTests(running: () => RunningPlatform): void {
         await totals([eur('0.25')], [eur('0.35'), { month, currency: 'USD', amount: '7' }]);
       });
 
+      test('of a resource that is gone count once, also in a month in which nothing was reported', async () => {
+        const database = await make('Database', 'brief', { kind: 'Team', name: 'costs' });
+        const doomed = (await client.get(resourceOf('Database'), { namespace, name: 'brief' })) as never;
+        await platform.reconcilers.settleCosts(doomed);
+        await platform.reconcilers.settleCosts(doomed);
+        await client.delete(resourceOf('Database'), { namespace, name: 'brief' });
+        await eventually(() => isGone(client, resourceOf('Database'), { namespace, name: 'brief' }), patient);
+        const of = (over: object) => usage(database, '0.5', '2026-04-10T10:45:00Z', { month: '2026-04', ...over });
+        const all = [
+          of({}),
+          of({}),
+          of({ amount: '0.4', asOf: '2026-04-10T10:30:00Z' }),
+          of({ month: '2026-06', amount: '3', asOf: '2026-06-01T00:10:00Z' }),
+        ];
+        // At once, as from several partitions of Kafka.
+        await Promise.all(all.map((event) => take(event)));
+        await eventually(async () => {
+          const { costs } = (await statusOf('Team', 'costs')) as { costs: UnknownObject[] };
+          expect(costs).toContainEqual({ month: '2026-04', currency: 'EUR', amount: '0.5' });
+          expect(costs).toContainEqual({ month: '2026-06', currency: 'EUR', amount: '3' });
+        }, patient);
+        const late = of({ broker: 'former', final: true });
+        expect(await take(late, 'former')).toMatchObject({ code: 'wrong-broker' });
+      });
+
+      test('of two brokers add up where the one took over from the other, in whichever order they come', async () => {
+        const july = (object: KubernetesObject, amount: string, asOf: string, over: object = {}) =>
+          usage(object, amount, asOf, { month: '2026-07', ...over });
+        const cache = await make('Cache', 'moved', { kind: 'Team', name: 'costs' });
+        expect(await take(july(cache, '240', '2026-07-20T00:00:00Z'))).toEqual({ result: 'applied' });
+        const targetRef = { name: 'costs', broker: 'next', formerBrokers: ['billing'] };
+        await writeStatus(client, cache, { targetRef });
+        const next = july(cache, '0.5', '2026-07-20T02:00:00Z', { broker: 'next' });
+        expect(await take(next, 'next')).toEqual({ result: 'applied' });
+        // It may not know that it was taken over.
+        const counting = july(cache, '241', '2026-07-20T03:00:00Z');
+        expect(await take(counting)).toMatchObject({ code: 'wrong-broker' });
+        const last = july(cache, '240.25', '2026-07-20T01:00:00Z', { final: true });
+        expect(await take(last)).toEqual({ result: 'applied' });
+        const costsOf = async () => (await statusOf('Cache', 'moved', namespace)) as { costs: unknown[] };
+        expect((await costsOf()).costs).toEqual([
+          {
+            month: '2026-07',
+            currency: 'EUR',
+            amount: '240.75',
+            asOf: '2026-07-20T02:00:00Z',
+            reports: [
+              { broker: 'billing', amount: '240.25', asOf: '2026-07-20T01:00:00Z' },
+              { broker: 'next', amount: '0.5', asOf: '2026-07-20T02:00:00Z' },
+            ],
+          },
+        ]);
+        const doomed = (await client.get(resourceOf('Cache'), { namespace, name: 'moved' })) as never;
+        await platform.reconcilers.settleCosts(doomed);
+        await client.delete(resourceOf('Cache'), { namespace, name: 'moved' });
+        await eventually(() => isGone(client, resourceOf('Cache'), { namespace, name: 'moved' }), patient);
+        expect(await take(last)).toEqual({ result: 'duplicate' });
+        const end = july(cache, '0.75', '2026-07-20T05:00:00Z', { broker: 'next', final: true });
+        expect(await take(end, 'next')).toEqual({ result: 'applied' });
+        expect(await take(counting)).toMatchObject({ code: 'wrong-broker' });
+        await eventually(async () => {
+          const { costs } = (await statusOf('Team', 'costs')) as { costs: UnknownObject[] };
+          expect(costs).toContainEqual({ month: '2026-07', currency: 'EUR', amount: '241.00' });
+        }, patient);
+      });
+
       test('of an object that nobody knows, of another broker’s, or that are no amount, are refused', async () => {
         const topic = await make('Topic', 'topic', { kind: 'Team', name: 'costs' });
         const stranger = { ...topic, metadata: { ...topic.metadata, uid: 'another' } };

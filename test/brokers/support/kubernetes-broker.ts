@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { expect } from 'vitest';
-import { kubernetesProvider, type RunningBroker, startBroker } from '../../../src/broker/index.ts';
+import { type BrokerOptions, kubernetesProvider, type RunningBroker, startBroker } from '../../../src/broker/index.ts';
 import { type Client, connect, loadKubeconfig, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
 import { uniqueName } from '../../support/cluster.ts';
 import { brokerKeys, log, type ResourceSketch, startTestPlatform, type TestPlatform } from './platform.ts';
@@ -38,6 +38,7 @@ export async function startKubernetesBroker(options: {
   /** Where its records are. */
   readonly namespace: string;
   readonly through?: (client: Client) => Client;
+  readonly prices?: BrokerOptions['prices'];
 }): Promise<BrokerOnStage> {
   const { through = (client) => client } = options;
   const name = uniqueName('onprem');
@@ -57,6 +58,7 @@ export async function startKubernetesBroker(options: {
     keys,
     platform: { jwks: () => platform.keys.jwks(), statusUrl: platform.statusUrl },
     http: {},
+    ...(options.prices === undefined ? {} : { prices: options.prices }),
     registry: new Registry(),
     log,
   });
