@@ -1,20 +1,27 @@
-/** The broker whose things are topics, while its Kafka and it itself are killed: nothing is lost, nothing done twice. */
+/**
+ * The broker whose things are topics, on a Kafka of its own: while that and it itself are killed nothing is lost and nothing done twice,
+ * and on a second server it keeps the copies that were asked for.
+ */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Admin, alterPartitionReassignmentsV0 } from '@platformatic/kafka';
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { fileKeyStore, type KeyRing, openKeyRing } from '../../src/broker/index.ts';
+import { fileKeyStore, type KeyRing, kafkaProvider, openKeyRing, startBroker } from '../../src/broker/index.ts';
+import { movesUnderWay } from '../../src/broker/reference/kafka/reassignment.ts';
 import { freePort } from '../../src/controlplane/ports.ts';
 import { eventually } from '../../src/runtime/testing.ts';
 import { uniqueName } from '../support/cluster.ts';
-import { type Kafka, startKafka } from '../support/kafka.ts';
-import { startTestPlatform, type TestPlatform } from './support/platform.ts';
+import { joinKafka, type Kafka, startKafka } from '../support/kafka.ts';
+import { log, type ResourceSketch, startTestPlatform, type TestPlatform } from './support/platform.ts';
 import { endBrokerProcesses, startBrokerProcess } from './support/process.ts';
 
 const name = uniqueName('kafka');
 let directory: string;
 let kafka: Kafka;
+let second: Kafka | undefined;
 let keys: KeyRing;
 let platform: TestPlatform;
 endBrokerProcesses();
@@ -28,6 +35,8 @@ beforeAll(async () => {
 afterAll(async () => {
   keys?.close();
   await platform?.stop();
+  await second?.kill();
+  await second?.stop();
   await kafka?.stop();
   rmSync(directory, { recursive: true, force: true });
 });
@@ -106,4 +115,72 @@ test('Kafka and broker are killed while topics are made, changed and deleted', a
     }
   });
   expect(await broker.kill('SIGTERM')).toBe(0);
+});
+
+test('each message is kept on as many servers as asked for: more, fewer, more than there are, and what was changed by hand', async () => {
+  const { bootstrapServers } = kafka;
+  second = await joinKafka(kafka, join(directory, 'second'), 2);
+  const admin = new Admin({ clientId: 'test', bootstrapBrokers: [...bootstrapServers] });
+  const broker = await startBroker({
+    name,
+    provider: await kafkaProvider({
+      broker: name,
+      bootstrapServers,
+      leaseMilliseconds: 60_000,
+      pollMilliseconds: 500,
+      log,
+    }),
+    keys,
+    platform: { jwks: () => platform.keys.jwks(), statusUrl: platform.statusUrl },
+    http: {},
+    registry: new Registry(),
+    log,
+  });
+  const topic: ResourceSketch = { kind: 'Topic', namespace: 'team', name: 'kept', uid: randomUUID() };
+  const idOf = ({ uid, generation = 1, attempt = 0 }: ResourceSketch) => `${uid}/${generation}/${attempt}`;
+  const ask = async (resource: ResourceSketch, phase: string) => {
+    expect((await platform.post(broker.url ?? '', platform.request(resource))).status).toBe(202);
+    return platform.untilPhase(idOf(resource), phase);
+  };
+  /** Of each partition those that have all messages. */
+  const inSync = async () => {
+    const { topics } = await admin.metadata({ topics: [topic.name], forceUpdate: true });
+    return topics.get(topic.name)?.partitions.map(({ replicas, isr }) => replicas.filter((id) => isr.includes(id)));
+  };
+  const copies = async () => (await inSync())?.map((servers) => servers.length);
+  const reassign = async (...replicas: number[]) => {
+    const [connection] = (await admin.connectToBrokers([1])).values();
+    if (connection === undefined) throw new Error('no connection');
+    const partitions = [{ partitionIndex: 1, replicas }];
+    await alterPartitionReassignmentsV0.api.async(connection, 10_000, true, [{ name: topic.name, partitions }]);
+  };
+  try {
+    await broker.ready();
+    const deploy = (generation: number, spec: object, phase = 'ready') =>
+      ask({ ...topic, generation, spec: { ...spec } }, phase);
+    await deploy(1, { partitions: 2, replication: 1 });
+    // Together with a third partition, which Kafka gives as many servers as the others have in that moment.
+    expect((await deploy(2, { partitions: 3, replication: 2 })).outputs).toMatchObject({ replication: '2' });
+    // Nothing is called ready that is still being copied. What its controller has decided, servers of Kafka show a moment later.
+    expect((await movesUnderWay(admin, 1)).get(topic.name)).toBeUndefined();
+    await eventually(async () => expect(await copies()).toEqual([2, 2, 2]));
+
+    const refused = await deploy(3, { partitions: 3, replication: 3 }, 'failed');
+    expect(refused.error).toMatchObject({ class: 'permanent', code: 'invalid-replication-factor' });
+    expect(refused.message).toContain('2 of Kafka are up');
+    await deploy(4, { partitions: 3, replication: 2 });
+
+    await reassign(2);
+    expect((await platform.untilPhase(idOf({ ...topic, generation: 4 }), 'drifted')).message).toContain(
+      'some messages are on 1 servers, not 2',
+    );
+    await ask({ ...topic, generation: 4, attempt: 1, spec: { partitions: 3, replication: 2 } }, 'ready');
+    await eventually(async () => expect((await inSync())?.[1]).toEqual([2, 1]));
+
+    expect((await deploy(5, { partitions: 3, replication: 1 })).outputs).toMatchObject({ replication: '1' });
+    await eventually(async () => expect(await copies()).toEqual([1, 1, 1]));
+  } finally {
+    await broker.stop();
+    await admin.close();
+  }
 });

@@ -3,11 +3,14 @@
  * of other tests goes without. A test keeps to topics and groups of its own there, and starts one of its own (`startKafka`) where it
  * would disturb others.
  */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { inject } from 'vitest';
 import { ensureTopics, type TopicRequest } from '../../src/broker/index.ts';
 import { type Kafka, type KafkaOptions, startKafka } from '../../src/controlplane/index.ts';
+import { freePort } from '../../src/controlplane/ports.ts';
 import { silentLogger } from '../../src/runtime/index.ts';
 import { uniqueName } from './cluster.ts';
 
@@ -32,6 +35,25 @@ export async function useKafka(): Promise<SharedKafka> {
       return name;
     },
   };
+}
+
+/** One more server for a Kafka without TLS: it keeps messages, and the first one goes on to decide about everything. */
+export async function joinKafka(first: Kafka, directory: string, id: number): Promise<Kafka> {
+  const lineOf = async (file: string, key: string) =>
+    (await readFile(join(first.directory, file), 'utf8')).split('\n').find((line) => line.startsWith(`${key}=`));
+  const storage = join(directory, 'storage');
+  await mkdir(storage, { recursive: true });
+  const identity = ['version=1', await lineOf('storage/meta.properties', 'cluster.id'), `node.id=${id}`];
+  await writeFile(join(storage, 'meta.properties'), `${identity.join('\n')}\n`);
+  const port = await freePort();
+  const [, voters = ''] = (await lineOf('server.properties', 'controller.quorum.voters'))?.split('=') ?? [];
+  const settings = {
+    'process.roles': 'broker',
+    'node.id': String(id),
+    'controller.quorum.voters': voters,
+    listeners: `CLIENT://127.0.0.1:${port}`,
+  };
+  return startKafka({ directory, port, settings });
 }
 
 /** For the global setup: answers where Kafka is, and starts it at the first question. */

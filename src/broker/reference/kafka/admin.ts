@@ -1,8 +1,15 @@
 /** What a provider asks of Kafka about topics, in the words of this house. */
-import { Admin, ConfigResourceTypes, IncrementalAlterConfigOperationTypes } from '@platformatic/kafka';
+import {
+  Admin,
+  type ClusterPartitionMetadata,
+  ConfigResourceTypes,
+  IncrementalAlterConfigOperationTypes,
+} from '@platformatic/kafka';
 import { clientOptions, end, type KafkaConnection } from '../../kafka/connection.ts';
 import { describeFailure } from '../../kafka/failure.ts';
 import { ProviderFailure } from '../provider.ts';
+import { placed } from './placement.ts';
+import { type Move, move, movesUnderWay } from './reassignment.ts';
 import type { PresentTopic, WantedTopic } from './topic.ts';
 
 export interface TopicAdmin {
@@ -12,6 +19,8 @@ export interface TopicAdmin {
   create(wanted: WantedTopic): Promise<void>;
   /** Resolves also where it has as many already. */
   grow(name: string, partitions: number): Promise<void>;
+  /** Has each message kept on so many servers. Resolves when it is decided; copying takes as long as there are messages. */
+  replicate(name: string, replication: number): Promise<void>;
   configure(name: string, set: Readonly<Record<string, string>>, unset: readonly string[]): Promise<void>;
   /** Whether there was one. Whoever decides about topics answers, and not a server that may not have heard of the newest yet. */
   remove(name: string): Promise<boolean>;
@@ -28,6 +37,7 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
       const topics = wanted.filter((name) => there.has(name));
       if (topics.length === 0) return new Map();
       const metadata = await admin.metadata({ topics, forceUpdate: true });
+      const moves = await movesUnderWay(admin, metadata.controllerId);
       const described = await admin.describeConfigs({
         resources: topics.map((resourceName) => ({ resourceType: ConfigResourceTypes.TOPIC, resourceName })),
       });
@@ -35,8 +45,11 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
         described.map(({ resourceName, configs }) => {
           const { partitions = [] } = metadata.topics.get(resourceName) ?? {};
           const config = Object.fromEntries(configs.map(({ name, value }) => [name, value ?? '']));
-          const replication = partitions[0]?.replicas.length ?? 0;
-          return [resourceName, { partitions: partitions.length, replication, config }];
+          const copies = placementsOf(partitions, moves.get(resourceName)).map(({ servers, adding, removing }) => ({
+            now: servers.length - adding.length + removing.length,
+            planned: servers.length,
+          }));
+          return [resourceName, { partitions: partitions.length, copies, config }];
         }),
       );
     },
@@ -53,6 +66,14 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
           // More than there were when it was looked at, so it has as many by now: the writer before did it, or the answer was lost.
           if (!/INVALID_PARTITIONS/.test(describeFailure(error))) throw error;
         }
+      }),
+    replicate: (name, replication) =>
+      asFailure(`moving messages of the topic ${name}`, async () => {
+        const { brokers, topics, controllerId } = await admin.metadata({ topics: [name], forceUpdate: true });
+        const moves = (await movesUnderWay(admin, controllerId)).get(name);
+        const up = [...brokers].map(([id, { rack }]) => ({ id, rack: rack ?? undefined }));
+        const to = placed(name, placementsOf(topics.get(name)?.partitions ?? [], moves), replication, up);
+        if (to.size > 0) await move(admin, controllerId, name, to);
       }),
     configure: (name, set, unset) =>
       asFailure(`configuring the topic ${name}`, async () => {
@@ -81,14 +102,23 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
   };
 }
 
+/** A server may not have heard yet of what the controller knows. */
+const placementsOf = (partitions: readonly ClusterPartitionMetadata[], moves: readonly Move[] = []) =>
+  partitions.map(({ replicas, leader, isr: inSync }, partition) => {
+    const { servers = replicas, adding = [], removing = [] } = moves.find((each) => each.partition === partition) ?? {};
+    const planned = servers.filter((id) => !removing.includes(id));
+    return { partition, servers: planned, leader, inSync, adding, removing };
+  });
+
 const permanentRefusals =
-  /INVALID_CONFIG|INVALID_REPLICATION_FACTOR|INVALID_PARTITIONS|INVALID_TOPIC_EXCEPTION|POLICY_VIOLATION|TOPIC_AUTHORIZATION_FAILED|INVALID_REQUEST/;
+  /INVALID_CONFIG|INVALID_REPLICATION_FACTOR|INVALID_PARTITIONS|INVALID_TOPIC_EXCEPTION|POLICY_VIOLATION|TOPIC_AUTHORIZATION_FAILED|CLUSTER_AUTHORIZATION_FAILED|INVALID_REQUEST/;
 
 /** What Kafka will refuse again is a failure; anything else is tried again. */
 async function asFailure<T>(doing: string, task: () => Promise<T>): Promise<T> {
   try {
     return await task();
   } catch (error) {
+    if (error instanceof ProviderFailure) throw error;
     const message = `${doing}: ${describeFailure(error)}`;
     if (/THROTTLING_QUOTA_EXCEEDED/.test(message)) {
       throw new ProviderFailure({ class: 'quota', code: 'quota-exceeded', message, cause: error });

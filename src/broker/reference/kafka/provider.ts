@@ -1,13 +1,21 @@
 /** The provider whose things are topics of a Kafka cluster. Its records are in a topic of the same cluster. */
-import { type Clock, type Logger, sleep, systemClock } from '../../../runtime/index.ts';
+import { type Clock, type Logger, systemClock } from '../../../runtime/index.ts';
 import type { KafkaTls } from '../../kafka/index.ts';
 import { revisionOf } from '../kubernetes/credentials.ts';
 import { formerUnseen, type Provider, permanent, type Removal, type Seen } from '../provider.ts';
-import { type DeploymentRecord, stable } from '../record.ts';
+import type { DeploymentRecord } from '../record.ts';
 import { type TopicAdmin, topicAdmin } from './admin.ts';
 import { formerRecords } from './former.ts';
 import { recordLog } from './log.ts';
-import { differences, type PresentTopic, topicNameOf, type WantedTopic, wantedTopic } from './topic.ts';
+import {
+  differences,
+  isBeingReplicated,
+  type PresentTopic,
+  topicNameOf,
+  type WantedTopic,
+  wantedTopic,
+} from './topic.ts';
+import { watchTopics } from './watch.ts';
 
 export interface KafkaProviderOptions {
   /** The name of the broker. */
@@ -47,31 +55,21 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
 
   const ready = (wanted: WantedTopic, present: PresentTopic): Seen => {
     const values = connectionOf(wanted);
-    const outputs = { ...values, partitions: String(present.partitions), replication: String(present.replication) };
+    const outputs = {
+      ...values,
+      partitions: String(present.partitions),
+      replication: String(present.copies[0]?.planned ?? 0),
+    };
     return { report: { phase: 'ready', outputs, credentialsRevision: revisionOf(values) } };
   };
 
-  /** Looks at all topics at once, and has those looked at closely that are no longer as they were. */
-  async function poll(changed: (uid: string) => void): Promise<void> {
-    const last = new Map<string, string>();
-    while (!stopping.signal.aborted) {
-      await sleep(clock, options.pollMilliseconds ?? 15_000, stopping.signal);
-      if (stopping.signal.aborted || !store.leadership.leads) continue;
-      try {
-        const watched = [...records.all()].filter(
-          ({ record }) => record.state === 'done' && record.notes.topic !== undefined,
-        );
-        const present = await admin.read(watched.map(({ record }) => record.notes.topic ?? ''));
-        for (const { record } of watched) {
-          const seen = stable(present.get(record.notes.topic ?? '') ?? null);
-          if (last.get(record.uid) !== seen) changed(record.uid);
-          last.set(record.uid, seen);
-        }
-      } catch (error) {
-        log.warn('topics cannot be looked at, trying again', { error });
-      }
-    }
-  }
+  /** Those that were brought about, by uid; none while another instance leads. */
+  const watched = (): ReadonlyMap<string, string> =>
+    new Map(
+      [...(store.leadership.leads ? records.all() : [])].flatMap(({ record: { uid, state, notes } }) =>
+        state === 'done' && notes.topic !== undefined ? [[uid, notes.topic] as const] : [],
+      ),
+    );
 
   async function bring(record: DeploymentRecord): Promise<Seen> {
     const wanted = wantedTopic(record.request);
@@ -80,14 +78,16 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
     else await adapt(admin, wanted, present, settingsIn(record));
     present = (await admin.read([wanted.name])).get(wanted.name);
     const notes = { ...record.notes, settings: JSON.stringify(Object.keys(wanted.config)) };
-    if (present === undefined || differences(wanted, present).length > 0) {
-      // Servers learn of it one after the other.
-      return {
-        report: { phase: 'deploying', message: 'the topic is being made' },
-        notes,
-        againAfterMilliseconds: 500,
-      };
-    }
+    const waiting = (message: string, againAfterMilliseconds: number): Seen => ({
+      report: { phase: 'deploying', message },
+      notes,
+      againAfterMilliseconds,
+    });
+    // Servers learn of it one after the other.
+    if (present === undefined || differences(wanted, present).length > 0)
+      return waiting('the topic is being made', 500);
+    // That takes as long as there are messages.
+    if (isBeingReplicated(wanted, present)) return waiting('messages are being copied to other servers', 2_000);
     return { ...ready(wanted, present), notes };
   }
 
@@ -112,7 +112,9 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
     leadership: store.leadership,
     async start(changed) {
       await store.start();
-      polling = poll(changed);
+      const { signal } = stopping;
+      const everyMilliseconds = options.pollMilliseconds;
+      polling = watchTopics({ admin, topics: watched, changed, everyMilliseconds, clock, signal, log });
     },
     /** Kafka has no place for whose a topic is, so the record says so before the topic is made. */
     async prepare(record) {
@@ -144,9 +146,9 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
       const wanted = wantedTopic(record.request);
       const present = (await admin.read([wanted.name])).get(wanted.name);
       const found = present === undefined ? ['it was deleted'] : differences(wanted, present);
-      if (present !== undefined && found.length === 0) return ready(wanted, present);
       // It has not been in line yet, so what is missing is still ours to do.
       if (record.report.phase === 'deploying') return bring(record);
+      if (present !== undefined && found.length === 0) return ready(wanted, present);
       return { report: { phase: 'drifted', message: `topic ${wanted.name}: ${found.join('; ')}` } };
     },
     async remove(record) {
@@ -183,12 +185,6 @@ async function adapt(
   earlier: readonly string[],
 ): Promise<void> {
   const { name, partitions, replication, config } = wanted;
-  if (replication !== undefined && replication !== present.replication) {
-    throw permanent(
-      'replication-fixed',
-      `topic ${name} has each message on ${present.replication} servers and this broker moves none: set spec.replication to ${present.replication}, or make another Topic`,
-    );
-  }
   if (present.partitions < partitions) await admin.grow(name, partitions);
   const set = Object.fromEntries(Object.entries(config).filter(([key, value]) => present.config[key] !== value));
   await admin.configure(
@@ -196,6 +192,8 @@ async function adapt(
     set,
     earlier.filter((key) => !(key in config)),
   );
+  const isReplicated = present.copies.every(({ now, planned }) => now === replication && planned === replication);
+  if (replication !== undefined && !isReplicated) await admin.replicate(name, replication);
 }
 
 const settingsIn = (record: DeploymentRecord): string[] => JSON.parse(record.notes.settings ?? '[]');

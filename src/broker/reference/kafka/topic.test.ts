@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DeploymentRequest } from '../../messages.ts';
-import { differences, wantedTopic } from './topic.ts';
+import { differences, isBeingReplicated, wantedTopic } from './topic.ts';
 
 const request = (spec: object, parameters: Record<string, string> = {}): DeploymentRequest =>
   ({ resource: { name: 'user-events', kind: 'Topic' }, target: { parameters }, spec }) as unknown as DeploymentRequest;
@@ -46,9 +46,44 @@ describe('what differs', () => {
     { reason: 'nothing', present: {}, found: [] },
     { reason: 'more partitions are kept', present: { partitions: 5 }, found: [] },
     { reason: 'fewer are not', present: { partitions: 2 }, found: ['it has 2 partitions, not 3'] },
-    { reason: 'replication', present: { replication: 3 }, found: ['each message is on 3 servers, not 1'] },
+    {
+      reason: 'replication',
+      present: { copies: [{ now: 3, planned: 3 }] },
+      found: ['each message is on 3 servers, not 1'],
+    },
+    {
+      reason: 'replication of a part of it',
+      present: {
+        copies: [
+          { now: 1, planned: 1 },
+          { now: 2, planned: 2 },
+        ],
+      },
+      found: ['some messages are on 2 servers, not 1'],
+    },
+    { reason: 'not what is under way', present: { copies: [{ now: 3, planned: 1 }] }, found: [] },
     { reason: 'a setting', present: { config: { 'retention.ms': '5' } }, found: ['retention.ms is 5, not 1000'] },
   ])('$reason', ({ present, found }) => {
-    expect(differences(wanted, { ...wanted, config: { ...wanted.config, other: 'x' }, ...present })).toEqual(found);
+    const asWanted = { partitions: 3, copies: [{ now: 1, planned: 1 }], config: { ...wanted.config, other: 'x' } };
+    expect(differences(wanted, { ...asWanted, ...present })).toEqual(found);
+  });
+});
+
+describe('whether messages are being copied', () => {
+  const wanted = { name: 't', partitions: 1, config: {} };
+  test.each([
+    { reason: 'they are on as many as planned', copies: [{ now: 2, planned: 2 }], is: false },
+    {
+      reason: 'one partition is not there yet',
+      copies: [
+        { now: 2, planned: 2 },
+        { now: 1, planned: 2 },
+      ],
+      is: true,
+    },
+  ])('$reason', ({ copies, is }) => {
+    expect(isBeingReplicated({ ...wanted, replication: 2 }, { partitions: 1, copies, config: {} })).toBe(is);
+    // Who left it to Kafka waits for nothing of it.
+    expect(isBeingReplicated(wanted, { partitions: 1, copies, config: {} })).toBe(false);
   });
 });

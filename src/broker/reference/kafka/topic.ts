@@ -17,7 +17,8 @@ export interface WantedTopic {
 
 export interface PresentTopic {
   readonly partitions: number;
-  readonly replication: number;
+  /** Of each partition, on how many servers its messages are, and on how many they will be when what is under way is done. */
+  readonly copies: readonly { readonly now: number; readonly planned: number }[];
   /** All settings, those too that nobody set. */
   readonly config: Readonly<Record<string, string>>;
 }
@@ -82,11 +83,20 @@ export function differences(wanted: WantedTopic, present: PresentTopic): string[
   const { partitions, replication, config } = wanted;
   return [
     ...(present.partitions < partitions ? [`it has ${present.partitions} partitions, not ${partitions}`] : []),
-    ...(replication !== undefined && replication !== present.replication
-      ? [`each message is on ${present.replication} servers, not ${replication}`]
-      : []),
+    ...(replication === undefined ? [] : uneven(replication, present)),
     ...Object.entries(config)
       .filter(([key, value]) => present.config[key] !== value)
       .map(([key, value]) => `${key} is ${present.config[key] ?? 'not set'}, not ${value}`),
   ];
 }
+
+function uneven(replication: number, { copies }: PresentTopic): string[] {
+  const others = [...new Set(copies.map(({ planned }) => planned))].filter((planned) => planned !== replication);
+  if (others.length === 0) return [];
+  const all = copies.every(({ planned }) => planned === others[0]);
+  return [`${all ? 'each message is' : 'some messages are'} on ${others.join(' or ')} servers, not ${replication}`];
+}
+
+/** Messages are being copied to more servers, or taken from some. Where they only change places, nothing of ours is under way. */
+export const isBeingReplicated = ({ replication }: WantedTopic, { copies }: PresentTopic): boolean =>
+  replication !== undefined && copies.some(({ now, planned }) => now !== planned);

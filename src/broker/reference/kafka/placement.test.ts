@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import { type Placement, placed, type Server } from './placement.ts';
+
+/** Led by the first, and in sync, where nothing else is said. */
+const partition = (servers: readonly number[], more: Partial<Placement> = {}) => ({
+  servers,
+  leader: servers[0] ?? -1,
+  inSync: servers,
+  adding: [],
+  ...more,
+});
+const servers = (...ids: readonly number[]): Server[] => ids.map((id) => ({ id }));
+const placedIn = (present: readonly Omit<Placement, 'partition'>[], replication: number, up: readonly Server[]) =>
+  Object.fromEntries(
+    placed(
+      't',
+      present.map((each, index) => ({ ...each, partition: index })),
+      replication,
+      up,
+    ),
+  );
+
+describe('on which servers messages are to be', () => {
+  test.each([
+    { reason: 'as it is', present: [partition([1, 2])], replication: 2, up: servers(1, 2, 3), to: {} },
+    {
+      reason: 'more: those that have them keep them',
+      present: [partition([2])],
+      replication: 2,
+      up: servers(1, 2),
+      to: { 0: [2, 1] },
+    },
+    {
+      reason: 'more: each server is given as much',
+      present: [partition([1]), partition([1]), partition([1]), partition([1])],
+      replication: 2,
+      up: servers(1, 2, 3),
+      to: { 0: [1, 3], 1: [1, 2], 2: [1, 2], 3: [1, 3] },
+    },
+    {
+      reason: 'more: another rack first',
+      present: [partition([1])],
+      replication: 2,
+      up: [
+        { id: 1, rack: 'a' },
+        { id: 2, rack: 'a' },
+        { id: 3, rack: 'a' },
+        { id: 4, rack: 'b' },
+      ],
+      to: { 0: [1, 4] },
+    },
+    {
+      reason: 'more: not to one that is down',
+      present: [partition([1])],
+      replication: 2,
+      up: servers(1, 3),
+      to: { 0: [1, 3] },
+    },
+    {
+      reason: 'more, of one partition only',
+      present: [partition([1, 2]), partition([2])],
+      replication: 2,
+      up: servers(1, 2),
+      to: { 1: [2, 1] },
+    },
+    {
+      reason: 'fewer: the last ones go',
+      present: [partition([3, 1, 2])],
+      replication: 2,
+      up: servers(1, 2, 3),
+      to: { 0: [3, 1] },
+    },
+    {
+      reason: 'fewer: who leads stays',
+      present: [partition([1, 2, 3], { leader: 3 })],
+      replication: 2,
+      up: servers(1, 2, 3),
+      to: { 0: [1, 3] },
+    },
+    {
+      reason: 'fewer: who has not all goes first',
+      present: [partition([1, 2, 3], { inSync: [1, 3] })],
+      replication: 2,
+      up: servers(1, 2, 3),
+      to: { 0: [1, 3] },
+    },
+    {
+      reason: 'fewer: also where more are down than stay',
+      present: [partition([1, 2, 3], { inSync: [1] })],
+      replication: 2,
+      up: servers(1),
+      to: { 0: [1, 2] },
+    },
+    {
+      reason: 'what is under way is left to go on',
+      present: [partition([1, 2], { inSync: [1], adding: [2] })],
+      replication: 2,
+      up: servers(1, 2, 3),
+      to: {},
+    },
+    {
+      reason: 'another one in place of one that went down before it was given anything',
+      present: [partition([1, 2], { inSync: [1], adding: [2] })],
+      replication: 2,
+      up: servers(1, 3),
+      to: { 0: [1, 3] },
+    },
+    {
+      reason: 'none in place of one that went down, where one less is wanted',
+      present: [partition([1, 2], { inSync: [1], adding: [2] })],
+      replication: 1,
+      up: servers(1),
+      to: { 0: [1] },
+    },
+    {
+      reason: 'one that has them and is down is waited for',
+      present: [partition([1, 2], { inSync: [1] })],
+      replication: 2,
+      up: servers(1),
+      to: {},
+    },
+  ])('$reason', ({ present, replication, up, to }) => {
+    expect(placedIn(present, replication, up)).toEqual(to);
+  });
+
+  test('topics of one partition do not all go to the same server', () => {
+    const chosen = ['a', 'b'].map((topic) =>
+      placed(topic, [{ ...partition([1]), partition: 0 }], 2, servers(1, 2, 3)).get(0),
+    );
+    expect(chosen).toEqual(
+      expect.arrayContaining([
+        [1, 2],
+        [1, 3],
+      ]),
+    );
+  });
+
+  test('too few servers are up', () => {
+    expect(() => placedIn([partition([1])], 3, servers(1, 2))).toThrow(
+      expect.objectContaining({
+        class: 'permanent',
+        code: 'invalid-replication-factor',
+        message: expect.stringMatching(/on 3 servers and 2 of Kafka are up: set spec.replication to 2 or less/),
+      }),
+    );
+  });
+});

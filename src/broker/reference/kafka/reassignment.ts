@@ -1,0 +1,80 @@
+/**
+ * Partitions that are being moved between servers, as the controller of Kafka knows it. The client has these requests, but no methods
+ * for them.
+ */
+import {
+  type Admin,
+  type API,
+  type alterPartitionReassignmentsV1,
+  kGetApi,
+  type listPartitionReassignmentsV0,
+} from '@platformatic/kafka';
+import { describeFailure } from '../../kafka/failure.ts';
+
+export interface Move {
+  readonly partition: number;
+  /** All that have its messages or are being given them. */
+  readonly servers: readonly number[];
+  /** Those that are being given its messages. */
+  readonly adding: readonly number[];
+  /** Those that give them up when that is done. */
+  readonly removing: readonly number[];
+}
+
+/** Of each topic of which anything is being moved. None where we may not ask: who may not see it cannot have begun any. */
+export async function movesUnderWay(admin: Admin, controller: number): Promise<ReadonlyMap<string, readonly Move[]>> {
+  const ask = await toController<typeof listPartitionReassignmentsV0.api>(
+    admin,
+    controller,
+    'ListPartitionReassignments',
+  );
+  try {
+    const { topics } = await ask(timeoutMilliseconds, null);
+    return new Map(
+      topics.map(({ name, partitions }) => [
+        name,
+        partitions.map(({ partitionIndex, replicas, addingReplicas, removingReplicas }) => ({
+          partition: partitionIndex,
+          servers: replicas,
+          adding: addingReplicas,
+          removing: removingReplicas,
+        })),
+      ]),
+    );
+  } catch (error) {
+    if (/CLUSTER_AUTHORIZATION_FAILED/.test(describeFailure(error))) return new Map();
+    throw error;
+  }
+}
+
+/** Has partitions moved to these servers. Resolves when it is decided, not when it is done. */
+export async function move(
+  admin: Admin,
+  controller: number,
+  name: string,
+  to: ReadonlyMap<number, readonly number[]>,
+): Promise<void> {
+  const ask = await toController<typeof alterPartitionReassignmentsV1.api>(
+    admin,
+    controller,
+    'AlterPartitionReassignments',
+  );
+  const partitions = [...to].map(([partitionIndex, servers]) => ({ partitionIndex, replicas: [...servers] }));
+  await ask(timeoutMilliseconds, true, [{ name, partitions }]);
+}
+
+const timeoutMilliseconds = 10_000;
+
+type Ask<Api> = Api extends API<infer Words, infer Answer> ? (...words: Words) => Promise<Answer> : never;
+
+/** Without ZooKeeper it is any server: they pass it on. */
+async function toController<Api>(admin: Admin, controller: number, name: string): Promise<Ask<Api>> {
+  const connection = (await admin.connectToBrokers([controller])).get(controller);
+  if (connection === undefined) throw new Error('Kafka has no controller just now');
+  const api = await new Promise<API<unknown[], unknown>>((resolve, reject) => {
+    admin[kGetApi]<unknown[], unknown>(name, (error, found) =>
+      found === undefined ? reject(error ?? new Error(`Kafka does not know ${name}`)) : resolve(found),
+    );
+  });
+  return ((...words: unknown[]) => api.async(connection, ...words)) as Ask<Api>;
+}

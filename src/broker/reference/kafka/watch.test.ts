@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { FakeClock, silentLogger } from '../../../runtime/index.ts';
+import type { PresentTopic } from './topic.ts';
+import { watchTopics } from './watch.ts';
+
+const topic = (retention: string): PresentTopic => ({
+  partitions: 1,
+  copies: [{ now: 1, planned: 1 }],
+  config: { 'retention.ms': retention },
+});
+
+function watching() {
+  const clock = new FakeClock();
+  const stopping = new AbortController();
+  const topics = new Map([['uid-1', 'events']]);
+  const present = new Map([['events', topic('1')]]);
+  const kafka = { isAway: false };
+  const told: string[] = [];
+  const done = watchTopics({
+    admin: {
+      async read(names) {
+        if (kafka.isAway) throw new Error('Kafka is away');
+        return new Map([...present].filter(([name]) => names.includes(name)));
+      },
+    },
+    topics: () => topics,
+    changed: (uid) => told.push(uid),
+    clock,
+    signal: stopping.signal,
+    log: silentLogger,
+  });
+  return {
+    topics,
+    present,
+    kafka,
+    /** What is told of in the half minute to come: a minute is promised, and repairing takes its own time. */
+    async toldSoon() {
+      told.length = 0;
+      await clock.advance(30_000);
+      return told.splice(0);
+    },
+    async stop() {
+      stopping.abort();
+      await done;
+    },
+  };
+}
+
+test('as kidp broker runs it, what is changed by hand is found well within a minute, and told of once', async () => {
+  const { toldSoon, present, stop } = watching();
+  expect(await toldSoon()).toEqual(['uid-1']);
+  expect(await toldSoon()).toEqual([]);
+  present.set('events', topic('2'));
+  expect(await toldSoon()).toEqual(['uid-1']);
+  present.set('events', { ...topic('2'), copies: [{ now: 2, planned: 2 }] });
+  expect(await toldSoon()).toEqual(['uid-1']);
+  present.delete('events');
+  expect(await toldSoon()).toEqual(['uid-1']);
+  expect(await toldSoon()).toEqual([]);
+  await stop();
+});
+
+test('what was not seen while Kafka was away is told of afterwards', async () => {
+  const { toldSoon, present, kafka, stop } = watching();
+  await toldSoon();
+  kafka.isAway = true;
+  present.set('events', topic('2'));
+  expect(await toldSoon()).toEqual([]);
+  kafka.isAway = false;
+  expect(await toldSoon()).toEqual(['uid-1']);
+  await stop();
+});
+
+test('topics that nobody has any more are forgotten', async () => {
+  const { toldSoon, topics, stop } = watching();
+  await toldSoon();
+  topics.delete('uid-1');
+  expect(await toldSoon()).toEqual([]);
+  topics.set('uid-1', 'events');
+  expect(await toldSoon()).toEqual(['uid-1']);
+  await stop();
+});
