@@ -3,6 +3,7 @@
  * time, with a broker that is away, and with Kafka itself away. Judged by the ledgers of the brokers.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Admin } from '@platformatic/kafka';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KafkaTls } from '../../src/broker/index.ts';
 import { eventually } from '../../src/runtime/index.ts';
@@ -35,6 +36,28 @@ afterAll(async () => {
 });
 
 lifecycleTests(() => stage, 'Kafka');
+
+test('what is marked urgent goes by HTTP though Kafka is there, and by Kafka again when it no longer is', async () => {
+  const { metadata } = await objects.create('Secret', 'urgent', { urgent: true });
+  await objects.ready('Secret', 'urgent');
+  await objects.change('Secret', 'urgent', { urgent: false });
+  await objects.ready('Secret', 'urgent');
+  const channels = (who: string, message: string) =>
+    stage.lines
+      .filter((line) => line.who === who && line.message === message)
+      .flatMap(({ correlationId, channel }) => {
+        const generation = [1, 2].find((each) => correlationId === `${metadata.uid}/${each}/1`);
+        return generation === undefined ? [] : [`${generation} by ${channel}`];
+      });
+  await eventually(() => {
+    for (const [who, message] of [
+      ['platform', 'a message was acknowledged'],
+      [stage.cluster.name, 'request taken'],
+    ] as const) {
+      expect([...new Set(channels(who, message))], message).toEqual(['1 by HTTP', '2 by Kafka']);
+    }
+  }, patient);
+});
 
 test('a broker that is silent: unknown, with an event; it is asked, and answers when it is back', async () => {
   await stage.stopPlatform();
@@ -101,6 +124,39 @@ test('certificates that rotate every other second, under load: nothing is lost, 
       `${metadata.uid}/2/1`,
     ]);
   }
+});
+
+test('brokers that read all requests again from the beginning carry out nothing again', async () => {
+  const brokers = [stage.cluster, stage.topics];
+  const done = () =>
+    brokers.map((broker) => new Map(broker.records().map(({ uid, state, ledger }) => [uid, { state, ledger }])));
+  const taken = (since = 0) =>
+    stage.lines
+      .slice(since)
+      .filter(
+        ({ message, channel, action }) => message === 'request taken' && channel === 'Kafka' && action !== 'Query',
+      );
+  const before = done();
+  for (const broker of brokers) await broker.stop();
+  const orders = new Set(taken().map(({ deploymentId }) => deploymentId));
+  expect(orders.size).toBeGreaterThan(80);
+  // Where a group has committed nothing, it begins at the beginning.
+  const admin = new Admin({
+    clientId: 'test',
+    bootstrapBrokers: [`127.0.0.1:${relay.port}`],
+    tls: { ...certificate },
+  });
+  const groups = brokers.map(({ name }) => `kidp-broker-${name}`);
+  await eventually(() => admin.deleteGroups({ groups }), patient);
+  await admin.close();
+  const since = stage.lines.length;
+  for (const broker of brokers) await broker.start();
+  await eventually(() => {
+    const again = new Set(taken(since).map(({ deploymentId }) => deploymentId));
+    expect([...orders].filter((deploymentId) => !again.has(deploymentId))).toEqual([]);
+  }, patient);
+  expect(taken(since).filter(({ outcome }) => outcome === 'accepted')).toEqual([]);
+  expect(done()).toEqual(before);
 });
 
 describe('Kafka is away', () => {
