@@ -1,7 +1,7 @@
 /** Teams on a real API server: what they get, that it is kept so, and what their people may do. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { kinds, OWNED_RESOURCES_FINALIZER, TEAM_LABEL, type Team, team } from '../../src/api/index.ts';
-import { type Client, eventually, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
+import { type Client, eventually, isNotFound, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
 import { configMaps, namespaces } from '../admission/support/platform.ts';
 import {
   apiVersion,
@@ -31,6 +31,8 @@ export function teamTests(running: () => RunningPlatform): void {
 
     describe('a Team', () => {
       const namespace = 'team-alpha';
+      /** No rule, so nobody comes in. */
+      const denied = { podSelector: {}, policyTypes: ['Ingress'] };
       beforeAll(async () => {
         const created = await createTeam(client, 'alpha', {
           namespace,
@@ -58,8 +60,10 @@ export function teamTests(running: () => RunningPlatform): void {
         expect(await client.get(quotas, { namespace, name: 'team-quota' })).toMatchObject({
           spec: { hard: { 'count/caches.platform.company.com': '1', 'requests.memory': '64Gi' } },
         });
-        expect(await client.get(networkPolicies, { namespace, name: 'default-deny' })).toMatchObject({
-          spec: { podSelector: {}, policyTypes: ['Ingress'], ingress: [{ from: [{ podSelector: {} }] }] },
+        expect((await client.get(networkPolicies, { namespace, name: 'default-deny' })).spec).toEqual(denied);
+        expect((await client.get(networkPolicies, { namespace, name: 'allow-same-namespace' })).spec).toEqual({
+          ...denied,
+          ingress: [{ from: [{ podSelector: {} }] }],
         });
         const { status } = await client.get<Team>(team.resource, { name: 'alpha' });
         expect(status).toMatchObject({ phase: 'ready', namespace, resources: 0 });
@@ -69,23 +73,29 @@ export function teamTests(running: () => RunningPlatform): void {
       test('what is deleted or changed by hand is put right', async () => {
         const versions = async () => (await client.get(roles, { namespace, name: 'team-developer' })).rules;
         const rules = await versions();
-        await client.delete(networkPolicies, { namespace, name: 'default-deny' });
+        await client.delete(networkPolicies, { namespace, name: 'allow-same-namespace' });
+        await client.patch(
+          networkPolicies,
+          { namespace, name: 'default-deny' },
+          { type: 'merge', body: { spec: { ingress: [{}] } } },
+        );
         await client.patch(roles, { namespace, name: 'team-developer' }, { type: 'merge', body: { rules: [] } });
         await client.patch(
           quotas,
           { namespace, name: 'team-quota' },
           { type: 'merge', body: { metadata: { labels: null }, spec: { hard: { 'requests.memory': '999Gi' } } } },
         );
-        await client.delete(roleBindings, { namespace, name: 'team-developer' });
-        await client
-          .create(roleBindings, {
+        // To what a binding leads cannot be changed, so it is made anew: before the platform has made its own.
+        const hostile = await eventually(async () => {
+          await client.delete(roleBindings, { namespace, name: 'team-developer' }).catch(unlessNotFound);
+          return client.create(roleBindings, {
             apiVersion: 'rbac.authorization.k8s.io/v1',
             kind: 'RoleBinding',
             metadata: { name: 'team-developer', namespace },
             roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
             subjects: [],
-          } as UnknownObject)
-          .catch(() => {});
+          } as UnknownObject);
+        }, patient);
         await client.patch(
           namespaces,
           { name: namespace },
@@ -97,15 +107,18 @@ export function teamTests(running: () => RunningPlatform): void {
           },
         );
         await eventually(async () => {
-          expect(await client.get(networkPolicies, { namespace, name: 'default-deny' })).toBeDefined();
+          expect(await isGone(client, networkPolicies, { namespace, name: 'allow-same-namespace' })).toBe(false);
+          expect((await client.get(networkPolicies, { namespace, name: 'default-deny' })).spec).toEqual(denied);
           expect(await versions()).toEqual(rules);
           expect(await client.get(quotas, { namespace, name: 'team-quota' })).toMatchObject({
             spec: { hard: { 'requests.memory': '64Gi' } },
           });
-          expect(await client.get(roleBindings, { namespace, name: 'team-developer' })).toMatchObject({
+          const binding = await client.get(roleBindings, { namespace, name: 'team-developer' });
+          expect(binding).toMatchObject({
             roleRef: { kind: 'Role', name: 'team-developer' },
             subjects: [{ name: 'ada' }, { name: 'engineers' }],
           });
+          expect(binding.metadata.uid).not.toBe(hostile.metadata.uid);
           const { labels } = (await client.get(namespaces, { name: namespace })).metadata;
           expect(labels?.[TEAM_LABEL]).toBe(namespace);
         }, patient);
@@ -353,3 +366,7 @@ export function teamTests(running: () => RunningPlatform): void {
     };
   });
 }
+
+const unlessNotFound = (error: unknown): void => {
+  if (!isNotFound(error)) throw error;
+};

@@ -152,8 +152,13 @@ describe('a namespace', () => {
   });
 });
 
-test('a Team without people, quota or tags still has a role, a binding and a wall', () => {
-  expect(contentsOf(team('a')).map(({ object }) => object.kind)).toEqual(['Role', 'RoleBinding', 'NetworkPolicy']);
+test('a Team without people, quota or tags still has a role, a binding and walls', () => {
+  expect(contentsOf(team('a')).map(({ object }) => `${object.kind} ${object.metadata.name}`)).toEqual([
+    'Role team-developer',
+    'RoleBinding team-developer',
+    'NetworkPolicy allow-same-namespace',
+    'NetworkPolicy default-deny',
+  ]);
   expect(contentsOf(team('a', { spec: { quota: { pods: 5 } } })).at(-1)?.object).toMatchObject({
     spec: { hard: { pods: '5' } },
   });

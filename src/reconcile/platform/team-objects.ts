@@ -6,7 +6,8 @@ import { namespaces, networkPolicies, resourceQuotas, roleBindings, roles } from
 /** The name that requirement 000 gives the role, and of the binding to it. */
 export const DEVELOPER_ROLE = 'team-developer';
 export const QUOTA_NAME = 'team-quota';
-export const NETWORK_POLICY_NAME = 'default-deny';
+export const DENY_POLICY = 'default-deny';
+export const WITHIN_POLICY = 'allow-same-namespace';
 /** Before the key of each cost tag, on the namespace. */
 export const COST_TAG_PREFIX = `cost.${GROUP}/`;
 
@@ -49,15 +50,21 @@ export function contentsOf(team: Team): Wanted[] {
     ],
   });
   /**
-   * Who is outside of the namespace cannot get in. Who is inside may go out: what a team's services talk to is mostly outside of this
-   * cluster and known to brokers only, so a wall on that side would break every deployment, names (DNS) first.
+   * Requirement 000: no ingress from outside. What is to be let in is said by policies beside this one: they add up. Who is inside may go
+   * out: what a team's services talk to is mostly outside of this cluster and known to brokers only, so a wall on that side would break
+   * every deployment, names (DNS) first.
    */
-  const wall = make(networkPolicies, team, NETWORK_POLICY_NAME, {
+  const deny = make(networkPolicies, team, DENY_POLICY, {
+    spec: { podSelector: {}, policyTypes: ['Ingress'], ingress: [] },
+  });
+  const within = make(networkPolicies, team, WITHIN_POLICY, {
     spec: { podSelector: {}, policyTypes: ['Ingress'], ingress: [{ from: [{ podSelector: {} }] }] },
   });
+  // Who is inside is let in before all are shut out.
+  const walls = [within, deny];
   const hard = Object.fromEntries(Object.entries(quota).map(([name, limit]) => [name, String(limit)]));
   const limits = make(resourceQuotas, team, QUOTA_NAME, { spec: { hard } });
-  return Object.keys(hard).length === 0 ? [role, binding, wall] : [role, binding, wall, limits];
+  return Object.keys(hard).length === 0 ? [role, binding, ...walls] : [role, binding, ...walls, limits];
 }
 
 /** Keys that no annotation can have are left out, and told. */

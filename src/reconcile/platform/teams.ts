@@ -214,9 +214,15 @@ function differs(there: KubernetesObject | undefined, { object }: Wanted): boole
     tooMany ||
     lacks(there.metadata.labels, metadata.labels) ||
     lacks(there.metadata.annotations, metadata.annotations) ||
-    Object.entries(content).some(([field, value]) => !isDeepStrictEqual(current[field], value))
+    Object.entries(content).some(([field, value]) => !isDeepStrictEqual(stored(current[field]), stored(value)))
   );
 }
+
+/** The API server leaves out lists that are empty. They are written all the same, so that what others put there goes. */
+const stored = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value ?? [], (_, part) => (Array.isArray(part) && part.length === 0 ? undefined : part)) ?? 'null',
+  );
 
 const apply = (client: Client, { resource, object }: Wanted) =>
   client.apply(resource, object, { fieldManager, force: true });
