@@ -8,8 +8,10 @@ import {
   type alterPartitionReassignmentsV1,
   kGetApi,
   type listPartitionReassignmentsV0,
+  UnsupportedApiError,
 } from '@platformatic/kafka';
 import { describeFailure } from '../../kafka/failure.ts';
+import { permanent } from '../provider.ts';
 
 export interface Move {
   readonly partition: number;
@@ -21,13 +23,14 @@ export interface Move {
   readonly removing: readonly number[];
 }
 
-/** Of each topic of which anything is being moved. None where we may not ask: who may not see it cannot have begun any. */
+/** Of each topic of which anything is being moved. None where we may not ask or are not understood: then we have begun none. */
 export async function movesUnderWay(admin: Admin, controller: number): Promise<ReadonlyMap<string, readonly Move[]>> {
   const ask = await toController<typeof listPartitionReassignmentsV0.api>(
     admin,
     controller,
     'ListPartitionReassignments',
   );
+  if (ask === undefined) return new Map();
   try {
     const { topics } = await ask(timeoutMilliseconds, null);
     return new Map(
@@ -59,6 +62,12 @@ export async function move(
     controller,
     'AlterPartitionReassignments',
   );
+  if (ask === undefined) {
+    throw permanent(
+      'replication-fixed',
+      `messages of topic ${name} cannot be given more or fewer servers, as this Kafka has no way to ask for it: set spec.replication to what it was, or make another Topic`,
+    );
+  }
   const partitions = [...to].map(([partitionIndex, servers]) => ({ partitionIndex, replicas: [...servers] }));
   await ask(timeoutMilliseconds, true, [{ name, partitions }]);
 }
@@ -67,14 +76,15 @@ const timeoutMilliseconds = 10_000;
 
 type Ask<Api> = Api extends API<infer Words, infer Answer> ? (...words: Words) => Promise<Answer> : never;
 
-/** Without ZooKeeper it is any server: they pass it on. */
-async function toController<Api>(admin: Admin, controller: number, name: string): Promise<Ask<Api>> {
-  const connection = (await admin.connectToBrokers([controller])).get(controller);
-  if (connection === undefined) throw new Error('Kafka has no controller just now');
-  const api = await new Promise<API<unknown[], unknown>>((resolve, reject) => {
+/** Undefined where this Kafka does not know the request. Without ZooKeeper any server is asked: they pass it on. */
+async function toController<Api>(admin: Admin, controller: number, name: string): Promise<Ask<Api> | undefined> {
+  const api = await new Promise<API<unknown[], unknown> | undefined>((resolve, reject) => {
     admin[kGetApi]<unknown[], unknown>(name, (error, found) =>
-      found === undefined ? reject(error ?? new Error(`Kafka does not know ${name}`)) : resolve(found),
+      error === null || error instanceof UnsupportedApiError ? resolve(found) : reject(error),
     );
   });
+  if (api === undefined) return undefined;
+  const connection = (await admin.connectToBrokers([controller])).get(controller);
+  if (connection === undefined) throw new Error('Kafka has no controller just now');
   return ((...words: unknown[]) => api.async(connection, ...words)) as Ask<Api>;
 }
