@@ -72,6 +72,9 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
   const world = watchWorld(options.client, broker, (label) => changed(uids.get(label) ?? label));
   /** What a dry run has found to be in line, by reference: asked once for each state. */
   const confirmed = new Map<string, string>();
+  const forgetConfirmed = (refs: readonly string[]) => {
+    for (const ref of refs) confirmed.delete(ref);
+  };
   const ensured = new Set<string>();
 
   const watched: Find = async (resource, key) => world.find(resource, key);
@@ -160,9 +163,9 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     });
     const earlier = Object.keys(digestsIn(record));
     await prune(making, new Set(made.objects.keys()), earlier);
-    const notes = { ...record.notes, namespace: namespaceOf(request), made: JSON.stringify(made.digests) };
     // What was found to be in line was so with what was there before.
-    for (const ref of made.objects.keys()) confirmed.delete(ref);
+    forgetConfirmed([...made.objects.keys(), ...earlier]);
+    const notes = { ...record.notes, namespace: namespaceOf(request), made: JSON.stringify(made.digests) };
     const workload = workloadIn(manifests);
     const object = workload === undefined ? undefined : made.objects.get(refOf(workload));
     return { ...seen(record, object, context.values), notes };
@@ -260,6 +263,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
       const left = await takeAway(client, record, world);
       if (left.length === 0) {
         uids.delete(labelValue(record.uid));
+        forgetConfirmed(Object.keys(digestsIn(record)));
         return { gone: true };
       }
       const message = `waiting for what it is made of to be gone: ${left.map(({ kind }) => kind).join(', ')}`;
