@@ -230,12 +230,17 @@ test('a request that is not signed by the platform is put aside, and those for o
   await send(request(forged), await stranger.sign(encodeEvent(request(forged))));
   const other = sketch();
   await send(platform.request(other, { broker: 'another' }));
+  // Of what only the other one knows nothing is put aside; of one partition, so that it comes before what is.
+  await send({ ...platform.request(other, { broker: 'another' }), type: 'com.company.platform.later.v1' as never });
+  await send({ ...request(other), type: 'com.company.platform.deployment.requested.v9' as never });
   await deploy(sketch());
   expect(reportsOf(idOf(other))).toEqual([]);
   // Two partitions are read side by side, and what is read may be read again.
   const counted = async () => (await fetch(`${broker.url}/metrics`)).text();
   const refused = /^kidp_reference_broker_requests_refused_total\{channel="Kafka",reason="unknown-key"\} [1-9]\d*$/m;
   await eventually(async () => expect(await counted()).toMatch(refused));
+  await eventually(async () => expect(await counted()).toContain('reason="unknown-version"'));
+  expect(await counted()).not.toContain('reason="unknown-type"');
   expect(reportsOf(idOf(forged))).toEqual([]);
   expect(await admin.listTopics()).not.toContain(forged.name);
 });

@@ -22,6 +22,7 @@ export {
 } from './build.ts';
 export {
   brokerEventKinds,
+  brokerNamedIn,
   type EventOf,
   type EventProblem,
   MOST_EVENT_BYTES,

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { DeploymentRequest, StatusReport } from '../messages.ts';
 import { encodeEvent, heartbeatEvent, requestEvent, statusEvent, usageEvent } from './build.ts';
 import { EVENTS_FOLDER, eventFiles } from './files.ts';
-import { type EventProblem, MOST_EVENT_BYTES, readEvent } from './read.ts';
+import { brokerNamedIn, type EventProblem, MOST_EVENT_BYTES, readEvent } from './read.ts';
 import { type EventKind, eventDefinitions, eventKinds } from './schemas.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -313,6 +313,19 @@ test.each([
   { input: new Date(), code: 'malformed', reason: 'no plain object' },
 ])('$code: $reason', ({ input, code }) => {
   expect(readEvent(input, eventKinds)).toMatchObject({ problem: { code } });
+});
+
+test.each([
+  { reason: 'as it should be', input: JSON.stringify(good.request), broker: good.request.data.broker },
+  { reason: 'of a later version', input: '{"type":"x.v9","data":{"broker":"b","new":1}}', broker: 'b' },
+  { reason: 'no JSON', input: '{', broker: undefined },
+  { reason: 'two answers', input: '{"data":{"broker":"a","broker":"b"}}', broker: undefined },
+  { reason: 'no text', input: '{"data":{"broker":7}}', broker: undefined },
+  { reason: 'no data', input: '{"data":null}', broker: undefined },
+  { reason: 'nothing in it', input: 'null', broker: undefined },
+  { reason: 'too long', input: ' '.repeat(MOST_EVENT_BYTES + 1), broker: undefined },
+])('the broker that an event names: $reason', ({ input, broker }) => {
+  expect(brokerNamedIn(Buffer.from(input))).toBe(broker);
 });
 
 describe('mutated events', () => {

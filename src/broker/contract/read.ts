@@ -51,6 +51,17 @@ export function readEvent<Kind extends EventKind>(input: unknown, kinds: readonl
   return contradiction === undefined ? { event } : { problem: { code: 'invalid', ...contradiction } };
 }
 
+/**
+ * The broker that an event names, whatever else is in it: a topic is read by brokers of several versions, and what is for another is
+ * nobody else's to judge. Undefined where that cannot be read.
+ */
+export function brokerNamedIn(bytes: Uint8Array): string | undefined {
+  const parsed = parse(bytes);
+  const { data } = ('value' in parsed ? (parsed.value ?? {}) : {}) as { readonly data?: unknown };
+  const { broker } = (data ?? {}) as { readonly broker?: unknown };
+  return typeof broker === 'string' ? broker : undefined;
+}
+
 function parse(input: unknown): { readonly value: unknown } | { readonly problem: EventProblem } {
   if (typeof input === 'string' || input instanceof Uint8Array) {
     const length = typeof input === 'string' ? Buffer.byteLength(input) : input.length;

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
 import { type Clock, type Logger, type ServingCertificate, systemClock } from '../../runtime/index.ts';
-import { readEvent } from '../contract/index.ts';
+import { brokerNamedIn, readEvent } from '../contract/index.ts';
 import { IdentityError, type KeyRing, type KeySetAddress, platformVerifier } from '../identity/index.ts';
 import {
   consume,
@@ -126,6 +126,9 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
 
   /** Of the requests of all brokers those that are for this one. */
   async function handle({ value, headers }: IncomingMessage): Promise<void> {
+    // First of all: what is for another may be of a version that only that one knows.
+    const addressee = brokerNamedIn(value);
+    if (addressee !== undefined && addressee !== name) return;
     const read = readEvent(value, ['request']);
     if ('problem' in read) {
       const { code, path, message } = read.problem;
@@ -133,7 +136,6 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
       throw new DeadLetter(`${path}: ${message}`, code);
     }
     const { event } = read;
-    if (event.data.broker !== name) return;
     try {
       await verifier.signature(value, headers.get('signature') ?? '');
     } catch (error) {
