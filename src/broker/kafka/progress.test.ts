@@ -23,11 +23,24 @@ describe('PartitionProgress', () => {
           progress.finish(offset);
           done.add(offset);
           const undone = offsets.find((each) => !done.has(each));
-          const before = offsets.filter((each) => undone === undefined || each < undone).at(-1);
-          expect(progress.position).toBe(before === undefined ? undefined : before + 1n);
+          const end = (offsets.at(-1) ?? 0n) + 1n;
+          expect(progress.position).toBe(undone === offsets[0] ? undefined : (undone ?? end));
+          expect(progress.size).toBe(offsets.length - done.size);
         }
         expect(progress.position).toBe((offsets.at(-1) ?? 0n) + 1n);
       }),
     );
+  });
+
+  it('keeps nothing of what was done behind one message that is not', () => {
+    const progress = new PartitionProgress();
+    progress.begin(0n);
+    for (let offset = 1n; offset <= 1000n; offset++) {
+      progress.begin(offset);
+      progress.finish(offset);
+    }
+    expect({ size: progress.size, position: progress.position }).toEqual({ size: 1, position: undefined });
+    progress.finish(0n);
+    expect({ size: progress.size, position: progress.position }).toEqual({ size: 0, position: 1001n });
   });
 });
