@@ -107,6 +107,26 @@ describe('where they cannot be fetched', () => {
   });
 });
 
+test('where they could not be fetched, only one waits while it is tried again', async () => {
+  const clock = new FakeClock();
+  const hanging = Promise.withResolvers<never>();
+  let fetches = 0;
+  const cache = keyCache({
+    clock,
+    async fetch() {
+      fetches += 1;
+      return fetches === 1 ? Promise.reject(new Error('down')) : hanging.promise;
+    },
+  });
+  const find = () => cache.find({ url: 'https://keys' }, 'a').catch(({ reason }: { reason: string }) => reason);
+  expect(await find()).toBe('keys-unavailable');
+  const first = find();
+  expect(await find()).toBe('keys-unavailable');
+  expect(fetches).toBe(2);
+  hanging.reject(new Error('down'));
+  expect(await first).toBe('keys-unavailable');
+});
+
 test('a key that was taken back is not believed once they are fetched anew', async () => {
   const { clock, state, find } = server();
   await find('a');

@@ -57,8 +57,12 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
     return entry;
   }
 
-  /** One fetch at a time of one address, however many wait for it. */
+  /**
+   * One fetch at a time of one address, however many wait for it. Where the last one failed, only who began this one waits: it will most
+   * likely take until its time is over, and whoever waits holds up others.
+   */
   async function refresh(address: KeySetAddress, entry: Entry): Promise<void> {
+    if (entry.fetching !== undefined && entry.lastFailed) return;
     if (entry.fetching === undefined) {
       if (!entry.bucket.tryTake()) return;
       const began = clock.monotonic();
