@@ -1,6 +1,6 @@
 /** Where reports go once it is known who made them. Reconcilers implement it; the Kafka consumer and the status API call it. */
 import type { ChannelName } from './channel.ts';
-import type { BrokerEvent } from './messages.ts';
+import type { BrokerEvent, StatusEvent } from './messages.ts';
 
 /** Whose signature or token was checked. */
 export interface VerifiedBroker {
@@ -28,4 +28,9 @@ export type ReportOutcome = (
 export interface ReportSink {
   /** Rejects only where trying again may help (no API server): the report must then be delivered again. */
   take(event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
+  /**
+   * A report that nobody will deliver again, since it was not known who made it (`reason`). Anybody may have: nothing in it is to be
+   * believed, but that word of the broker may be missing. Rejects as `take` does.
+   */
+  missed?(event: StatusEvent, reason: string, signal?: AbortSignal): Promise<void>;
 }

@@ -5,12 +5,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Admin } from '@platformatic/kafka';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { KafkaTls } from '../../src/broker/index.ts';
-import { eventually } from '../../src/runtime/index.ts';
+import { type Broker, broker as brokerKind } from '../../src/api/index.ts';
+import { type KafkaTls, memoryKeyStore, openKeyRing } from '../../src/broker/index.ts';
+import { eventually, type UnknownObject } from '../../src/runtime/index.ts';
 import { type Relay, startRelay } from '../kafka/relay.ts';
 import { type Kafka, startKafka } from '../support/kafka.ts';
 import { lifecycleTests, live } from './lifecycle.ts';
-import { conditionOf, isReady, ledgerFaults, ledgerOf, Objects, patient, type Stage, startStage } from './stage.ts';
+import {
+  conditionOf,
+  coreSecrets,
+  isReady,
+  ledgerFaults,
+  ledgerOf,
+  namespace,
+  Objects,
+  patient,
+  type Stage,
+  startStage,
+} from './stage.ts';
 
 let kafka: Kafka;
 let relay: Relay;
@@ -84,6 +96,54 @@ test('a broker that is silent: unknown, with an event; it is asked, and answers 
     patient,
   );
   expect(ledgerOf(stage.cluster, ready.metadata.uid)).toHaveLength(1);
+  await stage.stopPlatform();
+  await stage.startPlatform();
+});
+
+test('reports that were refused, for a key that the Broker lacked or with no Broker there, are asked for once that is over', async () => {
+  await stage.stopPlatform();
+  await stage.startPlatform({ answerMilliseconds: 10_000 });
+  await objects.create('Secret', 'refused');
+  const { uid } = (await objects.ready('Secret', 'refused')).metadata;
+  const { client, cluster } = stage;
+  const { apiVersion, kind, spec } = await client.get<Broker>(brokerKind.resource, { name: cluster.name });
+  const apply = (identity: unknown = spec.identity) =>
+    client.apply(
+      brokerKind.resource,
+      { apiVersion, kind, metadata: { name: cluster.name }, spec: { ...spec, identity } } as UnknownObject,
+      { fieldManager: 'test', force: true },
+    );
+  // Those of another: what the broker signs with is not among them.
+  const stranger = await openKeyRing(memoryKeyStore(), { issuer: 'stranger', subject: 'stranger' });
+  const publicKeys = stranger.jwks().keys.map((key) => JSON.stringify(key));
+  stranger.close();
+  const faults = [() => apply({ publicKeys }), () => client.delete(brokerKind.resource, { name: cluster.name })];
+  for (const [index, fault] of faults.entries()) {
+    const before = stage.lines.length;
+    await fault();
+    // The platform has seen it: a heartbeat is refused.
+    await eventually(
+      () => stage.lines.slice(before).some(({ message }) => message === 'a broker was not believed'),
+      patient,
+    );
+    await client.delete(coreSecrets, { namespace, name: 'refused' });
+    // Kafka has taken the report, so that the broker has nothing left to tell.
+    await eventually(() => {
+      const record = cluster.records().find((each) => each.uid === uid);
+      if (record?.acknowledged === record?.sequence && record?.report.phase === 'drifted') return;
+      throw new Error(`it is not told: ${JSON.stringify(record)}`);
+    }, patient);
+    const lost = await objects.until('Secret', 'refused', ({ status }) => status?.awaiting !== undefined);
+    expect(lost.status).toMatchObject({ phase: 'ready', deploymentId: `${uid}/1/${index + 1}` });
+    await apply();
+    await objects.until('Secret', 'refused', (o) => isReady(o) && o.status?.deploymentId === `${uid}/1/${index + 2}`);
+    expect(Object.keys((await objects.secret('refused')) ?? {})).toContain('token');
+    expect((await objects.get('Secret', 'refused')).status?.awaiting).toBeUndefined();
+  }
+  await eventually(async () => {
+    const told = (await objects.events('refused')).filter(({ reason }) => reason === 'ReportRefused');
+    expect(told.map(({ note }) => note).join()).toContain('(unknown-key)');
+  }, patient);
   await stage.stopPlatform();
   await stage.startPlatform();
 });

@@ -1,4 +1,7 @@
-/** Reports through a real Kafka: signed ones reach the sink in order, others the dead-letter topic with the reason, and replay changes nothing. */
+/**
+ * Reports through a real Kafka: signed ones reach the sink in order, others the dead-letter topic with the reason, replay changes nothing,
+ * and a broker whose keys are away holds up nobody else.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Broker } from '../../src/api/index.ts';
 import {
@@ -52,9 +55,9 @@ afterAll(async () => {
 
 const connection = () => ({ bootstrapServers: kafka.bootstrapServers, clientId: 'test', log: silentLogger });
 
-const report = (uid: string, sequence: number): StatusEvent =>
+const report = (uid: string, sequence: number, broker = 'azure'): StatusEvent =>
   statusEvent({
-    broker: 'azure',
+    broker,
     deploymentId: `${uid}/1/0`,
     resource: { apiVersion: 'platform.company.com/v1', kind: 'Cache', namespace: 'team', name: 'sessions', uid },
     sequence,
@@ -133,4 +136,51 @@ test('what is signed is taken, what is not is put aside, and what is replayed ha
 
   start(true);
   await expect.poll(() => outcomes.slice(2)).toEqual(['u/1/0/1 duplicate', 'u/1/0/2 duplicate']);
+});
+
+test('a thousand reports of a broker whose keys are away hold up nobody else, and are known to be missing', async () => {
+  const topic = await kafka.makeTopic('status');
+  const deadLetterTopic = await kafka.makeTopic('status-dead-letter', { partitions: 1 });
+  const away = { metadata: { name: 'azure' }, spec: { identity: { jwksUri: 'https://away.example' } } };
+  const taken: string[] = [];
+  const missed = new Set<string>();
+  const signed = async (event: StatusEvent, ring: KeyRing) => {
+    const value = encodeEvent(event);
+    await producer.send({ topic, key: event.data.resource.uid, value, headers: { signature: await ring.sign(value) } });
+  };
+  const count = 1_200;
+  await Promise.all(Array.from({ length: count }, (_, index) => signed(report(`u${index}`, 1), azure)));
+  await signed(report('mine', 1, 'aws'), aws);
+  const consumer = statusConsumer({
+    consume: (handle) =>
+      consume({
+        ...connection(),
+        groupId: uniqueName('group'),
+        topics: [topic],
+        deadLetterTopic,
+        handle,
+        ...unhurried,
+      }),
+    verifier: brokerVerifier({
+      broker: (identity) => findBroker([away as unknown as Broker, ...brokers.slice(1)], identity),
+      audience: 'kidp',
+      fetch: () => Promise.reject(new Error('nobody there')),
+      log: silentLogger,
+    }),
+    sink: {
+      async take({ id }) {
+        taken.push(id);
+        return { result: 'applied' };
+      },
+      async missed({ id }, reason) {
+        expect(reason).toBe('keys-unavailable');
+        missed.add(id);
+      },
+    },
+    log: silentLogger,
+  });
+  consumers.push(consumer);
+  await expect.poll(() => taken).toEqual(['mine/1/0/1']);
+  // A hundred may still wait.
+  await expect.poll(() => missed.size).toBeGreaterThanOrEqual(count - 100);
 });

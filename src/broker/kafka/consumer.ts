@@ -20,8 +20,11 @@ export interface ConsumeOptions extends KafkaConnection {
   /** Reads everything that is there again, whatever the group has committed. A new group does so anyway. */
   readonly fromBeginning?: boolean;
   readonly deadLetterTopic: string;
-  /** The signal is aborted where the consumer stops and cannot wait any longer. */
-  readonly handle: (message: IncomingMessage, signal: AbortSignal) => Promise<void>;
+  /**
+   * The signal is aborted where the consumer stops and cannot wait any longer. `isCrowded`: so much waits that messages of others may soon
+   * have to as well; what could be given up is better given up than tried again.
+   */
+  readonly handle: (message: IncomingMessage, signal: AbortSignal, isCrowded: () => boolean) => Promise<void>;
   /** So many keys at a time. */
   readonly concurrency?: number;
   /** So many messages are held at most; a large one counts as several. */
@@ -60,6 +63,7 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
   const { sessionTimeoutMilliseconds = 10_000, farewellMilliseconds = 3_000 } = options;
   const backoff = options.backoff ?? { firstMilliseconds: 200, longestMilliseconds: 30_000 };
   const lanes = new Lanes(concurrency);
+  const isCrowded = () => lanes.weight >= maximumWaiting / 2;
   const producer = kafkaProducer(options);
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => undefined);
@@ -106,7 +110,7 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
     const place = { groupId, topic, partition, offset: String(offset), key };
     try {
       try {
-        await options.handle(message, abandoned.signal);
+        await options.handle(message, abandoned.signal, isCrowded);
         return 'handled';
       } catch (error) {
         if (!(error instanceof DeadLetter)) throw error;

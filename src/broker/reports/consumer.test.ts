@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock, type LogFields, type Logger, silentLogger } from '../../runtime/index.ts';
-import { encodeEvent, MOST_EVENT_BYTES, statusEvent } from '../contract/index.ts';
+import { encodeEvent, heartbeatEvent, MOST_EVENT_BYTES, statusEvent } from '../contract/index.ts';
 import { type BrokerVerifier, IdentityError, type RefusalReason } from '../identity/index.ts';
 import { DeadLetter, type IncomingMessage } from '../kafka/index.ts';
 import type { BrokerEvent } from '../messages.ts';
@@ -24,16 +24,20 @@ const bytes = encodeEvent(event);
 let clock: FakeClock;
 let registry: Registry;
 let taken: BrokerEvent[];
+let missed: string[];
 let refusal: RefusalReason | undefined;
 let outcome: () => Promise<ReportOutcome>;
 let lines: LogFields[];
+let miss: () => Promise<void>;
 
 beforeEach(() => {
   clock = new FakeClock();
   registry = new Registry();
   taken = [];
+  missed = [];
   lines = [];
   refusal = undefined;
+  miss = async () => {};
   outcome = async () => ({ result: 'applied', before: 'deploying', after: 'ready' });
 });
 afterEach(() => registry.clear());
@@ -41,7 +45,7 @@ afterEach(() => registry.clear());
 const verifier: BrokerVerifier = {
   token: () => Promise.reject(new Error('not over HTTP')),
   async signature(_bytes, jws) {
-    if (refusal !== undefined) throw new IdentityError(refusal, 'not believed');
+    if (refusal !== undefined) throw new IdentityError(refusal, 'not believed', { claimed: jws });
     if (jws === '') throw new IdentityError('malformed', 'no signature');
     return { name: jws, channel: 'Kafka', keyId: 'k' };
   },
@@ -50,6 +54,10 @@ const sink: ReportSink = {
   async take(each) {
     taken.push(each);
     return outcome();
+  },
+  async missed(each, reason) {
+    missed.push(`${each.id} ${reason}`);
+    await miss();
   },
 };
 const log: Logger = { ...silentLogger, info: (_message, fields = {}) => void lines.push(fields) };
@@ -167,6 +175,61 @@ describe('keys that stay away', () => {
     expect(await codeOf(handle(message(bytes, undefined, 1n)))).toBe('again');
     refusal = undefined;
     expect(await codeOf(handle(message(bytes, undefined, 1n)))).toBe('taken');
+  });
+});
+
+test('messages of one broker that wait for its keys are no more than a hundred, and those of another wait beside them', async () => {
+  refusal = 'keys-unavailable';
+  const handle = handler();
+  const offer = (offset: bigint, broker = 'azure') => codeOf(handle(message(bytes, [['signature', broker]], offset)));
+  for (let offset = 0n; offset < 100n; offset++) expect(await offer(offset)).toBe('again');
+  expect(await offer(100n)).toBe('keys-unavailable');
+  expect(await offer(0n)).toBe('again');
+  expect(await offer(101n, 'aws')).toBe('again');
+  refusal = undefined;
+  expect(await offer(0n)).toBe('taken');
+  refusal = 'keys-unavailable';
+  expect(await offer(102n)).toBe('again');
+  await clock.advance(900_000);
+  expect(await offer(103n), 'those that never came back have made room').toBe('again');
+});
+
+test('nothing waits for keys where others have to wait for it', async () => {
+  refusal = 'keys-unavailable';
+  const handle = handler();
+  expect(await codeOf(handle(message(), undefined, () => true))).toBe('keys-unavailable');
+  expect(missed).toEqual([`${event.id} keys-unavailable`]);
+});
+
+describe('what is lost because nobody knows who said it', () => {
+  const heartbeat = heartbeatEvent({ broker: 'azure', version: '1', capabilities: [] });
+  const lost: { reason: string; value: Buffer; refused: RefusalReason; isMissed: boolean }[] = [
+    { reason: 'a key that is added later', value: bytes, refused: 'unknown-key', isMissed: true },
+    { reason: 'a Broker that comes back', value: bytes, refused: 'wrong-issuer', isMissed: true },
+    { reason: 'a scope that is granted later', value: bytes, refused: 'missing-scope', isMissed: true },
+    { reason: 'keys that may come back are waited for', value: bytes, refused: 'keys-unavailable', isMissed: false },
+    {
+      reason: 'a heartbeat comes again anyway',
+      value: encodeEvent(heartbeat),
+      refused: 'unknown-key',
+      isMissed: false,
+    },
+    { reason: 'nobody can tell what it is about', value: Buffer.from('{'), refused: 'unknown-key', isMissed: false },
+  ];
+  test.each(lost)('$refused: $reason', async ({ value, refused, isMissed }) => {
+    refusal = refused;
+    await codeOf(handler()(message(value)));
+    expect(missed).toEqual(isMissed ? [`${event.id} ${refused}`] : []);
+  });
+
+  test('is not put aside before that is known', async () => {
+    refusal = 'unknown-key';
+    miss = () => Promise.reject(new Error('no API server'));
+    const handle = handler();
+    expect(await codeOf(handle(message()))).toBe('again');
+    miss = async () => {};
+    expect(await codeOf(handle(message()))).toBe('unknown-key');
+    expect(missed).toHaveLength(2);
   });
 });
 

@@ -1,6 +1,7 @@
 /**
  * Reports from Kafka. A consumer cannot see who produced a message, so each is signed; what cannot be believed or understood goes to
- * the dead-letter topic with its reason, and what cannot be taken now is tried again.
+ * the dead-letter topic with its reason, and what cannot be taken now is tried again. The broker has Kafka's word that its report was taken:
+ * where it goes to the dead letters because nobody knows who made it, the sink is told, so that the broker is asked once it is believed.
  */
 import { type Clock, systemClock } from '../../runtime/index.ts';
 import { brokerEventKinds, MOST_EVENT_BYTES, readEvent } from '../contract/index.ts';
@@ -20,36 +21,51 @@ export interface StatusConsumerOptions<Consumer> extends TakeOptions {
   readonly patienceMilliseconds?: number;
 }
 
-/** The signal is aborted where the consumer cannot wait any longer. */
-export type HandleMessage = (message: IncomingMessage, signal?: AbortSignal) => Promise<void>;
+/** The signal is aborted where the consumer cannot wait any longer; where it is crowded, nothing waits that could be given up. */
+export type HandleMessage = (
+  message: IncomingMessage,
+  signal?: AbortSignal,
+  isCrowded?: () => boolean,
+) => Promise<void>;
 
 export const statusConsumer = <Consumer>(options: StatusConsumerOptions<Consumer>): Consumer =>
   options.consume(statusHandler(options));
 
 export function statusHandler(options: Omit<StatusConsumerOptions<unknown>, 'consume'>): HandleMessage {
-  const { verifier, metrics, clock = systemClock, patienceMilliseconds = 900_000 } = options;
+  const { verifier, sink, metrics, clock = systemClock, patienceMilliseconds = 900_000 } = options;
   const take = reportTaker(options);
-  const isOverdue = patienceOf(clock, patienceMilliseconds);
+  const patience = new Patience(clock, patienceMilliseconds);
 
   const deadLetter = (reason: string, code: string, cause?: unknown): DeadLetter => {
     metrics?.rejected('Kafka', code);
     return new DeadLetter(reason, code, { cause });
   };
 
-  async function verify(message: IncomingMessage): Promise<VerifiedBroker> {
+  async function verify(
+    message: IncomingMessage,
+    signal: AbortSignal | undefined,
+    isCrowded: () => boolean,
+  ): Promise<VerifiedBroker> {
     try {
-      return await verifier.signature(message.value, message.headers.get('signature') ?? '');
+      const from = await verifier.signature(message.value, message.headers.get('signature') ?? '');
+      patience.forget(from.name, message);
+      return from;
     } catch (error) {
-      if (!(error instanceof IdentityError) || (error.retryable && !isOverdue(message))) throw error;
-      throw deadLetter(error.message, error.reason, error);
+      if (!(error instanceof IdentityError)) throw error;
+      const { claimed = '', retryable, reason } = error;
+      if (retryable && !isCrowded() && patience.lasts(claimed, message)) throw error;
+      const read = readEvent(message.value, ['status']);
+      if ('event' in read) await sink.missed?.(read.event, reason, signal);
+      patience.forget(claimed, message);
+      throw deadLetter(error.message, reason, error);
     }
   }
 
-  return async (message, signal) => {
+  return async (message, signal, isCrowded = () => false) => {
     if (message.value.length > MOST_EVENT_BYTES) {
       throw deadLetter(`an event has at most ${MOST_EVENT_BYTES} bytes`, 'oversized');
     }
-    const from = await verify(message);
+    const from = await verify(message, signal, isCrowded);
     const read = readEvent(message.value, brokerEventKinds);
     if ('problem' in read) {
       const { code, path, message: reason } = read.problem;
@@ -61,18 +77,39 @@ export function statusHandler(options: Omit<StatusConsumerOptions<unknown>, 'con
   };
 }
 
-/** Whoever was waited for longest ago is forgotten, and then waited for once more. */
-const mostWaiting = 1000;
+/** So many messages of one broker wait for its keys at a time: what waits takes the room of messages of others. */
+const mostWaiting = 100;
 
-function patienceOf(clock: Clock, milliseconds: number): (message: IncomingMessage) => boolean {
-  const since = new Map<string, number>();
-  return ({ topic, partition, offset }) => {
-    const id = `${topic}/${partition}/${offset}`;
-    const began = since.get(id) ?? clock.monotonic();
-    const overdue = clock.monotonic() - began >= milliseconds;
-    if (overdue) since.delete(id);
-    else since.set(id, began);
-    if (since.size > mostWaiting) since.delete(since.keys().next().value ?? '');
-    return overdue;
-  };
+/** Which messages wait for the keys of each broker, and since when. */
+class Patience {
+  readonly #clock: Clock;
+  readonly #milliseconds: number;
+  readonly #waiting = new Map<string, Map<string, number>>();
+
+  constructor(clock: Clock, milliseconds: number) {
+    this.#clock = clock;
+    this.#milliseconds = milliseconds;
+  }
+
+  /** Whether this message may wait, or go on waiting. */
+  lasts(broker: string, message: IncomingMessage): boolean {
+    const now = this.#clock.monotonic();
+    const waiting = this.#waiting.get(broker) ?? new Map<string, number>();
+    const began = waiting.get(idOf(message)) ?? now;
+    if (now - began >= this.#milliseconds) return false;
+    // What another member of the group has by now does not come back: it waits here no more.
+    for (const [id, since] of waiting) if (now - since >= this.#milliseconds) waiting.delete(id);
+    if (!waiting.has(idOf(message)) && waiting.size >= mostWaiting) return false;
+    waiting.set(idOf(message), began);
+    this.#waiting.set(broker, waiting);
+    return true;
+  }
+
+  forget(broker: string, message: IncomingMessage): void {
+    const waiting = this.#waiting.get(broker);
+    waiting?.delete(idOf(message));
+    if (waiting?.size === 0) this.#waiting.delete(broker);
+  }
 }
+
+const idOf = ({ topic, partition, offset }: IncomingMessage): string => `${topic}/${partition}/${offset}`;

@@ -51,6 +51,8 @@ export interface BrokerFacts {
   readonly paused: boolean;
   /** Undefined: nobody has said, and it is taken to be able. */
   readonly capabilities?: readonly string[];
+  /** Milliseconds since 1970: when it was last heard of, and believed. Undefined: never. */
+  readonly heardAt?: number;
 }
 
 /** All that a decision may look at besides the object itself. */

@@ -9,6 +9,7 @@ import {
 import type { KubernetesObject, ReadonlyStore, Resource } from '../../runtime/index.ts';
 import { cachedOwnership, costTagsOf, type OwnedObject, type OwnershipView, ownerPath } from '../platform/ownership.ts';
 import type { BrokerFacts, Deployable, Facts, OwnerFacts, TargetFacts } from './deployable.ts';
+import { millisecondsOf } from './waiting.ts';
 
 export type Stores = <T extends KubernetesObject>(resource: Resource) => ReadonlyStore<T>;
 
@@ -83,5 +84,6 @@ function readBroker({ metadata, spec, status }: Broker): BrokerFacts {
     },
     paused: spec.paused === true,
     ...(capabilities === undefined ? {} : { capabilities }),
+    ...(status?.lastHeartbeatTime === undefined ? {} : { heardAt: millisecondsOf(status.lastHeartbeatTime) }),
   };
 }

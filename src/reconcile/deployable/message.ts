@@ -49,13 +49,15 @@ export function messageOf(
     ...(Object.keys(facts.owner.costTags).length === 0 ? {} : { costTags: facts.owner.costTags }),
     replyTo: replyTo(address, reply),
   };
-  const query = status.awaiting?.queries;
   return requestEvent(data, {
     time: new Date(now),
     cause: { traceparent: traceOf(deploymentId), correlationid: deploymentId },
-    ...(query === undefined ? {} : { query }),
+    ...(action === 'Query' ? { query: numberOf(entry) } : {}),
   });
 }
+
+/** Of a question: the last part of its id. */
+const numberOf = ({ id }: OutboxEntry): number => Number(id.slice(id.lastIndexOf('/') + 1));
 
 function formerBrokersOf({ status }: Deployable): Pick<DeploymentRequest, 'formerBrokers'> {
   const { formerBrokers = [] } = status?.targetRef ?? {};

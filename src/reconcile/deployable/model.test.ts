@@ -216,6 +216,7 @@ class Process {
   readonly receipts = new Receipts();
   readonly deployer: Deployer;
   readonly take: (event: BrokerEvent) => Promise<unknown>;
+  readonly miss: (event: StatusEvent) => Promise<unknown>;
   reconciling: Promise<unknown> | undefined;
   /** When it looks by itself; at once when it starts, and where it was told of something. */
   #dueAt: number | undefined = 0;
@@ -260,6 +261,7 @@ class Process {
       clock: world.clock,
     });
     this.take = (event) => sink.take(event, { name: 'broker', channel: 'Kafka' });
+    this.miss = async (event) => sink.missed?.(event, 'unknown-key');
   }
 
   #ask<T>(effect: () => T, failure: () => Error): Promise<T> {
@@ -447,7 +449,9 @@ class World {
       const { status } = this.api.object ?? {};
       if (
         this.api.object === undefined ||
-        (status?.phase === 'ready' && status.observedGeneration === this.api.object.metadata.generation)
+        (status?.phase === 'ready' &&
+          status.awaiting === undefined &&
+          status.observedGeneration === this.api.object.metadata.generation)
       )
         return;
       if (status?.phase === 'failed') this.retry();
@@ -538,6 +542,19 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
     }),
   },
   {
+    weight: 2,
+    // The broker is not believed for a while: all that it says is lost, in the order in which it says it.
+    arbitrary: fc.tuple(which, fc.boolean()).map(([n, drifts]) => async (world: World) => {
+      await world.answerAll();
+      if (drifts) world.broker.drift();
+      for (const report of world.broker.reports.splice(0).sort((a, b) => a.data.sequence - b.data.sequence)) {
+        const missed = at(world.processes, n)?.miss(report);
+        await world.answerAll();
+        await missed;
+      }
+    }),
+  },
+  {
     weight: 4,
     arbitrary: fc.constantFrom('succeed', 'succeed', 'transient', 'permanent', 'quota').map((how) => (world: World) => {
       world.broker.work(how as 'succeed');
@@ -624,6 +641,7 @@ describe('whatever is cut off, lost, repeated or overtaken', () => {
         if (object === undefined) return;
         const { status, metadata } = object;
         expect(status).toMatchObject({ phase: 'ready', outbox: [], deployedGeneration: metadata.generation });
+        expect(records.get(metadata.uid ?? '')?.phase, 'what the broker said was heard in the end').toBe('ready');
         const last = ledger.findLast(({ uid }) => uid === metadata.uid);
         expect(last).toMatchObject({ id: status?.deploymentId, action: 'Deploy' });
         expect(parsed(last?.id ?? '').generation).toBe(metadata.generation);

@@ -476,6 +476,74 @@ describe('a broker that does not answer', () => {
   });
 });
 
+describe('a report that may have been lost', () => {
+  const missed = (minutes: number, more: object = {}): DeployableStatus => ({
+    ...ready,
+    ...more,
+    awaiting: { since: minutesAgo(minutes), queries: 0 },
+  });
+  const heardAt = (minutes: number) => brokerWith({ heardAt: now - minutes * 60_000 });
+  test.each([
+    { reason: 'is asked for', status: missed(10), facts: heardAt(1), asks: true },
+    { reason: 'is asked for where the broker has no heartbeats', status: missed(10), facts: {}, asks: true },
+    { reason: 'is waited for before', status: missed(4.9), facts: heardAt(1), asks: false },
+    { reason: 'waits until the broker is believed', status: missed(60), facts: heardAt(61), asks: false },
+    {
+      reason: 'waits while the broker is paused',
+      status: missed(10),
+      facts: brokerWith({ paused: true }),
+      asks: false,
+    },
+    {
+      reason: 'may be that of something that failed',
+      status: missed(10, failed('permanent')),
+      facts: heardAt(1),
+      asks: true,
+    },
+    {
+      reason: 'is of no use where it is deployed again anyway',
+      status: missed(10, heard('drifted')),
+      facts: heardAt(1),
+      asks: false,
+      sends: 'u/1/2/Deploy',
+    },
+  ])('$reason', ({ status: before, facts, asks, sends }) => {
+    const { status, send, wakeAt, notes } = nextStep(objectWith({ status: before }), factsWith(facts), now);
+    const ids = asks ? [`u/1/1/Query/${now}`] : sends === undefined ? [] : [sends];
+    expect(send.map(({ id }) => id)).toEqual(ids);
+    if (sends !== undefined) return;
+    expect(wakeAt).toBeGreaterThan(now);
+    expect(notes.filter(({ reason }) => reason === 'NoAnswer')).toEqual([]);
+    expect(status.phase).toBe(before.lastReport?.phase);
+    if (asks) expect(status.awaiting).toEqual({ since: new Date(now).toISOString(), queries: 1 });
+  });
+
+  test('is asked for again where the answer is lost too, with a question of its own', () => {
+    const { status } = nextStep(objectWith({ status: missed(10) }), factsWith(heardAt(1)), now);
+    const later = now + 10 * 60_000;
+    const again = nextStep(objectWith({ status }), factsWith(brokerWith({ heardAt: later })), later);
+    expect(again.status.outbox).toMatchObject([{ id: `u/1/1/Query/${later}` }]);
+    expect(again.status.phase).toBe('ready');
+  });
+
+  test('is not asked for of all objects at one moment', () => {
+    const moments = Array.from({ length: 100 }, (_, index) => {
+      const object = objectWith({
+        metadata: { uid: `u${index}` },
+        status: { ...missed(0), deploymentId: `u${index}/1/1` },
+      });
+      const lastReport = { ...ready.lastReport, deploymentId: `u${index}/1/1` };
+      return (
+        nextStep({ ...object, status: { ...object.status, lastReport } as DeployableStatus }, factsWith(), now)
+          .wakeAt ?? 0
+      );
+    });
+    expect(Math.min(...moments)).toBeGreaterThanOrEqual(now + 5 * 60_000);
+    expect(Math.max(...moments)).toBeLessThanOrEqual(now + 10 * 60_000);
+    expect(Math.max(...moments) - Math.min(...moments)).toBeGreaterThan(4 * 60_000);
+  });
+});
+
 describe('a deletion', () => {
   const asked: DeployableStatus = { ...ready, deploymentId: 'u/2/1', requested: 'Delete' };
   const said = (phase: Phase, deploymentId = 'u/2/1', more: object = {}) => ({

@@ -11,7 +11,7 @@ import type { Cause, Deployable, DeployableStatus, Facts, OutboxEntry, Step } fr
 import { described, heardOf, type Surroundings, unsent } from './describe.ts';
 import { brokerNameOf, type Hold, recordedOwner, retryValue, retryWanted, wayOf } from './holds.ts';
 import { notesBetween } from './notes.ts';
-import { instantOf, millisecondsOf } from './waiting.ts';
+import { instantOf, millisecondsOf, share } from './waiting.ts';
 
 export function nextStep(object: Deployable, facts: Facts, now: number): Step {
   return object.metadata.deletionTimestamp === undefined
@@ -175,7 +175,7 @@ interface Outlook {
 
 function finish(object: Deployable, decided: DeployableStatus, facts: Facts, now: number, outlook: Outlook): Step {
   const { hold, more, cause } = outlook;
-  const asked = askedInTime(object, decided, facts, now);
+  const asked = askedInTime(object, decided, facts, now, hold);
   const status = described(object, asked, now, { hold, ...(more === undefined ? {} : { more }) });
   const send =
     hold === undefined ? (status.outbox ?? []).filter(({ nextAttemptAt }) => millisecondsOf(nextAttemptAt) <= now) : [];
@@ -189,20 +189,30 @@ function finish(object: Deployable, decided: DeployableStatus, facts: Facts, now
   };
 }
 
-/** Where the answer is overdue, the question how it fares goes into the outbox too. */
-function askedInTime(object: Deployable, status: DeployableStatus, facts: Facts, now: number): DeployableStatus {
+/** Where the answer is overdue, or word of the broker is missing, the question how it fares goes into the outbox too. */
+function askedInTime(
+  object: Deployable,
+  status: DeployableStatus,
+  facts: Facts,
+  now: number,
+  hold: Hold | undefined,
+): DeployableStatus {
   const due = answerDue(object, status, facts);
   if (due === undefined || due > now || status.deploymentId === undefined) return status;
+  const isSettled = !isUnderWay(status);
+  if (isSettled && (hold !== undefined || !isBelieved(status, facts))) return status;
   const queries = (status.awaiting?.queries ?? 0) + 1;
   const entry: OutboxEntry = {
-    id: `${status.deploymentId}/Query/${queries}`,
+    // What is settled may have been asked for before and the count be lost: each question has an id that no other had.
+    id: `${status.deploymentId}/Query/${isSettled ? now : queries}`,
     action: 'Query',
     deploymentId: status.deploymentId,
     createdAt: instantOf(now),
     attempts: 0,
   };
   const others = (status.outbox ?? []).filter(({ action }) => action !== 'Query');
-  return { ...status, outbox: [...others, entry], awaiting: { since: instantOf(now), queries, overdue: true } };
+  const awaiting = { since: instantOf(now), queries, ...(isSettled ? {} : { overdue: true }) };
+  return { ...status, outbox: [...others, entry], awaiting };
 }
 
 /** When the answer must have come; undefined where none is awaited. */
@@ -210,12 +220,29 @@ function answerDue({ metadata }: Deployable, status: DeployableStatus, { setting
   if (status.awaiting === undefined || unsent(status) !== undefined) return undefined;
   const { answerMilliseconds, deletionMilliseconds } = settings;
   const patience = metadata.deletionTimestamp === undefined ? answerMilliseconds : deletionMilliseconds;
-  return millisecondsOf(status.awaiting.since) + patience;
+  // Reports of thousands of objects may have been lost at one moment: their broker is not asked for all of them at one moment.
+  const part = isUnderWay(status) ? 1 : 0.5 + 0.5 * share(metadata.uid ?? '');
+  return millisecondsOf(status.awaiting.since) + patience * part;
+}
+
+/** Whether the broker is still at work. Where it is not, an answer is awaited only because a report may have been lost. */
+function isUnderWay(status: DeployableStatus): boolean {
+  const phase = heardOf(status)?.phase;
+  const isAtWork = phase === undefined || phase === 'accepted' || phase === 'deploying';
+  return isAtWork || (phase === 'ready' && status.requested === 'Delete');
+}
+
+/** Since the report was lost, or since it was asked: before, its answer would be lost too. */
+function isBelieved({ targetRef, awaiting }: DeployableStatus, { broker }: Facts): boolean {
+  const heardAt = broker(targetRef?.broker ?? '')?.heardAt;
+  return heardAt === undefined || heardAt > millisecondsOf(awaiting?.since);
 }
 
 function nextMoment(object: Deployable, status: DeployableStatus, facts: Facts, now: number): number | undefined {
+  const due = answerDue(object, status, facts);
   const moments = [
-    answerDue(object, status, facts),
+    // It is due, and there is nobody to ask for now.
+    due !== undefined && due <= now ? now + facts.settings.answerMilliseconds : due,
     ...(status.nextAttemptAt === undefined ? [] : [millisecondsOf(status.nextAttemptAt)]),
     ...(status.outbox ?? []).flatMap(({ nextAttemptAt }) =>
       nextAttemptAt === undefined ? [] : [millisecondsOf(nextAttemptAt)],

@@ -182,13 +182,20 @@ export class Deployer {
     const { metrics } = this.#parts;
     this.#record(object, step.notes);
     const { status = {} } = object;
-    if (status.awaiting?.overdue === true && status.awaiting.queries !== before.status?.awaiting?.queries) {
-      metrics.failed(object.kind, status.targetRef?.broker ?? '', 'timeout');
-      log.warn('a broker has not answered in time and is asked', correlation(object));
-    }
+    if ((status.awaiting?.queries ?? 0) > (before.status?.awaiting?.queries ?? 0)) this.#tellOfQuestion(object, log);
     if (step.cause === undefined) return;
     metrics.decided(object.kind, step.cause);
     log.info('a deployment was decided on', { ...correlation(object), cause: step.cause, action: status.requested });
+  }
+
+  #tellOfQuestion(object: Deployable, log: ReconcileContext['log']): void {
+    const { awaiting, targetRef } = object.status ?? {};
+    if (awaiting?.overdue !== true) {
+      log.info('a report of a broker may have been lost, and it is asked', correlation(object));
+      return;
+    }
+    this.#parts.metrics.failed(object.kind, targetRef?.broker ?? '', 'timeout');
+    log.warn('a broker has not answered in time and is asked', correlation(object));
   }
 
   #record(object: Deployable, notes: readonly Note[]): void {

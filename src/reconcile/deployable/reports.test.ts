@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ChannelError, type ReportedPhase, type StatusReport } from '../../broker/index.ts';
 import { type Deployable, type DeployableStatus, defaultSettings } from './deployable.ts';
 import { acknowledged, notAcknowledged } from './outbox.ts';
-import { takeReport } from './reports.ts';
+import { missReport, takeReport } from './reports.ts';
 
 const now = Date.parse('2026-02-01T12:00:00Z');
 const entry = {
@@ -203,6 +203,63 @@ describe('a report', () => {
     expect(drifted(1)?.failures).toBe(4);
     expect(Date.parse(drifted(1)?.nextAttemptAt ?? '')).toBeGreaterThanOrEqual(now + 4_000);
     expect(Date.parse(drifted(1)?.nextAttemptAt ?? '')).toBeLessThanOrEqual(now + 8_000);
+  });
+});
+
+describe('a report that was not believed', () => {
+  const { awaiting, ...settled } = { ...dispatched, ...said('ready', 4) };
+  test.each([
+    { reason: 'is missed where it would have been news', status: settled, report: {}, missed: true },
+    { reason: 'is not missed where it is known', status: settled, report: { sequence: 4 }, missed: false },
+    {
+      reason: 'is not missed of an earlier deployment',
+      status: settled,
+      report: { deploymentId: 'u/1/7' },
+      missed: false,
+    },
+    {
+      reason: 'is not missed of a deployment that never was',
+      status: settled,
+      report: { deploymentId: 'u/2/2' },
+      missed: false,
+    },
+    {
+      reason: 'is not missed from a broker that does not have it',
+      status: settled,
+      report: { broker: 'there' },
+      missed: false,
+    },
+    {
+      reason: 'is not missed of another object of that name',
+      status: settled,
+      report: { resource: { ...reportWith().resource, uid: 'v' } },
+      missed: false,
+    },
+    {
+      reason: 'changes nothing where an answer is awaited: however many are made up, there is one write',
+      status: { ...settled, awaiting },
+      report: {},
+      missed: false,
+    },
+    {
+      reason: 'is not missed before anything was heard',
+      status: { ...settled, lastReport: undefined },
+      report: {},
+      missed: false,
+    },
+  ])('$reason', ({ status, report, missed }) => {
+    const before = objectWith(status as DeployableStatus);
+    const after = missReport(before, reportWith(report), now);
+    expect(after).toEqual(
+      missed ? { ...before.status, awaiting: { since: '2026-02-01T12:00:00.000Z', queries: 0 } } : undefined,
+    );
+  });
+
+  test('is forgotten with the next one that is', () => {
+    const status = missReport(objectWith(settled), reportWith({ phase: 'drifted' }), now);
+    const taken = takeReport(objectWith(status ?? {}), reportWith({ sequence: 6 }), context);
+    expect(taken.status?.phase).toBe('ready');
+    expect(taken.status?.awaiting).toBeUndefined();
   });
 });
 

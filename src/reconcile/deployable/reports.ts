@@ -55,6 +55,22 @@ export function takeReport(object: Deployable, report: StatusReport, context: Re
   return { outcome: { result: 'applied' }, status: described(object, after(object, report, context), context.now) };
 }
 
+/**
+ * What follows from a report that nobody believed, and that the broker may not make again: if it would have been news, an answer is
+ * awaited from now on, and the broker is asked for it in time. Anybody can make such reports, so they do no more than that: where
+ * one is awaited already, nothing. Undefined where nothing is to be written.
+ */
+export function missReport(object: Deployable, report: StatusReport, now: number): DeployableStatus | undefined {
+  const { status = {}, metadata } = object;
+  const { deploymentId, targetRef, awaiting } = status;
+  const heard = heardOf(status);
+  // What is not heard of yet is awaited already, or is as soon as it has been sent.
+  if (awaiting !== undefined || heard === undefined) return undefined;
+  const isAboutThis = report.resource.uid === metadata.uid && report.deploymentId === deploymentId;
+  const isNews = report.broker === targetRef?.broker && report.sequence > (heard.sequence ?? -1);
+  return isAboutThis && isNews ? { ...status, awaiting: { since: instantOf(now), queries: 0 } } : undefined;
+}
+
 /** The first word, where it is known already that the broker has it: nothing that could still come was said before it. */
 const isOldNews = ({ phase }: StatusReport, status: DeployableStatus, { isReceived }: ReportContext): boolean =>
   phase === 'accepted' &&

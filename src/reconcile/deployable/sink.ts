@@ -29,8 +29,8 @@ import type { Latest } from './latest.ts';
 import type { DeployableMetrics } from './metrics.ts';
 import { notesBetween } from './notes.ts';
 import type { Receipts } from './receipts.ts';
-import { takeReport } from './reports.ts';
-import { writeStatus } from './write-status.ts';
+import { missReport, takeReport } from './reports.ts';
+import { swapStatus, writeStatus } from './write-status.ts';
 
 export interface SinkParts {
   /** Not that of a leader: whoever gets the report takes it, and the swap keeps it in order. */
@@ -66,7 +66,43 @@ export function reportSink(parts: SinkParts): ReportSink {
         throw error;
       }
     },
+    missed: (event, reason, signal) => miss(parts, event, reason, signal),
   };
+}
+
+/** Only of what the cache has: whoever makes up reports must not make us ask the API server. */
+async function miss(
+  { client, cached, latest, recorder, clock }: SinkParts,
+  { data: report }: StatusEvent,
+  reason: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { kind: wanted, namespace, name } = report.resource;
+  const kind = deployableKinds.find((each) => each.kind === wanted);
+  const known = kind === undefined ? undefined : cached(kind, { namespace, name });
+  if (kind === undefined || known === undefined) return;
+  const object = latest.of(known);
+  if (missReport(object, report, clock.now()) === undefined) return;
+  let isMissed = false;
+  const change = (fresh: Deployable) => {
+    const status = missReport(fresh, report, clock.now());
+    isMissed = status !== undefined;
+    return status ?? fresh.status ?? {};
+  };
+  try {
+    const written = await swapStatus(client, kind.resource, object, change, signal);
+    latest.keep(written);
+    if (!isMissed) return;
+    recorder?.record({
+      regarding: written,
+      type: 'Warning',
+      reason: 'ReportRefused',
+      action: 'Report',
+      note: `a report in the name of Broker ${report.broker} was not believed (${reason}): the broker is asked once it is; see whether spec.identity of the Broker has its keys`,
+    });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }
 
 type Refusal = Extract<ReportOutcome, { result: 'refused' }>;

@@ -10,7 +10,7 @@ export function backoff(failures: number, seed: string, settings: Settings): num
 }
 
 /** From 0 up to 1, always the same for one text. */
-function share(text: string): number {
+export function share(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0) / 2 ** 32;
 }
 
