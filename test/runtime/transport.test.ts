@@ -10,6 +10,7 @@ import {
   type ClusterConfig,
   ConnectionError,
   connect,
+  fenced,
   isAlreadyExists,
   isConflict,
   isForbidden,
@@ -278,9 +279,11 @@ describe('verbs', () => {
     })();
     await opened.promise;
     await behind.create(configMaps, configMap('behind-a-proxy'));
+    const standing = { remainingMilliseconds: () => 60_000, signal: new AbortController().signal };
+    await fenced(behind, standing).create(configMaps, configMap('fenced-behind-a-proxy'));
     const names: string[] = [];
     await behind.listEach?.(configMaps, { namespace }, ({ metadata }) => names.push(metadata.name));
-    expect(names).toContain('behind-a-proxy');
+    expect(names).toEqual(expect.arrayContaining(['behind-a-proxy', 'fenced-behind-a-proxy']));
     expect(await watching).toBe('seen');
     expect(new Set(tunnels)).toEqual(new Set([new URL(config.server).host]));
     await behind.close();

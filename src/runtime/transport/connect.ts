@@ -30,7 +30,7 @@ export interface ConnectOptions {
   timeoutMilliseconds?: number;
   /** How many short requests are on their way at once; more wait. Watches do not count. */
   connections?: number;
-  /** Shared with clients of other servers. Not for a server behind a proxy, nor for fenced writes. */
+  /** Shared with clients of other servers. Not for a server behind a proxy. */
   budgets?: Budgets;
   /** How often the files of the config are looked at for a change. A refusal looks at once. */
   recheckMilliseconds?: number;

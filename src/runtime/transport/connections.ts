@@ -4,14 +4,13 @@
  *
  * Our own pool (see wire/pool.ts), but undici's agent where a proxy is on the way: it knows the sorts of proxies there are.
  */
-import type { Agent } from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { ProxyAgent } from 'undici';
 import type { ClusterConfig } from '../kubeconfig.ts';
 import { type Credentials, readCredentials } from './credentials.ts';
-import { openFencedAgent } from './fenced-exchange.ts';
-import { type ConnectionBudget, type Dispatcher, Pool } from './wire/index.ts';
+import { ProxiedHolding } from './proxied-holding.ts';
+import { type ConnectionBudget, type Dispatcher, type HoldingDispatcher, Pool } from './wire/index.ts';
 
 /** What clients of several servers share: so many connections at once, however many servers there are. */
 export interface Budgets {
@@ -22,8 +21,8 @@ export interface Budgets {
 export interface Pools {
   readonly short: Dispatcher;
   readonly watch: Dispatcher;
-  /** For writes that are sent in two steps. Opens nothing until the first. */
-  readonly fenced: Agent;
+  /** For writes that are sent in two steps: `short`, but where a proxy is on the way. */
+  readonly fenced: HoldingDispatcher;
   readonly credentials: Credentials;
 }
 
@@ -41,7 +40,7 @@ export function openConnections(
 ): Connections {
   const source = readCredentials(config, options.recheckMilliseconds);
   // Pools whose certificates were replaced: what they carry ends by itself, nothing new goes in.
-  const retired = new Set<Dispatcher>();
+  const retired = new Set<Dispatcher | HoldingDispatcher>();
   let pools: Pools | undefined;
 
   const poolsFor = (credentials: Credentials): Pools => {
@@ -50,20 +49,18 @@ export function openConnections(
       pools = { ...pools, credentials };
       return pools;
     }
-    if (pools !== undefined) {
-      for (const pool of [pools.short, pools.watch]) retire(pool);
-      retireAgent(pools.fenced);
-    }
+    if (pools !== undefined) for (const pool of allOf(pools)) retire(pool);
+    const short = openPool(config, credentials, options.connections, options.budgets?.short);
     pools = {
-      short: openPool(config, credentials, options.connections, options.budgets?.short),
+      short,
       watch: openPool(config, credentials, null, options.budgets?.watch),
-      fenced: openFencedAgent(config, credentials, options.connections),
+      fenced: short instanceof Pool ? short : new ProxiedHolding(config, credentials, options.connections),
       credentials,
     };
     return pools;
   };
 
-  const retire = (pool: Dispatcher) => {
+  const retire = (pool: Dispatcher | HoldingDispatcher) => {
     retired.add(pool);
     void pool.close().finally(() => retired.delete(pool));
   };
@@ -75,18 +72,13 @@ export function openConnections(
     },
     renew: (refused) => source.renew(refused),
     async close() {
-      const open = [...retired, ...(pools === undefined ? [] : [pools.watch, pools.short])];
-      pools?.fenced.destroy();
+      const open = [...retired, ...(pools === undefined ? [] : allOf(pools))];
       await Promise.all(open.map((pool) => pool.destroy()));
     },
   };
 }
 
-/** Closes the idle connections now and the others as they become idle. */
-function retireAgent(agent: Agent): void {
-  agent.maxFreeSockets = 0;
-  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
-}
+const allOf = ({ watch, short, fenced }: Pools) => new Set<Dispatcher | HoldingDispatcher>([watch, short, fenced]);
 
 /** Finds a peer that vanished without a word (a node lost power, a NAT forgot us) long before TCP would. */
 const keepAlive = { keepAlive: true, keepAliveInitialDelay: 15_000 };
@@ -99,7 +91,7 @@ function openPool(
   credentials: Credentials,
   connections: number | null,
   budget: ConnectionBudget | undefined,
-): Dispatcher {
+): Pool | ProxyAgent {
   const { protocol, host, hostname, port } = new URL(config.server);
   const trust = {
     ...(credentials.secureContext === undefined ? {} : { secureContext: credentials.secureContext }),

@@ -1,12 +1,17 @@
-/** Servers and proxies that misbehave, which the real API server does not. With the real one: test/runtime/leader.test.ts. */
+/**
+ * Servers and proxies that misbehave, which the real API server does not, over both that can hold a body back. With the real one:
+ * test/runtime/leader.test.ts.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { type AddressInfo, connect } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { Fence } from '../client.ts';
 import { ConnectionError, FenceError } from '../errors.ts';
 import type { Credentials } from './credentials.ts';
 import { type Exchange, Interrupted, Lost } from './exchange.ts';
-import { fencedExchange, openFencedAgent } from './fenced-exchange.ts';
+import { fencedExchange } from './fenced-exchange.ts';
+import { ProxiedHolding } from './proxied-holding.ts';
+import { type HoldingDispatcher, Pool } from './wire/index.ts';
 
 const servers: Server[] = [];
 const credentials: Credentials = {
@@ -24,8 +29,30 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.closeAllConnections();
 });
 
+const kinds: { over: string; open: (origin: string) => HoldingDispatcher }[] = [
+  {
+    over: 'our own connections',
+    open: (origin) =>
+      new Pool({
+        host: new URL(origin).host,
+        connections: 1,
+        connectMilliseconds: 20_000,
+        idleMilliseconds: 50_000,
+        open: ({ onread }) => connect({ host: '127.0.0.1', port: Number(new URL(origin).port), onread }),
+      }),
+  },
+  {
+    over: 'those through a proxy',
+    open: (origin) => new ProxiedHolding({ server: origin, source: 'test' } as never, credentials, 1),
+  },
+];
+
+type Tail<F extends (...parameters: never[]) => unknown> =
+  Parameters<F> extends [unknown, ...infer Rest] ? Rest : never;
+
 /** `onHeaders` decides what becomes of a request before its body is asked for. */
-async function against(
+async function exchangeWith(
+  open: (origin: string) => HoldingDispatcher,
   onHeaders: (request: IncomingMessage, response: ServerResponse, answer: () => void) => void,
   given: { fence: Fence; signal?: AbortSignal; headers?: string[] },
 ) {
@@ -51,7 +78,7 @@ async function against(
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const agent = openFencedAgent({ server: origin, source: 'test' } as never, credentials, 1);
+  const dispatcher = open(origin);
   const request: Exchange = {
     origin,
     method: 'POST',
@@ -61,79 +88,85 @@ async function against(
     signal: given.signal,
     maximumResponseBytes: 100,
   };
-  const outcome = await fencedExchange(agent, request, performance.now() + 5_000, given.fence).catch(
+  const outcome = await fencedExchange(dispatcher, request, performance.now() + 5_000, given.fence).catch(
     (error: unknown) => error,
   );
-  agent.destroy();
+  await dispatcher.destroy();
   server.close();
   return { outcome, bodies, urls };
 }
 
-it('sends the body once the headers are acknowledged, and the time that remains with them', async () => {
-  const { outcome, bodies, urls } = await against((_request, _response, answer) => answer(), { fence: fence(10_000) });
-  expect(outcome).toMatchObject({ status: 200, body: Buffer.from('{"ok":true}') });
-  expect(bodies).toEqual(['{"a":1}']);
-  expect(urls).toEqual(['/things?dryRun=All&timeout=6000ms']);
-});
+describe.each(kinds)('a fenced write over $over', ({ open }) => {
+  const against = (...[onHeaders, given]: Tail<typeof exchangeWith>) => exchangeWith(open, onHeaders, given);
 
-it('sends a header as often as it is given', async () => {
-  let groups: string[] | undefined;
-  await against(
-    (request, _response, answer) => {
-      groups = request.headersDistinct['impersonate-group'];
-      answer();
-    },
-    { fence: fence(10_000), headers: ['impersonate-group', 'a', 'impersonate-group', 'b'] },
-  );
-  expect(groups).toEqual(['a', 'b']);
-});
-
-it('sends nothing where the fence has fallen already', async () => {
-  const { outcome, urls } = await against((_request, _response, answer) => answer(), { fence: fence(0) });
-  expect(outcome).toBeInstanceOf(FenceError);
-  expect(urls).toEqual([]);
-});
-
-it('sends no body where nobody acknowledges the headers, and says what may be in the way', async () => {
-  const { outcome, bodies } = await against(() => {}, { fence: fence(200) });
-  expect(outcome).toBeInstanceOf(ConnectionError);
-  expect(outcome).toMatchObject({ code: 'connection/timeout', hint: expect.stringContaining('Expect') });
-  expect(bodies).toEqual([]);
-});
-
-it('takes an answer that comes in place of the acknowledgement', async () => {
-  const { outcome, bodies } = await against((_request, response) => response.writeHead(403).end('no'), {
-    fence: fence(10_000),
+  it('sends the body once the headers are acknowledged, and the time that remains with them', async () => {
+    const { outcome, bodies, urls } = await against((_request, _response, answer) => answer(), {
+      fence: fence(10_000),
+    });
+    expect(outcome).toMatchObject({ status: 200, body: Buffer.from('{"ok":true}') });
+    expect(bodies).toEqual(['{"a":1}']);
+    expect(urls).toEqual(['/things?dryRun=All&timeout=6000ms']);
   });
-  expect(outcome).toMatchObject({ status: 403, body: Buffer.from('no') });
-  expect(bodies).toEqual([]);
-});
 
-it('knows that nothing was sent where the connection breaks before the acknowledgement', async () => {
-  const { outcome } = await against((request) => request.socket.destroy(), { fence: fence(10_000) });
-  expect(outcome).toBeInstanceOf(Lost);
-  expect(outcome).toMatchObject({ sent: false, answered: false });
-});
+  it('sends a header as often as it is given', async () => {
+    let groups: string[] | undefined;
+    await against(
+      (request, _response, answer) => {
+        groups = request.headersDistinct['impersonate-group'];
+        answer();
+      },
+      { fence: fence(10_000), headers: ['impersonate-group', 'a', 'impersonate-group', 'b'] },
+    );
+    expect(groups).toEqual(['a', 'b']);
+  });
 
-it('knows that it may have been done where the connection breaks after the body', async () => {
-  const { outcome } = await against(
-    (request, response) => {
-      response.writeContinue();
-      request.on('end', () => request.socket.destroy()).resume();
-    },
-    { fence: fence(10_000) },
-  );
-  expect(outcome).toBeInstanceOf(Lost);
-  expect(outcome).toMatchObject({ sent: true });
-});
+  it('sends nothing where the fence has fallen already', async () => {
+    const { outcome, urls } = await against((_request, _response, answer) => answer(), { fence: fence(0) });
+    expect(outcome).toBeInstanceOf(FenceError);
+    expect(urls).toEqual([]);
+  });
 
-it('ends with its signal', async () => {
-  const abort = new AbortController();
-  const { outcome } = await against(() => abort.abort(), { fence: fence(10_000), signal: abort.signal });
-  expect(outcome).toBeInstanceOf(Interrupted);
-});
+  it('sends no body where nobody acknowledges the headers, and says what may be in the way', async () => {
+    const { outcome, bodies } = await against(() => {}, { fence: fence(200) });
+    expect(outcome).toBeInstanceOf(ConnectionError);
+    expect(outcome).toMatchObject({ code: 'connection/timeout', hint: expect.stringContaining('Expect') });
+    expect(bodies).toEqual([]);
+  });
 
-it('does not swallow an answer without end', async () => {
-  const { outcome } = await against((_request, response) => response.end('x'.repeat(1000)), { fence: fence(10_000) });
-  expect(outcome).toBeInstanceOf(Lost);
+  it('takes an answer that comes in place of the acknowledgement', async () => {
+    const { outcome, bodies } = await against((_request, response) => response.writeHead(403).end('no'), {
+      fence: fence(10_000),
+    });
+    expect(outcome).toMatchObject({ status: 403, body: Buffer.from('no') });
+    expect(bodies).toEqual([]);
+  });
+
+  it('knows that nothing was sent where the connection breaks before the acknowledgement', async () => {
+    const { outcome } = await against((request) => request.socket.destroy(), { fence: fence(10_000) });
+    expect(outcome).toBeInstanceOf(Lost);
+    expect(outcome).toMatchObject({ sent: false, answered: false });
+  });
+
+  it('knows that it may have been done where the connection breaks after the body', async () => {
+    const { outcome } = await against(
+      (request, response) => {
+        response.writeContinue();
+        request.on('end', () => request.socket.destroy()).resume();
+      },
+      { fence: fence(10_000) },
+    );
+    expect(outcome).toBeInstanceOf(Lost);
+    expect(outcome).toMatchObject({ sent: true });
+  });
+
+  it('ends with its signal', async () => {
+    const abort = new AbortController();
+    const { outcome } = await against(() => abort.abort(), { fence: fence(10_000), signal: abort.signal });
+    expect(outcome).toBeInstanceOf(Interrupted);
+  });
+
+  it('does not swallow an answer without end', async () => {
+    const { outcome } = await against((_request, response) => response.end('x'.repeat(1000)), { fence: fence(10_000) });
+    expect(outcome).toBeInstanceOf(Lost);
+  });
 });

@@ -10,9 +10,15 @@ interface Read {
 }
 
 /** All answers in the bytes, which come in pieces of these sizes (the last again and again); a request before each. */
-function read(bytes: string, sizes: readonly number[] = [bytes.length], method = 'GET'): Read[] {
+function read(
+  bytes: string,
+  sizes: readonly number[] = [bytes.length],
+  method = 'GET',
+  proceed: (answersBefore: number) => void = () => {},
+): Read[] {
   const answers: Read[] = [];
   const reader = new AnswerReader({
+    proceed: () => proceed(answers.length),
     head: (status, headers) => answers.push({ status, headers: { ...headers }, body: '', reusable: undefined }),
     data: (chunk) => {
       (answers.at(-1) as Read).body += chunk.toString('latin1');
@@ -121,8 +127,16 @@ describe('reading answers', () => {
     }
   }
 
+  it('tells of 100 Continue and of no other head that comes before an answer', () => {
+    const answer = `${ok}Content-Length: 0\r\n\r\n`;
+    const told: number[] = [];
+    const bytes = `HTTP/1.1 103 Early Hints\r\n\r\n${answer}HTTP/1.1 100 Continue\r\n\r\n${answer}`;
+    expect(read(bytes, [7], 'PUT', (before) => told.push(before))).toHaveLength(2);
+    expect(told).toEqual([1]);
+  });
+
   it('refuses bytes that nobody asked for', () => {
-    const reader = new AnswerReader({ head() {}, data() {}, end() {} });
+    const reader = new AnswerReader({ proceed() {}, head() {}, data() {}, end() {} });
     expect(() => reader.take(Buffer.from(ok))).toThrow(BadAnswer);
     reader.expect('GET');
     expect(() => reader.take(Buffer.from(`${ok}Content-Length: 1\r\n\r\nxy`))).toThrow(BadAnswer);

@@ -5,6 +5,8 @@
 import type { HeaderValues } from './dispatcher.ts';
 
 export interface AnswerEvents {
+  /** 100 Continue: the body of the request is asked for. The answer itself follows. */
+  proceed(): void;
   head(status: number, headers: HeaderValues): void;
   /** The bytes are there only until this returns. */
   data(chunk: Buffer): void;
@@ -94,6 +96,7 @@ export class AnswerReader {
     const { version, status, headers } = readHead(text);
     // 100 Continue, 103 Early Hints: the answer itself follows. There is no protocol to switch to that we asked for.
     if (status === 101) throw new BadAnswer('the server switches to another protocol');
+    if (status === 100) this.#events.proceed();
     if (status < 200) return;
     const connection = tokensOf(headers.connection);
     this.#reusable = version === '1.1' ? !connection.includes('close') : connection.includes('keep-alive');

@@ -2,13 +2,12 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { AnswerReader } from './answer-reader.ts';
-import type { AnswerHandler, Flow, HeaderValues, WireRequest } from './dispatcher.ts';
-import { requestBytes } from './request-bytes.ts';
+import type { AnswerHandler, Flow, HeaderValues, HeldHandler, HeldRequest, WireRequest } from './dispatcher.ts';
+import { heldBytes, requestBytes } from './request-bytes.ts';
 
-export interface Task {
-  readonly request: WireRequest;
-  readonly handler: AnswerHandler;
-}
+export type Task =
+  | { readonly held: false; readonly request: WireRequest; readonly handler: AnswerHandler }
+  | { readonly held: true; readonly request: HeldRequest; readonly handler: HeldHandler };
 
 /** Begins to connect. What comes is put into `buffer` and told to `callback`, which pauses with false. */
 export type OpenSocket = (options: {
@@ -43,10 +42,13 @@ export class Connection {
   #connected = false;
   #gone = false;
   #free = false;
+  /** The server has not asked for the body yet. */
+  #holds = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#reader = new AnswerReader({
+      proceed: () => this.#onProceed(),
       head: (status, headers) => this.#onHead(status, headers),
       data: (chunk) => this.#onData(chunk),
       end: (reusable) => this.#onEnd(reusable),
@@ -112,24 +114,26 @@ export class Connection {
     if (this.#task !== undefined) this.#send(this.#task);
   }
 
-  #send({ request, handler }: Task): void {
+  #send(task: Task): void {
     const flow = new ConnectionFlow(this, this.#socket);
     this.#flow = flow;
     let bytes: string | Buffer;
     try {
-      bytes = requestBytes(request, this.#options.host);
+      const { host } = this.#options;
+      bytes = task.held ? heldBytes(task.request, host) : requestBytes(task.request, host);
     } catch (error) {
       this.#refuse(error as Error);
       return;
     }
-    handler.onRequestStart(flow);
+    task.handler.onRequestStart(flow);
     // Given up while it waited for a connection: nothing was sent, so the connection is as good as before.
     if (flow.aborted !== undefined) {
       this.#refuse(flow.aborted);
       return;
     }
     flow.sent = true;
-    this.#reader.expect(request.method);
+    this.#holds = task.held && task.request.body.length > 0;
+    this.#reader.expect(task.request.method);
     if (typeof bytes === 'string') this.#socket.write(bytes, 'latin1');
     else this.#socket.write(bytes);
   }
@@ -156,6 +160,14 @@ export class Connection {
     return this.#flow?.paused !== true;
   }
 
+  #onProceed(): void {
+    const task = this.#task;
+    if (!this.#holds || task?.held !== true || this.#flow === undefined) return;
+    if (!task.handler.onContinue(this.#flow) || this.#gone) return;
+    this.#holds = false;
+    this.#socket.write(task.request.body);
+  }
+
   #onHead(status: number, headers: HeaderValues): void {
     if (this.#flow !== undefined) this.#task?.handler.onResponseStart(this.#flow, status, headers);
   }
@@ -169,7 +181,7 @@ export class Connection {
     if (task === undefined) return;
     this.#settle();
     // Answered before all of it was sent: the server may not have read the rest.
-    if (reusable && this.#socket.writableLength === 0) this.#free = true;
+    if (reusable && !this.#holds && this.#socket.writableLength === 0) this.#free = true;
     else this.end();
     task.handler.onResponseEnd();
   }

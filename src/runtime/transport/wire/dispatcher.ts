@@ -11,6 +11,13 @@ export interface WireRequest {
   readonly body?: string | Uint8Array | null;
 }
 
+/** A request whose body is kept back until the server has asked for it. */
+export interface HeldRequest extends Omit<WireRequest, 'path' | 'body'> {
+  /** Asked when it has a connection and its head goes out. What it throws is told to `onResponseError`. */
+  readonly path: () => string;
+  readonly body: Uint8Array;
+}
+
 /** Of one request that is on its way. */
 export interface Flow {
   readonly paused: boolean;
@@ -28,6 +35,18 @@ export interface AnswerHandler {
   onResponseData(flow: Flow, chunk: Buffer): void;
   onResponseEnd(): void;
   onResponseError(flow: Flow, error: Error): void;
+}
+
+export interface HeldHandler extends AnswerHandler {
+  /** The server has read the head and asks for the body (100 Continue), which is written as soon as this has returned true. */
+  onContinue(flow: Flow): boolean;
+}
+
+/** Sends requests in two steps: the head, and when the server asks for it the body. */
+export interface HoldingDispatcher {
+  dispatchHeld(request: HeldRequest, handler: HeldHandler): void;
+  close(): Promise<void>;
+  destroy(): Promise<void>;
 }
 
 export interface Dispatcher {

@@ -4,5 +4,14 @@
  * In: sockets and requests. Out: answers as they come. It must not know Kubernetes, credentials or retries.
  */
 export { ConnectionBudget } from './budget.ts';
-export type { AnswerHandler, Dispatcher, Flow, HeaderValues, WireRequest } from './dispatcher.ts';
+export type {
+  AnswerHandler,
+  Dispatcher,
+  Flow,
+  HeaderValues,
+  HeldHandler,
+  HeldRequest,
+  HoldingDispatcher,
+  WireRequest,
+} from './dispatcher.ts';
 export { Pool } from './pool.ts';

@@ -210,6 +210,84 @@ describe('a pool of connections', () => {
   });
 });
 
+describe('a request whose body is kept back', () => {
+  const proceed = 'HTTP/1.1 100 Continue\r\n\r\n';
+  const hold = (pool: Pool, onContinue: (flow: Flow) => boolean, path: () => string = () => '/') =>
+    new Promise<string>((resolve, reject) => {
+      let body = '';
+      pool.dispatchHeld(
+        { origin: '', method: 'PUT', path, headers: [], body: Buffer.from('body') },
+        {
+          onRequestStart() {},
+          onContinue,
+          onResponseStart() {},
+          onResponseData: (_flow, chunk) => {
+            body += chunk.toString('latin1');
+          },
+          onResponseEnd: () => resolve(body),
+          onResponseError: (_flow, error) => reject(error),
+        },
+      );
+    });
+
+  it('is sent when the server asks for it, on a connection that is used again, between others', async () => {
+    const pieces: string[] = [];
+    const { pool, sockets } = await start(
+      (socket, text) => {
+        pieces.push(text.split('\r\n')[0] ?? '');
+        socket.write(text.includes('expect: 100-continue') ? proceed : answer('yes'));
+      },
+      { connections: 1 },
+    );
+    expect(await Promise.all([hold(pool, () => true), ask(pool), hold(pool, () => true)])).toEqual(
+      Array(3).fill('yes'),
+    );
+    expect(pieces).toEqual(['PUT / HTTP/1.1', 'body', 'PUT / HTTP/1.1', 'PUT / HTTP/1.1', 'body']);
+    expect(sockets).toHaveLength(1);
+  });
+
+  it('is not sent twice, nor to a server that has answered without it, whose connection is not used again', async () => {
+    const bodies: string[] = [];
+    const { pool, sockets } = await start(
+      (socket, text) => {
+        if (text === 'body') bodies.push(text);
+        else if (sockets.length === 1) socket.write(answer('no'));
+        else socket.write(proceed + proceed);
+        if (text === 'body') socket.write(answer('yes'));
+      },
+      { connections: 1 },
+    );
+    expect(await hold(pool, () => true)).toBe('no');
+    expect(bodies).toEqual([]);
+    expect(await hold(pool, () => true)).toBe('yes');
+    expect(bodies).toEqual(['body']);
+    expect(sockets).toHaveLength(2);
+  });
+
+  it('is not sent where it is refused at the last moment, and its path is asked for when it has a connection', async () => {
+    const bodies: string[] = [];
+    const { pool } = await start((socket, text) => {
+      if (text === 'body') bodies.push(text);
+      socket.write(text.startsWith('PUT /plain') ? answer('yes') : proceed);
+    });
+    const refused = hold(pool, (flow) => {
+      flow.abort(new Error('too late'));
+      return false;
+    });
+    await expect(refused).rejects.toThrow('too late');
+    const never = hold(
+      pool,
+      () => true,
+      () => {
+        throw new Error('no time left');
+      },
+    );
+    await expect(never).rejects.toThrow('no time left');
+    expect(await ask(pool, { path: '/plain' })).toBe('yes');
+    expect(bodies).toEqual([]);
+  });
+});
+
 describe('pools with a budget', () => {
   const many = (start: number, count: number) => Array.from({ length: count }, (_, index) => start + index);
 

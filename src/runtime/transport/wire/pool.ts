@@ -7,7 +7,15 @@
  */
 import type { ConnectionBudget } from './budget.ts';
 import { Connection, type OpenSocket, type Task } from './connection.ts';
-import type { AnswerHandler, Dispatcher, Flow, WireRequest } from './dispatcher.ts';
+import type {
+  AnswerHandler,
+  Dispatcher,
+  Flow,
+  HeldHandler,
+  HeldRequest,
+  HoldingDispatcher,
+  WireRequest,
+} from './dispatcher.ts';
 
 export interface PoolOptions {
   open: OpenSocket;
@@ -21,7 +29,7 @@ export interface PoolOptions {
   budget?: ConnectionBudget | undefined;
 }
 
-export class Pool implements Dispatcher {
+export class Pool implements Dispatcher, HoldingDispatcher {
   readonly #options: PoolOptions;
   readonly #connections = new Set<Connection>();
   /** The one used last is used first, so that the others may end. */
@@ -38,17 +46,11 @@ export class Pool implements Dispatcher {
   }
 
   dispatch(request: WireRequest, handler: AnswerHandler): void {
-    const task = { request, handler };
-    if (this.#closing !== undefined) {
-      handler.onResponseError(nowhere, closed());
-      return;
-    }
-    const idle = this.#idle.pop();
-    if (idle !== undefined) {
-      this.#options.budget?.busy(idle);
-      idle.carry(task);
-    } else if (this.#connections.size + this.#asked >= this.#options.connections) this.#waiting.push(task);
-    else this.#open(task);
+    this.#carry({ held: false, request, handler });
+  }
+
+  dispatchHeld(request: HeldRequest, handler: HeldHandler): void {
+    this.#carry({ held: true, request, handler });
   }
 
   close(): Promise<void> {
@@ -65,6 +67,19 @@ export class Pool implements Dispatcher {
     for (const { handler } of waiting) handler.onResponseError(nowhere, closed());
     for (const connection of [...this.#connections]) connection.destroy(closed());
     return done;
+  }
+
+  #carry(task: Task): void {
+    if (this.#closing !== undefined) {
+      task.handler.onResponseError(nowhere, closed());
+      return;
+    }
+    const idle = this.#idle.pop();
+    if (idle !== undefined) {
+      this.#options.budget?.busy(idle);
+      idle.carry(task);
+    } else if (this.#connections.size + this.#asked >= this.#options.connections) this.#waiting.push(task);
+    else this.#open(task);
   }
 
   #open(task: Task): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestBytes } from './request-bytes.ts';
+import { heldBytes, requestBytes } from './request-bytes.ts';
 
 const get = { origin: '', method: 'GET', path: '/api', headers: ['accept', 'application/json'] };
 const sent = (request: Parameters<typeof requestBytes>[0]) => {
@@ -52,6 +52,14 @@ describe('a request on the wire', () => {
   for (const { reason, request, bytes } of cases) {
     it(reason, () => expect(sent(request)).toEqual(Buffer.from(bytes)));
   }
+
+  it('whose body is kept back says how long that is and that it waits, and asks for its path only then', () => {
+    const held = { ...get, method: 'PUT', path: () => '/now?timeout=5ms', body: Buffer.from('"ü"') };
+    expect(heldBytes(held, 'a:6443')).toBe(
+      'PUT /now?timeout=5ms HTTP/1.1\r\nhost: a:6443\r\naccept: application/json\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n',
+    );
+    expect(() => heldBytes({ ...held, path: () => '/a b' }, 'a')).toThrow(TypeError);
+  });
 
   const refused: { reason: string; request: Parameters<typeof requestBytes>[0] }[] = [
     { reason: 'a path with a line break', request: { ...get, path: '/a\r\nx: y' } },

@@ -1,5 +1,5 @@
 /** A request as it goes out. What would make two requests of one, or another header of a value, is refused. */
-import type { WireRequest } from './dispatcher.ts';
+import type { HeldRequest, WireRequest } from './dispatcher.ts';
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const badPath = /[^\x21-\xff]/;
@@ -8,6 +8,27 @@ const withBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /** A string is to be written as Latin-1. */
 export function requestBytes({ method, path, headers, body }: WireRequest, host: string): string | Buffer {
+  const head = requestHead({ method, path, headers }, host);
+  if (body === undefined || body === null) {
+    return `${head}${withBody.has(method) ? 'content-length: 0\r\n' : ''}\r\n`;
+  }
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const text = `${head}content-length: ${bytes.length}\r\n\r\n`;
+  // In one piece, or the head would go out in a packet of its own. A body as short in bytes as in characters is ASCII.
+  if (typeof body === 'string' && bytes.length === body.length) return text + body;
+  return Buffer.concat([Buffer.from(text, 'latin1'), bytes]);
+}
+
+/** All but the body, which the server is to ask for. To be written as Latin-1. */
+export function heldBytes({ method, path, headers, body }: HeldRequest, host: string): string {
+  const head = requestHead({ method, path: path(), headers }, host);
+  return `${head}expect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`;
+}
+
+function requestHead(
+  { method, path, headers }: Pick<WireRequest, 'method' | 'path' | 'headers'>,
+  host: string,
+): string {
   if (!token.test(method)) throw new TypeError('a method that is no word');
   if (!path.startsWith('/') || badPath.test(path)) throw new TypeError('a path that cannot be sent');
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
@@ -18,12 +39,5 @@ export function requestBytes({ method, path, headers, body }: WireRequest, host:
     if (badValue.test(value)) throw new TypeError(`a value of the header "${name}" that cannot be sent`);
     head += `${name}: ${value}\r\n`;
   }
-  if (body === undefined || body === null) {
-    return `${head}${withBody.has(method) ? 'content-length: 0\r\n' : ''}\r\n`;
-  }
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  const text = `${head}content-length: ${bytes.length}\r\n\r\n`;
-  // In one piece, or the head would go out in a packet of its own. A body as short in bytes as in characters is ASCII.
-  if (typeof body === 'string' && bytes.length === body.length) return text + body;
-  return Buffer.concat([Buffer.from(text, 'latin1'), bytes]);
+  return head;
 }
