@@ -51,15 +51,8 @@ export interface WriteOptions extends RequestOptions {
   dryRun?: boolean;
   /**
    * Told when it goes out: it has a connection by then, and from then on it is the server that is waited for. Again where it is sent anew.
-   * Not for a write with a fence.
    */
   onSent?: () => void;
-  /**
-   * What is written names the version that it replaces (`metadata.resourceVersion`), and is right whoever writes it for as long as that
-   * is the newest. A fence is then asked once and the write goes out in one step, which is much cheaper: where it comes late after all,
-   * somebody else has decided and it is refused, or nobody has and it is as good as ever.
-   */
-  swaps?: boolean;
 }
 
 export interface ApplyOptions extends WriteOptions {

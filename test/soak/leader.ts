@@ -1,7 +1,7 @@
 /**
  * Leader election under fire: two processes, the leader killed with SIGKILL or stopped with SIGSTOP at a random moment while it
- * writes as fast as it can, or may. What the API server stored is the judge: in the order of its resourceVersions, the term of the
- * writer never goes back. And the other one leads within lease duration + one retry period.
+ * writes as fast as it can, or may: creations, and statuses over exactly the version that is there. What the API server stored is the
+ * judge: in the order of its resourceVersions, the term of the writer never goes back. And the other one leads within lease duration + one retry period.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -9,12 +9,27 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startControlPlane } from '../../src/controlplane/index.ts';
-import { type Client, connect, eventually, type Lease, leases, loadKubeconfig } from '../../src/runtime/index.ts';
+import {
+  type Client,
+  connect,
+  eventually,
+  type KubernetesObject,
+  type Lease,
+  leases,
+  loadKubeconfig,
+} from '../../src/runtime/index.ts';
 
 const timing = { leaseDurationMilliseconds: 3000, renewDeadlineMilliseconds: 2000, retryPeriodMilliseconds: 500 };
 /** A takeover is read off two wall-clock times of two processes, either of which may wait for a core first. */
 const granularity = 50;
-const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+/** What candidates write; see there. */
+const ingresses = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  plural: 'ingresses',
+  kind: 'Ingress',
+  namespaced: true,
+};
 const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };
 const program = join(import.meta.dirname, '..', 'runtime', 'support', 'candidate.ts');
 
@@ -31,7 +46,10 @@ export interface LeaderRun {
 
 export interface LeaderReport {
   rounds: number;
+  /** Of leaders that were hurt. */
   writes: number;
+  /** Those of them that replaced one version and no other. */
+  swaps: number;
   takeovers: { median: number; longest: number; promised: number };
   /** Leaders that lost their lease though nobody hurt them: allowed, but a sign of a starved machine. */
   unprovoked: number;
@@ -52,6 +70,7 @@ export async function run({
   const promised = timing.leaseDurationMilliseconds + timing.retryPeriodMilliseconds;
   const takeovers: number[] = [];
   let writes = 0;
+  let swaps = 0;
   try {
     await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     contest.join();
@@ -65,9 +84,12 @@ export async function run({
           `round ${round}, ${fault}: the other took over after ${Math.round(takeover)} ms, not ${promised}`,
         );
       }
-      const count = await judge(client, namespace);
-      writes += count;
-      log(`round ${round} ${fault}: ${count} writes, takeover after ${Math.round(takeover)} ms (promised ${promised})`);
+      const judged = await judge(client, namespace);
+      writes += judged.writes;
+      swaps += judged.swaps;
+      log(
+        `round ${round} ${fault}: ${judged.writes} writes, takeover after ${Math.round(takeover)} ms (promised ${promised})`,
+      );
     }
   } finally {
     await contest.end();
@@ -79,6 +101,7 @@ export async function run({
   const report = {
     rounds,
     writes,
+    swaps,
     takeovers: {
       median: Math.round(takeovers[takeovers.length >> 1] ?? 0),
       longest: Math.round(takeovers.at(-1) ?? 0),
@@ -122,7 +145,7 @@ async function hurtTheLeader(contest: Contest, fault: 'SIGKILL' | 'SIGSTOP', cli
 function firstWrite(client: Client, namespace: string, labelSelector: string, of?: Candidate): Promise<boolean> {
   return eventually(
     async () => {
-      const { items } = await client.list(configMaps, { namespace, labelSelector, limit: 1 });
+      const { items } = await client.list(ingresses, { namespace, labelSelector, limit: 1 });
       return items.length > 0 || (of !== undefined && hasEnded(of));
     },
     { within: 180_000 },
@@ -130,22 +153,23 @@ function firstWrite(client: Client, namespace: string, labelSelector: string, of
 }
 
 /** Throws unless the terms of the writes are in order. Clears those of leaders that are gone. */
-async function judge(client: Client, namespace: string): Promise<number> {
-  const stored: { version: bigint; term: number; name: string; writer: string }[] = [];
+async function judge(client: Client, namespace: string): Promise<{ writes: number; swaps: number }> {
+  const stored: { version: bigint; term: number; name: string; writer: string; swapped: boolean }[] = [];
   let token: string | undefined;
   do {
-    const page = await client.list(configMaps, {
+    const page = await client.list<Ingress>(ingresses, {
       namespace,
       labelSelector: 'term',
       limit: 500,
       ...(token === undefined ? {} : { continue: token }),
     });
-    for (const { metadata } of page.items) {
+    for (const { metadata, status } of page.items) {
       stored.push({
         version: BigInt(metadata.resourceVersion ?? '0'),
         term: Number(metadata.labels?.term),
         writer: metadata.labels?.writer ?? '',
         name: metadata.name,
+        swapped: status?.loadBalancer?.ingress !== undefined,
       });
     }
     token = page.metadata.continue;
@@ -159,21 +183,26 @@ async function judge(client: Client, namespace: string): Promise<number> {
       );
     }
     return write;
-  }, stored[0] ?? { version: 0n, term: -1, name: '', writer: '' });
+  }, stored[0] ?? { version: 0n, term: -1, name: '', writer: '', swapped: false });
   const ended = stored.filter(({ term }) => term < (stored.at(-1)?.term ?? 0));
   if (ended.length === 0) throw new Error('the leader that was hurt had written nothing: the round shows nothing');
   for (const writer of new Set(ended.map((write) => write.writer))) await clear(client, namespace, `writer=${writer}`);
-  return ended.length;
+  const swaps = ended.filter(({ swapped }) => swapped).length;
+  return { writes: ended.length + swaps, swaps };
+}
+
+interface Ingress extends KubernetesObject {
+  status?: { loadBalancer?: { ingress?: unknown[] } };
 }
 
 /** In portions: a busy server may take longer for thousands at once than one request may last. */
 async function clear(client: Client, namespace: string, labelSelector: string): Promise<void> {
   for (;;) {
-    const { items } = await client.list(configMaps, { namespace, labelSelector, limit: 1 });
+    const { items } = await client.list(ingresses, { namespace, labelSelector, limit: 1 });
     if (items.length === 0) return;
     await client.request({
       method: 'DELETE',
-      path: `/api/v1/namespaces/${namespace}/configmaps`,
+      path: `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`,
       query: { labelSelector, limit: '200' },
     });
   }

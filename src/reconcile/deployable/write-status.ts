@@ -18,7 +18,7 @@ export async function writeStatus(
     resource,
     keyOf(object),
     { type: 'merge', body },
-    { subresource: 'status', fieldManager, swaps: true, ...(signal === undefined ? {} : { signal }) },
+    { subresource: 'status', fieldManager, ...(signal === undefined ? {} : { signal }) },
   );
   // More than half of it, and nobody here reads it: what is kept of a burst would be as large as the cache.
   (written.metadata as { managedFields?: unknown }).managedFields = undefined;

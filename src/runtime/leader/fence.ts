@@ -12,8 +12,6 @@
  *     are late in the same way;
  *  3. when the fence falls, writes that are under way are aborted.
  *
- * A write that replaces one version and no other (`swaps`) does without the second: its resourceVersion keeps it from undoing anything.
- *
  * What is not covered: an etcd that stood still with the write in its queue, which orders it by itself when it goes on; a
  * virtual machine that is paused with both its clocks (they go on as if no time had passed); an
  * aggregated API server that does not honour `timeout`; effects outside the API server, whose callers ask
@@ -21,7 +19,7 @@
  * least nothing newer is overwritten.
  */
 import { boundClient } from '../bound-client.ts';
-import type { Client, Fence, RequestOptions, WriteOptions } from '../client.ts';
+import type { Client, Fence, RequestOptions } from '../client.ts';
 import { FenceError } from '../errors.ts';
 
 /** Reads pass; writes are refused with a `FenceError` once the fence has fallen. */
@@ -32,15 +30,13 @@ export function fenced(client: Client, fence: Fence): Client {
       if (remaining <= 0) throw fenceErrorOf(fence);
       return {
         ...(options as O),
-        ...(isSwap(options) ? {} : { fence }),
+        fence,
         signal: options?.signal === undefined ? fence.signal : AbortSignal.any([options.signal, fence.signal]),
         timeoutMilliseconds: Math.ceil(Math.min(options?.timeoutMilliseconds ?? Number.POSITIVE_INFINITY, remaining)),
       };
     },
   });
 }
-
-const isSwap = (options: RequestOptions | undefined): boolean => (options as WriteOptions | undefined)?.swaps === true;
 
 function fenceErrorOf(fence: Fence): FenceError {
   return fence.signal.reason instanceof FenceError ? fence.signal.reason : new FenceError('the lease is not held');

@@ -1,11 +1,20 @@
 /**
- * A process that contends for a lease and, while it leads, writes as fast as it may: one ConfigMap a write, stamped with its term.
+ * A process that contends for a lease and, while it leads, writes as fast as it may: creates objects that are stamped with its term, and
+ * sets the status of each over exactly the version that it made, which nobody else ever touches: only the fence can keep it from that.
  * Started by test/soak/leader.ts, which kills and stops it. Says what it does in lines on stdout, ends with its parent's stdin.
  *
  * Once its lease is lost it goes on trying to write for a while: what it may write then is nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, FenceError, fenced, LeaderElection, loadKubeconfig } from '../../../src/runtime/index.ts';
+import {
+  connect,
+  FenceError,
+  fenced,
+  type KubernetesObject,
+  keyOf,
+  LeaderElection,
+  loadKubeconfig,
+} from '../../../src/runtime/index.ts';
 
 const [kubeconfig = '', namespace = '', identity = '', timing = '{}', pause = '0'] = process.argv.slice(2);
 const pauseMilliseconds = Number(pause);
@@ -33,15 +42,25 @@ async function write(writer: number): Promise<void> {
   let refused = 0;
   for (let count = 0; refused < triesAfterLoss; count += 1) {
     try {
-      await leaderClient.create(configMaps(), {
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
+      const created = await leaderClient.create<KubernetesObject & { spec: object }>(ingresses(), {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'Ingress',
         metadata: {
           name: `${identity}-${writer}-${count}`,
           namespace,
           labels: { term: String(election.term), writer: identity },
         },
+        spec: { defaultBackend: { service: { name: 'nothing', port: { number: 80 } } } },
       });
+      if (pauseMilliseconds > 0) await sleep(pauseMilliseconds);
+      const { resourceVersion, uid } = created.metadata;
+      const status = { loadBalancer: { ingress: [{ hostname: identity }] } };
+      await leaderClient.patch(
+        ingresses(),
+        keyOf(created),
+        { type: 'merge', body: { metadata: { resourceVersion, uid }, status } },
+        { subresource: 'status' },
+      );
       if (pauseMilliseconds > 0) await sleep(pauseMilliseconds);
     } catch (error) {
       if (election.signal.aborted) refused += 1;
@@ -52,6 +71,7 @@ async function write(writer: number): Promise<void> {
   }
 }
 
-function configMaps() {
-  return { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+/** Of the kinds that have a status, one whose status nobody here but us writes. */
+function ingresses() {
+  return { group: 'networking.k8s.io', version: 'v1', plural: 'ingresses', kind: 'Ingress', namespaced: true };
 }
