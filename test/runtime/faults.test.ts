@@ -60,6 +60,33 @@ async function followSynced(client: Client, options: Parameters<typeof follow>[2
 
 const write = (tag: string, writes = 40) => churn(direct, { namespace, names: 12, writes, tag });
 
+async function letRead(subject: object): Promise<void> {
+  const role: Resource = {
+    group: 'rbac.authorization.k8s.io',
+    version: 'v1',
+    plural: 'roles',
+    kind: 'Role',
+    namespaced: true,
+  };
+  const metadata = { name: 'reader', namespace };
+  await direct.create(role, {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'Role',
+    metadata,
+    rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch'] }],
+  });
+  await direct.create(
+    { ...role, plural: 'rolebindings', kind: 'RoleBinding' },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
+      subjects: [subject],
+    },
+  );
+}
+
 describe('a reflector', () => {
   it('goes on after the API server was killed and started again', async () => {
     await write('before');
@@ -99,11 +126,17 @@ describe('a reflector', () => {
     const follower = await followSynced(cleanLater(connect(config)));
     const [member] = controlPlane.etcd.members;
     member?.pause();
+    let written = false;
+    const writing = write('during', 10).then(() => {
+      written = true;
+    });
     try {
       await sleep(4_000);
+      expect(written, 'nothing is written while etcd stands still').toBe(false);
     } finally {
       member?.resume();
     }
+    await writing;
     await write('after');
     await follower.agree(direct);
   });
@@ -197,30 +230,7 @@ describe('a reflector', () => {
     await until(() => follower.reflector.status.state === 'failing');
     expect(follower.reflector.status).toMatchObject({ error: { status: 403, reason: 'Forbidden' } });
     expect(follower.reflector.hasSynced).toBe(false);
-    const role: Resource = {
-      group: 'rbac.authorization.k8s.io',
-      version: 'v1',
-      plural: 'roles',
-      kind: 'Role',
-      namespaced: true,
-    };
-    const metadata = { name: 'reader', namespace };
-    await direct.create(role, {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'Role',
-      metadata,
-      rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch'] }],
-    });
-    await direct.create(
-      { ...role, plural: 'rolebindings', kind: 'RoleBinding' },
-      {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'RoleBinding',
-        metadata,
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'reader' }],
-      },
-    );
+    await letRead({ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'reader' });
     await follower.reflector.synced();
     await until(() => follower.reflector.status.state === 'watching');
     await write('after');
@@ -239,7 +249,7 @@ describe('a client', () => {
   };
   const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
 
-  it('reads a token again that was rotated on disk, when the old one is refused and before', async () => {
+  it('reads a token again that was rotated on disk, when the old one is refused and before, and follows on with it', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'kidp-faults-'));
     cleanups.push(() => rm(directory, { recursive: true }));
     const file = join(directory, 'token');
@@ -288,6 +298,14 @@ describe('a client', () => {
     const before = await whoAmI(looksOnRefusal);
     expect(before).toContain(`system:serviceaccount:${namespace}:worker`);
     expect(await whoAmI(looksAlways)).toBe(before);
+    await letRead({ kind: 'ServiceAccount', name: 'worker', namespace });
+    const proxy = cleanLater(await startTcpProxy(() => controlPlane.url));
+    const behind = cleanLater(
+      connect({ ...proxy.config(anonymous), token: { file } }, { recheckMilliseconds: 3_600_000 }),
+    );
+    const follower = await followSynced(behind);
+    await write('first');
+    await follower.agree(direct);
 
     await writeFile(file, second);
     expect(await whoAmI(looksAlways), 'another credential of the same user').not.toBe(before);
@@ -302,6 +320,11 @@ describe('a client', () => {
       expect(refusal).toBeInstanceOf(ApiError);
     });
     await expect(whoAmI(old)).rejects.toMatchObject({ status: 401, message: expect.stringContaining('log in again') });
+    // A watch that is open stays open; the next is refused with the first token.
+    proxy.cut();
+    await write('second');
+    await follower.agree(direct);
+    expect(follower.relists, 'it went on from where it was').toBe(0);
     expect(await whoAmI(looksOnRefusal), 'refused with the first token, it found the second').not.toBe(before);
   });
 
