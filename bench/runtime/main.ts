@@ -9,13 +9,16 @@ import { connect, loadKubeconfig } from '../../src/runtime/index.ts';
 import { objectCount, patchCount, patchesAtOnce, seed } from './objects.ts';
 
 /** What a contestant measures of itself. */
-export interface Measures extends PatchMeasures {
+export interface Measures extends ListMeasures, PatchMeasures {
+  eventP50Milliseconds: number;
+  eventP99Milliseconds: number;
+}
+
+export interface ListMeasures {
   listMilliseconds: number;
   listCpuMilliseconds: number;
   heapMegabytes: number;
   residentMegabytes: number;
-  eventP50Milliseconds: number;
-  eventP99Milliseconds: number;
 }
 
 export interface PatchMeasures {
@@ -38,13 +41,13 @@ interface Row {
 
 const rows: readonly Row[] = [
   {
-    what: `${objectCount.toLocaleString('en')} objects of 2 KB into the cache, ms`,
+    what: `${objectCount.toLocaleString('en')} objects of 2 KB into the cache (ours: no managedFields), ms`,
     measure: 'listMilliseconds',
     target: { text: '≤ 0.5', isMet: (ratio) => ratio <= 0.5 },
   },
   { what: 'CPU of the client for that list, all threads, ms', measure: 'listCpuMilliseconds' },
   {
-    what: 'memory of that cache, heap and buffers, MB',
+    what: 'memory of that cache (ours: no managedFields), MB',
     measure: 'heapMegabytes',
     target: { text: '≤ 0.5', isMet: (ratio) => ratio <= 0.5 },
   },
@@ -76,8 +79,10 @@ export async function run(flags: readonly string[]): Promise<boolean> {
     await client.close();
     const results: Record<'ours' | 'theirs', Measures[]> = { ours: [], theirs: [] };
     const floor: FloorMeasures[] = [];
+    const kept: ListMeasures[] = [];
     for (let turn = 0; turn < turns; turn += 1) {
       floor.push(await contest('bare', controlPlane.kubeconfig));
+      kept.push(await contest('ours', controlPlane.kubeconfig, 'kept'));
       // Each goes first in every other turn.
       for (const name of turn % 2 === 0 ? (['theirs', 'ours'] as const) : (['ours', 'theirs'] as const)) {
         const measures = await contest(name, controlPlane.kubeconfig);
@@ -89,6 +94,7 @@ export async function run(flags: readonly string[]): Promise<boolean> {
       }
     }
     const met = report(results);
+    reportKept(kept, results.theirs);
     reportFloor(floor, results);
     return met;
   } finally {
@@ -96,9 +102,14 @@ export async function run(flags: readonly string[]): Promise<boolean> {
   }
 }
 
-function contest<M = Measures>(name: 'ours' | 'theirs' | 'bare', kubeconfig: string): Promise<M> {
+function contest<M = Measures>(
+  name: 'ours' | 'theirs' | 'bare',
+  kubeconfig: string,
+  ...words: readonly string[]
+): Promise<M> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--expose-gc', join(import.meta.dirname, `${name}.ts`), kubeconfig], {
+    const program = join(import.meta.dirname, `${name}.ts`);
+    const child = spawn(process.execPath, ['--expose-gc', program, kubeconfig, ...words], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let output = '';
@@ -115,7 +126,7 @@ function contest<M = Measures>(name: 'ours' | 'theirs' | 'bare', kubeconfig: str
 
 function report(results: Record<'ours' | 'theirs', Measures[]>): boolean {
   const line = (cells: readonly string[]) =>
-    `${(cells[0] ?? '').padEnd(58)}${cells
+    `${(cells[0] ?? '').padEnd(66)}${cells
       .slice(1)
       .map((cell) => cell.padStart(10))
       .join('')}\n`;
@@ -136,6 +147,24 @@ function report(results: Record<'ours' | 'theirs', Measures[]>): boolean {
     );
   }
   return met;
+}
+
+/**
+ * Ours leaves managedFields out, as the platform does wherever it caches; theirs has no such choice. What is left of the difference
+ * where ours keeps them: printed, not judged.
+ */
+function reportKept(kept: readonly ListMeasures[], theirs: readonly Measures[]): void {
+  const said = (['listMilliseconds', 'listCpuMilliseconds', 'heapMegabytes', 'residentMegabytes'] as const).map(
+    (measure) => {
+      const ours = median(kept.map((measures) => measures[measure]));
+      const ratio = median(kept.map((measures, turn) => measures[measure] / (theirs[turn]?.[measure] ?? 0)));
+      return `${ours.toFixed(0)} ${measure.endsWith('Megabytes') ? 'MB' : 'ms'} (${ratio.toFixed(2)} × theirs)`;
+    },
+  );
+  const [list, cpu, memory, resident] = said;
+  process.stdout.write(
+    `ours with managedFields kept: list ${list}, CPU ${cpu}, memory ${memory}, resident ${resident}\n`,
+  );
 }
 
 /** What a socket gets that sends bytes and looks at nothing: how much of the time a client could have saved at all. */

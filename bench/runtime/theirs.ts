@@ -23,6 +23,7 @@ import {
   timeEvents,
   watched,
 } from './objects.ts';
+import { openWriter } from './writer.ts';
 
 const kubeconfig = new KubeConfig();
 kubeconfig.loadFromFile(process.argv[2] ?? '');
@@ -60,10 +61,7 @@ const arrivals = new Map<string, (at: number) => void>();
 const watching = informer(watched, ({ metadata }) => arrivals.get(metadata?.name ?? '')?.(performance.now()));
 await watching.start();
 await sleep(500);
-const times = await timeEvents(
-  (name) => core.createNamespacedConfigMap({ namespace: watched, body: { metadata: { name } } }),
-  arrivals,
-);
+const times = await timeEvents(openWriter(process.argv[2] ?? ''), arrivals);
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 const { group, version, plural } = things;
 const patches = await ratePatches((number) =>
