@@ -20,18 +20,20 @@ export interface TcpProxy {
   open: boolean;
   /** Resets everything that is connected. */
   cut(): void;
+  /** Ends everything that is connected, as a server does that stops. */
+  hangUp(): void;
   close(): Promise<void>;
 }
 
 export async function startTcpProxy(target: () => string): Promise<TcpProxy> {
   const pairs = new Set<Socket>();
   let count = 0;
-  const server = createTcpServer((inner) => {
+  const server = createTcpServer({ noDelay: true }, (inner) => {
     count += 1;
     inner.on('error', () => {});
     if (!proxy.open) return void inner.resetAndDestroy();
     const { hostname, port } = new URL(target());
-    const outer = connect(Number(port), hostname);
+    const outer = connect({ port: Number(port), host: hostname, noDelay: true });
     pairs.add(inner);
     const end = () => {
       pairs.delete(inner);
@@ -65,6 +67,9 @@ export async function startTcpProxy(target: () => string): Promise<TcpProxy> {
     open: true,
     cut() {
       for (const socket of pairs) socket.resetAndDestroy();
+    },
+    hangUp() {
+      for (const socket of pairs) socket.end();
     },
     close: () =>
       new Promise((resolve) => {
