@@ -11,20 +11,20 @@ const source = join(root, 'src', 'cli', 'main.ts');
 // In a work tree the source runs as it is; an installed package has only what was built.
 const entry = existsSync(source) ? source : join(root, 'dist', 'cli', 'main.js');
 
-// A replica that has worked hard once would keep 200 MB for what it will throw away again, and does not need them: V8 lets what is old grow
-// to a multiple of what lives before it collects, and the allocator of C keeps memory apart for each of a dozen threads.
+// A process that lasts and has worked hard once would keep 200 MB for what it will throw away again, and does not need them: V8 lets what is old grow
+// to a multiple of what lives before it collects, and the allocator of C keeps memory apart for each of a dozen threads, and ever more of it.
 const memoryFlags = ['--max-semi-space-size=16', '--heap-growing-percent=25'];
-const memoryEnvironment = { MALLOC_ARENA_MAX: '2' };
+const memoryEnvironment = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' };
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   startAnewForLong();
-  // Most of a short command is reading its own source: the second time it is read as it was compiled. A replica would hold on to 10 MB for it.
-  if (!isReplica() || entry === source) module.enableCompileCache();
+  // Most of a short command is reading its own source: the second time it is read as it was compiled. What lasts would hold on to 10 MB for it.
+  if (!isLasting() || entry === source) module.enableCompileCache();
   await import(entry);
 } else {
   const node = findNode();
-  const flags = isReplica() ? memoryFlags : [];
-  if (isReplica()) Object.assign(process.env, { ...memoryEnvironment, ...process.env });
+  const flags = isLasting() ? memoryFlags : [];
+  if (isLasting()) Object.assign(process.env, { ...memoryEnvironment, ...process.env });
   handOver(node, [...flags, entry, ...process.argv.slice(2)], (error) =>
     refuse(`${node} cannot be started (${error.message})`, 'install kidp anew'),
   );
@@ -52,7 +52,7 @@ function refuse(what, next) {
 
 /** In the same process, with what only a start can set; what whoever starts it has said stays as it is. */
 function startAnewForLong() {
-  if (!isReplica() || process.execve === undefined) return;
+  if (!isLasting() || process.execve === undefined) return;
   const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ');
   const missing = memoryFlags.filter((flag) => !given.includes(flag.split('=')[0]));
   if (missing.length === 0) return;
@@ -60,6 +60,8 @@ function startAnewForLong() {
   process.execve(process.execPath, words, { ...memoryEnvironment, ...process.env });
 }
 
-function isReplica() {
-  return process.argv[2] === 'serve';
+/** What runs for as long as it is left to. */
+function isLasting() {
+  const [, , command, which] = process.argv;
+  return command === 'serve' || (command === 'broker' && which !== 'verify');
 }

@@ -5,7 +5,14 @@
  */
 import { DEFAULT_PLATFORM_NAMESPACE } from '../policy/index.ts';
 import type { ReportApi } from '../reconcile/index.ts';
-import { type ClusterConfig, connect, type Logger, loadKubeconfig, telemetrySettings } from '../runtime/index.ts';
+import {
+  type ClusterConfig,
+  connect,
+  giveMemoryBack,
+  type Logger,
+  loadKubeconfig,
+  telemetrySettings,
+} from '../runtime/index.ts';
 import { type CrdGateFlags, gateOptions } from './crd-gate-options.ts';
 import { demandAccess } from './serve/access.ts';
 import { listenAddress, webhookTarget } from './serve/address.ts';
@@ -44,7 +51,9 @@ export async function serve(options: ServeOptions): Promise<number> {
   const config = loadKubeconfig(options.kubeconfig === undefined ? {} : { file: options.kubeconfig });
   const log = logOnStandardOutput(options.logLevel);
   const stopped = untilStopped();
+  const leaveMemory = giveMemoryBack({ log });
   const undo = startUndo();
+  undo.add('leaving memory alone', async () => leaveMemory());
   let platform: Platform;
   try {
     platform = await start({ options, namespace, target, config, log, undo });

@@ -31,6 +31,7 @@ export * from './owner.ts';
 export * from './pages.ts';
 export * from './reflector/index.ts';
 export * from './serving/index.ts';
+export * from './spare-memory.ts';
 export * from './store.ts';
 export * from './testing.ts';
 export * from './tracing/index.ts';

@@ -16,6 +16,7 @@ import {
 } from '../../broker/index.ts';
 import {
   connect,
+  giveMemoryBack,
   isAlreadyExists,
   type Logger,
   loadKubeconfig,
@@ -102,6 +103,7 @@ async function runBroker(
   const { name } = flags;
   const settings = settingsOf(flags);
   const keys = await openKeyRing(store, { issuer: flags.tokenIssuer ?? name, subject: name, log });
+  const leaveMemory = giveMemoryBack({ log });
   const stopping = new AbortController();
   const stopped = untilStopped().then((signal) => {
     log.info('stopping', { signal });
@@ -126,6 +128,7 @@ async function runBroker(
     log.info('stopped');
     return 0;
   } finally {
+    leaveMemory();
     keys.close();
   }
 }
