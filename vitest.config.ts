@@ -33,7 +33,7 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: HeaviestEarly },
     // Programs of ours that tests start read their source as it was compiled the first time, also in the next run.
-    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'compiled') },
+    env: { GOGC: '400', NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'compiled') },
     setupFiles: ['test/support/seed.ts'],
     // Only to end what hangs: a loaded machine may take many times as long as a quiet one. Several waits of a test fit into its limit,
     // so that the wait fails, which knows what it waits for, and not the test.

@@ -37,11 +37,17 @@ function run(script: string, ...words: string[]) {
   return { status, stderr, called: calls() };
 }
 
-/** What the stand-ins were called with since it was last asked. */
+const callsFile = () => join(clone, 'called');
+
+/** What the stand-ins were called with, so far. Not taken away: one that is about to write its line would write it to a file that is gone. */
+function callsSoFar(): string[] {
+  return existsSync(callsFile()) ? readFileSync(callsFile(), 'utf8').replaceAll(clone, '.').trim().split('\n') : [];
+}
+
+/** What they were called with since this was last asked. Nobody is at it. */
 function calls(): string[] {
-  const file = join(clone, 'called');
-  const called = existsSync(file) ? readFileSync(file, 'utf8').replaceAll(clone, '.').trim().split('\n') : [];
-  rmSync(file, { force: true });
+  const called = callsSoFar();
+  rmSync(callsFile(), { force: true });
   return called;
 }
 
@@ -133,14 +139,14 @@ ${installs}`;
   test('one that was killed leaves its npm at it, which is waited for', async () => {
     program('stand-ins/npm', installsSlowly);
     const killed = begin('start.mjs');
-    await expect.poll(calls).toEqual(['begin']);
+    await expect.poll(callsSoFar).toEqual(['begin']);
     killed.child.kill('SIGKILL');
     await killed.ended;
     const next = begin('start.mjs');
     await expect.poll(next.stderr).toBe(`kidp: waiting for process ${killed.child.pid}, which is installing\n`);
     writeFileSync(join(clone, 'go'), '');
     expect(await next.ended).toBe(7);
-    expect(calls()).toEqual([installation, 'node ./src/cli/main.ts up']);
+    expect(calls()).toEqual(['begin', installation, 'node ./src/cli/main.ts up']);
   });
 
   /** As a process here writes itself down. */

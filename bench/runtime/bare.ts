@@ -81,7 +81,7 @@ function requestOf(number: number): string {
   const { group, version, plural } = things;
   const body = JSON.stringify(statusOf(number));
   return (
-    `PATCH /apis/${group}/${version}/namespaces/${watched}/${plural}/${thingOf(number)}/status HTTP/1.1\r\nhost: ${server.host}\r\n` +
+    `PATCH /apis/${group}/${version}/namespaces/${watched}/${plural}/${thingOf('bare', number)}/status HTTP/1.1\r\nhost: ${server.host}\r\n` +
     `accept: application/json\r\ncontent-type: application/merge-patch+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   );
 }

@@ -59,7 +59,7 @@ const times = await timeEvents(openWriter(kubeconfig), arrivals);
 const patches = await ratePatches((number) =>
   client.patch(
     things,
-    { namespace: watched, name: thingOf(number) },
+    { namespace: watched, name: thingOf('ours', number) },
     { type: 'merge', body: statusOf(number) },
     { subresource: 'status' },
   ),

@@ -66,7 +66,7 @@ const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 const { group, version, plural } = things;
 const patches = await ratePatches((number) =>
   custom.patchNamespacedCustomObjectStatus(
-    { group, version, plural, namespace: watched, name: thingOf(number), body: statusOf(number) },
+    { group, version, plural, namespace: watched, name: thingOf('theirs', number), body: statusOf(number) },
     merge,
   ),
 );
