@@ -10,6 +10,7 @@ import { objectCount, patchCount, patchesAtOnce, seed } from './objects.ts';
 
 /** What a contestant measures of itself. */
 export interface Measures extends ListMeasures, PatchMeasures {
+  burstPatchesPerSecond: number;
   eventP50Milliseconds: number;
   eventP99Milliseconds: number;
 }
@@ -58,14 +59,15 @@ const rows: readonly Row[] = [
     measure: 'eventP99Milliseconds',
     target: { text: '≤ 1', isMet: (ratio) => ratio <= 1 },
   },
-  // Judged one after the other, as a reconcile writes the status of what it has just brought about: then the rate is what the
-  // client makes of it. At several at once the API server's own CPU a patch is the limit, which both meet on the same cores.
+  // Judged where the client is given all of them: how many connections it makes of that is its own doing. Few at a time the API server's own
+  // time for a patch decides, which both meet on the same cores: no client gets further than the bare socket below.
   {
-    what: `${patchCount.toLocaleString('en')} status patches, one after the other, a second`,
-    measure: 'patchesPerSecond',
+    what: `${patchCount.toLocaleString('en')} status patches, given at once, a second`,
+    measure: 'burstPatchesPerSecond',
     target: { text: '≥ 5', isMet: (ratio) => ratio >= 5 },
   },
-  { what: `the same, ${patchesAtOnce} at once, a second`, measure: 'patchesAtOncePerSecond' },
+  { what: 'the same, one after the other, a second', measure: 'patchesPerSecond' },
+  { what: `the same, ${patchesAtOnce} at a time, a second`, measure: 'patchesAtOncePerSecond' },
   { what: 'CPU of the client a patch, ms', measure: 'patchCpuMilliseconds' },
 ];
 
@@ -89,9 +91,10 @@ export async function run(flags: readonly string[]): Promise<boolean> {
       for (const name of turn % 2 === 0 ? (['theirs', 'ours'] as const) : (['ours', 'theirs'] as const)) {
         const measures = await contest(name, controlPlane.kubeconfig);
         results[name].push(measures);
-        const { listMilliseconds, heapMegabytes, patchesPerSecond, patchesAtOncePerSecond } = measures;
+        const { listMilliseconds, heapMegabytes } = measures;
+        const patches = [measures.patchesPerSecond, measures.patchesAtOncePerSecond, measures.burstPatchesPerSecond];
         process.stdout.write(
-          `  turn ${turn + 1} of ${turns}, ${name}: list ${listMilliseconds.toFixed(0)} ms, heap ${heapMegabytes.toFixed(1)} MB, ${patchesPerSecond.toFixed(0)} and ${patchesAtOncePerSecond.toFixed(0)} patches/s\n`,
+          `  turn ${turn + 1} of ${turns}, ${name}: list ${listMilliseconds.toFixed(0)} ms, heap ${heapMegabytes.toFixed(1)} MB, ${patches.map((rate) => rate.toFixed(0)).join(', ')} patches/s\n`,
         );
       }
     }
@@ -179,7 +182,7 @@ function reportFloor(floor: readonly FloorMeasures[], { ours, theirs }: Record<'
   );
   for (const [what, measure] of [
     ['one after the other', 'patchesPerSecond'],
-    [`${patchesAtOnce} at once`, 'patchesAtOncePerSecond'],
+    [`${patchesAtOnce} at a time`, 'patchesAtOncePerSecond'],
   ] as const) {
     const rates = [floor, ours, theirs].map((each) => median(each.map((measures) => measures[measure])));
     const [bare = 0, mine = 0, peers = 0] = rates;

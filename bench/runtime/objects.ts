@@ -158,24 +158,30 @@ export async function timeEvents(writer: Writer, arrivals: Map<string, (at: numb
 }
 
 /** The rate of `patchCount` patches one after the other and `patchesAtOnce` at a time, and the CPU that each takes in this process. */
-export async function ratePatches(patch: (number: number) => Promise<unknown>): Promise<PatchMeasures> {
-  const rate = async (atOnce: number) => {
-    let next = 0;
-    const started = performance.now();
-    await Promise.all(
-      Array.from({ length: atOnce }, async () => {
-        while (next < patchCount) await patch(next++);
-      }),
-    );
-    return patchCount / ((performance.now() - started) / 1000);
-  };
+export async function ratePatches(patch: Patch): Promise<PatchMeasures> {
   const cpu = process.cpuUsage();
-  const patchesPerSecond = await rate(1);
-  const patchesAtOncePerSecond = await rate(patchesAtOnce);
+  const patchesPerSecond = await rate(patch, 1);
+  const patchesAtOncePerSecond = await rate(patch, patchesAtOnce);
   const { user, system } = process.cpuUsage(cpu);
   return {
     patchesPerSecond,
     patchesAtOncePerSecond,
     patchCpuMilliseconds: (user + system) / 1000 / (2 * patchCount),
   };
+}
+
+/** The rate where the client is given all of them at once, as after a change that every object hears of: what it makes of that is its own. */
+export const rateBurst = (patch: Patch): Promise<number> => rate(patch, patchCount);
+
+type Patch = (number: number) => Promise<unknown>;
+
+async function rate(patch: Patch, atOnce: number): Promise<number> {
+  let next = 0;
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      while (next < patchCount) await patch(next++);
+    }),
+  );
+  return patchCount / ((performance.now() - started) / 1000);
 }

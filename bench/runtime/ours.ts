@@ -6,6 +6,7 @@ import {
   configMaps,
   listed,
   percentile,
+  rateBurst,
   ratePatches,
   retained,
   statusOf,
@@ -56,20 +57,22 @@ const watching = new Reflector({
 watching.start();
 await watching.synced();
 const times = await timeEvents(openWriter(kubeconfig), arrivals);
-const patches = await ratePatches((number) =>
+const patch = (number: number) =>
   client.patch(
     things,
     { namespace: watched, name: thingOf('ours', number) },
     { type: 'merge', body: statusOf(number) },
     { subresource: 'status' },
-  ),
-);
+  );
+const patches = await ratePatches(patch);
+const burstPatchesPerSecond = await rateBurst(patch);
 
 const measures: Measures = {
   ...list,
   eventP50Milliseconds: percentile(times, 0.5),
   eventP99Milliseconds: percentile(times, 0.99),
   ...patches,
+  burstPatchesPerSecond,
 };
 process.stdout.write(JSON.stringify(measures));
 if (reflector.store.size === 0) throw new Error('nothing was listed');

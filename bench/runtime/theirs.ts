@@ -15,6 +15,7 @@ import {
   listed,
   objectCount,
   percentile,
+  rateBurst,
   ratePatches,
   retained,
   statusOf,
@@ -64,12 +65,13 @@ await sleep(500);
 const times = await timeEvents(openWriter(process.argv[2] ?? ''), arrivals);
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 const { group, version, plural } = things;
-const patches = await ratePatches((number) =>
+const patch = (number: number) =>
   custom.patchNamespacedCustomObjectStatus(
     { group, version, plural, namespace: watched, name: thingOf('theirs', number), body: statusOf(number) },
     merge,
-  ),
-);
+  );
+const patches = await ratePatches(patch);
+const burstPatchesPerSecond = await rateBurst(patch);
 
 const measures: Measures = {
   listMilliseconds,
@@ -79,5 +81,6 @@ const measures: Measures = {
   eventP50Milliseconds: percentile(times, 0.5),
   eventP99Milliseconds: percentile(times, 0.99),
   ...patches,
+  burstPatchesPerSecond,
 };
 process.stdout.write(JSON.stringify(measures), () => process.exit(0));
