@@ -8,9 +8,6 @@ import { ensureAssets, renderProgress, startControlPlane } from '../src/controlp
 import type { SharedControlPlane } from './support/cluster.ts';
 import { serveKafka } from './support/kafka.ts';
 
-/** A machine that runs all of this has memory: collections half as often as elsewhere are a part of the API servers' CPU less. See vitest.config.ts. */
-const testGarbage = '400';
-
 declare module 'vitest' {
   interface ProvidedContext {
     controlPlane: SharedControlPlane;
@@ -20,7 +17,6 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  process.env.GOGC ??= testGarbage;
   const assets = { onProgress: renderProgress(process.stderr) };
   const { kubectl } = await ensureAssets(['kubectl'], assets);
   const controlPlane = await startControlPlane({ controllerManager: true, scheduler: true, nodes: 2, assets });
