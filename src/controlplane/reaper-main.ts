@@ -1,6 +1,6 @@
 /**
- * The program of the reaper: a process of its own that outlives its runner by moments. It reads, a JSON line each, what the
- * runner has started; when the pipe ends, because the runner stopped, crashed or was killed, it kills what is left and
+ * The program of the reaper: a process of its own that outlives its runner by moments. It is told what was
+ * started before it, and reads, a JSON line each, what the runner starts; when the pipe ends, because the runner stopped, crashed or was killed, it kills what is left and
  * removes what was temporary.
  */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -11,15 +11,10 @@ import type { ReaperMessage } from './reaper.ts';
 
 const processes = new Map<number, ProcessIdentity>();
 const directories = new Set<string>();
-const token = process.argv[2] ?? '';
+const [, , token = '', known = '[]'] = process.argv;
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const message = JSON.parse(line) as ReaperMessage;
-  if ('started' in message) processes.set(message.started.pid, message.started);
-  else if ('ended' in message) processes.delete(message.ended);
-  else if ('directory' in message) directories.add(message.directory);
-  else directories.delete(message.kept);
-}
+for (const message of JSON.parse(known) as ReaperMessage[]) take(message);
+for await (const line of createInterface({ input: process.stdin })) take(JSON.parse(line) as ReaperMessage);
 
 // What dies may have started something a moment before: it is looked for again.
 for (let left = kill(); left.length > 0; left = kill()) {
@@ -29,6 +24,13 @@ for (let left = kill(); left.length > 0; left = kill()) {
 }
 for (const directory of directories)
   rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+
+function take(message: ReaperMessage): void {
+  if ('started' in message) processes.set(message.started.pid, message.started);
+  else if ('ended' in message) processes.delete(message.ended);
+  else if ('directory' in message) directories.add(message.directory);
+  else directories.delete(message.kept);
+}
 
 /** Returns what there was to kill. */
 function kill(): ProcessIdentity[] {

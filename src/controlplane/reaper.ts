@@ -31,14 +31,16 @@ function startReaper(): Reaper {
   let watcher = spawnWatcher();
 
   function spawnWatcher(): ChildProcess & { stdin: Writable } {
-    const child = spawnProgram(token);
+    // Told with its first breath: this runner may be killed before it could write a line.
+    const known: ReaperMessage[] = [
+      ...[...processes.values()].map((started) => ({ started })),
+      ...[...directories].map((directory) => ({ directory })),
+    ];
+    const child = spawnProgram(token, known);
     const born = Date.now();
     // Should something kill the watcher, a new one takes over what it knew; one that cannot even start is not tried forever.
     child.once('exit', () => {
-      if (Date.now() - born < 500) return;
-      watcher = spawnWatcher();
-      for (const started of processes.values()) write(watcher.stdin, { started }).catch(() => undefined);
-      for (const directory of directories) write(watcher.stdin, { directory }).catch(() => undefined);
+      if (Date.now() - born >= 500) watcher = spawnWatcher();
     });
     return child;
   }
@@ -58,11 +60,11 @@ function startReaper(): Reaper {
   };
 }
 
-function spawnProgram(token: string): ChildProcess & { stdin: Writable } {
+function spawnProgram(token: string, known: readonly ReaperMessage[]): ChildProcess & { stdin: Writable } {
   const extension = extname(fileURLToPath(import.meta.url));
   const program = fileURLToPath(new URL(`./reaper-main${extension}`, import.meta.url));
   // Detached: a Ctrl-C in the runner's terminal, or a kill of its process group, must not reach the one that cleans up.
-  const child = spawn(process.execPath, [program, token], {
+  const child = spawn(process.execPath, [program, token, JSON.stringify(known)], {
     detached: true,
     cwd: '/',
     env: { PATH: process.env.PATH },
