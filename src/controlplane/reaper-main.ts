@@ -1,7 +1,7 @@
 /**
- * The program of the reaper: a process of its own that outlives its runner by moments. It is told what was
- * started before it, and reads, a JSON line each, what the runner starts; when the pipe ends, because the runner stopped, crashed or was killed, it kills what is left and
- * removes what was temporary.
+ * The program of the reaper: a process of its own that outlives its runner by moments. It is told what was started before it, and reads,
+ * a JSON line each, what the runner starts; when the pipe ends, because the runner stopped, crashed or was killed, it kills what is left
+ * and removes what was temporary.
  */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
