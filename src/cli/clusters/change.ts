@@ -1,6 +1,6 @@
 /** `kidp clusters remove`, `pause` and `resume`. */
 import { type Cluster, cluster as clusterKind } from '../../api/index.ts';
-import { type Client, isNotFound, sleep, systemClock } from '../../runtime/index.ts';
+import { type Client, isConflict, isNotFound, sleep, systemClock } from '../../runtime/index.ts';
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';
 import { type WhereFlags, withManagement } from '../management.ts';
@@ -38,17 +38,32 @@ export async function pauseCluster(
   streams: Streams,
 ): Promise<number> {
   return withManagement(flags, async (client) => {
-    const { metadata, spec } = await existing(client, name);
-    if ((spec.paused ?? false) !== paused) {
-      // Over what was read: somebody may have decided otherwise meanwhile.
-      const body = { metadata: { resourceVersion: metadata.resourceVersion }, spec: { paused: paused ? true : null } };
-      await client.patch(clusterKind.resource, { name }, { type: 'merge', body }, { fieldManager: 'kidp-cli' });
+    for (let tries = 1; !(await setPaused(client, name, paused)); tries += 1) {
+      if (tries === mostTries)
+        throw new InputError('cluster', `the Cluster ${name} is being changed by others: try again.`);
     }
     streams.out.write(
       paused ? `cluster ${name} paused: nothing new is rolled out to it\n` : `cluster ${name} resumed\n`,
     );
     return 0;
   });
+}
+
+/** The platform writes the status of a Cluster every now and then, and somebody may change it by hand. */
+const mostTries = 10;
+
+/** False where it was changed between read and write: it is read anew. */
+async function setPaused(client: Client, name: string, paused: boolean): Promise<boolean> {
+  const { metadata, spec } = await existing(client, name);
+  if ((spec.paused ?? false) === paused) return true;
+  const body = { metadata: { resourceVersion: metadata.resourceVersion }, spec: { paused: paused ? true : null } };
+  try {
+    await client.patch(clusterKind.resource, { name }, { type: 'merge', body }, { fieldManager: 'kidp-cli' });
+    return true;
+  } catch (error) {
+    if (isConflict(error)) return false;
+    throw error;
+  }
 }
 
 async function existing(client: Client, name: string): Promise<Cluster> {
