@@ -39,8 +39,9 @@ export async function pauseCluster(
 ): Promise<number> {
   return withManagement(flags, async (client) => {
     for (let tries = 1; !(await setPaused(client, name, paused)); tries += 1) {
-      if (tries === mostTries)
-        throw new InputError('cluster', `the Cluster ${name} is being changed by others: try again.`);
+      if (tries < mostTries) continue;
+      streams.err.write(`kidp: the Cluster ${name} is being changed by others all the time: try again.\n`);
+      return 1;
     }
     streams.out.write(
       paused ? `cluster ${name} paused: nothing new is rolled out to it\n` : `cluster ${name} resumed\n`,
