@@ -328,7 +328,7 @@ describe('a client', () => {
     expect(await whoAmI(looksOnRefusal), 'refused with the first token, it found the second').not.toBe(before);
   });
 
-  it('repeats what was put off with Retry-After, but not a POST, and not for ever', async () => {
+  it('repeats what was put off with Retry-After, but not where that may be the answer, and not for ever', async () => {
     const proxy = cleanLater(await startHttpProxy(config));
     const client = cleanLater(connect(proxy.config, { retries: 2 }));
     let left = 2;
@@ -338,12 +338,19 @@ describe('a client', () => {
 
     left = 1;
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name: 'posted' } };
-    await expect(client.create(configMaps, object)).rejects.toSatisfy(isTooManyRequests);
-    expect(proxy.requests).toHaveLength(4);
+    await client.create(configMaps, object);
+    expect(proxy.requests).toHaveLength(5);
+
+    left = 1;
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name: 'nobody' } };
+    await expect(
+      client.create({ ...configMaps, plural: 'pods', kind: 'Pod' }, eviction, { subresource: 'eviction' }),
+    ).rejects.toSatisfy(isTooManyRequests);
+    expect(proxy.requests).toHaveLength(6);
 
     left = 100;
     await expect(client.list(configMaps, { namespace })).rejects.toMatchObject({ status: 429, retryAfterSeconds: 0 });
-    expect(proxy.requests).toHaveLength(7);
+    expect(proxy.requests).toHaveLength(9);
 
     left = 1;
     proxy.fault = () => (left-- > 0 ? { status: 503, headers: { 'retry-after': '3600' } } : undefined);
@@ -351,7 +358,7 @@ describe('a client', () => {
       status: 503,
       retryAfterSeconds: 3600,
     });
-    expect(proxy.requests, 'it did not wait for what cannot come in time').toHaveLength(8);
+    expect(proxy.requests, 'it did not wait for what cannot come in time').toHaveLength(10);
   });
 });
 

@@ -101,6 +101,7 @@ function clientOver(sender: Sender, identity: Impersonation | undefined, close: 
       contentType: input.contentType,
       body: JSON.stringify(body),
       idempotent,
+      question: input.method === 'POST' && input.at.subresource !== undefined,
       onSent: options.onSent,
       ...timing(options),
     });
@@ -257,6 +258,7 @@ function clientOver(sender: Sender, identity: Impersonation | undefined, close: 
         path: request.path + queryString(request.query ?? {}),
         ...(encoded === undefined ? {} : { body: encoded, contentType: request.contentType ?? 'application/json' }),
         idempotent: request.method === 'GET',
+        question: request.method === 'POST',
         headers,
         maximumResponseBytes: request.maximumResponseBytes,
         ...timing(request),

@@ -4,15 +4,20 @@ import { type Call, openSender } from './send.ts';
 
 const failed = (code: string) => Object.assign(new Error(code), { code });
 
+interface PutOff {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** How often it was tried where each of these happened before the answer. */
-async function triesOf(call: Partial<Call>, ...losses: readonly Lost[]): Promise<number> {
+async function triesOf(call: Partial<Call>, ...before: readonly (Lost | PutOff)[]): Promise<number> {
   let tries = 0;
-  const left = [...losses];
+  const left = [...before];
   const sender = openSender(
     { server: 'https://127.0.0.1:1', source: 'a test' },
     { use: () => ({ credentials: {} }) } as never,
     {
-      retries: 0,
+      retries: 2,
       timeoutMilliseconds: 60_000,
       maximumResponseBytes: 1,
       maximumEventBytes: 1,
@@ -24,9 +29,9 @@ async function triesOf(call: Partial<Call>, ...losses: readonly Lost[]): Promise
   await sender
     .persist(asked, async () => {
       tries += 1;
-      const loss = left.shift();
-      if (loss !== undefined) throw loss;
-      return { status: 200, headers: {} };
+      const next = left.shift();
+      if (next instanceof Lost) throw next;
+      return next ?? { status: 200, headers: {} };
     })
     .catch(() => {});
   return tries;
@@ -55,5 +60,32 @@ describe('a request that is lost is sent once more', () => {
 
   it('also where it may have been carried out, and that does no harm', async () => {
     expect(await triesOf({ idempotent: true }, new Lost(failed('ECONNRESET'), true, false))).toBe(2);
+  });
+});
+
+describe('a request that is put off is sent again', () => {
+  const asked = { 'retry-after': '0' };
+  const rows: readonly {
+    reason: string;
+    call: Partial<Call>;
+    status: number;
+    headers?: PutOff['headers'];
+    tries: number;
+  }[] = [
+    { reason: 'too many requests: a read', call: { method: 'GET' }, status: 429, tries: 2 },
+    { reason: 'too many requests: something new, of which nothing was done', call: {}, status: 429, tries: 2 },
+    { reason: 'the storage of a definition is being replaced: something new', call: {}, status: 503, tries: 2 },
+    { reason: 'the same: a deletion', call: { method: 'DELETE' }, status: 503, tries: 2 },
+    { reason: 'being put off may be the answer', call: { question: true }, status: 429, tries: 1 },
+    { reason: 'the server does not say when', call: { method: 'GET' }, status: 503, headers: {}, tries: 1 },
+    { reason: 'the server failed: it may have been done', call: {}, status: 500, tries: 1 },
+  ];
+  it.each(rows)('or not, where $reason: $tries', async ({ call, status, headers = asked, tries }) => {
+    expect(await triesOf(call, { status, headers })).toBe(tries);
+  });
+
+  it('and not for ever', async () => {
+    const putOff = () => ({ status: 503, headers: asked });
+    expect(await triesOf({}, putOff(), putOff(), putOff(), putOff())).toBe(3);
   });
 });

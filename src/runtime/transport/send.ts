@@ -33,6 +33,8 @@ export interface Call {
   readonly body?: string | Uint8Array;
   /** Doing it twice does what doing it once does. */
   readonly idempotent: boolean;
+  /** Being put off may be the answer to it (an eviction that a disruption budget forbids for now): it is told, and not sent again. */
+  readonly question?: boolean;
   readonly signal: AbortSignal | undefined;
   readonly timeoutMilliseconds: number | undefined;
   /** See `Exchange`. */
@@ -174,10 +176,9 @@ export function openSender(config: ClusterConfig, connections: Connections, opti
 
 /** How long the server asks us to wait before the same request, in milliseconds; undefined where it must not be repeated. */
 function waitFor(call: Call, answer: { status: number; headers: HeaderValues }): number | undefined {
-  // A 429 was refused before anything was done, so any verb may go again, but a POST's caller may have asked a question
-  // that 429 answers (an eviction that a disruption budget forbids for now).
-  const mayRepeat = answer.status === 429 ? call.method !== 'POST' : answer.status === 503 && call.idempotent;
-  if (!mayRepeat) return undefined;
+  // Both come before anything was done, so any verb may go again. The API server says 503 with Retry-After also while it is well:
+  // to who comes in the moment in which the storage of a changed definition is replaced.
+  if (call.question === true || (answer.status !== 429 && answer.status !== 503)) return undefined;
   const seconds = retryAfterSeconds(answer.headers);
   // Spread by up to a fifth, or all that were put off together come back together.
   return seconds === undefined ? undefined : seconds * 1000 * (1 + Math.random() / 5);
