@@ -32,7 +32,7 @@ process.env.GOGC ??= '400';
 export default defineConfig({
   test: {
     // Most of a test's time is spent waiting for servers; by default two cores would get one worker.
-    maxWorkers: Math.max(4, availableParallelism() - 1),
+    maxWorkers: Math.max(5, availableParallelism() - 1),
     // A worker goes on with the next file: what it has imported and compiled serves 300 files. Modules keep nothing but caches.
     isolate: false,
     sequence: { sequencer: HeaviestEarly },
@@ -43,7 +43,7 @@ export default defineConfig({
     // so that the wait fails, which knows what it waits for, and not the test.
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    expect: { poll: { timeout: 120_000 } },
+    expect: { poll: { timeout: 120_000, interval: 100 } },
     projects: [
       {
         extends: true,

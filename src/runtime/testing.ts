@@ -86,8 +86,11 @@ export async function settle(): Promise<void> {
 export interface EventuallyOptions {
   /** Milliseconds; after that the last failure is thrown. */
   within?: number;
+  /** Milliseconds from one look to the next. The longer it takes the rarer they are, down to a fourth: what waits must not be busy. */
   every?: number;
 }
+
+const slowest = 1_000;
 
 /** Calls the check until it neither throws nor returns false, and returns what it returned. */
 export async function eventually<T>(
@@ -104,8 +107,10 @@ export async function eventually<T>(
     } catch (error) {
       failure = error;
     }
-    if (performance.now() - started >= within) throw failure;
-    await new Promise((resolve) => setTimeout(resolve, every));
+    const waited = performance.now() - started;
+    if (waited >= within) throw failure;
+    const pause = Math.max(every, Math.min(waited / 10, 4 * every, slowest));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 

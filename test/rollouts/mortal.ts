@@ -43,7 +43,7 @@ export class MortalManager {
       this.#running = this.#begin();
       return false;
     };
-    const done = await eventually(look, { within, every: 100 });
+    const done = await eventually(look, { within, every: 25 });
     return { done, kills: [...seen] };
   }
 

@@ -25,7 +25,7 @@ const body = {
   version: '1.0.0',
   clusters: ['dev'],
   strategy: 'Direct',
-  health: { interval: 'PT0.5S', failureThreshold: 3 },
+  health: { interval: 'PT1S', failureThreshold: 3 },
 };
 
 export function restTests(show: () => Show): void {

@@ -41,7 +41,7 @@ import { realHelm } from '../support/helm.ts';
 import { type ChartRepository, type OperatorChart, operatorFrom, serveRepository } from '../support/operator-charts.ts';
 import { intervals, systemNamespace, unapproved } from './times.ts';
 
-export const patient = { within: 300_000, every: 250 };
+export const patient = { within: 300_000, every: 500 };
 
 export interface Target {
   readonly name: string;
@@ -212,7 +212,7 @@ export const rollOut = (
       operator,
       version,
       clusters: [...named],
-      health: { interval: 'PT0.5S', failureThreshold: 3 },
+      health: { interval: 'PT1S', failureThreshold: 3 },
       helmTimeout: 'PT2M',
       ...spec,
     },

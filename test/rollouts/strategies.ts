@@ -103,7 +103,7 @@ export function strategyTests(show: () => Show): void {
 
       // Long enough for the third restart of what ends again and again; that the next pod takes a moment to come is not it.
       const canaryConfig = { ...spec.canaryConfig, evaluationPeriod: 'PT5M' };
-      const health = { interval: 'PT0.5S', failureThreshold: 15 };
+      const health = { interval: 'PT1S', failureThreshold: 8 };
       const watched = spec.canaryConfig === undefined ? {} : { canaryConfig, health };
       await rollOut(client, `${name}-2`, name, '2.0.0', { ...spec, ...watched });
       const failed = await untilPhase(client, `${name}-2`, 'Failed', 'Completed');

@@ -4,7 +4,7 @@ import { defaultRolloutSettings } from '../../src/reconcile/index.ts';
 export const systemNamespace = 'kidp-system';
 
 /** Time is compressed by what is configured, not by another clock. */
-export const intervals = { clusters: 2_000, health: 1_000, repositories: 2_000, retry: 500 };
+export const intervals = { clusters: 5_000, health: 4_000, repositories: 5_000, retry: 500 };
 
 /** Nobody has to agree, unless a test says so. */
 export const unapproved = {

@@ -16,7 +16,7 @@ interface Span {
 
 const healthchecks = ['pod.healthcheck', 'webhook.healthcheck', 'crd.reconciliation.check'];
 /** Shorter than a test may take, so that what is missing is said. */
-const untold = { within: 180_000, every: 250 };
+const untold = { within: 180_000, every: 500 };
 const clusters = ['dev', 'production', 'staging'];
 
 export function traceTests(show: () => Show): void {
