@@ -43,6 +43,8 @@ export function reachTests(show: () => Show): void {
     expect(statesOf(done)).toEqual({ [far.name]: 'Healthy', staging: 'Healthy' });
     expect(await versionOn(far.target, operator, namespace)).toBe('1.0.0');
     expect(await installedOn(far.target)).toBe(1);
+    // The rollout goes on as soon as the cluster answers; that it does may be told of it only later.
+    await untilReady(client, far.name, 'True');
 
     const own = await sealedFor(client, far.name);
     for (const { what, sealed } of tampered(own, await sealedFor(client, 'dev'))) {
