@@ -11,7 +11,7 @@ import { ControlPlaneError } from './errors.ts';
 import type { Progress } from './progress.ts';
 import { type KubernetesProgram, type Program, type Recipe, recipeFor, recipes } from './recipes.ts';
 
-/** A program by its name, or `kubernetes` for all four of Kubernetes. */
+/** A program by its name, or `kubernetes` for all of Kubernetes. */
 export type Wanted = Program | 'kubernetes';
 type ProgramsOf<W> = W extends 'kubernetes' ? KubernetesProgram : W;
 
@@ -35,7 +35,7 @@ export async function ensureAssets<const W extends Wanted>(
     const recipe = recipeFor(name);
     if (provided && holds(provided, name, recipe)) found[name] = join(provided, name);
     else {
-      const sources = recipeFolder(recipe.asset);
+      const sources = recipeFolder(recipe.sources ?? recipe.asset);
       const folder = await build(recipe, { sources, cache, environment, onProgress }).catch((error: unknown) => {
         throw provided ? notProvided(provided, name, error) : error;
       });
@@ -56,7 +56,7 @@ export function fluxCrdsBeside(controller: string): string {
 }
 
 function expand(wanted: Wanted): Program[] {
-  return wanted === 'kubernetes' ? (recipes.kubernetes.programs as readonly Program[]).slice() : [wanted];
+  return wanted === 'kubernetes' ? [...(recipes.kubernetes.programs as readonly Program[]), 'kubectl'] : [wanted];
 }
 
 function holds(directory: string, program: string, recipe: Recipe): boolean {

@@ -78,7 +78,8 @@ describe('cacheKey', () => {
 
 describe('recipes', () => {
   it('finds the recipe of a program', () => {
-    expect(recipeFor('kubectl').asset).toBe('kubernetes');
+    expect(recipeFor('kube-scheduler').asset).toBe('kubernetes');
+    expect(recipeFor('kubectl')).toMatchObject({ asset: 'kubectl', sources: 'kubernetes' });
     expect(recipeFor('etcdutl').asset).toBe('etcd');
     expect(() => recipeFor('docker')).toThrow(/docker/);
   });

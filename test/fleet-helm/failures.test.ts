@@ -140,6 +140,23 @@ test('what the API server refuses is told without the values that it quotes', as
   expect(`${message}${lines.join('')}`).not.toContain('hunter2');
 });
 
+test('a field that no schema has is refused, and not left out in silence', async () => {
+  const name = uniqueName('misspelt');
+  const service = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: `${name}-bad` },
+    spec: { prots: [{ port: 1 }], ports: [{ port: 1 }] },
+  };
+  const snapshot = await plane.snapshot(
+    { name, version: '1.0.0', files: { 'templates/bad.yaml': stringify(service) } },
+    name,
+  );
+  const { code, message } = await refusalOf(plane.installer.apply(plane.connection, snapshot, applying('a-1')));
+  expect(code).toBe('helm/failed');
+  expect(message).toContain('.spec.prots: field not declared in schema');
+});
+
 test.each([
   {
     reason: 'nobody answers',

@@ -1,5 +1,5 @@
-// One program that is kube-apiserver, kube-controller-manager, kube-scheduler or kubectl, by the name it is called by.
-// Linking the four together shares the packages they have in common: 128 MB and one link step instead of four.
+// One program that is kube-apiserver, kube-controller-manager or kube-scheduler, by the name it is called by.
+// Linking the three together shares the packages they have in common: one link step instead of three.
 package main
 
 import (
@@ -13,7 +13,6 @@ import (
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
-	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
@@ -25,14 +24,13 @@ var programs = map[string]func() *cobra.Command{
 	"kube-apiserver":          func() *cobra.Command { return apiserver.NewAPIServerCommand() },
 	"kube-controller-manager": controllermanager.NewControllerManagerCommand,
 	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
-	"kubectl":                 kubectl.NewDefaultKubectlCommand,
 }
 
 func main() {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	program, known := programs[name]
 	if !known {
-		fmt.Fprintf(os.Stderr, "called as %q: link this file as kube-apiserver, kube-controller-manager, kube-scheduler or kubectl\n", name)
+		fmt.Fprintf(os.Stderr, "called as %q: link this file as kube-apiserver, kube-controller-manager or kube-scheduler\n", name)
 		os.Exit(2)
 	}
 	os.Exit(cli.Run(program()))
