@@ -26,7 +26,6 @@ import {
   type ClusterConfig,
   coreSecrets,
   isAlreadyExists,
-  isConflict,
   isForbidden,
   isNotFound,
   loadKubeconfig,
@@ -34,6 +33,7 @@ import {
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';
 import { type WhereFlags, withManagement } from '../management.ts';
+import { readAndWrite } from './tries.ts';
 
 export interface AddFlags extends WhereFlags {
   readonly from: string;
@@ -198,19 +198,16 @@ async function replace(client: Client, name: string, sealed: string, flags: AddF
   }
   await client.create(coreSecrets, secret, { fieldManager });
   try {
-    for (let written = false; !written; ) {
-      const { resourceVersion } = cluster.metadata;
-      const body = { metadata: { resourceVersion }, spec: { credentials: { secretName } } };
-      written = await client.patch(clusterKind.resource, { name }, { type: 'merge', body }, { fieldManager }).then(
-        () => true,
-        async (error: unknown) => {
-          // The platform writes how it fares all the time; who has replaced it meanwhile is what matters.
-          if (!isConflict(error)) throw error;
-          cluster = await stored();
-          return false;
-        },
-      );
-    }
+    // Who has replaced it meanwhile is what matters: theirs is erased then.
+    await readAndWrite(name, async () => {
+      const read = await stored();
+      const body = {
+        metadata: { resourceVersion: read.metadata.resourceVersion },
+        spec: { credentials: { secretName } },
+      };
+      await client.patch(clusterKind.resource, { name }, { type: 'merge', body }, { fieldManager });
+      cluster = read;
+    });
   } catch (error) {
     await erase(client, namespace, secretName);
     throw error;

@@ -1,10 +1,11 @@
 /** `kidp clusters remove`, `pause` and `resume`. */
 import { type Cluster, cluster as clusterKind } from '../../api/index.ts';
-import { type Client, isConflict, isNotFound, sleep, systemClock } from '../../runtime/index.ts';
+import { type Client, isNotFound, sleep, systemClock } from '../../runtime/index.ts';
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';
 import { type WhereFlags, withManagement } from '../management.ts';
 import type { RemoveFlags } from './options.ts';
+import { readAndWrite } from './tries.ts';
 
 export async function removeCluster(name: string, flags: RemoveFlags, streams: Streams): Promise<number> {
   return withManagement(flags, async (client) => {
@@ -38,33 +39,17 @@ export async function pauseCluster(
   streams: Streams,
 ): Promise<number> {
   return withManagement(flags, async (client) => {
-    for (let tries = 1; !(await setPaused(client, name, paused)); tries += 1) {
-      if (tries < mostTries) continue;
-      streams.err.write(`kidp: the Cluster ${name} is being changed by others all the time: try again.\n`);
-      return 1;
-    }
+    await readAndWrite(name, async () => {
+      const { metadata, spec } = await existing(client, name);
+      if ((spec.paused ?? false) === paused) return;
+      const body = { metadata: { resourceVersion: metadata.resourceVersion }, spec: { paused: paused ? true : null } };
+      await client.patch(clusterKind.resource, { name }, { type: 'merge', body }, { fieldManager: 'kidp-cli' });
+    });
     streams.out.write(
       paused ? `cluster ${name} paused: nothing new is rolled out to it\n` : `cluster ${name} resumed\n`,
     );
     return 0;
   });
-}
-
-/** The platform writes the status of a Cluster every now and then, and somebody may change it by hand. */
-const mostTries = 10;
-
-/** False where it was changed between read and write: it is read anew. */
-async function setPaused(client: Client, name: string, paused: boolean): Promise<boolean> {
-  const { metadata, spec } = await existing(client, name);
-  if ((spec.paused ?? false) === paused) return true;
-  const body = { metadata: { resourceVersion: metadata.resourceVersion }, spec: { paused: paused ? true : null } };
-  try {
-    await client.patch(clusterKind.resource, { name }, { type: 'merge', body }, { fieldManager: 'kidp-cli' });
-    return true;
-  } catch (error) {
-    if (isConflict(error)) return false;
-    throw error;
-  }
 }
 
 async function existing(client: Client, name: string): Promise<Cluster> {
