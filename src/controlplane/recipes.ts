@@ -1,4 +1,4 @@
-/** What is built from which Go module, and which programs come of it. The modules are in `recipes/`, a folder each. */
+/** What is built from which Go module, and which programs come of it. The modules are in `recipes/`. */
 
 export type AssetName = 'kubernetes' | 'kubectl' | 'etcd' | 'kwok' | 'helm' | 'flux-source' | 'flux-kustomize';
 

@@ -367,8 +367,8 @@ class HelmInstaller implements Installer {
   }
 
   /**
-   * An API server judges what Helm 4 applies, down to fields that no schema has. Helm reads all of its schemas first all the same, only to
-   * see that it can: half of the CPU of an install, there and here.
+   * An API server judges what Helm 4 applies, down to fields that no schema has. Helm reads its schemas first all the same, only to see
+   * that it can: about half of what Helm does for an install.
    */
   async #judgedThere(): Promise<readonly string[]> {
     return (await this.#theHelm()).major >= 4 ? ['--disable-openapi-validation'] : [];
