@@ -11,7 +11,7 @@ import type { LaterGate } from './judge.ts';
 import { isDeployable } from './ownership.ts';
 import { type AdmissionRequest, isObject, type Json, type UserInfo } from './review.ts';
 
-export const abandonCleanupVerb = 'abandon-cleanup';
+const abandonCleanupVerb = 'abandon-cleanup';
 
 export function abandonGate(ask?: (user: UserInfo, signal: () => AbortSignal) => Ask): LaterGate {
   return {

@@ -9,11 +9,11 @@ import { Refusal } from './refusal.ts';
 export const bodyLimitBytes = 7 * 1024 * 1024;
 
 /** What the bodies of all reviews may take together, until each is answered. */
-export interface Budget {
+interface Budget {
   share(): Share;
 }
 
-export interface Share {
+interface Share {
   /** Makes room for so many bytes in all; false where there is none. */
   grow(bytes: number): boolean;
   /** Once it is answered. */

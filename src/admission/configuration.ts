@@ -47,7 +47,7 @@ export interface ConfigurationOptions {
   readonly crds?: boolean | undefined;
 }
 
-export interface Webhook {
+interface Webhook {
   name: string;
   clientConfig: { caBundle?: string; [field: string]: unknown };
   [field: string]: unknown;
@@ -60,7 +60,7 @@ export interface WebhookConfiguration extends KubernetesObject {
 export const configurationName = 'kidp-admission';
 export const fieldManager = 'kidp';
 export const managedByLabel = 'app.kubernetes.io/managed-by';
-export const generationAnnotation = 'platform.company.com/certificate-generation';
+const generationAnnotation = 'platform.company.com/certificate-generation';
 export const installerAnnotation = 'platform.company.com/installed-by';
 export const installationAnnotation = 'platform.company.com/installation';
 /** An API server waits so long for us; every apply of a user waits with it. */

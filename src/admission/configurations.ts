@@ -35,7 +35,7 @@ import {
 } from './configuration.ts';
 import { rulesFor } from './rules.ts';
 
-export interface ConfigurationsOptions extends Omit<ConfigurationOptions, 'scope' | 'mapping' | 'bundle'> {
+interface ConfigurationsOptions extends Omit<ConfigurationOptions, 'scope' | 'mapping' | 'bundle'> {
   readonly client: Client;
   /** As of now: certificates rotate. */
   readonly bundle: () => Bundle;

@@ -5,7 +5,7 @@
  */
 import type { Logger } from '../runtime/index.ts';
 
-export interface InLineOptions {
+interface InLineOptions {
   readonly apply: () => Promise<unknown>;
   /** Calls back after every change; returns what ends it. */
   readonly subscribe: (changed: () => void) => () => void;

@@ -6,7 +6,7 @@ import { violationOf } from './policies.ts';
 import type { AdmissionRequest, Json } from './review.ts';
 import { withoutItself } from './set-for.ts';
 
-export interface MutationQuestion {
+interface MutationQuestion {
   readonly set: PolicySet;
   readonly world: World;
   readonly request: AdmissionRequest;

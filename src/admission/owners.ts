@@ -53,7 +53,7 @@ export const unknownChain: OwnerChain = { end: 'unknown', path: [] };
 /** Longer than anybody nests Applications: what comes after it is not looked at, and not let in. */
 export const longestChain = 16;
 
-export interface ChainRequest {
+interface ChainRequest {
   readonly kind: string;
   readonly object: Json;
   readonly namespace: string | undefined;

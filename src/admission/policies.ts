@@ -26,7 +26,7 @@ export interface PolicySource {
   knowNamespace?(name: string, signal?: AbortSignal): Promise<void>;
 }
 
-export interface PolicyQuestion {
+interface PolicyQuestion {
   readonly set: PolicySet;
   readonly world: World;
   readonly request: AdmissionRequest;

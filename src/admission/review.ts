@@ -12,12 +12,12 @@ import { decodeLeavingManagedFields } from './managed-fields.ts';
 export type { AdmissionRequest, GroupVersionKind, Json, Operation, UserInfo };
 
 /** A review that cannot be judged: answered with a status of HTTP, because there is no uid, or no trust in it, to answer to. */
-export interface Unreadable {
+interface Unreadable {
   readonly status: 400;
   readonly message: string;
 }
 
-export type DecodedReview = { readonly request: AdmissionRequest } | { readonly unreadable: Unreadable };
+type DecodedReview = { readonly request: AdmissionRequest } | { readonly unreadable: Unreadable };
 
 export function decodeReview(text: string): DecodedReview {
   let review: unknown;

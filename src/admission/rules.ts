@@ -44,13 +44,13 @@ export interface Asked extends WebhookScope {
   readonly converted: readonly string[] | undefined;
 }
 
-export interface PolicyRules {
+interface PolicyRules {
   readonly asked: readonly Asked[];
   /** What the cluster does not serve (yet). */
   readonly unresolved: readonly ScopeEntry[];
 }
 
-export interface RulesQuestion {
+interface RulesQuestion {
   readonly scope: readonly ScopeEntry[];
   readonly phase: 'mutate' | 'validate';
   /** Of mutations, only those that want to be asked again, or that do not; left out, all. */

@@ -17,7 +17,7 @@ import { Refusal } from './refusal.ts';
 import { decodeReview } from './review.ts';
 import { tellAdmitted, tellDenied } from './tell.ts';
 
-export interface AnswerOptions {
+interface AnswerOptions {
   readonly log: Logger;
   readonly judge: Judge;
   /** Whether `/readyz` says so. */
@@ -39,7 +39,7 @@ const mostBytesByDefault = 64 * 1024 * 1024;
 const syncPollMilliseconds = 20;
 
 /** What a webhook is called for. */
-export interface AskedFor {
+interface AskedFor {
   readonly phase: Phase;
   /** Of a request that was converted: in which other versions it is sent to us. */
   readonly elsewhere?: readonly string[];
@@ -66,7 +66,7 @@ function askedAt(pathname: string): AskedFor | undefined {
   return { ...asked, elsewhere: below.split('/').slice(1) };
 }
 
-export interface Answers {
+interface Answers {
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
   /** The same for a review that is there as a whole; undefined for what is none. */
   readonly answerPost: AnswerPost;

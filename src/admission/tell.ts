@@ -34,7 +34,7 @@ interface Born {
 }
 
 /** Undefined where the generation stays what it was: that is no deployment. */
-export function newGenerationOf({ operation, object, oldObject }: AdmissionRequest): Born | undefined {
+function newGenerationOf({ operation, object, oldObject }: AdmissionRequest): Born | undefined {
   const [before, after] = [identityOf(oldObject), identityOf(object)];
   // It is marked as going in a moment, and that is a generation too.
   if (operation === 'DELETE')

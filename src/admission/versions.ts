@@ -11,7 +11,7 @@ import type { ResourceMapping, ServedResource } from '../runtime/index.ts';
 import { isNoise } from './asked-conditions.ts';
 import { standsFor, type Target } from './targets.ts';
 
-export interface Layer {
+interface Layer {
   /** The versions before this one, as `v1.autoscaling`; undefined: requests as they are sent. */
   readonly converted: readonly string[] | undefined;
   readonly targets: readonly Target[];

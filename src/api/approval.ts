@@ -14,7 +14,7 @@ import {
 import { defineKind, type ObjectOf } from './kind.ts';
 import { choice, immutable, instant, integer, list, object, text } from './schema/index.ts';
 
-export const approvalTypes = ['ProductionDeployment', 'VersionUpgrade', 'BreakingCRDChange'] as const;
+const approvalTypes = ['ProductionDeployment', 'VersionUpgrade', 'BreakingCRDChange'] as const;
 export type ApprovalType = (typeof approvalTypes)[number];
 
 export const approverRoles = ['Admin', 'EnvironmentOwner'] as const;

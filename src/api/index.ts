@@ -15,7 +15,6 @@ export {
   approval,
   approvalLevel,
   approvalOutcome,
-  approvalTypes,
   approverRoles,
 } from './approval.ts';
 export { type Broker, broker } from './broker.ts';
@@ -73,7 +72,6 @@ export {
   type RolloutPhase,
   rolloutPhases,
   type Strategy,
-  strategies,
   TRACEPARENT_ANNOTATION,
 } from './operator-deployment.ts';
 export {

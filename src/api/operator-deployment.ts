@@ -30,7 +30,7 @@ import {
   text,
 } from './schema/index.ts';
 
-export const strategies = ['Canary', 'BlueGreen', 'Rolling', 'Direct'] as const;
+const strategies = ['Canary', 'BlueGreen', 'Rolling', 'Direct'] as const;
 export type Strategy = (typeof strategies)[number];
 
 export const rolloutPhases = ['Planning', 'Deploying', 'Validating', 'Completed', 'RollingBack', 'Failed'] as const;

@@ -17,7 +17,7 @@ export interface ReplicaReport {
   readonly absent: readonly string[];
 }
 
-export const replicaLabels = {
+const replicaLabels = {
   'app.kubernetes.io/managed-by': 'kidp',
   'app.kubernetes.io/component': 'admission-replica',
 };

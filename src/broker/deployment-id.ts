@@ -2,7 +2,7 @@
  * The identity of a deployment: uid, generation and attempt of an object, joined by `/`. Sending it twice is one deployment; a repair,
  * a changed binding or a deliberate retry is a new one, with a higher attempt.
  */
-export interface DeploymentId {
+interface DeploymentId {
   readonly uid: string;
   readonly generation: number;
   readonly attempt: number;

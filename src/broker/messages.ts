@@ -33,7 +33,7 @@ export interface CloudEvent<Type extends string, Data> {
 }
 
 /** The object that a message is about. */
-export interface ResourceRef {
+interface ResourceRef {
   readonly apiVersion: string;
   readonly kind: DeployableKind;
   readonly namespace: string;

@@ -82,7 +82,7 @@ function equalOptionals(left: Optional, right: Optional): boolean {
 }
 
 /** The number behind an int, uint or double. A bigint is never a safe integer, so kinds that differ round alike. */
-export function numeric(value: Value): number | bigint | undefined {
+function numeric(value: Value): number | bigint | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return value;
   if (value instanceof Uint || value instanceof Double) return value.value;
   return undefined;

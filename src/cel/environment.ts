@@ -37,7 +37,7 @@ export interface LanguageOptions {
   readonly container: string;
 }
 
-export interface EnvironmentOptions {
+interface EnvironmentOptions {
   readonly name: string;
   readonly libraries: readonly Library[];
   readonly macros: readonly Macro[];

@@ -5,7 +5,7 @@
 import { mapGet } from './map.ts';
 import { isMap, type Value } from './values.ts';
 
-export type ListKind = { readonly kind: 'set' } | { readonly kind: 'map'; readonly keys: readonly string[] };
+type ListKind = { readonly kind: 'set' } | { readonly kind: 'map'; readonly keys: readonly string[] };
 
 const KIND = Symbol('list kind');
 

@@ -36,7 +36,7 @@ export interface Manifests {
 }
 
 /** How to read, for who wants only some of what is there. */
-export interface ReadingOptions {
+interface ReadingOptions {
   /** Asked before a document is parsed: whether it is wanted at all, or why it cannot be. */
   readonly accept?: (document: SourceDocument) => boolean | Problem;
   /** Asked about a document that is no object: whether it may be left alone. */

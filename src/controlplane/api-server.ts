@@ -22,7 +22,7 @@ export interface EncryptionOptions {
   key?: string;
 }
 
-export interface ApiServerOptions {
+interface ApiServerOptions {
   directory: string;
   logFile: string;
   /** Where it leaves its identity while it runs. */

@@ -12,7 +12,7 @@ import type { Progress } from './progress.ts';
 import { type KubernetesProgram, type Program, type Recipe, recipeFor, recipes } from './recipes.ts';
 
 /** A program by its name, or `kubernetes` for all of Kubernetes. */
-export type Wanted = Program | 'kubernetes';
+type Wanted = Program | 'kubernetes';
 type ProgramsOf<W> = W extends 'kubernetes' ? KubernetesProgram : W;
 
 export interface AssetOptions {

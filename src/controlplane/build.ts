@@ -8,7 +8,7 @@ import { makeOnce, type Report } from './once.ts';
 import { countLines, isDownload, isPackage, type Progress } from './progress.ts';
 import type { Recipe } from './recipes.ts';
 
-export interface BuildOptions {
+interface BuildOptions {
   /** The folder of the recipe's Go module. */
   sources: string;
   /** The folder of all assets. */

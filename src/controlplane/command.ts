@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { identityOf } from './identity.ts';
 import { reaper } from './reaper.ts';
 
-export interface CommandRun {
+interface CommandRun {
   directory: string;
   environment: Readonly<Record<string, string | undefined>>;
   onOutput?: ((text: string) => void) | undefined;

@@ -6,7 +6,7 @@ import { ControlPlaneError } from './errors.ts';
 import { manageProcess, type ProcessHandle } from './process.ts';
 import { ask, type TlsClient } from './request.ts';
 
-export interface ComponentOptions {
+interface ComponentOptions {
   program: string;
   logFile: string;
   /** Where it leaves its identity while it runs. */
@@ -17,7 +17,7 @@ export interface ComponentOptions {
   admin: () => TlsClient;
 }
 
-export interface ControllerManagerOptions extends ComponentOptions {
+interface ControllerManagerOptions extends ComponentOptions {
   signingKeyFile: string;
   rootAuthorityFile: string;
 }
@@ -62,7 +62,7 @@ export function scheduler(options: ComponentOptions): ProcessHandle {
   });
 }
 
-export interface KwokOptions extends ComponentOptions {
+interface KwokOptions extends ComponentOptions {
   nodes: number;
 }
 

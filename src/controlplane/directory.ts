@@ -18,7 +18,7 @@ export interface ControlPlaneDirectory {
   release(): Promise<void>;
 }
 
-export interface DirectoryOptions {
+interface DirectoryOptions {
   /** Whose it is; part of its name and of that of its lock. */
   owner: 'control-plane' | 'kafka';
   /** Without it, it is temporary. */

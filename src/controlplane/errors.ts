@@ -1,6 +1,6 @@
 /** Failures of the control plane and of the building of its programs: a stable code, one sentence, and the next step. */
 
-export type ControlPlaneErrorCode =
+type ControlPlaneErrorCode =
   | 'assets/no-go'
   | 'assets/go-too-old'
   | 'assets/no-java'

@@ -32,7 +32,7 @@ export interface Etcd {
   control(...flags: string[]): Promise<string>;
 }
 
-export interface TlsFiles {
+interface TlsFiles {
   authority: string;
   certificate: string;
   key: string;
@@ -43,7 +43,7 @@ export interface MemberPorts {
   peer: number;
 }
 
-export interface EtcdOptions {
+interface EtcdOptions {
   directory: string;
   logDirectory: string;
   /** Where each member leaves its identity while it runs. */

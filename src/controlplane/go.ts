@@ -3,12 +3,12 @@ import type { Environment } from './cache.ts';
 import { runCommand } from './command.ts';
 import { ControlPlaneError } from './errors.ts';
 
-export const wantedGo = { major: 1, minor: 26 };
+const wantedGo = { major: 1, minor: 26 };
 
 const orBinaries =
   'or set KUBEBUILDER_ASSETS to a directory that holds etcd, kube-apiserver and kubectl (and what else is wanted)';
 
-export interface GoRun {
+interface GoRun {
   directory: string;
   environment: Environment;
   /** Go's scratch space. */

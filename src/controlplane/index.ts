@@ -7,16 +7,16 @@
  * It must not know what runs on the cluster: no CRD, no policy, no webhook of ours.
  */
 export type { AuditPolicy, EncryptionOptions } from './api-server.ts';
-export { type AssetOptions, ensureAssets, fluxCrdsBeside, stagesBeside, type Wanted } from './assets.ts';
-export { type BuildOptions, build } from './build.ts';
+export { type AssetOptions, ensureAssets, fluxCrdsBeside, stagesBeside } from './assets.ts';
+export { build } from './build.ts';
 export { cacheDirectory } from './cache.ts';
 export { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
-export { ControlPlaneError, type ControlPlaneErrorCode } from './errors.ts';
+export { ControlPlaneError } from './errors.ts';
 export type { Etcd } from './etcd.ts';
 export { ensureKafka } from './kafka/assets.ts';
-export { type ClientCertificate, type Kafka, type KafkaOptions, startKafka } from './kafka/kafka.ts';
+export { type Kafka, type KafkaOptions, startKafka } from './kafka/kafka.ts';
 export type { ProcessHandle } from './process.ts';
-export { formatProgress, type Progress, type ProgressOutput, renderProgress } from './progress.ts';
-export { type Reaper, reaper } from './reaper.ts';
+export { formatProgress, type Progress, renderProgress } from './progress.ts';
+export { reaper } from './reaper.ts';
 export type { Program, Recipe } from './recipes.ts';
 export type { User } from './users.ts';

@@ -12,7 +12,7 @@ export interface LockHolder extends ProcessIdentity {
   host: string;
 }
 
-export interface Lock {
+interface Lock {
   release(): void;
 }
 

@@ -8,7 +8,7 @@ import { acquireLock } from './lock.ts';
 import type { Progress } from './progress.ts';
 import { reaper } from './reaper.ts';
 
-export interface OnceOptions {
+interface OnceOptions {
   asset: string;
   version: string;
   /** The folder of all assets. */

@@ -4,7 +4,7 @@ import { issueAuthority, issueLeaf as issueLeafFor, type KeyKind, type KeyPair }
 
 export type { KeyKind, KeyPair } from '../runtime/index.ts';
 
-export interface LeafRequest {
+interface LeafRequest {
   commonName: string;
   /** Kubernetes reads these as the user's groups. */
   organizations?: readonly string[];

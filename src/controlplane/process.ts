@@ -25,7 +25,7 @@ export interface ProcessHandle {
   resume(): void;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   name: string;
   /** Asked at each start, so that flags may change between two. */
   command: () => {

@@ -49,7 +49,7 @@ export function formatProgress(progress: Progress): string {
   }
 }
 
-export interface ProgressOutput {
+interface ProgressOutput {
   isTTY?: boolean | undefined;
   columns?: number | undefined;
   write(text: string): unknown;

@@ -8,7 +8,7 @@ import type { ProcessIdentity } from './identity.ts';
 
 export type ReaperMessage = { started: ProcessIdentity } | { ended: number } | { directory: string } | { kept: string };
 
-export interface Reaper {
+interface Reaper {
   /** The watcher's own process id. */
   readonly pid: number | undefined;
   /** Marks what this runner starts: put it in the environment of each process. */

@@ -1,6 +1,6 @@
 /** What is built from which Go module, and which programs come of it. The modules are in `recipes/`. */
 
-export type AssetName = 'kubernetes' | 'kubectl' | 'etcd' | 'kwok' | 'helm' | 'flux-source' | 'flux-kustomize';
+type AssetName = 'kubernetes' | 'kubectl' | 'etcd' | 'kwok' | 'helm' | 'flux-source' | 'flux-kustomize';
 
 export type KubernetesProgram = 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kubectl';
 

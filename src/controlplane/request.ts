@@ -7,7 +7,7 @@ export interface TlsClient {
   credentials: KeyPair;
 }
 
-export interface Answer {
+interface Answer {
   status: number;
   text: string;
 }

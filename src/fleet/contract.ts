@@ -119,7 +119,7 @@ export interface Chart {
   readonly bytes: Buffer;
 }
 
-export interface ChartLook {
+interface ChartLook {
   /** Those in `crds/`, of it and its subcharts, and those that its templates make. */
   readonly definitions: readonly UnknownObject[];
   /** Why, where it does not: it may with the values of a deployment. Left out also where it could not be tried. */

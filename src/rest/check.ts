@@ -4,7 +4,7 @@ import { type FieldError, invalid } from './problems.ts';
 import type { Route } from './route.ts';
 import { type JsonSchema, schemas } from './schemas.ts';
 
-export interface RouteCheck {
+interface RouteCheck {
   /** Throws a Problem (400). Returns the query with numbers as numbers. */
   readonly params: (given: unknown) => void;
   readonly query: (given: unknown) => Readonly<Record<string, unknown>>;

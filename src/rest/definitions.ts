@@ -20,7 +20,7 @@ import { all } from './objects.ts';
 import { unavailable } from './problems.ts';
 import type { Call } from './route.ts';
 
-export interface DefinitionParts {
+interface DefinitionParts {
   /** As the platform itself: what is registered is nobody's to forge. */
   readonly client: Client;
   /** From the store of the platform, by `definitionsRef`. */
@@ -30,7 +30,7 @@ export interface DefinitionParts {
   readonly onValidated?: (() => void) | undefined;
 }
 
-export interface DefinitionVersion {
+interface DefinitionVersion {
   readonly operator: string;
   readonly version: string;
   readonly digest: string;

@@ -12,7 +12,7 @@ import {
 import { notFound } from './problems.ts';
 import type { Call } from './route.ts';
 
-export interface ApiObject extends KubernetesObject {
+interface ApiObject extends KubernetesObject {
   spec: object;
   status?: object;
 }
@@ -20,7 +20,7 @@ export interface ApiObject extends KubernetesObject {
 const pathOf = ({ resource }: Kind, name?: string): string =>
   `/apis/${apiVersionOf(resource)}/${resource.plural}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`;
 
-export interface Written<T> {
+interface Written<T> {
   readonly object: T;
   /** What admission and the API server have to say about it. */
   readonly warnings: readonly string[];
@@ -108,7 +108,7 @@ export const orNothing = <T>(found: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
-export interface Page<T> {
+interface Page<T> {
   readonly items: readonly T[];
   readonly continue?: string;
 }
@@ -165,7 +165,7 @@ const seen = new Map<string, string>();
 const mostSeen = 50_000;
 const lookedAtOnce = 50;
 
-export function remember(objects: Iterable<KubernetesObject>): void {
+function remember(objects: Iterable<KubernetesObject>): void {
   for (const { metadata } of objects) {
     if (metadata.uid === undefined) continue;
     seen.delete(metadata.uid);

@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { childTraceparent, parseTraceparent, type Tracer } from '../runtime/index.ts';
 
-export interface RequestSpan {
+interface RequestSpan {
   /** For whoever is asked on behalf of this request; also where nothing is recorded. */
   readonly traceparent: string;
 }

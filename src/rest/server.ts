@@ -47,7 +47,7 @@ export async function startRest(options: RestOptions): Promise<Rest> {
 }
 
 /** All of it but the port. */
-export function makeRest(options: RestOptions): MadeApp {
+function makeRest(options: RestOptions): MadeApp {
   const { tls, limits, log, client, clock = systemClock, authentication, perMinute = 600 } = options;
   const made = makeApp((given) => fastify(given), { what, tls, limits, mostBytes, problemOf, log });
   const rules = { ...authentication, keys: tokenKeys(authentication.keys, { clock, log }), clock };

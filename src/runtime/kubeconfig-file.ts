@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
 import { ConfigError } from './errors.ts';
 
-export type Fields = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
 /** A cluster, user or context by its name, and the file that has it. */
 export interface NamedEntry {

@@ -1,7 +1,7 @@
 /** The package as npm and the image lay it out: only what was built, and what it reads beside that. */
 import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { complaintsOf, root } from '../house/tools.ts';
+import { complaintsOf, root } from '../conventions/tools.ts';
 
 export interface LaidOutPackage {
   readonly place: string;

@@ -13,7 +13,7 @@ import { groupFor, rolesIn } from '../operators/roles.ts';
 import { type AdmissionRequest, isObject, type Json, type UserInfo } from '../review.ts';
 import { definitionGroup, definitionKind, definitionPlural, textIn } from './definition.ts';
 
-export const approveVerb = 'approve';
+const approveVerb = 'approve';
 
 /** Not that of gates.ts, which has this gate in its list. */
 const nothing: Findings = { violations: [], warnings: [], patches: [] };

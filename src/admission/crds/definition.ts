@@ -26,7 +26,7 @@ export function annotationOf(object: Json | undefined, key: string): string | un
   return typeof value === 'string' ? value : undefined;
 }
 
-export interface Version {
+interface Version {
   readonly name: string;
   readonly served: boolean;
   readonly storage: boolean;

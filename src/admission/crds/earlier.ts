@@ -2,7 +2,7 @@
 import { type CrdRevision, crdRevision, REVISION_LABEL, revisionLabelOf, unpackRevision } from '../../api/index.ts';
 import { type Client, eachObject } from '../../runtime/index.ts';
 
-export interface Earlier {
+interface Earlier {
   readonly sequence: number;
   /** JSON of the definition. */
   readonly text: string;

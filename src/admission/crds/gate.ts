@@ -50,7 +50,7 @@ export interface CrdGateOptions {
   readonly deadlineMilliseconds?: number | undefined;
 }
 
-export interface CrdGateParts extends CrdGateOptions {
+interface CrdGateParts extends CrdGateOptions {
   readonly client?: Client | undefined;
   readonly comparers: Comparers;
   readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => Ask) | undefined;

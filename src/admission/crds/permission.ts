@@ -14,7 +14,7 @@ export const allowBreakingVerb = 'allow-breaking';
 /** Where a mistake costs most is where the annotation does not count. */
 export type Environment = 'production' | 'staging' | 'dev';
 
-export interface PermissionQuestion {
+interface PermissionQuestion {
   readonly request: AdmissionRequest;
   readonly name: string;
   readonly uid: string;

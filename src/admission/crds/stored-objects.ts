@@ -16,7 +16,7 @@ export interface Stored extends StoredCount {
   readonly incomplete: string | undefined;
 }
 
-export interface StoredQuestion {
+interface StoredQuestion {
   /** Without one nothing can be read. */
   readonly client: Client | undefined;
   /** As it is stored. */

@@ -30,7 +30,7 @@ const rule = {
 const own = kinds.map(({ plural }) => `'${plural}.${GROUP}'`).join(', ');
 const isOwn = `(object == null ? oldObject : object).metadata.name in [${own}]`;
 
-export interface GateWebhook {
+interface GateWebhook {
   readonly name: string;
   readonly failurePolicy: FailurePolicy;
   readonly scope: WebhookScope;

@@ -137,7 +137,7 @@ export const unreadableWarnings = (name: string, issues: readonly CrdIssue[]): s
     .map(({ path, message }) => warning(`${name}: a later change of it could not be compared: ${at(path, message)}`));
 
 /** `3 of 2000 stored objects would break, first: default/one: .spec.size: …`. */
-export function storedSentence(stored: Stored): string {
+function storedSentence(stored: Stored): string {
   const { checked, broken, total, incomplete } = stored;
   if (incomplete === undefined) {
     if (total === 0) return 'there are no stored objects';

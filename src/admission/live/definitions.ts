@@ -22,7 +22,7 @@ import {
 } from '../../runtime/index.ts';
 import { plainMetadata } from './objects.ts';
 
-export const customResourceDefinitions: Resource = {
+const customResourceDefinitions: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   plural: 'customresourcedefinitions',

@@ -7,7 +7,7 @@ import { type Client, eachObject, type ResourceMapping, type UnknownObject } fro
 import { byKey, isAsked, servedAs } from './objects.ts';
 import { needsOf } from './registry.ts';
 
-export interface NeedsOptions {
+interface NeedsOptions {
   readonly client: Client;
   readonly mapping: ResourceMapping;
   readonly models: readonly PolicyModel[];

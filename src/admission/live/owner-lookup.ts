@@ -10,7 +10,7 @@ import {
 } from '../../runtime/index.ts';
 import { type OwnerLookup, ownerOf, type ReadOwner } from '../owners.ts';
 
-export interface OwnerCaches {
+interface OwnerCaches {
   readonly client: Client;
   /** With the index `namespace`, of what each Team names as its own. */
   readonly teams: Reflector<UnknownObject>;

@@ -24,7 +24,7 @@ import {
 import { formatKey, keyOf, type UnknownObject } from '../../runtime/index.ts';
 import type { NeedState } from './watches.ts';
 
-export interface RegistryOptions {
+interface RegistryOptions {
   readonly platformNamespace: string;
   readonly exceptionNamespaces: readonly string[];
   readonly needState: (need: ObjectQuery) => NeedState;

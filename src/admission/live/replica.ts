@@ -18,7 +18,7 @@ export interface ReplicaReporting {
   stop(): Promise<void>;
 }
 
-export const replicaLeaseSeconds = 30;
+const replicaLeaseSeconds = 30;
 const heartbeatMilliseconds = 10_000;
 /** Policies that are applied one after the other are reported together. */
 const settleMilliseconds = 250;

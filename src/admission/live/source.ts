@@ -71,7 +71,7 @@ export interface LivePolicySource {
   stop(): Promise<void>;
 }
 
-export const namespaces: Resource = {
+const namespaces: Resource = {
   group: '',
   version: 'v1',
   plural: 'namespaces',

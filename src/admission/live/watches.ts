@@ -11,7 +11,7 @@ import { byKey, isAsked, labelIndex, plainMetadata, selectorText } from './objec
 /** `unserved`: the API server knows no such kind. `failing`: it does, and does not let us watch it. */
 export type NeedState = 'synced' | 'pending' | 'unserved' | 'failing';
 
-export interface KindWatchesOptions {
+interface KindWatchesOptions {
   readonly client: Client;
   readonly log: Logger;
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined;

@@ -26,13 +26,13 @@ const rule = {
 
 const isTeams = `has(oldObject.metadata.labels) && '${TEAM_LABEL}' in oldObject.metadata.labels`;
 
-export interface NamespaceWebhook {
+interface NamespaceWebhook {
   readonly name: string;
   readonly failurePolicy: FailurePolicy;
   readonly scope: WebhookScope;
 }
 
-export interface NamespaceWebhooksOptions {
+interface NamespaceWebhooksOptions {
   readonly failurePolicy: FailurePolicy;
   /** What policies are about. */
   readonly targets: readonly Target[];

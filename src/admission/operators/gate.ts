@@ -27,7 +27,7 @@ import { judgeDefinitions } from './definitions.ts';
 import { judgeVersion } from './version.ts';
 import { mostNamed, refusing, warning } from './words.ts';
 
-export const rollbackVerb = 'rollback';
+const rollbackVerb = 'rollback';
 
 interface OperatorsGateOptions {
   readonly client?: Pick<Client, 'get' | 'list'> | undefined;

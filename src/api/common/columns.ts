@@ -30,7 +30,7 @@ export const ownerColumn: PrinterColumn = {
   description: 'The Team or Application that answers for it.',
 };
 
-export const targetColumn: PrinterColumn = {
+const targetColumn: PrinterColumn = {
   name: 'Target',
   type: 'string',
   jsonPath: '.spec.targetRef.name',

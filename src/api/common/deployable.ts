@@ -3,7 +3,7 @@ import { boolean, type Fields, immutable, object, setOnce } from '../schema/inde
 import { costTags, dependencies, owner, sharedWith, targetRef } from './references.ts';
 
 /** The second line behind the webhook: it also holds where no webhook is asked. */
-export const ownerNeverChanges = immutable(
+const ownerNeverChanges = immutable(
   'owner',
   'spec.owner is fixed at creation: it cannot be changed, added or removed; to move this to another owner, create it anew under the new owner and delete this one',
 );

@@ -9,7 +9,6 @@ export * from './patterns.ts';
 export * from './references.ts';
 export { size } from './size.ts';
 export {
-  conditions,
   deployableStatusFields,
   monthlyCosts,
   ownedStatusFields,

@@ -9,7 +9,7 @@ const generation = (description: string) => integer(description, { minimum: 0, m
  * Only type and status are demanded: a broker may report a condition without a reason, and what is reported must never be
  * lost over a missing word. What is missing is filled in, so that whoever reads a condition finds it whole.
  */
-export const conditions = listByKey(
+const conditions = listByKey(
   'The latest observations, one of each type. `Ready` sums them up.',
   ['type'],
   object('One observation.', {

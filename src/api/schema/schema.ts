@@ -7,7 +7,7 @@
  */
 import type { OpenApiSchema, ValidationRule } from './openapi.ts';
 
-export type Presence = 'required' | 'optional' | 'defaulted';
+type Presence = 'required' | 'optional' | 'defaulted';
 
 export class Schema<StoredType, WrittenType = StoredType, P extends Presence = 'required'> {
   readonly openapi: OpenApiSchema;
@@ -55,12 +55,12 @@ type KeysWith<F extends Fields, P extends Presence> = {
 }[keyof F];
 type Flat<T> = { [K in keyof T]: T[K] };
 
-export type StoredFields<F extends Fields> = Flat<
+type StoredFields<F extends Fields> = Flat<
   { -readonly [K in KeysWith<F, 'required' | 'defaulted'>]: Stored<F[K]> } & {
     -readonly [K in KeysWith<F, 'optional'>]?: Stored<F[K]>;
   }
 >;
-export type WrittenFields<F extends Fields> = Flat<
+type WrittenFields<F extends Fields> = Flat<
   { -readonly [K in KeysWith<F, 'required'>]: Written<F[K]> } & {
     -readonly [K in KeysWith<F, 'optional' | 'defaulted'>]?: Written<F[K]>;
   }

@@ -50,7 +50,7 @@ const signed = (key: CryptoKey, keyId: string | undefined, payload: JWTPayload):
     .setProtectedHeader({ alg: 'EdDSA', typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) })
     .sign(key);
 
-export interface BadToken {
+interface BadToken {
   readonly id: string;
   readonly title: string;
   readonly token: string | undefined;

@@ -21,7 +21,7 @@ export interface Receiver {
   stop(): Promise<void>;
 }
 
-export interface ReceiverOptions {
+interface ReceiverOptions {
   readonly identity: SigningIdentity;
   readonly broker: string;
   /** Where the broker's keys are. */

@@ -53,7 +53,7 @@ export interface Subject {
   readonly traceparent: string;
 }
 
-export interface SubjectOptions {
+interface SubjectOptions {
   readonly url: string;
   readonly health: Health;
   readonly identity: SigningIdentity;

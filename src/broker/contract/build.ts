@@ -18,7 +18,7 @@ import {
 } from '../messages.ts';
 
 /** What an event follows from: another event will do. Its trace goes on. */
-export interface EventCause {
+interface EventCause {
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
   readonly correlationid?: string | undefined;

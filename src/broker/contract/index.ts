@@ -12,7 +12,6 @@ export {
   type TraceParent,
 } from '../../runtime/index.ts';
 export {
-  type EventCause,
   encodeEvent,
   heartbeatEvent,
   requestEvent,
@@ -23,12 +22,10 @@ export {
 export {
   brokerEventKinds,
   brokerNamedIn,
-  type EventOf,
   type EventProblem,
   MOST_EVENT_BYTES,
-  type ReadResult,
   readEvent,
 } from './read.ts';
 export type { JsonSchema } from './schema-parts.ts';
-export { type EventDefinition, type EventKind, eventDefinitions, eventKinds } from './schemas.ts';
-export { type Parsed, parseStrictly } from './strict-json.ts';
+export { type EventKind, eventDefinitions, eventKinds } from './schemas.ts';
+export { parseStrictly } from './strict-json.ts';

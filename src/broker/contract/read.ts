@@ -27,9 +27,9 @@ interface Events {
   usage: UsageEvent;
 }
 
-export type EventOf<Kind extends EventKind> = Events[Kind];
+type EventOf<Kind extends EventKind> = Events[Kind];
 
-export type ReadResult<Kind extends EventKind> = { readonly event: EventOf<Kind> } | { readonly problem: EventProblem };
+type ReadResult<Kind extends EventKind> = { readonly event: EventOf<Kind> } | { readonly problem: EventProblem };
 
 /** What brokers may send. */
 export const brokerEventKinds = ['status', 'heartbeat', 'usage'] as const;

@@ -60,7 +60,7 @@ export const instant = (description: string): JsonSchema =>
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?Z$',
   });
 
-export const uid = text('The uid of the object.', { minLength: 1, maxLength: 64, pattern: '^[^/\\s]+$' });
+const uid = text('The uid of the object.', { minLength: 1, maxLength: 64, pattern: '^[^/\\s]+$' });
 
 export const deploymentId = text('Which deployment: uid, generation and attempt of the object, joined by `/`.', {
   maxLength: 92,

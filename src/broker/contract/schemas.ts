@@ -21,7 +21,7 @@ import {
 
 export type EventKind = 'request' | 'status' | 'heartbeat' | 'usage';
 
-export interface EventDefinition {
+interface EventDefinition {
   readonly type: string;
   /** Of the file in manifests/events. */
   readonly file: string;

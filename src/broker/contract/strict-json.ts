@@ -4,7 +4,7 @@
  * so are names that reach for a prototype, and nesting that only serves to exhaust a stack.
  */
 
-export type Parsed = { readonly value: unknown } | { readonly problem: string };
+type Parsed = { readonly value: unknown } | { readonly problem: string };
 
 /** Deeper than any spec of ours, and far from what recursion cannot bear. */
 export const DEEPEST = 64;

@@ -12,7 +12,7 @@ import { isSafeToReach, readAtMost } from '../outgoing.ts';
 import { type Answer, failure, failureIn } from './answer.ts';
 import { healthOf } from './health.ts';
 
-export interface HttpChannelOptions {
+interface HttpChannelOptions {
   /** A token for this broker: `keyRing.token({ audience: broker.name, scope: DEPLOYMENTS_SCOPE })`. */
   readonly token: (broker: BrokerAddress) => Promise<string>;
   readonly clock?: Clock;

@@ -4,7 +4,7 @@ import { type BrokerAddress, type Channel, ChannelError, type Dispatcher } from 
 import type { RequestEvent } from '../messages.ts';
 import type { BrokerCallMetrics } from './calls.ts';
 
-export interface DispatcherOptions {
+interface DispatcherOptions {
   readonly kafka?: Channel | undefined;
   readonly http?: Channel | undefined;
   /** Counted here and not by the channels, so that nothing is counted twice. */

@@ -1,7 +1,7 @@
 /** Whether somebody is worth asking, as far as the last answers tell. After each failure in a row it is left alone for longer. */
 import type { Clock } from '../../runtime/index.ts';
 
-export interface Health {
+interface Health {
   isWell(name: string): boolean;
   succeeded(name: string): void;
   /** `milliseconds`: how long to leave it alone, where it said so. */

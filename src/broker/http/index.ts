@@ -5,5 +5,5 @@
  * sent, nor when to try again.
  */
 export { type BrokerCallMetrics, brokerCallMetrics } from './calls.ts';
-export { type HttpChannelOptions, httpChannel } from './channel.ts';
-export { type DispatcherOptions, dispatcher } from './dispatcher.ts';
+export { httpChannel } from './channel.ts';
+export { dispatcher } from './dispatcher.ts';

@@ -8,9 +8,9 @@ import { keySetAddress } from './broker-verifier.ts';
 import { type FetchOptions, fetchDocument } from './fetch-key-set.ts';
 import { isRecord } from './public-keys.ts';
 
-export type EncryptionKey = Readonly<Record<string, unknown>>;
+type EncryptionKey = Readonly<Record<string, unknown>>;
 
-export interface BrokerEncryptionOptions extends Pick<FetchOptions, 'insecureHttp'> {
+interface BrokerEncryptionOptions extends Pick<FetchOptions, 'insecureHttp'> {
   readonly clock?: Clock;
   /** In place of fetching. */
   readonly fetch?: typeof fetchDocument;

@@ -15,12 +15,12 @@ import { STATUS_SCOPE } from './platform-verifier.ts';
 import { type KeySet, readPublicKeys, type VerificationKey } from './public-keys.ts';
 import { IdentityError } from './refusal.ts';
 
-export interface ClaimedIdentity {
+interface ClaimedIdentity {
   readonly issuer: string;
   readonly subject: string;
 }
 
-export interface BrokerVerifierOptions {
+interface BrokerVerifierOptions {
   /** The Broker objects of now (`findBroker`): one that is deleted is nobody any more. */
   readonly broker: (identity: ClaimedIdentity) => Broker | undefined;
   /** The platform's issuer: what tokens must be for. */

@@ -1,10 +1,10 @@
 /** What a token says about when, for whom and for what it is. Looked at once its signature is known to be good. */
 import { IdentityError } from './refusal.ts';
 
-export const CLOCK_TOLERANCE_SECONDS = 30;
+const CLOCK_TOLERANCE_SECONDS = 30;
 export const LONGEST_TOKEN_SECONDS = 3600;
 
-export interface ExpectedClaims {
+interface ExpectedClaims {
   readonly audience: string;
   readonly scope: string;
   /** What it may be used for at most, whatever it says. Left out, what it says. */

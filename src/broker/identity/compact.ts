@@ -8,7 +8,7 @@ import type { VerificationKey } from './public-keys.ts';
 import { IdentityError } from './refusal.ts';
 
 /** Of a token or a detached signature. */
-export const MOST_TOKEN_BYTES = 8192;
+const MOST_TOKEN_BYTES = 8192;
 
 export interface Unverified {
   readonly keyId: string;

@@ -11,7 +11,7 @@ const mostCharacters = 131_072;
 const mostFields = 64;
 
 /** The credentials cannot be read, and will not be: they are to be sent anew, encrypted to the key that is published now. */
-export class DecryptionError extends Error {
+class DecryptionError extends Error {
   readonly code: string;
 
   constructor(reason: 'malformed' | 'algorithm' | 'unknown-key' | 'undecipherable', message: string, cause?: unknown) {

@@ -4,17 +4,15 @@
  * In: Broker objects, and tokens and signatures of anybody. Out: the Broker that it certainly is, or an `IdentityError` with the
  * reason. It must not know what is said, only who says it.
  */
-export { type BrokerEncryptionOptions, brokerEncryption } from './broker-encryption.ts';
+export { brokerEncryption } from './broker-encryption.ts';
 export {
   type BrokerVerifier,
-  type BrokerVerifierOptions,
   brokerVerifier,
-  type ClaimedIdentity,
   findBroker,
 } from './broker-verifier.ts';
-export { DecryptionError, encryptTo } from './encryption.ts';
+export { encryptTo } from './encryption.ts';
 export { fetchDocument, type KeySetAddress } from './fetch-key-set.ts';
-export { type KeyRing, type KeyRingOptions, openKeyRing, type PublicKeySet, type TokenRequest } from './key-ring.ts';
+export { type KeyRing, type KeyRingOptions, openKeyRing } from './key-ring.ts';
 export type { KeyLives } from './key-schedule.ts';
 export { fileKeyStore, type KeyStore, memoryKeyStore, secretKeyStore } from './key-store.ts';
 export { type IdentityMetrics, identityMetrics } from './metrics.ts';
@@ -23,7 +21,6 @@ export {
   PLATFORM_ISSUER,
   PLATFORM_SUBJECT,
   type PlatformVerifier,
-  type PlatformVerifierOptions,
   platformVerifier,
   STATUS_SCOPE,
 } from './platform-verifier.ts';

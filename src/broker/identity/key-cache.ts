@@ -8,7 +8,7 @@ import type { FetchKeySet, KeySetAddress } from './fetch-key-set.ts';
 import type { VerificationKey } from './public-keys.ts';
 import { IdentityError } from './refusal.ts';
 
-export interface KeyCacheOptions {
+interface KeyCacheOptions {
   readonly clock: Clock;
   readonly fetch: FetchKeySet;
   readonly onFetchFailed?: (address: KeySetAddress, error: unknown) => void;

@@ -26,7 +26,7 @@ export interface KeyRingOptions {
   readonly refreshMilliseconds?: number;
 }
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly audience: string;
   /** One, or several with spaces between them. */
   readonly scope: string;
@@ -34,7 +34,7 @@ export interface TokenRequest {
   readonly ttlSeconds?: number;
 }
 
-export interface PublicKeySet {
+interface PublicKeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
 }
 

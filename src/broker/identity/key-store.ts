@@ -15,7 +15,7 @@ import {
   coreSecrets as secrets,
 } from '../../runtime/index.ts';
 
-export interface StoredDocument {
+interface StoredDocument {
   /** Undefined where there is none. */
   readonly text: string | undefined;
   /** What a write must be based on. */

@@ -7,7 +7,7 @@ import { keyCache } from './key-cache.ts';
 import { readKeySet, type VerificationKey } from './public-keys.ts';
 import { IdentityError } from './refusal.ts';
 
-export interface PlatformVerifierOptions {
+interface PlatformVerifierOptions {
   /** Where the platform's keys are fetched from, or the key set itself (asked each time, so that it may change). */
   readonly jwks: KeySetAddress | (() => object);
   /** The platform's issuer. */

@@ -5,7 +5,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 
-export type SigningAlgorithm = 'EdDSA' | 'ES256';
+type SigningAlgorithm = 'EdDSA' | 'ES256';
 
 export interface VerificationKey {
   readonly keyId: string;

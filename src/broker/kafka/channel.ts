@@ -6,7 +6,7 @@ import type { KafkaTls } from './connection.ts';
 import { describeFailure, failed } from './failure.ts';
 import { type KafkaProducer, kafkaProducer } from './producer.ts';
 
-export interface KafkaChannelOptions {
+interface KafkaChannelOptions {
   /** Of brokers that name none of their own. */
   readonly bootstrapServers?: readonly string[];
   /** Asked at each new connection. */
@@ -58,7 +58,7 @@ export function kafkaChannel(options: KafkaChannelOptions): Channel {
 }
 
 /** The body says the same; headers can be read without it, and by tools that know only these. */
-export function requestHeaders(event: RequestEvent, signature: string): Record<string, string> {
+function requestHeaders(event: RequestEvent, signature: string): Record<string, string> {
   return {
     'content-type': 'application/cloudevents+json; charset=UTF-8',
     signature,

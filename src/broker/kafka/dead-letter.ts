@@ -22,7 +22,7 @@ export async function bury(
   }
 }
 
-export function deadLetter(topic: string, message: IncomingMessage, why: DeadLetter): OutgoingMessage {
+function deadLetter(topic: string, message: IncomingMessage, why: DeadLetter): OutgoingMessage {
   return {
     topic,
     key: message.key,

@@ -1,7 +1,7 @@
 /** Work in lanes: in each one after the other in the order it came, several lanes at a time. */
 
 /** Resolves to nothing when it is done, or to how long to wait (milliseconds) before it is tried again. Never rejects. */
-export type Task = () => Promise<number | undefined>;
+type Task = () => Promise<number | undefined>;
 
 interface Piece {
   readonly task: Task;

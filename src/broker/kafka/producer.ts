@@ -3,7 +3,7 @@ import type { SendOptions } from '../channel.ts';
 import type { OutgoingMessage } from './message.ts';
 import { type TopicSender, type TopicSenderOptions, topicSender } from './sender.ts';
 
-export type KafkaProducerOptions = TopicSenderOptions;
+type KafkaProducerOptions = TopicSenderOptions;
 
 export interface KafkaProducer {
   /** Whether a message could be sent now, as far as is known. */

@@ -16,7 +16,7 @@ import { PartitionProgress } from './progress.ts';
 type Raw = Message<Buffer, Buffer, Buffer, Buffer>;
 type Stream = MessagesStream<Buffer, Buffer, Buffer, Buffer>;
 
-export interface SessionOptions extends KafkaConnection {
+interface SessionOptions extends KafkaConnection {
   readonly groupId: string;
   readonly topics: readonly string[];
   readonly sessionTimeoutMilliseconds: number;

@@ -10,14 +10,14 @@ import { type DeploymentRecord, isForgettable, type Observation, observed } from
 import type { Reporter } from './reporter.ts';
 import { type Meter, type PriceTable, pricePerHour, turn } from './usage.ts';
 
-export interface Executor {
+interface Executor {
   /** Something was asked for or has happened. */
   look(uid: string): void;
   start(): void;
   stop(): Promise<void>;
 }
 
-export interface ExecutorOptions {
+interface ExecutorOptions {
   readonly provider: Provider;
   readonly reporter: Reporter;
   readonly instance: string;

@@ -8,9 +8,9 @@ import type { KafkaProviderOptions } from './kafka/provider.ts';
 import type { Provider } from './provider.ts';
 
 export type { KafkaProviderOptions } from './kafka/provider.ts';
-export { type KubernetesProviderOptions, kubernetesProvider } from './kubernetes/provider.ts';
+export { kubernetesProvider } from './kubernetes/provider.ts';
 export { type Provider, ProviderFailure } from './provider.ts';
-export type { DeploymentRecord, LedgerEntry } from './record.ts';
+export type { DeploymentRecord } from './record.ts';
 export { type BrokerOptions, type RunningBroker, startBroker } from './start.ts';
 export type { PriceTable } from './usage.ts';
 

@@ -11,7 +11,7 @@ import type { RecordStore, StoredRecord } from './provider.ts';
 import { askedAbout, claim } from './record.ts';
 import type { Reporter } from './reporter.ts';
 
-export interface Receipt {
+interface Receipt {
   readonly deploymentId: string;
   readonly outcome: 'accepted' | 'duplicate' | 'stale';
 }
@@ -20,7 +20,7 @@ export interface Intake {
   take(event: RequestEvent, channel: ChannelName): Promise<Receipt>;
 }
 
-export interface IntakeOptions {
+interface IntakeOptions {
   readonly records: RecordStore;
   readonly reporter: Reporter;
   /** Somebody has to carry it out. */

@@ -7,7 +7,7 @@ import type { Provider } from './provider.ts';
 import type { StatusSender } from './sender.ts';
 import { amounts, type PriceTable } from './usage.ts';
 
-export interface PulseOptions {
+interface PulseOptions {
   readonly broker: string;
   readonly version: string;
   readonly provider: Provider;

@@ -15,7 +15,7 @@ import { type Meter, turn } from './usage.ts';
  * not tried again until something newer is asked for. `deleted`: gone; the record stays for a while, so that what is delivered
  * once more is known.
  */
-export type RecordState = 'claimed' | 'done' | 'failed' | 'deleted';
+type RecordState = 'claimed' | 'done' | 'failed' | 'deleted';
 
 export interface DeploymentRecord {
   readonly version: 1;
@@ -40,7 +40,7 @@ export interface DeploymentRecord {
   readonly changedAt: string;
 }
 
-export interface LedgerEntry {
+interface LedgerEntry {
   readonly deploymentId: string;
   readonly action: 'Deploy' | 'Delete';
   readonly at: string;
@@ -48,7 +48,7 @@ export interface LedgerEntry {
   readonly instance: string;
 }
 
-export interface Trace {
+interface Trace {
   readonly subject: string;
   readonly traceparent?: string;
   readonly tracestate?: string;
@@ -71,12 +71,12 @@ export interface Report {
 /** More are dropped from the front. */
 export const LEDGER_LENGTH = 64;
 
-export interface Moment {
+interface Moment {
   readonly now: number;
   readonly instance: string;
 }
 
-export type Claim =
+type Claim =
   | { readonly outcome: 'accepted'; readonly record: DeploymentRecord }
   /** Nothing is done again: what is known is told again. */
   | { readonly outcome: 'duplicate' }

@@ -36,7 +36,7 @@ export interface Reporter {
   stop(): Promise<void>;
 }
 
-export interface ReporterOptions {
+interface ReporterOptions {
   readonly broker: string;
   readonly provider: Provider;
   readonly sender: StatusSender;

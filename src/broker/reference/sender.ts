@@ -13,7 +13,7 @@ export interface StatusSender {
   close(): Promise<void>;
 }
 
-export interface StatusSenderOptions {
+interface StatusSenderOptions {
   readonly keys: KeyRing;
   /** The platform's issuer: the audience of the broker's tokens. */
   readonly audience: string;

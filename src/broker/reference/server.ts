@@ -18,7 +18,7 @@ import type { BrokerMetrics } from './metrics.ts';
 import { NotLeading, type Provider } from './provider.ts';
 import type { DeploymentRecord } from './record.ts';
 
-export interface BrokerServerOptions {
+interface BrokerServerOptions {
   readonly broker: string;
   readonly version: string;
   readonly host: string;
@@ -36,7 +36,7 @@ export interface BrokerServerOptions {
   readonly log: Logger;
 }
 
-export interface BrokerServer {
+interface BrokerServer {
   readonly port: number;
   readonly url: string;
   stop(): Promise<void>;

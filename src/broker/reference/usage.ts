@@ -51,7 +51,7 @@ export function turn(meter: Meter | undefined, microsPerHour: number, now: numbe
   return { month, settledMicros, since: now, microsPerHour, ended: ended(meter, month) };
 }
 
-export interface Amount {
+interface Amount {
   readonly month: string;
   readonly amount: string;
   readonly asOf: string;

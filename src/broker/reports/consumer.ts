@@ -10,7 +10,7 @@ import { DeadLetter, type IncomingMessage } from '../kafka/index.ts';
 import type { VerifiedBroker } from '../sink.ts';
 import { reportTaker, type TakeOptions } from './take.ts';
 
-export interface StatusConsumerOptions<Consumer> extends TakeOptions {
+interface StatusConsumerOptions<Consumer> extends TakeOptions {
   /** `(handle) => consume({ …, topics: [STATUS_TOPIC], handle })`. */
   readonly consume: (handle: HandleMessage) => Consumer;
   readonly verifier: BrokerVerifier;
@@ -22,11 +22,7 @@ export interface StatusConsumerOptions<Consumer> extends TakeOptions {
 }
 
 /** The signal is aborted where the consumer cannot wait any longer; where it is crowded, nothing waits that could be given up. */
-export type HandleMessage = (
-  message: IncomingMessage,
-  signal?: AbortSignal,
-  isCrowded?: () => boolean,
-) => Promise<void>;
+type HandleMessage = (message: IncomingMessage, signal?: AbortSignal, isCrowded?: () => boolean) => Promise<void>;
 
 export const statusConsumer = <Consumer>(options: StatusConsumerOptions<Consumer>): Consumer =>
   options.consume(statusHandler(options));

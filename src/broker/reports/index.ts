@@ -4,6 +4,6 @@
  * In: events with a signature, or of a broker that is known. Out: what became of each, counted and in the audit trail. It must not
  * know what a report changes.
  */
-export { type StatusConsumerOptions, statusConsumer, statusHandler } from './consumer.ts';
+export { statusConsumer, statusHandler } from './consumer.ts';
 export { type ReportMetrics, reportMetrics } from './metrics.ts';
-export { reportTaker, type TakeOptions, type TakeReport } from './take.ts';
+export { reportTaker, type TakeOptions } from './take.ts';

@@ -12,7 +12,7 @@ export interface TakeOptions {
 }
 
 /** Rejects where it is to be delivered again. */
-export type TakeReport = (event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal) => Promise<ReportOutcome>;
+type TakeReport = (event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal) => Promise<ReportOutcome>;
 
 export function reportTaker({ sink, log, metrics, clock = systemClock }: TakeOptions): TakeReport {
   return async (event, from, signal) => {

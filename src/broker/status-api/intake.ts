@@ -7,7 +7,7 @@ import type { ReportOutcome } from '../sink.ts';
 export const MOST_EVENTS = 100;
 
 /** Of one event, in the order they came. `retry`: it could not be taken now, send it again. */
-export interface Result {
+interface Result {
   readonly id?: string;
   readonly result: 'applied' | 'duplicate' | 'stale' | 'refused' | 'retry';
   readonly code?: string;

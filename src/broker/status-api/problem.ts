@@ -3,7 +3,7 @@ import { Problem, retryAfter } from '../../runtime/index.ts';
 import { IdentityError } from '../identity/index.ts';
 
 /** RFC 6750. */
-export function problemOfIdentity({ reason, message }: IdentityError): Problem {
+function problemOfIdentity({ reason, message }: IdentityError): Problem {
   if (reason === 'keys-unavailable') return new Problem(503, reason, message, { headers: retryAfter(5000) });
   const isScope = reason === 'missing-scope';
   const challenge = `Bearer realm="kidp", error="${isScope ? 'insufficient_scope' : 'invalid_token'}"`;

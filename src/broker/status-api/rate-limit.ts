@@ -19,7 +19,7 @@ interface Account {
   open: number;
 }
 
-export interface Limiter {
+interface Limiter {
   /** A request begins. Throws a 429 where there are too many at once; returns what ends it. */
   enter(broker: string): () => void;
   /** Throws a 429 where so many reports are too many now. `paid`: how many of them were paid for already. */

@@ -17,7 +17,7 @@ export interface Clause {
 }
 
 /** Fills in one clause, or says why it cannot. */
-export type ClauseFormatter = (value: Value, clause: Clause) => string | CelError;
+type ClauseFormatter = (value: Value, clause: Clause) => string | CelError;
 
 export interface TemplateLimits {
   readonly maxPrecision: number;

@@ -17,7 +17,7 @@ import { binary, hexadecimal, octal } from './integer-text.ts';
 
 export const DEFAULT_PRECISION = 6;
 
-export interface FormatStyle {
+interface FormatStyle {
   /** What each clause takes; %s takes the same everywhere, %X what %x does. */
   readonly rules: Readonly<Record<Exclude<Verb, 's' | 'X'>, ClauseRule>>;
   readonly limits?: TemplateLimits;

@@ -26,7 +26,7 @@ type Int = number | bigint;
 
 type Costs = Pick<Overload, 'cost' | 'soleCost' | 'estimate'>;
 
-export interface StringsVersion {
+interface StringsVersion {
   readonly format: Format;
   readonly emptySearch: EmptySearch;
   readonly costs: {

@@ -25,7 +25,7 @@ export function dispatch(name: string, overloads: readonly Overload[], args: rea
   return noSuchOverload(`${name}(${args.map((each) => typeOf(each).name).join(', ')})`);
 }
 
-export function accepts(parameters: readonly Type[], args: readonly Value[]): boolean {
+function accepts(parameters: readonly Type[], args: readonly Value[]): boolean {
   if (parameters.length !== args.length) return false;
   for (let index = 0; index < args.length; index++) {
     if (!fits(parameters[index] as Type, args[index] as Value)) return false;
@@ -34,7 +34,7 @@ export function accepts(parameters: readonly Type[], args: readonly Value[]): bo
 }
 
 /** Parameters of types are erased, but for the first element of a list or map, which cel-go looks at. */
-export function fits(type: Type, value: Value): boolean {
+function fits(type: Type, value: Value): boolean {
   switch (type.kind) {
     case 'dyn':
     case 'parameter':

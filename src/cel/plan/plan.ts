@@ -18,7 +18,7 @@ export interface ConstantPlan extends PlanBase {
   readonly value: Value;
 }
 
-export interface VariablePlan extends PlanBase {
+interface VariablePlan extends PlanBase {
   readonly op: 'variable';
   readonly name: string;
 }
@@ -31,7 +31,7 @@ export interface Local {
   lazy?: Plan;
 }
 
-export interface LocalPlan extends PlanBase {
+interface LocalPlan extends PlanBase {
   readonly op: 'local';
   readonly local: Local;
   readonly type: Type;
@@ -74,7 +74,7 @@ export interface EqualityPlan extends PlanBase {
   readonly right: Plan;
 }
 
-export interface NotFalsePlan extends PlanBase {
+interface NotFalsePlan extends PlanBase {
   /** @not_strictly_false: true for everything but false. */
   readonly op: 'notFalse';
   readonly operand: Plan;
@@ -98,13 +98,13 @@ export interface CallPlan extends PlanBase {
 }
 
 /** `x in [constants]`: a look into a set, at no cost of its own. */
-export interface MembershipPlan extends PlanBase {
+interface MembershipPlan extends PlanBase {
   readonly op: 'membership';
   readonly element: Plan;
   readonly members: ReadonlySet<string | number | bigint | boolean>;
 }
 
-export interface OptionalOrPlan extends PlanBase {
+interface OptionalOrPlan extends PlanBase {
   readonly op: 'or optional' | 'or value';
   readonly operand: Plan;
   readonly otherwise: Plan;
@@ -156,7 +156,7 @@ export interface FoldPlan extends PlanBase {
 }
 
 /** A body with a lazy variable: its value is in `local.lazy`. */
-export interface BindPlan extends PlanBase {
+interface BindPlan extends PlanBase {
   readonly op: 'bind';
   readonly local: Local;
   readonly body: Plan;

@@ -12,7 +12,7 @@ import { foldList, foldMap, withKnownValue } from './fold.ts';
 import { planMembership } from './membership.ts';
 import type { AttributePlan, CallPlan, ConstantPlan, FoldPlan, Local, Plan, Program, Qualifier } from './plan.ts';
 
-export interface PlanResult {
+interface PlanResult {
   readonly program?: Program;
   readonly issues: readonly Issue[];
 }

@@ -27,7 +27,7 @@ export interface Budget {
 
 export type Evaluate = (variables: Variables, budget?: Budget) => Result;
 
-export interface EvaluateOptions {
+interface EvaluateOptions {
   readonly backend?: 'auto' | 'code' | 'closures';
   readonly costLimit?: number;
   /** Sees the value of every part of the expression, as it is computed. Such an evaluation never becomes code. */

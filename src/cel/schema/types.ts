@@ -77,7 +77,7 @@ const FORMATS: Readonly<Record<string, { type: Type; min: number; max: number }>
   'date-time': { type: types.TIMESTAMP, min: 21, max: 32 },
 };
 
-export interface NamedNode {
+interface NamedNode {
   readonly name: string;
   readonly node: SchemaNode;
   /** A reserved word: it may be written as it is, too. */

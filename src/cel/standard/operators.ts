@@ -82,8 +82,6 @@ const relation = (name: string, prefix: string, accept: (sign: number) => boolea
     }),
   );
 
-export const less = order((sign) => sign < 0);
-
 const sameTypes = (prefix: string, types: readonly (readonly [string, Type])[]): Row[] =>
   types.map(([suffix, each]) => [`${prefix}_${suffix}`, [each, each], each]);
 

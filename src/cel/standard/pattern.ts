@@ -6,7 +6,7 @@
 const ALPHABET = 128;
 const MAX_POSITIONS = 120;
 
-export interface ParsedPattern {
+interface ParsedPattern {
   /** For each position, which characters it takes. */
   readonly positions: readonly Uint8Array[];
   readonly follow: readonly (readonly number[])[];

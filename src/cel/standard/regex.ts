@@ -4,7 +4,7 @@ import { CelError } from '../values.ts';
 import { type Automaton, automaton } from './automaton.ts';
 
 /** A compiled pattern. */
-export class Regex {
+class Regex {
   readonly #pattern: string;
   readonly #automaton: Automaton | undefined;
   #re2: RE2JS | undefined;

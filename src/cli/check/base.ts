@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { InputError } from '../failure.ts';
 
-export interface BaseFiles {
+interface BaseFiles {
   /** The given paths as they were, those that were there. */
   readonly paths: readonly string[];
   /** Where the root of the repository is laid out. */

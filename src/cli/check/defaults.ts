@@ -6,7 +6,7 @@
 import { GROUP, kindNamed, openApiOf, VERSION } from '../../api/index.ts';
 import type { Json } from '../../policy/index.ts';
 
-export interface SchemaNode {
+interface SchemaNode {
   readonly default?: unknown;
   readonly nullable?: boolean;
   readonly properties?: Readonly<Record<string, SchemaNode>>;

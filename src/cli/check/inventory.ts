@@ -31,7 +31,7 @@ export interface Inventory {
   readonly warnings: readonly Problem[];
 }
 
-export interface InventoryOptions {
+interface InventoryOptions {
   /** Namespaces that PolicyExceptions are taken from; left out, those of the engine. */
   readonly exceptionNamespaces?: readonly string[];
 }

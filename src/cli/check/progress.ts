@@ -10,7 +10,7 @@ const FIRST = 1000;
 const SCREEN = 200;
 const LOG = 10_000;
 
-export interface ProgressStream {
+interface ProgressStream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
 }

@@ -2,9 +2,9 @@
 import type { RuleResult } from '../../policy/index.ts';
 import type { LocatedObject } from '../documents.ts';
 
-export type Verdict = 'pass' | 'fail' | 'warn' | 'error' | 'skip';
+type Verdict = 'pass' | 'fail' | 'warn' | 'error' | 'skip';
 
-export interface ResourceReference {
+interface ResourceReference {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespace?: string;

@@ -3,7 +3,7 @@ import type { Schema } from '../../cel/index.ts';
 import { type Json, labelsOf, type ObjectQuery, selects, type World } from '../../policy/index.ts';
 import { schemaOf, schemasOf } from './defaults.ts';
 
-export interface WorldInput {
+interface WorldInput {
   readonly now: number;
   /** Everything that was read, to be judged or only to be looked at. */
   readonly objects: readonly Json[];

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 
-export interface ArchivedFile {
+interface ArchivedFile {
   /** As the archive has it: the first step is the name of the chart. */
   readonly path: string;
   readonly text: string;

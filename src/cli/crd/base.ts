@@ -5,7 +5,7 @@ import { firstRevision, ignoredFiles, mergeBase, wayInRepository } from '../chec
 import type { FoundProblem } from './paths.ts';
 import type { Side } from './side.ts';
 
-export interface Base {
+interface Base {
   readonly revision: string;
   /** For people. */
   readonly label: string;

@@ -12,7 +12,7 @@ import { mentionsBelow } from './directory.ts';
 
 export type TakeNote = (file: string, message: string) => void;
 
-export interface ChartOptions {
+interface ChartOptions {
   /** For helm: `--values FILE` and `--set KEY=VALUE`. */
   readonly flags: readonly string[];
   readonly problems: Problem[];

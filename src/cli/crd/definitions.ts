@@ -3,7 +3,7 @@ import { type Crd, type CrdIssue, readCrd, refusedParts } from '../../crd-compat
 import type { LocatedObject, Place, Problem, SourceDocument } from '../documents.ts';
 
 /** Where a definition was found. */
-export interface Origin {
+interface Origin {
   readonly file: string;
   /** Where a field of the definition stands, or what is nearest to it; undefined where there is no text. */
   place(field: string): Place | undefined;

@@ -2,7 +2,7 @@
 import { type Change, type Crd, storageVersion } from '../../crd-compat/index.ts';
 import type { Carry } from './migration.ts';
 
-export interface Plan {
+interface Plan {
   readonly before: Crd;
   readonly after: Crd;
   /** The definition cannot stay where it is: its group, scope, plural or kind changes. */

@@ -16,14 +16,14 @@ export interface Pair {
   readonly file?: string;
 }
 
-export interface Pairs {
+interface Pairs {
   readonly pairs: readonly Pair[];
   readonly problems: readonly Problem[];
   readonly riddles: readonly Riddle[];
 }
 
 /** A definition that has a name with others, differs from them, and has nothing at its path on the other side. */
-export interface Riddle {
+interface Riddle {
   readonly definition: Definition;
   readonly other: Definition;
   /** What it was compared with; nothing where it counts as new. */

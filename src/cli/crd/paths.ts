@@ -26,7 +26,7 @@ export interface FoundProblem extends Problem {
 }
 
 /** What could not be looked at, in words. */
-export interface Note {
+interface Note {
   readonly file: string;
   readonly path?: string;
   readonly message: string;

@@ -10,7 +10,7 @@ export interface ChangedLine {
   readonly text: string;
 }
 
-export interface ChangedLines {
+interface ChangedLines {
   /** Undefined where there is nothing on that side, or no text to show. */
   readonly before?: ChangedLine;
   readonly after?: ChangedLine;

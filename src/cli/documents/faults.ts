@@ -14,7 +14,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-export interface Fault {
+interface Fault {
   readonly offset: number;
   readonly message: string;
 }

@@ -27,7 +27,7 @@ export class TooDeep extends Error {
   }
 }
 
-export type ParsingOptions = ParseOptions & DocumentOptions & SchemaOptions;
+type ParsingOptions = ParseOptions & DocumentOptions & SchemaOptions;
 
 /** What `parseAllDocuments` of yaml answers; throws `TooDeep`. */
 export function parseDocuments(text: string, options: ParsingOptions = {}): Document.Parsed<ParsedNode>[] {

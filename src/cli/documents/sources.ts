@@ -23,14 +23,14 @@ export interface Sources {
 }
 
 /** What makes texts of a directory that is a tool's, and says in `problems` why it cannot. */
-export type Render = (directory: string, problems: Problem[]) => SourceText[];
+type Render = (directory: string, problems: Problem[]) => SourceText[];
 
-export interface Renderers {
+interface Renderers {
   readonly kustomize: Render;
   readonly helm: Render;
 }
 
-export interface SourceOptions {
+interface SourceOptions {
   /** In place of kustomize and Helm. */
   readonly renderers?: Partial<Renderers>;
   /** Files of directories that do not have this in them are left alone. */
@@ -246,7 +246,7 @@ export function helmTemplate(chart: string, flags: readonly string[] = []): Run 
   return firstThatRuns([['helm', 'template', release, chart, ...flags]]);
 }
 
-export interface Run {
+interface Run {
   readonly words: readonly string[];
   readonly status: number | null;
   readonly stdout: string;

@@ -24,7 +24,7 @@ export interface Summary {
   readonly finished: string | undefined;
 }
 
-export interface Counts {
+interface Counts {
   readonly total: number;
   readonly healthy: number;
   readonly failed: number;

@@ -2,7 +2,7 @@
 import type { Rollout } from './summary.ts';
 
 type Status = NonNullable<Rollout['status']>;
-export type ClusterStatus = NonNullable<Status['clusters']>[number];
+type ClusterStatus = NonNullable<Status['clusters']>[number];
 
 export const now = Date.parse('2026-01-31T12:10:00Z');
 

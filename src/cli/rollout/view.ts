@@ -6,7 +6,7 @@ import type { ClusterState } from '../../api/index.ts';
 import type { ClusterReport, HistoryEntry, Report, StageReport } from './summary.ts';
 import { between, timeOfDay } from './times.ts';
 
-export interface ViewOptions {
+interface ViewOptions {
   /** Columns and lines that may be used. */
   readonly width: number;
   readonly height: number;

@@ -2,7 +2,7 @@
 import { percent } from '../../policy/index.ts';
 import { describePlace, errorsOf, failedTests, reachesTooLittle, type TestedPolicy, uncoveredRules } from './tested.ts';
 
-export interface TextOptions {
+interface TextOptions {
   readonly coverage: boolean;
   readonly minCoverage?: number | undefined;
 }

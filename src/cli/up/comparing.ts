@@ -2,7 +2,7 @@
 import { startComparers } from '../../admission/index.ts';
 import type { RestOptions } from '../../rest/index.ts';
 
-export interface Comparing {
+interface Comparing {
   readonly compare: NonNullable<RestOptions['compare']>;
   stop(): Promise<void>;
 }

@@ -18,7 +18,7 @@ import {
 import { type Client, type ClusterConfig, connect, type KubernetesObject, silentLogger } from '../../runtime/index.ts';
 import type { Undo } from './undo.ts';
 
-export interface LocalBrokersOptions {
+interface LocalBrokersOptions {
   readonly client: Client;
   readonly config: ClusterConfig;
   /** Where their keys are kept for the next start. */

@@ -12,7 +12,7 @@ import {
   systemClock,
 } from '../../runtime/index.ts';
 
-export interface ReplicaCount extends Runnable {
+interface ReplicaCount extends Runnable {
   /** At least one: this. */
   count(): number;
 }

@@ -21,7 +21,7 @@ import {
 } from '../../broker/index.ts';
 import { type Logger, type Manager, type Runnable, sleep, systemClock } from '../../runtime/index.ts';
 
-export interface FollowReportsOptions {
+interface FollowReportsOptions {
   readonly brokers: () => readonly Broker[];
   readonly caches: Manager['caches'];
   readonly kafka:
@@ -86,7 +86,7 @@ export function followReports(options: FollowReportsOptions): Runnable {
 }
 
 /** The shared cluster is always read: a Broker that is not there yet may already report. */
-export function sourcesOf(brokers: readonly Broker[], shared: readonly string[] | undefined): readonly Source[] {
+function sourcesOf(brokers: readonly Broker[], shared: readonly string[] | undefined): readonly Source[] {
   const topics = new Map<string, { servers: readonly string[]; topics: Set<string> }>();
   const add = (servers: readonly string[], topic: string) => {
     const id = [...servers].sort().join();

@@ -18,7 +18,7 @@ import { maven, requireJava } from './java.ts';
 import { serverProperties } from './properties.ts';
 import { type KafkaProgram, startServer } from './server.ts';
 
-export const kafkaVersion = '4.3.1';
+const kafkaVersion = '4.3.1';
 
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 const classArchive = 'classes.jsa';
@@ -84,7 +84,7 @@ async function cacheKey(recipe: string): Promise<string> {
 }
 
 /** Lines as `sha256sum` writes them: digest, two spaces, name. */
-export function readChecksums(text: string): Map<string, string> {
+function readChecksums(text: string): Map<string, string> {
   const lines = text.split('\n').filter((line) => line !== '');
   return new Map(lines.map((line) => [line.slice(66), line.slice(0, 64)]));
 }

@@ -5,11 +5,10 @@ import { type CommandOutcome, runCommand } from '../command.ts';
 import { ControlPlaneError } from '../errors.ts';
 import { diskFull, noPermission } from '../go.ts';
 
-export const wantedJava = 17;
+const wantedJava = 17;
 
 /** `JAVA_HOME` first, as Maven does. */
-export const javaProgram = ({ JAVA_HOME }: Environment): string =>
-  JAVA_HOME ? join(JAVA_HOME, 'bin', 'java') : 'java';
+const javaProgram = ({ JAVA_HOME }: Environment): string => (JAVA_HOME ? join(JAVA_HOME, 'bin', 'java') : 'java');
 
 /** Resolves to the program; fails where there is no Java, or one too old for Kafka. */
 export async function requireJava(environment: Environment): Promise<string> {
@@ -38,7 +37,7 @@ export function javaVersion(said: string): number | undefined {
   return first === '1' ? Number(second) : Number(first);
 }
 
-export interface MavenRun {
+interface MavenRun {
   directory: string;
   environment: Environment;
   onOutput?: (text: string) => void;

@@ -23,7 +23,7 @@ export interface KafkaOptions {
 }
 
 /** PEM, as TLS clients want them. */
-export interface ClientCertificate {
+interface ClientCertificate {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;

@@ -1,6 +1,6 @@
 /** The server.properties of one Kafka that is broker and controller in one, on loopback, for a machine that has other things to do. */
 
-export interface PropertiesOptions {
+interface PropertiesOptions {
   /** Where the log is. */
   storage: string;
   ports: KafkaPorts;

@@ -19,7 +19,7 @@ export interface KafkaProgram {
   storage: string;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   program: KafkaProgram;
   /** Where its files are. */
   path: string;

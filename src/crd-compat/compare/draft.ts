@@ -28,7 +28,7 @@ export interface Place {
 }
 
 /** What maps of any name are shown with. */
-export const MAP_KEY = 'key1';
+const MAP_KEY = 'key1';
 
 export const ROOT: Place = { path: '.', steps: [], unkeyed: false, minded: false, required: false, status: false };
 

@@ -7,7 +7,7 @@ import { stringsOf } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { demand } from './acceptance.ts';
 
-export interface Candidates {
+interface Candidates {
   readonly values: readonly unknown[];
   /** Whether there are no others that could fare differently. */
   readonly complete: boolean;

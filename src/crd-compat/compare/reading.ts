@@ -6,7 +6,7 @@ import { isObject } from '../json.ts';
 import type { CrdSchema } from '../schema.ts';
 import type { Json } from '../verdict.ts';
 
-export interface Read {
+interface Read {
   readonly value: unknown;
   /** Paths of what was dropped. */
   readonly pruned: readonly string[];
@@ -43,7 +43,7 @@ export class Reader {
   }
 }
 
-export interface Difference {
+interface Difference {
   readonly path: string;
   readonly before: unknown;
   /** undefined where it is gone. */

@@ -7,9 +7,9 @@
 export { alikeLists } from './alike.ts';
 export { applyDefaults } from './defaults.ts';
 export type { Fault } from './fault.ts';
-export { type Pruned, type PruneOptions, prune } from './prune.ts';
+export { prune } from './prune.ts';
 export { rulePlace, usesOldSelf } from './rule-program.ts';
 export { type SampleOptions, sample, samples } from './sample/index.ts';
-export type { Wish, WishPath } from './sample/wish.ts';
-export { type Validator, type ValidatorOptions, validator } from './validate.ts';
+export type { Wish } from './sample/wish.ts';
+export { type Validator, validator } from './validate.ts';
 export { without } from './without.ts';

@@ -43,7 +43,7 @@ export function passesForInteger(number: number): boolean {
   return (number - whole) / (number + whole) < EPSILON;
 }
 
-export type JsonType = 'object' | 'array' | 'string' | 'boolean' | 'integer' | 'number' | 'null';
+type JsonType = 'object' | 'array' | 'string' | 'boolean' | 'integer' | 'number' | 'null';
 
 export function typeOf(value: unknown): JsonType {
   switch (typeof value) {

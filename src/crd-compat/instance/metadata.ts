@@ -1,7 +1,7 @@
 /** What the API server keeps of metadata: it is read into the fields that all resources have, and written again. */
 import { isInt64, isObject, type JsonObject } from './json.ts';
 
-export interface Coerced {
+interface Coerced {
   /** What is kept; the value itself where all of it is, or where it cannot be read at all. */
   readonly value: unknown;
   readonly unknown: readonly string[];

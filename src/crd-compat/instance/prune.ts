@@ -5,7 +5,7 @@ import { pathText, type Step } from './fault.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { coerceMetadata } from './metadata.ts';
 
-export interface Pruned {
+interface Pruned {
   /** The value itself where nothing was pruned; what was not changed is shared with it. */
   readonly value: unknown;
   /** Paths of what was dropped, such as `.spec.colour`. */
@@ -14,7 +14,7 @@ export interface Pruned {
   readonly unreadable: readonly string[];
 }
 
-export interface PruneOptions {
+interface PruneOptions {
   /** Whether the value is a whole resource, whose apiVersion, kind and metadata no schema need name. True unless said otherwise. */
   readonly resource?: boolean;
   /** Whether it is read from the store: metadata that cannot be read is dropped then, where a request with it is refused. */
@@ -27,7 +27,7 @@ export function prune(value: unknown, schema: CrdSchema, options: PruneOptions =
   return { value: pruner.prune(value, schema, resource), pruned: pruner.pruned, unreadable: pruner.unreadable };
 }
 
-export const TYPE_META: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+const TYPE_META: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 class Pruner {
   readonly pruned: string[] = [];

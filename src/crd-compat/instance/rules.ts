@@ -7,7 +7,7 @@ import type { Runs } from './rule-program.ts';
 import type { Run } from './run.ts';
 import { traitsOf } from './traits.ts';
 
-export interface Rules {
+interface Rules {
   check(value: unknown, old: unknown, run: Run, correlation: () => Correlation | undefined): void;
 }
 

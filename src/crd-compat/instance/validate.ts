@@ -13,7 +13,7 @@ import { rulesOf } from './rules.ts';
 import { Run } from './run.ts';
 import { structureCheck } from './structure.ts';
 
-export interface ValidatorOptions {
+interface ValidatorOptions {
   /** Whether values are whole resources, with apiVersion, kind and metadata. True unless said otherwise. */
   readonly resource?: boolean;
   /** How many values will be looked at; `few` unless said otherwise. */

@@ -8,7 +8,7 @@ import { isInt64, passesForInteger, shown, textLength, toInt64, typeOf } from '.
 import type { Check } from './run.ts';
 
 /** The types a schema names: two for int-or-string, none where it leaves them open. */
-export function typesOf(schema: CrdSchema): readonly string[] {
+function typesOf(schema: CrdSchema): readonly string[] {
   if (schema['x-kubernetes-int-or-string'] === true) return ['integer', 'string'];
   return schema.type === undefined || schema.type === '' ? [] : [schema.type];
 }

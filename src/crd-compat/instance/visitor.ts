@@ -4,7 +4,7 @@ import { keyOfAlike } from './alike.ts';
 import type { JsonObject } from './json.ts';
 import type { Run } from './run.ts';
 
-export type Visit = (value: object, run: Run) => void;
+type Visit = (value: object, run: Run) => void;
 
 /** What to do at a place with such a schema, parents first. Only lists and objects are visited. */
 export type At = (schema: CrdSchema) => Visit | undefined;

@@ -8,7 +8,7 @@
 /** Sorted and disjoint: first, last, first, last … */
 export type CodePoints = readonly number[];
 
-export const LAST = 0x10ffff;
+const LAST = 0x10ffff;
 export const ANY: CodePoints = [0, LAST];
 export const NOT_NEWLINE: CodePoints = [0, 9, 11, LAST];
 export const NEWLINE: CodePoints = [10, 10];
@@ -53,9 +53,6 @@ function stretchesIn(set: CodePoints, starts: readonly number[]): boolean[] {
     return range < set.length && (set[range] as number) <= start;
   });
 }
-
-export const classAt = (classes: Classes, codePoint: number): number =>
-  classes.ofStretch[stretchAt(classes.starts, codePoint)] as number;
 
 /** The last stretch that begins at or before the code point. */
 export function stretchAt(starts: readonly number[], codePoint: number): number {

@@ -6,7 +6,7 @@ import { type Classes, choices, stretchAt } from './characters.ts';
 import { ALL, Budget, DEAD, type Machine, machineOf, TooLarge } from './machine.ts';
 import type { Program } from './program.ts';
 
-export interface Wanted {
+interface Wanted {
   readonly matching: readonly Program[];
   readonly notMatching: readonly Program[];
   /** In characters, as the API server counts: code points. */

@@ -15,7 +15,7 @@ const SWAPPED: Readonly<Record<Order, Order>> = { '<': '>', '<=': '>=', '>': '<'
 const SIGNS: Readonly<Record<Order, readonly number[]>> = { '<': [-1], '<=': [-1, 0], '>': [1], '>=': [0, 1] };
 
 /** What an expression takes to be true and to be false, once all it reads can be evaluated. */
-export interface Atom {
+interface Atom {
   readonly yes: Formula;
   readonly no: Formula;
 }

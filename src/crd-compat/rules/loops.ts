@@ -9,7 +9,7 @@ export interface Loop {
   readonly body: Expr;
 }
 
-export interface Quantifier extends Loop {
+interface Quantifier extends Loop {
   readonly isAll: boolean;
 }
 

@@ -12,7 +12,7 @@ export interface CredentialsSource {
   readonly keys: SealingKeys;
 }
 
-export interface ClusterCredentials {
+interface ClusterCredentials {
   readonly config: ClusterConfig;
   readonly kubeconfig: string;
   readonly sealed: SealedSecret;

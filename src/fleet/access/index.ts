@@ -3,6 +3,6 @@
  * that may do what they are for. It must not know what is installed with them, or why.
  */
 export { OBSERVER } from './accounts.ts';
-export { type ClusterCredentials, type CredentialsSource, readCredentials } from './credentials.ts';
+export { type CredentialsSource, readCredentials } from './credentials.ts';
 export { type ClusterAccess, connectionLimits, type FleetOptions, type ManagedFleet, openFleet } from './fleet.ts';
-export { type Probed, type ProbeOptions, probe, probeKubeconfig } from './probe.ts';
+export { probe, probeKubeconfig } from './probe.ts';

@@ -7,7 +7,7 @@ import type { ResourceMapping, UnknownObject } from '../../runtime/index.ts';
 import type { Snapshot } from '../contract.ts';
 import type { DefinitionObject, PolicyRule, RoleObject } from './resources.ts';
 
-export interface Rights {
+interface Rights {
   readonly cluster: readonly PolicyRule[];
   readonly namespaces: ReadonlyMap<string, readonly PolicyRule[]>;
 }

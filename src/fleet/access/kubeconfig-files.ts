@@ -6,7 +6,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { scratchFolder, swept } from '../scratch/index.ts';
 
-export interface KubeconfigFiles {
+interface KubeconfigFiles {
   use<Result>(content: () => Promise<string>, use: (path: string) => Promise<Result>): Promise<Result>;
   stop(): Promise<void>;
 }

@@ -4,13 +4,13 @@ import { FleetError } from '../contract.ts';
 import { readClusterKubeconfig } from '../kubeconfig/index.ts';
 import { accessFailure } from './failures.ts';
 
-export interface Probed {
+interface Probed {
   /** For example `v1.36.3`. */
   readonly kubernetesVersion: string;
   readonly milliseconds: number;
 }
 
-export interface ProbeOptions {
+interface ProbeOptions {
   readonly timeoutMilliseconds?: number;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
@@ -25,7 +25,7 @@ export async function probeKubeconfig(
   return probeConfig(cluster, readClusterKubeconfig(kubeconfig), options);
 }
 
-export async function probeConfig(cluster: string, config: ClusterConfig, options: ProbeOptions = {}): Promise<Probed> {
+async function probeConfig(cluster: string, config: ClusterConfig, options: ProbeOptions = {}): Promise<Probed> {
   const client = connect(config, { connections: 1 });
   try {
     return await probe(cluster, client, options);

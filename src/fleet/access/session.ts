@@ -20,7 +20,7 @@ import { type CredentialsSource, readCredentials } from './credentials.ts';
 import { accessFailure, discreetClient } from './failures.ts';
 import { probe } from './probe.ts';
 
-export interface SessionParts {
+interface SessionParts {
   readonly source: CredentialsSource;
   readonly account: string;
   /** On the cluster. */

@@ -18,7 +18,7 @@ import { isDefinition, renderChart, split, valuesDigest } from './render.ts';
 import { fetchFromRepository, findVersion, type IndexedVersion, versionsInRepository } from './repository.ts';
 import { compareVersions } from './semver.ts';
 
-export interface ChartsOptions {
+interface ChartsOptions {
   readonly helm?: HelmLocation;
   /** Of the management cluster: for the credentials of repositories. */
   readonly client: Client;
@@ -228,7 +228,7 @@ const keptAs = ({ metadata, spec }: Operator, digest: string): string =>
   JSON.stringify([spec.chart, spec.chart.name ?? metadata.name, digest]);
 
 /** Reads Chart.yaml. Rejects with `chart/invalid`. */
-export async function chartOf(bytes: Buffer): Promise<Chart> {
+async function chartOf(bytes: Buffer): Promise<Chart> {
   const files = await unpack(bytes);
   const [, text] = [...files].find(([path]) => /^[^/]+\/Chart\.yaml$/.test(path)) ?? [];
   const { name, version, appVersion, type } = (readYaml(text) ?? {}) as Readonly<Record<string, unknown>>;

@@ -23,7 +23,7 @@ export interface Source {
 
 const everyday = placesOf();
 
-export interface Download extends Source {
+interface Download extends Source {
   readonly headers?: Readonly<Record<string, string>>;
   readonly mostBytes: number;
   /** Statuses that are an answer, besides 200. */

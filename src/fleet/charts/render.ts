@@ -9,14 +9,14 @@ import { withWorkspace } from '../scratch/index.ts';
 import { type ChartFiles, unpack } from './archive.ts';
 import { ManifestError, objectsIn } from './manifests.ts';
 
-export type Values = Readonly<Record<string, unknown>>;
+type Values = Readonly<Record<string, unknown>>;
 
-export interface Rendered {
+interface Rendered {
   readonly definitions: readonly UnknownObject[];
   readonly manifests: readonly UnknownObject[];
 }
 
-export interface RenderInput {
+interface RenderInput {
   readonly bytes: Buffer;
   readonly releaseName: string;
   readonly namespace: string;

@@ -20,13 +20,13 @@ import { Stopwatch } from './stopwatch.ts';
 import { type HealthThresholds, thresholdsOf } from './thresholds.ts';
 import { checkWebhooks } from './webhook.ts';
 
-export interface HealthCheckerOptions {
+interface HealthCheckerOptions {
   readonly clock?: Clock;
   readonly tracer?: Tracer;
 }
 
 /** One look, at what was read by whoever asks. */
-export interface Look {
+interface Look {
   readonly cluster: string;
   readonly objects: ClusterObjects;
   /** For dry runs. */

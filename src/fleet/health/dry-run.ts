@@ -6,14 +6,14 @@ import { type Client, type Clock, ConnectionError } from '../../runtime/index.ts
 import type { Probe } from './probe.ts';
 import type { Stopwatch } from './stopwatch.ts';
 
-export interface DryRunParts {
+interface DryRunParts {
   readonly client: Pick<Client, 'create'>;
   readonly clock: Clock;
   readonly stopwatch: Stopwatch;
   readonly signal?: AbortSignal;
 }
 
-export interface DryRun {
+interface DryRun {
   /** What the API server said where it did not take the object, or why it said nothing. */
   readonly failure?: unknown;
   /** It was on its way, and no answer was waited for any longer. */

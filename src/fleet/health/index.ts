@@ -4,9 +4,9 @@
  * In: a connection, what was rolled out there (a snapshot), and what the Operator says makes it healthy. Out: a report, which is good only
  * where it is so at the revision that was rolled out. It must not know rollouts, nor when somebody looks.
  */
-export { type ClusterHealth, type HealthCheckerOptions, healthChecker, type Look } from './checker.ts';
+export { type ClusterHealth, healthChecker } from './checker.ts';
 export { Gate, WatchBudget } from './gate.ts';
-export { ClusterMirror, type MirrorOptions } from './mirror.ts';
+export { ClusterMirror } from './mirror.ts';
 export { type ClusterObjects, freshObjects, groupPods } from './objects.ts';
 export { type HealthProfile, profileOf } from './profile.ts';
 export type { CustomResource, Pod } from './shapes.ts';

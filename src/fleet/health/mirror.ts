@@ -22,7 +22,7 @@ import { pods } from './resources.ts';
 import type { CustomResource, Pod } from './shapes.ts';
 import { slimCustomResource, slimPod } from './slim.ts';
 
-export interface MirrorOptions {
+interface MirrorOptions {
   readonly gate: Gate;
   readonly watches: WatchBudget;
   readonly clock: Clock;

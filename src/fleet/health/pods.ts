@@ -10,7 +10,7 @@ import type { PodThresholds } from './thresholds.ts';
 import { overLimit } from './usage.ts';
 import { judgeWorkload } from './workloads.ts';
 
-export interface PodsInput {
+interface PodsInput {
   readonly objects: ClusterObjects;
   readonly profile: HealthProfile;
   readonly thresholds: PodThresholds;

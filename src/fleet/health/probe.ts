@@ -18,7 +18,7 @@ export interface Probe {
   readonly madeUp: boolean;
 }
 
-export interface ProbeInput {
+interface ProbeInput {
   readonly objects: ClusterObjects;
   readonly profile: HealthProfile;
   readonly thresholds: WebhookThresholds;

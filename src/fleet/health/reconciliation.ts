@@ -7,7 +7,7 @@ import type { CustomResource } from './shapes.ts';
 import { observedGeneration, type StalenessMemory } from './staleness.ts';
 import type { ReconciliationThresholds } from './thresholds.ts';
 
-export interface ReconciliationInput {
+interface ReconciliationInput {
   readonly objects: ClusterObjects;
   readonly profile: HealthProfile;
   readonly thresholds: ReconciliationThresholds;

@@ -35,7 +35,7 @@ export interface Workload extends KubernetesObject {
   };
 }
 
-export interface ContainerStatus {
+interface ContainerStatus {
   readonly name?: string;
   readonly restartCount?: number;
   readonly state?: {

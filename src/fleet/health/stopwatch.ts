@@ -9,7 +9,7 @@ const everyMilliseconds = 25;
 /** As long as it takes who has nothing else to do to look twice. */
 const promptMilliseconds = 100;
 
-export interface Measurement {
+interface Measurement {
   /** Milliseconds that it has surely taken so far, since `start` or the last `restart`. */
   elapsed(): number;
   /** What went before does not count. */

@@ -14,7 +14,7 @@ import type { EndpointSlice, Webhook, WebhookConfiguration } from './shapes.ts';
 import type { Stopwatch } from './stopwatch.ts';
 import type { WebhookThresholds } from './thresholds.ts';
 
-export interface WebhookInput {
+interface WebhookInput {
   readonly objects: ClusterObjects;
   /** For the dry run. */
   readonly client: Pick<Client, 'create'>;

@@ -8,7 +8,7 @@ export const mostHelmRuns = 16;
 /** The way back never waits behind what is on its way: one that hangs in a hook would keep a place for minutes. */
 const leftToTheWayBack = 4;
 
-export interface Entry {
+interface Entry {
   /** What is taken back goes first, and has places that nobody else gets. */
   readonly isWayBack?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;

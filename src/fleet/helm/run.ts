@@ -10,7 +10,7 @@ import type { Writable } from 'node:stream';
 import { FleetError } from '../contract.ts';
 import { helmPlaces } from './places.ts';
 
-export interface HelmRun {
+interface HelmRun {
   /** Where it works, and keeps what it keeps; see `withWorkspace`. */
   readonly directory: string;
   readonly kubeconfig?: string | undefined;

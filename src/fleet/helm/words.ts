@@ -3,7 +3,7 @@
  * value may be a secret: so what is quoted stays only where it is known not to be one, such as the name of an object.
  */
 
-export interface Known {
+interface Known {
   /** Words that may be shown: names, kinds, keys. */
   readonly words: ReadonlySet<string>;
   /** Texts that anybody may read: what is quoted and stands in one of them is shown. */

@@ -19,7 +19,7 @@ import {
  * What becomes of the conversion of one definition. `hold`: it leads to the side that goes away, the other has none, and without one
  * objects would lose what only one of the versions has.
  */
-export type Course = 'as-told' | 'none' | 'leave' | 'hold';
+type Course = 'as-told' | 'none' | 'leave' | 'hold';
 
 export function courseOf(
   live: Definition,
@@ -52,7 +52,7 @@ export function needsConversion(live: Definition, wanted: Definition | undefined
   return read.some(({ name }) => stored.some((version) => version !== name));
 }
 
-export interface ConversionSides {
+interface ConversionSides {
   /** The side that goes away. */
   readonly from: Snapshot | undefined;
   /** Undefined where nobody is left. */

@@ -36,7 +36,7 @@ export interface Definition extends UnknownObject {
   };
 }
 
-export interface DefinitionVersion {
+interface DefinitionVersion {
   readonly name: string;
   readonly served?: boolean;
   readonly storage?: boolean;
@@ -61,7 +61,7 @@ const injecting = 'cert-manager.io/inject-';
 export const injectionsOf = ({ metadata }: UnknownObject): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(([name]) => name.startsWith(injecting)));
 
-export interface DefinitionOptions extends Waiting {
+interface DefinitionOptions extends Waiting {
   /**
    * For a side of a blue-green deployment: whoever converts objects now goes on until the switch, and they are stored as they are until the
    * other side is gone, which reads no other version.

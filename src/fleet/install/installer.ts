@@ -42,7 +42,7 @@ import {
 import { until, waitingFor } from './until.ts';
 import { isHook, stopped, untilRolledOut, type Workload, wake, workloadsIn } from './workloads.ts';
 
-export interface InstallerOptions {
+interface InstallerOptions {
   readonly helm?: HelmLocation;
   readonly clock?: Clock;
   readonly tracer?: Tracer;

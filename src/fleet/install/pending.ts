@@ -11,7 +11,7 @@ import { until } from './until.ts';
 /** Without hooks Helm only writes objects: it does not wait for them here. */
 export const hooklessMilliseconds = 60_000;
 
-export interface PendingOptions {
+interface PendingOptions {
   readonly clock: Clock;
   /** How long Helm may be at it where it has hooks to wait for. */
   readonly timeoutMilliseconds: number;

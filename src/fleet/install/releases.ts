@@ -21,7 +21,7 @@ export interface ReleaseName {
 }
 
 /** One revision, as its labels tell it. */
-export interface Revision {
+interface Revision {
   readonly revision: number;
   /** `deployed`, `superseded`, `failed`, `pending-install` … */
   readonly status: string;

@@ -22,7 +22,7 @@ const mostBytes = 5 * 1024 * 1024;
 export const variantOf = ({ only, atZero }: Pick<ApplyOptions, 'only' | 'atZero'>): string =>
   [only, atZero === true ? 'at-zero' : undefined].filter((each) => each !== undefined).join(',');
 
-export interface ChartContent {
+interface ChartContent {
   readonly snapshot: Snapshot;
   readonly manifests: readonly UnknownObject[];
   readonly attempt: string;

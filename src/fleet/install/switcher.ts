@@ -20,7 +20,7 @@ import { demandLeads, find, giveUp, lead, leaveOut, type Side, sideOf, supply, t
 import { waitingFor } from './until.ts';
 import { scale, untilAtZero, untilRolledOut, workloadsIn } from './workloads.ts';
 
-export interface SwitcherOptions {
+interface SwitcherOptions {
   readonly installer: Installer;
   readonly clock?: Clock;
   /** For each thing that is waited for. */

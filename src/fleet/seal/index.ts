@@ -5,9 +5,9 @@
  * kubeconfig.
  */
 export { type KeyRing, newKeySet, readKeyRing, readSealingKey, type SealingKey } from './key-ring.ts';
-export { type KeyCommandOptions, keysFromCommand, keysFromFile, type SealingKeys } from './key-source.ts';
-export { fetchSealingKey, publishSealingKey, SEALING_KEY_CONFIG_MAP } from './published-key.ts';
-export { type OpenedKubeconfig, openKubeconfig, sealKubeconfig } from './seal.ts';
+export { keysFromCommand, keysFromFile, type SealingKeys } from './key-source.ts';
+export { fetchSealingKey, publishSealingKey } from './published-key.ts';
+export { openKubeconfig, sealKubeconfig } from './seal.ts';
 export {
   readSealedSecret,
   replaceSealed,

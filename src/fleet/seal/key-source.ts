@@ -13,12 +13,12 @@ export interface SealingKeys {
   current(): Promise<KeyRing>;
 }
 
-export interface KeySourceOptions {
+interface KeySourceOptions {
   readonly clock?: Clock;
   readonly log?: Logger;
 }
 
-export interface KeyFileOptions extends KeySourceOptions {
+interface KeyFileOptions extends KeySourceOptions {
   /** As in a pod, where key stores mount files that every user may read, and there is no other user. */
   readonly isAlone?: boolean;
 }
@@ -59,7 +59,7 @@ export function keysFromFile(path: string, { log = silentLogger, isAlone = false
   };
 }
 
-export interface KeyCommandOptions extends KeySourceOptions {
+interface KeyCommandOptions extends KeySourceOptions {
   /** How long its answer is used. */
   readonly freshMilliseconds?: number;
   readonly timeoutMilliseconds?: number;

@@ -3,7 +3,7 @@ import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
 import { type Client, ConfigError, isNotFound, type KubernetesObject, type Resource } from '../../runtime/index.ts';
 import { readSealingKey, type SealingKey } from './key-ring.ts';
 
-export const SEALING_KEY_CONFIG_MAP = 'kidp-sealing-key';
+const SEALING_KEY_CONFIG_MAP = 'kidp-sealing-key';
 const field = 'key.jwk';
 
 const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };

@@ -16,7 +16,7 @@ export async function sealKubeconfig(key: SealingKey, cluster: string, kubeconfi
     .encrypt(await importJWK(key.jwk, SEALING_ALGORITHM));
 }
 
-export interface OpenedKubeconfig {
+interface OpenedKubeconfig {
   readonly kubeconfig: string;
   /** Of the key that it was sealed with. */
   readonly keyId: string;

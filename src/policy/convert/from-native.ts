@@ -9,7 +9,7 @@ import type { Kinds } from './kinds.ts';
 import { compact, type SourceNotes } from './notes.ts';
 import { all, any, isNamespaced, NAME, not, oneOf, operationsAre, typeIs } from './predicates.ts';
 
-export interface FromNativeOptions {
+interface FromNativeOptions {
   readonly kinds: Kinds;
   readonly notes: SourceNotes;
   /** Of the Policy; the native one's own where it has a single binding. */

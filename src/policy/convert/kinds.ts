@@ -4,7 +4,7 @@ import type { Json } from '../request.ts';
 import { kubernetesSchemas } from '../typecheck/kubernetes-schemas.ts';
 import { combineSchemas, crdSchemas, platformSchemas } from '../typecheck/schemas.ts';
 
-export interface KnownKind {
+interface KnownKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;

@@ -39,7 +39,7 @@ export class SourceNotes {
   }
 }
 
-export function sourceOf(object: Json): string {
+function sourceOf(object: Json): string {
   const { metadata } = object as { metadata?: { name?: unknown } };
   return `${String(object.kind)}/${typeof metadata?.name === 'string' ? metadata.name : ''}`;
 }

@@ -5,7 +5,7 @@ import type { Kinds } from './kinds.ts';
 import type { SourceNotes } from './notes.ts';
 import { any, typeIs } from './predicates.ts';
 
-export interface ResourceRules {
+interface ResourceRules {
   readonly included: readonly Json[];
   readonly excluded: readonly Json[];
   /** Where a rule cannot say it all. */

@@ -7,7 +7,7 @@ import { composedType } from './environment.ts';
 import { type Unit, type UnitNeeds, unitFor } from './unit.ts';
 
 export const EXPRESSION_COST_LIMIT = 1_000_000;
-export const POLICY_COST_LIMIT = 10_000_000;
+const POLICY_COST_LIMIT = 10_000_000;
 
 export interface PolicyCompileOptions {
   /** Of one evaluation, in the units of Kubernetes. */

@@ -6,7 +6,7 @@ import { errorText } from './results.ts';
 import type { Scope } from './scope.ts';
 import type { Unit } from './unit.ts';
 
-export interface ConditionsAnswer {
+interface ConditionsAnswer {
   readonly answer: boolean | 'error' | Missing;
   /** What failed. */
   readonly message: string;

@@ -6,7 +6,7 @@ import { conditionsAnswer } from './conditions.ts';
 import type { Scope } from './scope.ts';
 import type { PolicySet } from './set.ts';
 
-export type Exemption = { readonly exception: string } | Missing | undefined;
+type Exemption = { readonly exception: string } | Missing | undefined;
 
 /** `original` is the request as it was sent; `scope` may see it as the Pod of a template. Either may be what is exempt. */
 export function exemption(

@@ -6,7 +6,7 @@ import type { Action } from '../model.ts';
 import type { CompiledPolicy, CompiledRule } from './compile.ts';
 import type { Scope } from './scope.ts';
 
-export type ResultParts = Pick<RuleResult, 'result' | 'message'> & Partial<RuleResult>;
+type ResultParts = Pick<RuleResult, 'result' | 'message'> & Partial<RuleResult>;
 
 export function makeResult(policy: CompiledPolicy, rule: CompiledRule, parts: ResultParts): RuleResult {
   const { model } = policy;
@@ -26,7 +26,7 @@ export function makeResult(policy: CompiledPolicy, rule: CompiledRule, parts: Re
 }
 
 /** What is done about a rule now: until its date it only audits. */
-export function actionsOf({ model }: CompiledRule, now: number): readonly Action[] {
+function actionsOf({ model }: CompiledRule, now: number): readonly Action[] {
   return model.enforceAfter !== undefined && now < model.enforceAfter ? ['Audit'] : model.actions;
 }
 

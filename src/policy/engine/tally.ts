@@ -34,7 +34,7 @@ export interface TallyEntry {
   readonly owners: readonly Owner[];
 }
 
-export interface Owner {
+interface Owner {
   readonly policy: CompiledPolicy;
   readonly rule: CompiledRule;
   readonly position: number;

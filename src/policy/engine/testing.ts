@@ -14,7 +14,7 @@ import { type PolicySet, policySet } from './set.ts';
 /** When tests happen. */
 export const NOW = Date.parse('2026-06-01T00:00:00Z');
 
-export function policyObject(spec: object, name = 'p'): Json {
+function policyObject(spec: object, name = 'p'): Json {
   return {
     apiVersion: 'platform.company.com/v1',
     kind: 'Policy',

@@ -127,7 +127,7 @@ export interface UnitNeeds extends Omit<EnvironmentNeeds, 'context' | 'variables
   readonly watch?: (node: Expr, value: Result) => void;
 }
 
-export type UnitOrIssues =
+type UnitOrIssues =
   | { readonly unit: Unit; readonly issues?: undefined }
   | { readonly issues: readonly Issue[]; readonly message: string };
 

@@ -3,7 +3,7 @@ import type { Policy } from '../../api/index.ts';
 import type { PodControllersModel } from '../model.ts';
 import { readResourceType } from './resource-types.ts';
 
-export const POD_CONTROLLER_KINDS: readonly string[] = [
+const POD_CONTROLLER_KINDS: readonly string[] = [
   'Deployment',
   'StatefulSet',
   'DaemonSet',

@@ -5,7 +5,7 @@
 import type { OpenApiSchema } from '../../api/index.ts';
 import { type Compiled, compile, environment, nearest, types } from '../../cel/index.ts';
 
-export interface Complaint {
+interface Complaint {
   readonly code: 'wrong_type' | 'unknown_field' | 'missing_field' | 'not_allowed' | 'duplicate' | 'rule';
   readonly path: string;
   readonly message: string;
@@ -19,7 +19,7 @@ export function complaints(schema: OpenApiSchema, value: unknown, path: string):
 }
 
 /** `spec.rules[0].name`, with quotes around keys that are no plain names. */
-export function childPath(path: string, name: string): string {
+function childPath(path: string, name: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
   return path === '' ? name : `${path}.${name}`;
 }

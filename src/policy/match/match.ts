@@ -23,7 +23,7 @@ const NEEDS_USER = NEEDS('who asks');
 const NEEDS_OPERATION = NEEDS('the operation');
 
 /** A field of a match and its answer, for an explanation. */
-export interface FieldAnswer {
+interface FieldAnswer {
   readonly field: string;
   readonly answer: MatchAnswer;
 }

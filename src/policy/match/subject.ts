@@ -4,7 +4,7 @@ import type { AdmissionRequest, Json, Operation, RequestPart } from '../request.
 import type { World } from '../world.ts';
 import { type Labels, labelsOf } from './labels.ts';
 
-export const KUBE_SYSTEM = 'kube-system';
+const KUBE_SYSTEM = 'kube-system';
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
 export class Subject {

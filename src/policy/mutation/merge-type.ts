@@ -9,7 +9,7 @@ import { KUBERNETES_TYPES } from './kubernetes-types.ts';
 export type MergeType = StructType | MapType | ListType | { readonly kind: 'scalar' } | { readonly kind: 'deduced' };
 
 /** An object whose fields are known. */
-export interface StructType {
+interface StructType {
   readonly kind: 'struct';
   readonly atomic: boolean;
   readonly fields: ReadonlyMap<string, MergeType>;
@@ -18,7 +18,7 @@ export interface StructType {
 }
 
 /** An object with any keys, all of one type. */
-export interface MapType {
+interface MapType {
   readonly kind: 'map';
   readonly atomic: boolean;
   readonly element: MergeType;

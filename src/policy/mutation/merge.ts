@@ -6,7 +6,7 @@
 import { isJsonObject, type JsonObject, sameJson, setField, writeJson } from './json.ts';
 import type { ListType, MergeType } from './merge-type.ts';
 
-export type Merged = { readonly object: JsonObject; readonly error?: undefined } | { readonly error: string };
+type Merged = { readonly object: JsonObject; readonly error?: undefined } | { readonly error: string };
 
 /** The object after the merge; it itself where nothing changes. */
 export function mergeConfiguration(object: JsonObject, configuration: JsonObject, type: MergeType): Merged {

@@ -14,7 +14,7 @@ import { type JsonObject, setField } from './json.ts';
 import type { PatchStep } from './json-patch.ts';
 
 /** A value that can be none is an error, as text. */
-export type Converted<T> = { readonly value: T; readonly error?: undefined } | { readonly error: string };
+type Converted<T> = { readonly value: T; readonly error?: undefined } | { readonly error: string };
 
 /** What `Object{…}` stands for. */
 export function configurationOf(value: Value): Converted<JsonObject> {

@@ -4,7 +4,7 @@
  */
 import { children, type Expr, type Result, reads, type Source } from '../../cel/index.ts';
 
-export type Need = 'true' | 'false' | 'computed';
+type Need = 'true' | 'false' | 'computed';
 
 export interface Uncovered {
   /** The field of the policy, such as `spec.rules[0].expression`. */

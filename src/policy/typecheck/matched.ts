@@ -13,7 +13,7 @@ export interface MatchedType {
   readonly types: SchemaTypes | undefined;
 }
 
-export interface MissingType {
+interface MissingType {
   /** Index in the selector. */
   readonly index: number;
   readonly text: string;

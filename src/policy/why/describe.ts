@@ -25,7 +25,7 @@ export function describe(inspector: Inspector, node: Expr, locals: Locals): Desc
   return { name, place, value, shown: showValue(inspector, node, locals, value) };
 }
 
-export function showValue(inspector: Inspector, node: Expr, locals: Locals, value: Result | undefined): string {
+function showValue(inspector: Inspector, node: Expr, locals: Locals, value: Result | undefined): string {
   if (inspector.hides(node, locals)) return HIDDEN;
   return value === undefined ? 'not known' : show(value, MAX_VALUE);
 }

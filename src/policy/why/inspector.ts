@@ -38,7 +38,7 @@ export const NO_LOCALS: Locals = new Map();
 const MAX_COST = 1_000_000;
 
 /** What all inspectors of one explanation share. */
-export interface Inspection {
+interface Inspection {
   readonly scope: Scope;
   readonly sensitive: Sensitive;
   /** Where the Pod that is seen stands in the controller that was sent. */

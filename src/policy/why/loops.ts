@@ -91,7 +91,7 @@ type Places = (index: number) => Place | undefined;
 const NOWHERE: Places = () => undefined;
 
 /** Where the elements of a list stand, through `+`, `filter`, `map`, `?:`, optionals and variables. */
-export function elementPlaces(inspector: Inspector, range: Expr, locals: Locals, length: number): Places {
+function elementPlaces(inspector: Inspector, range: Expr, locals: Locals, length: number): Places {
   const place = inspector.place(range, locals);
   if (place !== undefined) return (index) => below(place, index);
   const variable = inspector.variable(range, locals);

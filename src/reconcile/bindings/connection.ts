@@ -17,7 +17,7 @@ export interface Connection {
 }
 
 /** On every Secret that is made for a binding, and on no other. */
-export const BINDING_LABEL = `${GROUP}/binding`;
+const BINDING_LABEL = `${GROUP}/binding`;
 export const bindingSelector = `${BINDING_LABEL}=true`;
 const SOURCE_ANNOTATION = `${GROUP}/binding-source`;
 const REVISION_ANNOTATION = `${GROUP}/binding-revision`;

@@ -18,7 +18,7 @@ import { type Before, type Decision, decideBindings, type Found, type Obstacle }
 import { fieldManager, handOver, removeCopy } from './hand-over.ts';
 import { demandsOf, finds, type HomeOf } from './visible.ts';
 
-export interface BindingOptions {
+interface BindingOptions {
   readonly recorder: Pick<EventRecorder, 'record'>;
 }
 

@@ -40,7 +40,7 @@ export interface Obstacle {
   readonly kind: 'missing' | 'taken';
   readonly secret: string;
 }
-export type Obstacles = ReadonlyMap<OwnedObject, Obstacle>;
+type Obstacles = ReadonlyMap<OwnedObject, Obstacle>;
 
 export function decideBindings(found: readonly Found[], before: Before, obstacles: Obstacles = new Map()): Decision {
   const verdicts = found.map((each) => judge(each, before, obstacles));
@@ -122,7 +122,7 @@ const isStillLost = (condition: Condition | undefined, field: string): boolean =
   condition?.reason === 'BindingLost' && condition.message.includes(`${field} ${foundBefore}`);
 
 /** What there is to hand on: credentials where the kind has any, else its address. */
-export function hasConnection({ kind, status }: OwnedObject): boolean {
+function hasConnection({ kind, status }: OwnedObject): boolean {
   if (status?.connectionSecret !== undefined) return true;
   if (kind !== 'Service' && kind !== 'Topic') return false;
   const hasAddress = kind === 'Service' || Object.keys(status?.outputs ?? {}).length > 0;
@@ -136,7 +136,7 @@ function stateOf(source: OwnedObject, obstacles: Obstacles): string {
   return phase === 'ready' ? 'ready, and its broker has reported no connection' : phase;
 }
 
-export const isOf = (binding: Binding, { kind, metadata }: OwnedObject): boolean =>
+const isOf = (binding: Binding, { kind, metadata }: OwnedObject): boolean =>
   binding.kind === kind && binding.namespace === metadata.namespace && binding.name === metadata.name;
 
 const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));

@@ -3,6 +3,5 @@
  * binding a Secret with the connection in the namespace of the user. An object without dependencies is left alone. It must not know
  * how anything is deployed; who deploys reads the status.
  */
-export { addBindingReconcilers, type BindingOptions } from './controller.ts';
-export { hasConnection } from './decide.ts';
+export { addBindingReconcilers } from './controller.ts';
 export { type Demand, demandsOf, finds, type HomeOf, type SourceKind, selectorKinds } from './visible.ts';

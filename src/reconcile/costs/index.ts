@@ -7,7 +7,6 @@ export { type CostRow, costRows } from './report.ts';
 export {
   MONTH_LABEL,
   readSettled,
-  SETTLED_COSTS_LABEL,
   type SettledCost,
   settledSelector,
 } from './settled.ts';

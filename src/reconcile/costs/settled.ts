@@ -40,7 +40,7 @@ export interface GoneResource extends Payer {
   readonly at: string;
 }
 
-export const SETTLED_COSTS_LABEL = `${GROUP}/settled-costs`;
+const SETTLED_COSTS_LABEL = `${GROUP}/settled-costs`;
 export const settledSelector = `${SETTLED_COSTS_LABEL}=true`;
 export const MONTH_LABEL = `${GROUP}/month`;
 /** Who is gone; its value is a part of the digest of the uid. */

@@ -25,7 +25,7 @@ export interface Shelf {
   readonly isOver?: (text: string) => boolean;
 }
 
-export interface Shelves {
+interface Shelves {
   /**
    * Resolves once it is so: `change` is told what is there and says what shall be; undefined leaves it. It may be asked again, and the
    * last answer counts.

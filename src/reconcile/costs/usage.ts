@@ -23,7 +23,7 @@ import { withUsage } from './account.ts';
 import { isAmount } from './amount.ts';
 import type { GoneResource, Payer, SettledCost, SettledCosts } from './settled.ts';
 
-export interface UsageParts {
+interface UsageParts {
   readonly client: Client;
   readonly lookup: Lookup;
   readonly settled: SettledCosts;

@@ -5,7 +5,7 @@
  */
 import { ChannelError } from '../../broker/index.ts';
 
-export interface BreakerOptions {
+interface BreakerOptions {
   /** Messages to one broker at a time. */
   readonly mostAtOnce?: number;
   /** After so many failures in a row it is left alone. */
@@ -14,7 +14,7 @@ export interface BreakerOptions {
   readonly longestMilliseconds?: number;
 }
 
-export type Entry =
+type Entry =
   | { readonly entered: true; succeeded(): void; failed(error: unknown, now: number): void }
   | { readonly entered: false; readonly waitMilliseconds: number };
 

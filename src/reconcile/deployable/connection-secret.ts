@@ -32,13 +32,13 @@ export interface KubernetesSecret extends KubernetesObject {
   data?: Record<string, string>;
 }
 
-export interface ConnectionParts {
+interface ConnectionParts {
   readonly client: Client;
   readonly decrypt: ((jwe: string) => Promise<Record<string, string>>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-export type Connection = { readonly secret: DeployableStatus['connectionSecret'] } | Unusable;
+type Connection = { readonly secret: DeployableStatus['connectionSecret'] } | Unusable;
 
 /** The credentials cannot be kept, and why. */
 export interface Unusable {
@@ -140,7 +140,7 @@ export const valuesOf = ({ data = {} }: KubernetesSecret): Record<string, string
 const taken = ({ namespace, name }: ObjectKey): string =>
   `Secret ${namespace}/${name} is not the platform's: rename or delete it, or name another one in the spec`;
 
-export function connectionSecretName({ kind, metadata, spec }: Deployable): string {
+function connectionSecretName({ kind, metadata, spec }: Deployable): string {
   if (kind === 'Secret') return typeof spec.secretName === 'string' ? spec.secretName : metadata.name;
   const { name } = (spec.connectionSecret ?? {}) as { name?: string };
   return name ?? `${metadata.name}-connection`;

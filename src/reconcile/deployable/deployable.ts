@@ -7,7 +7,7 @@ import type { KubernetesObject } from '../../runtime/index.ts';
 export type DeployableStatus = NonNullable<Service['status']>;
 export type OutboxEntry = NonNullable<DeployableStatus['outbox']>[number];
 export type LastReport = NonNullable<DeployableStatus['lastReport']>;
-export type OwnerReference = NonNullable<DeployableStatus['owner']>;
+type OwnerReference = NonNullable<DeployableStatus['owner']>;
 
 export interface Deployable extends KubernetesObject {
   readonly spec: Readonly<Record<string, unknown>> & {

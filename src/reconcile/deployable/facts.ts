@@ -14,7 +14,7 @@ import { millisecondsOf } from './waiting.ts';
 export type Stores = <T extends KubernetesObject>(resource: Resource) => ReadonlyStore<T>;
 
 /** All but what only admission can say. */
-export type Surroundings = Omit<Facts, 'admission' | 'settings'>;
+type Surroundings = Omit<Facts, 'admission' | 'settings'>;
 
 export function surroundingsOf(object: Deployable, stores: Stores): Surroundings {
   const name = object.spec.targetRef?.name ?? object.status?.targetRef?.name;

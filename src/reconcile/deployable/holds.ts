@@ -15,7 +15,7 @@ export interface Hold {
   readonly denies?: boolean;
 }
 
-export interface Way {
+interface Way {
   /** Admitted, OwnerResolved, TargetResolved. */
   readonly conditions: readonly DesiredCondition[];
   /** In order of weight. */

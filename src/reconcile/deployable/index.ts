@@ -101,7 +101,7 @@ export interface DeployableOptions {
   readonly concurrency?: number | undefined;
 }
 
-export interface DeployableReconcilers {
+interface DeployableReconcilers {
   /** On every replica: it may take a report whether it leads or not. */
   readonly sink: ReportSink;
 }

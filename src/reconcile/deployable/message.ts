@@ -11,7 +11,7 @@ import {
 } from '../../broker/index.ts';
 import { type Deployable, type Facts, kindOf, type OutboxEntry } from './deployable.ts';
 
-export interface Reply {
+interface Reply {
   readonly statusUrl?: string;
   readonly encryptionKey?: Readonly<Record<string, unknown>> | undefined;
 }

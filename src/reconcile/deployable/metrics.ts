@@ -5,7 +5,7 @@ import { type Condition, getCondition } from '../../runtime/index.ts';
 import type { Cause, Deployable } from './deployable.ts';
 import { millisecondsOf } from './waiting.ts';
 
-export type FailureReason = 'transient' | 'permanent' | 'quota' | 'timeout' | 'drift';
+type FailureReason = 'transient' | 'permanent' | 'quota' | 'timeout' | 'drift';
 
 export interface DeployableMetrics {
   decided(type: string, cause: Cause): void;
@@ -15,7 +15,7 @@ export interface DeployableMetrics {
   abandoned(type: string): void;
 }
 
-export interface MetricsOptions {
+interface MetricsOptions {
   readonly registry: Registry | undefined;
   /** All objects of a kind; undefined where they are not known here. */
   readonly objects: (kind: string) => Iterable<Deployable> | undefined;

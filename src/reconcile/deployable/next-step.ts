@@ -258,7 +258,7 @@ function withOwner({ spec, status = {} }: Deployable): DeployableStatus {
 }
 
 /** Differs where what is bound, or a revision of it, does; empty where nothing is. */
-export function bindingsDigest({ bindings = [] }: DeployableStatus): string {
+function bindingsDigest({ bindings = [] }: DeployableStatus): string {
   if (bindings.length === 0) return '';
   const lines = bindings.map(({ kind, namespace, name, connectionSecret, revision }) =>
     JSON.stringify([kind, namespace, name, connectionSecret ?? '', revision ?? '']),

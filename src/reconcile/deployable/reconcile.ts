@@ -26,7 +26,7 @@ import { acknowledged, notAcknowledged } from './outbox.ts';
 import type { Receipts } from './receipts.ts';
 import { swapStatus, writeStatus } from './write-status.ts';
 
-export interface DeployerParts {
+interface DeployerParts {
   readonly kind: Kind;
   readonly facts: (object: Deployable) => Promise<Facts>;
   readonly message: (
@@ -239,7 +239,7 @@ export class Deployer {
 }
 
 /** What joins the lines of a log from the apply to the broker and back. */
-export function correlation(object: Deployable): Readonly<Record<string, unknown>> {
+function correlation(object: Deployable): Readonly<Record<string, unknown>> {
   const { deploymentId = '', targetRef } = object.status ?? {};
   return {
     kind: object.kind,

@@ -7,13 +7,13 @@ import { described, heardOf } from './describe.ts';
 import { received } from './outbox.ts';
 import { backoff, instantOf, millisecondsOf } from './waiting.ts';
 
-export interface Taken {
+interface Taken {
   readonly outcome: ReportOutcome;
   /** As it shall be; undefined where nothing is to be written. */
   readonly status?: DeployableStatus;
 }
 
-export interface ReportContext {
+interface ReportContext {
   /** Whose signature was checked. */
   readonly from: string;
   /** Of the event. */

@@ -32,7 +32,7 @@ import type { Receipts } from './receipts.ts';
 import { missReport, takeReport } from './reports.ts';
 import { swapStatus, writeStatus } from './write-status.ts';
 
-export interface SinkParts {
+interface SinkParts {
   /** Not that of a leader: whoever gets the report takes it, and the swap keeps it in order. */
   readonly client: Client;
   /** The object as the cache has it; undefined where it does not. */

@@ -13,12 +13,12 @@ import {
 } from '../../runtime/index.ts';
 import type { Deployable } from './deployable.ts';
 
-export interface SweptKind {
+interface SweptKind {
   objects(): Iterable<Deployable>;
   enqueue(key: ObjectKey): void;
 }
 
-export interface SweepOptions {
+interface SweepOptions {
   readonly changes: (listener: () => void) => () => void;
   readonly kinds: readonly SweptKind[];
   readonly clock: Clock;

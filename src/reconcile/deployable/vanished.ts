@@ -7,7 +7,7 @@ import type { EventRecorder, Logger, Manager, Runnable } from '../../runtime/ind
 import type { Deployable } from './deployable.ts';
 import type { DeployableMetrics } from './metrics.ts';
 
-export interface VanishedOptions {
+interface VanishedOptions {
   readonly kinds: readonly Kind[];
   readonly caches: Pick<Manager['caches'], 'subscribe'>;
   readonly metrics: Pick<DeployableMetrics, 'abandoned'>;

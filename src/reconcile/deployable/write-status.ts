@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Client, isConflict, keyOf, type Resource } from '../../runtime/index.ts';
 import type { Deployable, DeployableStatus } from './deployable.ts';
 
-export const fieldManager = 'kidp-deployable';
+const fieldManager = 'kidp-deployable';
 
 export async function writeStatus(
   client: Client,

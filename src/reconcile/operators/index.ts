@@ -4,10 +4,10 @@
  */
 export * from './clusters/index.ts';
 export * from './health/index.ts';
-export { type Inventory, inventoryMetrics } from './inventory.ts';
+export { inventoryMetrics } from './inventory.ts';
 export * from './mail/index.ts';
 export * from './operators/index.ts';
-export { addRolloutReconciler, type RolloutOptions } from './rollout/index.ts';
+export { addRolloutReconciler } from './rollout/index.ts';
 export {
   type ApprovalLevel,
   defaultRolloutSettings,

@@ -3,7 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { cluster, operator } from '../../api/index.ts';
 import type { Manager, Resource } from '../../runtime/index.ts';
 
-export interface Inventory {
+interface Inventory {
   /** A Cluster is there that was not before. */
   clusterRegistered(): void;
   /** What becomes of a definition was found out: by a rollout, for a version of an Operator, or for who asked over REST. */

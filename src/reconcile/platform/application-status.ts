@@ -7,7 +7,7 @@ import { describeObject, firstNames, type OwnedObject, type OwnerPath, type Phas
 const phases: readonly Phase[] = ['failed', 'unknown', 'pending', 'deploying', 'ready'];
 const mostEnvironments = 32;
 
-export interface Tally {
+interface Tally {
   readonly name: string;
   readonly phase: Phase;
   readonly total: number;

@@ -44,7 +44,7 @@ import { targetIndex } from './targets.ts';
 import { labelled } from './team-label.ts';
 import { isWaiting, waitingForOwned } from './waiting.ts';
 
-export interface ApplicationOptions {
+interface ApplicationOptions {
   readonly platformNamespace: string;
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly settleMilliseconds?: number;

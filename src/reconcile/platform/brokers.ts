@@ -42,7 +42,7 @@ export function addBrokerReconciler(
     });
 }
 
-export interface BrokerHealth {
+interface BrokerHealth {
   readonly ready: DesiredCondition;
   readonly phase: 'pending' | 'ready' | 'unknown';
   /** Time alone may change it after so long. */

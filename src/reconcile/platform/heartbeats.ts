@@ -8,7 +8,7 @@ import type { HeartbeatEvent, ReportOutcome, VerifiedBroker } from '../../broker
 import { type Client, type Clock, isConflict, isNotFound } from '../../runtime/index.ts';
 import type { Lookup } from './lookup.ts';
 
-export interface HeartbeatParts {
+interface HeartbeatParts {
   readonly client: Client;
   readonly lookup: Lookup;
   readonly clock: Clock;

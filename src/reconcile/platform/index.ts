@@ -32,7 +32,7 @@ export {
   ownerPath,
 } from './ownership.ts';
 
-export interface PlatformReconcilerOptions {
+interface PlatformReconcilerOptions {
   /** Where the costs of what is gone are kept; no Team gets it. */
   readonly platformNamespace: string;
   readonly recorder: Pick<EventRecorder, 'record'>;
@@ -41,7 +41,7 @@ export interface PlatformReconcilerOptions {
 }
 
 /** What brokers say that is not about a deployment. On every replica; who reports is known. */
-export interface BrokerEvents {
+interface BrokerEvents {
   heartbeat(event: HeartbeatEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
   usage(event: UsageEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
 }
@@ -69,7 +69,7 @@ export function addPlatformReconcilers(manager: Manager, options: PlatformReconc
 }
 
 /** Brokers and DeploymentTargets must be watched, as `addPlatformReconcilers` does. */
-export function brokerEvents(
+function brokerEvents(
   { client, caches, clock }: Pick<Manager, 'client' | 'caches' | 'clock'>,
   { platformNamespace }: Pick<PlatformReconcilerOptions, 'platformNamespace'>,
 ): BrokerEvents {

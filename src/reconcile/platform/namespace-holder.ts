@@ -8,7 +8,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export interface Claim {
+interface Claim {
   readonly team: Team;
   /** All Teams that name this namespace, this one among them. */
   readonly claimants: readonly Team[];
@@ -50,7 +50,7 @@ export function refusalOf({ team, claimants, namespace, platformNamespace }: Cla
 }
 
 /** The oldest; of two of the same second the first by name. */
-export function holderOf(claimants: readonly Team[]): Team | undefined {
+function holderOf(claimants: readonly Team[]): Team | undefined {
   return [...claimants].sort((one, other) => compare(ageOf(one), ageOf(other)))[0];
 }
 

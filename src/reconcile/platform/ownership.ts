@@ -84,12 +84,12 @@ export const ownerIndex = {
 const indexName = 'kidp-owner';
 
 /** `Team/backend-team` or `Application/team-backend/user-service`; undefined where nobody is named. */
-export function ownerKey({ metadata, spec }: OwnedObject): string | undefined {
+function ownerKey({ metadata, spec }: OwnedObject): string | undefined {
   const owner = spec?.owner;
   return owner === undefined ? undefined : keyOfOwner(owner, metadata.namespace);
 }
 
-export function keyOfOwner({ kind, name, namespace }: OwnerName, ownNamespace: string | undefined): string {
+function keyOfOwner({ kind, name, namespace }: OwnerName, ownNamespace: string | undefined): string {
   return kind === 'Team' ? `Team/${name}` : `Application/${namespace ?? ownNamespace ?? ''}/${name}`;
 }
 

@@ -24,7 +24,7 @@ export const targetIndex = {
   },
 };
 
-export interface TargetOptions {
+interface TargetOptions {
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly settleMilliseconds?: number;
 }

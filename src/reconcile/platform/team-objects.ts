@@ -6,8 +6,8 @@ import { namespaces, networkPolicies, resourceQuotas, roleBindings, roles } from
 /** The name that requirement 000 gives the role, and of the binding to it. */
 export const DEVELOPER_ROLE = 'team-developer';
 export const QUOTA_NAME = 'team-quota';
-export const DENY_POLICY = 'default-deny';
-export const WITHIN_POLICY = 'allow-same-namespace';
+const DENY_POLICY = 'default-deny';
+const WITHIN_POLICY = 'allow-same-namespace';
 /** Before the key of each cost tag, on the namespace. */
 export const COST_TAG_PREFIX = `cost.${GROUP}/`;
 
@@ -17,7 +17,7 @@ export interface Wanted {
 }
 
 /** Requirement 000, RBAC Model, to the letter: developers cannot read Secrets of the platform, nor write a status. */
-export const developerRules = [
+const developerRules = [
   {
     apiGroups: [GROUP],
     resources: ['applications', 'services'],

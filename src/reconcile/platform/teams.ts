@@ -61,7 +61,7 @@ import {
 } from './team-objects.ts';
 import { isWaiting, waitingForOwned } from './waiting.ts';
 
-export interface TeamOptions {
+interface TeamOptions {
   readonly platformNamespace: string;
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly settleMilliseconds?: number;

@@ -63,7 +63,7 @@ export function addExceptionReconciler(
   };
 }
 
-export interface ExceptionFacts {
+interface ExceptionFacts {
   readonly now: number;
   readonly modelOf: (policy: string) => PolicyModel | undefined;
   readonly exceptionNamespaces: readonly string[];

@@ -40,12 +40,12 @@ import { silentReplicas } from './sweep.ts';
 import type { PolicyView } from './view.ts';
 
 export { Replicas } from './replicas.ts';
-export { type ReportApi, reportApis } from './report-kinds.ts';
+export type { ReportApi } from './report-kinds.ts';
 export { removeReports } from './reports.ts';
-export { defaultScanPeriod, type PolicyScan } from './scan.ts';
+export type { PolicyScan } from './scan.ts';
 export type { PolicyView } from './view.ts';
 
-export interface PolicyReconcilersOptions {
+interface PolicyReconcilersOptions {
   readonly view: PolicyView;
   /** Where the replicas report. */
   readonly platformNamespace: string;

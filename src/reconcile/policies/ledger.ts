@@ -7,7 +7,7 @@ import type { UnknownObject } from '../../runtime/index.ts';
 import { policyId } from './view.ts';
 
 /** As reports spell it: what only audits is a failure that is not scored. */
-export type Outcome = 'pass' | 'fail' | 'warn' | 'error' | 'skip';
+type Outcome = 'pass' | 'fail' | 'warn' | 'error' | 'skip';
 
 export interface Finding {
   readonly policy: string;
@@ -31,7 +31,7 @@ export interface Finding {
 
 export type Counts = Record<Outcome, number>;
 
-export interface Cell {
+interface Cell {
   readonly counts: Counts;
   /** Objects that were judged, and those that violate. */
   objects: number;
@@ -41,7 +41,7 @@ export interface Cell {
 }
 
 /** By policy, then namespace; the empty name is for what has none. */
-export type Cells = Map<string, Map<string, Cell>>;
+type Cells = Map<string, Map<string, Cell>>;
 
 const longestMessage = 500;
 

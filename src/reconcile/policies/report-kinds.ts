@@ -4,7 +4,7 @@
  */
 import type { Resource } from '../../runtime/index.ts';
 
-export const reportApis = ['openreports.io', 'wgpolicyk8s.io'] as const;
+const reportApis = ['openreports.io', 'wgpolicyk8s.io'] as const;
 export type ReportApi = (typeof reportApis)[number];
 
 export interface ReportKinds {

@@ -18,7 +18,7 @@ import {
 import { type Counts, type Finding, identityOf } from './ledger.ts';
 import { type ReportApi, type ReportKinds, reportKinds } from './report-kinds.ts';
 
-export const reportName = 'kidp';
+const reportName = 'kidp';
 const managedBy = { 'app.kubernetes.io/managed-by': 'kidp' };
 const managedBySelector = Object.entries(managedBy)
   .map(([key, value]) => `${key}=${value}`)
@@ -27,7 +27,7 @@ const fieldManager = 'kidp-reports';
 
 export const { reports, clusterReports } = reportKinds['openreports.io'];
 
-export interface ReportResult {
+interface ReportResult {
   readonly source: string;
   readonly policy: string;
   readonly rule: string;
@@ -125,7 +125,7 @@ function keyOf({ policy, rule, result, resources }: ReportResult): string {
 }
 
 /** Equal where two reports say the same, the times aside. */
-export function digestOf(report: Report | undefined): string {
+function digestOf(report: Report | undefined): string {
   if (report === undefined) return '';
   const { source, configuration, summary, results = [] } = report;
   const said = results.map(({ timestamp, resources, ...rest }) => [sorted(rest), resources.map(sorted)]);
@@ -158,7 +158,7 @@ export async function removeReports(client: Client): Promise<void> {
   }
 }
 
-export interface ReportWriterOptions {
+interface ReportWriterOptions {
   /** Reads and writes only while this process leads. */
   readonly client: Client;
   readonly mapping: () => ResourceMapping;

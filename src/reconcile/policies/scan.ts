@@ -63,7 +63,7 @@ export interface PolicyScan {
   readonly p99Microseconds?: number;
 }
 
-export const defaultScanPeriod = 15 * 60_000;
+const defaultScanPeriod = 15 * 60_000;
 const sliceMilliseconds = 10;
 const retryMilliseconds = 30_000;
 

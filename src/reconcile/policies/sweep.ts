@@ -5,7 +5,7 @@
 import { type Client, type Clock, type Lease, type Logger, leases, type Runnable, sleep } from '../../runtime/index.ts';
 import { Replicas } from './replicas.ts';
 
-export interface SweepOptions {
+interface SweepOptions {
   /** Writes only while this process leads. */
   readonly client: Client;
   /** All reports as they are now. */

@@ -15,7 +15,7 @@ import { admins, type Call, everybody, type Route } from '../route.ts';
 import { objectNameSchema, ref } from '../schemas.ts';
 import { metadataOf, type Named, pageQuery, prefix } from './common.ts';
 
-export interface ClusterParts {
+interface ClusterParts {
   /** As the platform itself: callers have no business with its Secrets. */
   readonly client: Client;
   readonly systemNamespace: string;

@@ -10,7 +10,7 @@ import { metadataOf, type Named, pageQuery, prefix } from './common.ts';
 const name = { name: objectNameSchema('The operator.', 63) };
 const tag = 'Operators';
 
-export interface OperatorParts {
+interface OperatorParts {
   readonly charts: Pick<Charts, 'versions'>;
   readonly repositoryMilliseconds: number;
 }

@@ -9,7 +9,7 @@ export interface Served {
   readonly issuer: string;
 }
 
-export interface Loss {
+interface Loss {
   /** Undefined where it was deleted, or cannot be used. */
   readonly stored: Material | undefined;
   readonly served: Served;

@@ -19,7 +19,7 @@ export interface PostAnswer {
 /** `target` is a path with its query. Undefined where Node's HTTP shall answer. */
 export type AnswerPost = (target: string, body: string) => PostAnswer | Promise<PostAnswer> | undefined;
 
-export interface PostOptions {
+interface PostOptions {
   readonly answer: AnswerPost;
   /** Takes a connection over, with what is still to be read put back in front. */
   readonly handOver: (socket: TLSSocket) => void;
@@ -240,7 +240,7 @@ const harmless: ReadonlySet<string> = new Set([
 ]);
 
 /** Undefined for whatever is not exactly the form that is known. */
-export function readHead(text: string): Head | undefined {
+function readHead(text: string): Head | undefined {
   const [first = '', ...lines] = text.split('\r\n');
   const target = /^POST (\/[\x21-\x7e]*) HTTP\/1\.1$/.exec(first)?.[1];
   if (target === undefined) return undefined;

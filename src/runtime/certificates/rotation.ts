@@ -7,7 +7,7 @@
  */
 import { type CertificateFacts, canonicalName, coversNames } from './inspect.ts';
 
-export interface RotationPolicy {
+interface RotationPolicy {
   readonly authorityMilliseconds: number;
   readonly leafMilliseconds: number;
   /** Names and addresses the leaf must hold. */

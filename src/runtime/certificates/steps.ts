@@ -4,7 +4,7 @@ import { issueAuthority, issueLeaf, type KeyPair } from './issue.ts';
 import { dueAt, isValid, type RotationStep } from './rotation.ts';
 import type { CertificateStore, Material, Versioned } from './store.ts';
 
-export interface StepContext {
+interface StepContext {
   readonly store: CertificateStore;
   readonly now: number;
   readonly names: readonly string[];

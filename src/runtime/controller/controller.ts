@@ -39,7 +39,7 @@ export interface WatchedSource {
   readonly predicates: readonly Predicate[];
 }
 
-export interface ControllerParts {
+interface ControllerParts {
   readonly name: string;
   readonly sources: readonly WatchedSource[];
   readonly reconcile: Reconcile;

@@ -21,7 +21,7 @@ export interface ExportOutcomes {
   dropped(signal: Signal, items: number, why: 'queue-full' | 'refused' | 'unreachable'): void;
 }
 
-export interface SenderOptions {
+interface SenderOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly outcomes: ExportOutcomes;

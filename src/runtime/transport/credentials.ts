@@ -18,7 +18,7 @@ export interface Credentials {
   readonly clientCertificate: string | undefined;
 }
 
-export interface CredentialSource {
+interface CredentialSource {
   /** The credentials as they are now; looks at the files at most once per `recheckMilliseconds`. */
   current(): Credentials | Promise<Credentials>;
   /**

@@ -53,7 +53,7 @@ const usualBytes = 256 * 1024;
 /** Lists whose items often hold what looks like the beginning of another, or of what is cut out, are not for leaping. */
 const mostMisses = 8;
 
-export interface ItemOptions<T> {
+interface ItemOptions<T> {
   maximumItemBytes: number;
   /** Metadata then has no managedFields, or undefined. */
   omitManagedFields: boolean;

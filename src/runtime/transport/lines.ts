@@ -4,7 +4,7 @@
  */
 const newline = 0x0a;
 
-export interface LineSplitter {
+interface LineSplitter {
   /** Calls `onLine` for each line that this chunk completes. Keeps nothing of the chunk itself. */
   push(chunk: Buffer): void;
   /** How many bytes of an unfinished line are held. */

@@ -8,7 +8,7 @@ export interface Place {
   readonly subresource?: string;
 }
 
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** `/apis/apps/v1/namespaces/default/deployments/web/status`, below the path of the server's address. */
 export function resourcePath(resource: Resource, at: Place): string {

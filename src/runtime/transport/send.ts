@@ -45,7 +45,7 @@ export interface Call {
   readonly onSent?: (() => void) | undefined;
 }
 
-export interface SenderOptions {
+interface SenderOptions {
   timeoutMilliseconds: number;
   retries: number;
   maximumResponseBytes: number;

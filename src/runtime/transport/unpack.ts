@@ -21,7 +21,7 @@ export interface Unpacker {
   abandon(): void;
 }
 
-export interface UnpackOptions {
+interface UnpackOptions {
   sink: (chunk: Buffer) => void;
   onDrain: () => void;
   onEnd: () => void;

@@ -20,7 +20,7 @@ import { type Clock, sleep } from '../../../runtime/index.ts';
 import { clientOptions, end, type KafkaConnection } from '../../kafka/connection.ts';
 import { describeFailure } from '../../kafka/failure.ts';
 
-export interface CommittedReaderOptions extends KafkaConnection {
+interface CommittedReaderOptions extends KafkaConnection {
   readonly topic: string;
   readonly clock: Clock;
 }

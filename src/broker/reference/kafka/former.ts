@@ -9,7 +9,7 @@ import { type CommittedReader, committedReader, endOfCommitted } from './committ
 /** The topic that a broker keeps its records in. */
 export const recordsTopicOf = (broker: string): string => `kidp-broker-records-${broker}`;
 
-export interface FormerRecords {
+interface FormerRecords {
   /** What a broker knows about an object. `unseen`: it has never kept records in this Kafka. */
   of(broker: string, uid: string): Promise<DeploymentRecord | 'unseen' | undefined>;
   stop(): Promise<void>;

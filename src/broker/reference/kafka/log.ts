@@ -15,7 +15,7 @@ import type { DeploymentRecord } from '../record.ts';
 import { committedReader, endOfCommitted } from './committed.ts';
 import { recordsTopicOf } from './former.ts';
 
-export interface RecordLogOptions extends KafkaConnection {
+interface RecordLogOptions extends KafkaConnection {
   readonly broker: string;
   /** How long a writer that is not heard of counts as there. */
   readonly leaseMilliseconds: number;

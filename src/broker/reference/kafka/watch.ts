@@ -4,7 +4,7 @@ import { type Clock, type Logger, sleep } from '../../../runtime/index.ts';
 import { stable } from '../record.ts';
 import type { TopicAdmin } from './admin.ts';
 
-export interface TopicWatchOptions {
+interface TopicWatchOptions {
   readonly admin: Pick<TopicAdmin, 'read'>;
   /** Uid and name of those to look at; asked each time. */
   readonly topics: () => ReadonlyMap<string, string>;

@@ -5,7 +5,7 @@
 import type { BoundConnection, DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
 
-export interface BindingSources {
+interface BindingSources {
   readonly decrypt: (jwe: string) => Promise<Record<string, string>>;
   /** The entries of a Secret of the management cluster; undefined where this is not it, or there is none. */
   readonly secret: (namespace: string, name: string) => Promise<Record<string, string> | undefined>;

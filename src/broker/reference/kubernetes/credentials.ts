@@ -42,7 +42,7 @@ export const encoded = (values: Readonly<Record<string, string>>): Record<string
     Object.entries(values).map(([key, value]) => [key, Buffer.from(value, 'utf8').toString('base64')]),
   );
 
-export interface Rotation {
+interface Rotation {
   readonly rotationDays: number | undefined;
   /** The value of the label that asks for new credentials. */
   readonly asked: string | undefined;

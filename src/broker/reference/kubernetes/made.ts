@@ -10,10 +10,10 @@ import { type Manifest, madeResources, resourceOf, volumeClaims } from './resour
 import { bytes } from './sizes.ts';
 import { getIfThere, refOf, type World } from './world.ts';
 
-export const FIELD_MANAGER = 'kidp-broker';
+const FIELD_MANAGER = 'kidp-broker';
 const SCALE_MANAGER = 'kidp-broker-scale';
 
-export interface Made {
+interface Made {
   /** As the API server answered, by reference. */
   readonly objects: ReadonlyMap<string, UnknownObject>;
   /** What each looked like then, by reference. */

@@ -13,8 +13,8 @@ export const UID_LABEL = RESOURCE_UID_LABEL;
 const KIND_LABEL = `${prefix}/resource-kind`;
 const NAME_LABEL = `${prefix}/resource-name`;
 /** Which pods of an object: those of the service are not those of its backups. */
-export const COMPONENT_LABEL = `${prefix}/component`;
-export const DEPLOYMENT_ANNOTATION = `${prefix}/deployment-id`;
+const COMPONENT_LABEL = `${prefix}/component`;
+const DEPLOYMENT_ANNOTATION = `${prefix}/deployment-id`;
 export const ROTATED_ANNOTATION = `${prefix}/rotated-at`;
 export const ROTATION_ANNOTATION = `${prefix}/rotation`;
 export const REVISION_ANNOTATION = `${prefix}/credentials-revision`;
@@ -40,7 +40,7 @@ export function labelValue(text: string): string {
   return isValue ? text : `h-${createHash('sha256').update(text).digest('hex').slice(0, 40)}`;
 }
 
-export const ownLabels = (broker: string, uid: string): Record<string, string> => ({
+const ownLabels = (broker: string, uid: string): Record<string, string> => ({
   [BROKER_LABEL]: labelValue(broker),
   [UID_LABEL]: labelValue(uid),
 });

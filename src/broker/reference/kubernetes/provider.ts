@@ -32,7 +32,7 @@ import { type Manifest, namespaces, resourceOf, secrets } from './resources.ts';
 import { secretName, secretValues } from './secret.ts';
 import { getIfThere, refOf, watchWorld } from './world.ts';
 
-export interface KubernetesProviderOptions {
+interface KubernetesProviderOptions {
   /** The name of the broker. */
   readonly broker: string;
   readonly client: Client;

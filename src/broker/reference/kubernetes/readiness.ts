@@ -3,7 +3,7 @@ import type { UnknownObject } from '../../../runtime/index.ts';
 import type { ErrorClass } from '../../messages.ts';
 import { isQuota } from './failures.ts';
 
-export type Readiness =
+type Readiness =
   | { readonly phase: 'ready' }
   | { readonly phase: 'deploying'; readonly message: string }
   | {

@@ -13,14 +13,14 @@ export const namespaces = type('', 'v1', 'namespaces', 'Namespace', false);
 export const configMaps = type('', 'v1', 'configmaps', 'ConfigMap');
 export const secrets = type('', 'v1', 'secrets', 'Secret');
 export const pods = type('', 'v1', 'pods', 'Pod');
-export const services = type('', 'v1', 'services', 'Service');
+const services = type('', 'v1', 'services', 'Service');
 export const volumeClaims = type('', 'v1', 'persistentvolumeclaims', 'PersistentVolumeClaim');
-export const deployments = type('apps', 'v1', 'deployments', 'Deployment');
-export const statefulSets = type('apps', 'v1', 'statefulsets', 'StatefulSet');
-export const autoscalers = type('autoscaling', 'v2', 'horizontalpodautoscalers', 'HorizontalPodAutoscaler');
-export const cronJobs = type('batch', 'v1', 'cronjobs', 'CronJob');
-export const jobs = type('batch', 'v1', 'jobs', 'Job');
-export const ingresses = type('networking.k8s.io', 'v1', 'ingresses', 'Ingress');
+const deployments = type('apps', 'v1', 'deployments', 'Deployment');
+const statefulSets = type('apps', 'v1', 'statefulsets', 'StatefulSet');
+const autoscalers = type('autoscaling', 'v2', 'horizontalpodautoscalers', 'HorizontalPodAutoscaler');
+const cronJobs = type('batch', 'v1', 'cronjobs', 'CronJob');
+const jobs = type('batch', 'v1', 'jobs', 'Job');
+const ingresses = type('networking.k8s.io', 'v1', 'ingresses', 'Ingress');
 
 /** What a request can lead to, in the order in which it is made: what others refer to comes first. */
 export const madeResources: readonly Resource[] = [

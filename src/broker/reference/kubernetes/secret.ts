@@ -27,7 +27,7 @@ export function secretManifests(request: DeploymentRequest, { values, rotation }
 }
 
 /** The entries of a Secret of the store, by its name; undefined where there is none. */
-export type ReadStore = (name: string) => Promise<Readonly<Record<string, string>> | undefined>;
+type ReadStore = (name: string) => Promise<Readonly<Record<string, string>> | undefined>;
 
 /** What was made up stays as it was, unless new values are due; what is fetched is fetched each time. */
 export async function secretValues(

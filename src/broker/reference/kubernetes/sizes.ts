@@ -1,6 +1,6 @@
 /** What the platform's words for sizes come to here, and arithmetic with amounts of bytes. */
 
-export interface DatabaseSize {
+interface DatabaseSize {
   readonly storage: string;
   readonly cpu: string;
   readonly memory: string;

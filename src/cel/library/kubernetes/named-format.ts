@@ -19,7 +19,7 @@ import { requestUriProblem } from './urls.ts';
 const NAME = 'kubernetes.NamedFormat';
 const RUNTIME_TYPE = new TypeValue(NAME);
 
-export const NAMED_FORMAT = object(NAME);
+const NAMED_FORMAT = object(NAME);
 
 export class NamedFormat extends ComparedValue {
   override readonly type = RUNTIME_TYPE;

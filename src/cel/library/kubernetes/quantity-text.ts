@@ -3,14 +3,13 @@ import { type Amount, asInteger, compareAmounts, fitsInt64, narrow } from './amo
 
 export type QuantityFormat = 'decimal' | 'binary' | 'exponent';
 
-export interface ParsedQuantity {
+interface ParsedQuantity {
   readonly amount: Amount;
   readonly format: QuantityFormat;
 }
 
-export const FORMAT_WRONG =
-  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-export const SUFFIX_WRONG = "unable to parse quantity's suffix";
+const FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const SUFFIX_WRONG = "unable to parse quantity's suffix";
 const NUMBER_WRONG = 'unable to parse numeric part of quantity';
 
 interface Suffix {

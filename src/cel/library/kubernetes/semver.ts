@@ -16,7 +16,7 @@ import {
 const NAME = 'kubernetes.Semver';
 const RUNTIME_TYPE = new TypeValue(NAME);
 
-export const SEMVER = object(NAME);
+const SEMVER = object(NAME);
 
 export class Semver extends ComparedValue {
   override readonly type = RUNTIME_TYPE;

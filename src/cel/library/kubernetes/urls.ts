@@ -19,7 +19,7 @@ import {
 const NAME = 'kubernetes.URL';
 const RUNTIME_TYPE = new TypeValue(NAME);
 
-export const URL_TYPE = object(NAME);
+const URL_TYPE = object(NAME);
 
 export class UrlValue extends ComparedValue {
   override readonly type = RUNTIME_TYPE;

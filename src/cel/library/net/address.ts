@@ -2,7 +2,7 @@
 import { quote } from '../go-text.ts';
 
 /** Four bytes or sixteen. */
-export interface Address {
+interface Address {
   readonly bytes: Uint8Array;
   /** After a `%`: `fe80::1%eth0`. Empty when there is none. */
   readonly zone: string;

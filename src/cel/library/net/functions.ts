@@ -15,7 +15,7 @@ import { add, estimate, nominal, ONE, range, scale, sizeOfNode, textPass } from 
 import { parseIP } from './parse.ts';
 import { CIDR, CIDR_TYPE, IP, IP_TYPE } from './values.ts';
 
-export type ParseCIDR = (text: string) => CIDR | CelError;
+type ParseCIDR = (text: string) => CIDR | CelError;
 
 const nominalCost = { estimate: nominal };
 

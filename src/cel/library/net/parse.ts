@@ -17,7 +17,7 @@ export function parseIP(text: string): IP | CelError {
 }
 
 /** How the messages open: Kubernetes and cel-go word them differently. */
-export interface CIDRMessages {
+interface CIDRMessages {
   readonly every: string;
   /** After `every`, where the text is no prefix at all. */
   readonly unreadable: (text: string) => string;

@@ -5,7 +5,7 @@ import { isCreditCard, isIsbn10, isIsbn13 } from './checksums.ts';
 import { isEmail } from './email.ts';
 import { isDate, isDateTime, isDuration } from './times.ts';
 
-export interface Format {
+interface Format {
   readonly matches: (text: string) => boolean;
   readonly examples: readonly string[];
 }

@@ -55,7 +55,7 @@ const textsOf = ({ pattern, format }: CrdSchema): readonly CrdSchema[] =>
     : [{ ...(pattern === undefined ? {} : { pattern }), ...(format === undefined ? {} : { format }) }];
 
 /** What both take. Of two patterns or formats the first stays; the other is kept apart. */
-export function merge(first: CrdSchema, second: CrdSchema): CrdSchema {
+function merge(first: CrdSchema, second: CrdSchema): CrdSchema {
   const merged: Record<string, unknown> = { ...second, ...first };
   for (const [keyword, choose] of BOUNDS) {
     const values = [first[keyword], second[keyword]].filter((each) => each !== undefined) as number[];

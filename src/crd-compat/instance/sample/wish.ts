@@ -3,7 +3,7 @@ import type { CrdSchema } from '../../schema.ts';
 import type { Step } from '../fault.ts';
 
 /** The way to a place: names of properties or keys of maps, and positions in lists. */
-export type WishPath = readonly Step[];
+type WishPath = readonly Step[];
 
 export type Wish =
   /** Exactly this value, whether the schema knows the place or not. */

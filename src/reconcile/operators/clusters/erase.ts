@@ -19,7 +19,7 @@ import {
   liveReader,
 } from '../../../runtime/index.ts';
 
-export interface EraseParts {
+interface EraseParts {
   readonly client: Client;
   readonly fleet: ManagedFleet;
   readonly recorder: Pick<EventRecorder, 'record'>;

@@ -16,7 +16,7 @@ export type Look =
         | FleetError;
     };
 
-export interface ClusterHealth {
+interface ClusterHealth {
   readonly conditions: readonly DesiredCondition[];
   readonly fields: Readonly<Record<string, unknown>>;
   readonly ready: DesiredCondition;

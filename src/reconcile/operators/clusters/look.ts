@@ -12,7 +12,7 @@ import {
 import { type Clock, isConflict, type Logger } from '../../../runtime/index.ts';
 import { isAboutCredentials, type Look } from './health.ts';
 
-export interface LookParts {
+interface LookParts {
   readonly source: CredentialsSource;
   readonly fleet: Fleet;
   readonly clock: Clock;

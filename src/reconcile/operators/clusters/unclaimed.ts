@@ -6,7 +6,7 @@ import { type Cluster, cluster as clusterKind } from '../../../api/index.ts';
 import { type SecretObject, sealedSecretName } from '../../../fleet/index.ts';
 import { type Client, coreSecrets, isConflict, isNotFound, type Logger, liveReader } from '../../../runtime/index.ts';
 
-export interface UnclaimedParts {
+interface UnclaimedParts {
   readonly client: Client;
   /** Those that are there, as of a moment ago. */
   readonly secrets: readonly SecretObject[];

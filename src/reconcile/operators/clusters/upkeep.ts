@@ -1,7 +1,7 @@
 /** What is done for all Clusters together, now and then: the key that kubeconfigs are sealed with is published, what no Cluster names is erased. */
 import { type Clock, type Logger, type Runnable, sleep } from '../../../runtime/index.ts';
 
-export interface Chore {
+interface Chore {
   readonly name: string;
   run(): Promise<void>;
 }

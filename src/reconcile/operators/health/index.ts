@@ -16,9 +16,9 @@ import { addRevalidation } from './revalidation.ts';
 import { HealthRounds } from './rounds.ts';
 
 export { DEGRADED } from './revalidation.ts';
-export { HealthRounds, type RoundSummary } from './rounds.ts';
+export { HealthRounds } from './rounds.ts';
 
-export interface OperatorHealthOptions {
+interface OperatorHealthOptions {
   readonly fleet: Pick<Fleet, 'connect'>;
   readonly health: Pick<ClusterHealth, 'look' | 'forget'>;
   readonly snapshots: Pick<SnapshotStore, 'get'>;

@@ -31,7 +31,7 @@ export const failuresThatMatter = 3;
 const fieldManager = 'kidp-health';
 
 /** Which installations a deployment has made. */
-export const deploymentIndex = {
+const deploymentIndex = {
   'kidp-deployment': (object: KubernetesObject): string[] => {
     const { deployment } = (object as OperatorInstallation).spec;
     return deployment === undefined ? [] : [deployment];

@@ -41,7 +41,7 @@ import type { SnapshotProfiles } from './profiles.ts';
 import { failuresThatMatter } from './revalidation.ts';
 import { instantOf, type Seen, standingOf } from './standing.ts';
 
-export interface RoundOptions {
+interface RoundOptions {
   readonly fleet: Pick<Fleet, 'connect'>;
   readonly health: Pick<ClusterHealth, 'look' | 'forget'>;
   readonly profiles: SnapshotProfiles;
@@ -56,7 +56,7 @@ export interface RoundOptions {
   readonly requestMilliseconds: number;
 }
 
-export interface RoundSummary {
+interface RoundSummary {
   readonly clusters: number;
   readonly installations: number;
   readonly milliseconds: number;

@@ -8,14 +8,14 @@ import type { DesiredStatus } from '../../platform/status.ts';
 export type Seen = Pick<HealthReport, 'state' | 'message'> &
   Partial<Pick<HealthReport, 'controllerPods' | 'pods' | 'webhook' | 'reconciliation'>>;
 
-export interface Standing {
+interface Standing {
   readonly desired: DesiredStatus;
   /** For who listens: only where it got worse, or well again. */
   readonly news?: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly note: string };
 }
 
 /** More failures in a row than anybody waits for are not counted: it would be a write every round. */
-export const mostFailuresCounted = 100;
+const mostFailuresCounted = 100;
 
 const phases = { Healthy: 'ready', Unhealthy: 'failed', Unknown: 'unknown' } as const;
 const statuses = { Healthy: 'True', Unhealthy: 'False', Unknown: 'Unknown' } as const;

@@ -1,7 +1,7 @@
 /** Hands a message to a mail server. Encrypted, unless the server is on this machine or whoever runs the platform says otherwise. */
 import type { Message } from './message.ts';
 
-export interface SmtpOptions {
+interface SmtpOptions {
   readonly host: string;
   readonly port: number;
   /** TLS from the first byte, as on port 465; otherwise it begins with STARTTLS. */

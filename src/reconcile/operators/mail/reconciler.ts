@@ -5,7 +5,7 @@ import { controllerManagedBy, type EventRecorder, type Logger, type Manager } fr
 import type { Mailer } from './mailer.ts';
 import { messageOf } from './message.ts';
 
-export interface ApprovalMailOptions {
+interface ApprovalMailOptions {
   readonly mailer: Mailer;
   readonly log: Logger;
   readonly recorder?: Pick<EventRecorder, 'record'> | undefined;

@@ -3,4 +3,4 @@
  * definitions come with them and whether those break anything, and whether the repository can be reached. It must not know where they
  * are rolled out to.
  */
-export { addOperatorReconciler, type OperatorReconcilerOptions } from './reconciler.ts';
+export { addOperatorReconciler } from './reconciler.ts';

@@ -23,7 +23,7 @@ import { BY_OPERATOR, byOperator } from '../by-operator.ts';
 import { compatibilityOf, describeDefinitions } from './definitions.ts';
 import { type KnownVersion, toLookAt, unchecked, versionsOf } from './versions.ts';
 
-export interface OperatorReconcilerOptions {
+interface OperatorReconcilerOptions {
   readonly charts: Charts;
   readonly definitions: DefinitionStore;
   readonly recorder: Pick<EventRecorder, 'record'>;

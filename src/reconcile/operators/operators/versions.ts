@@ -5,14 +5,14 @@ import { compareVersions, isVersion } from '../../../fleet/index.ts';
 export type KnownVersion = NonNullable<NonNullable<Operator['status']>['versions']>[number];
 
 /** As the repository lists it. */
-export interface ListedVersion {
+interface ListedVersion {
   readonly version: string;
   readonly appVersion?: string;
   readonly digest?: string;
 }
 
 /** More than these are not told of: the newest. */
-export const mostVersions = 256;
+const mostVersions = 256;
 
 /**
  * The newest first, each as far as it is known: what was found out about it before is kept as long as it is still the same chart. What
@@ -63,7 +63,7 @@ function listedAs(version: string, found: ListedVersion, before: KnownVersion | 
   return before === undefined || !isSame || before.state === 'Missing' ? fresh : { ...fresh, ...before };
 }
 
-export interface Attention {
+interface Attention {
   readonly now: number;
   /** Those that somebody is about to roll out, or has. */
   readonly named: readonly string[];

@@ -15,7 +15,7 @@ import { type ApprovalLevel, levelsFor, type RolloutSettings } from '../settings
 import { fieldManager } from './ledger.ts';
 import type { ClusterStatus, Plan, Rollout } from './rollout.ts';
 
-export interface NeededApproval {
+interface NeededApproval {
   readonly name: string;
   readonly type: ApprovalType;
   readonly environment: Environment;

@@ -15,7 +15,7 @@ import type { Before } from './outcomes.ts';
 import { orMissing } from './snapshots.ts';
 import type { Place } from './work.ts';
 
-export interface BeforeParts {
+interface BeforeParts {
   readonly client: Client;
   readonly installer: Pick<Installer, 'current'>;
   readonly snapshots: SnapshotStore;

@@ -21,12 +21,12 @@ import type { RolloutSettings } from '../settings.ts';
 import { isAskedFor } from './approvals.ts';
 import { type ClusterFacts, type Facts, phaseOf, type Rollout } from './rollout.ts';
 
-export type Stores = <T extends KubernetesObject>(resource: Resource) => ReadonlyStore<T>;
+type Stores = <T extends KubernetesObject>(resource: Resource) => ReadonlyStore<T>;
 
 /** On the cache of OperatorDeployments, by the operator. */
 export const operatorIndex = { 'rollout-operator': ({ spec }: Rollout): string[] => [spec.operator] };
 
-export interface FactsParts {
+interface FactsParts {
   readonly stores: Stores;
   readonly settings: RolloutSettings;
   /** The newest that is known of a rollout: the cache is a moment behind our own writes. */

@@ -19,7 +19,7 @@ import {
   withClusters,
 } from './rollout.ts';
 
-export interface Scope {
+interface Scope {
   /** Those of this stage and the ones before that count, and are or will be worked on. */
   readonly counted: readonly ClusterStatus[];
   /** Those that cannot be worked on now, and wait; and those that were deployed and are set aside. */

@@ -18,14 +18,14 @@ import { fieldManager } from './ledger.ts';
 import { isUnderWay, phaseOf, type Rollout, takesPlace } from './rollout.ts';
 
 /** On every Lease of a pair, so that those that nobody needs can be found. */
-export const LEASE_LABEL = 'platform.company.com/rollout-lease';
+const LEASE_LABEL = 'platform.company.com/rollout-lease';
 
-export interface Pair {
+interface Pair {
   readonly operator: string;
   readonly cluster: string;
 }
 
-export interface HoldsParts {
+interface HoldsParts {
   readonly client: Client;
   readonly namespace: string;
   readonly maxConcurrent: number;

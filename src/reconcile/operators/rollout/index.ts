@@ -48,7 +48,7 @@ import { secretValues } from './values.ts';
 import { Verdicts } from './verdicts.ts';
 import { Work } from './work.ts';
 
-export interface RolloutOptions {
+interface RolloutOptions {
   readonly fleet: Fleet;
   readonly charts: Charts;
   readonly snapshots: SnapshotStore;

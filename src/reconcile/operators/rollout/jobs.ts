@@ -4,7 +4,7 @@
  */
 import { type Clock, type Logger, type Runnable, sleep } from '../../../runtime/index.ts';
 
-export type Lane = 'whole' | 'install' | 'check' | 'restore';
+type Lane = 'whole' | 'install' | 'check' | 'restore';
 
 export interface Job {
   /** What it works on: of each there is one at a time. */

@@ -9,7 +9,7 @@ export interface RolloutMetrics {
   installed(operator: string, seconds: number): void;
 }
 
-export interface MetricsOptions {
+interface MetricsOptions {
   readonly registry: Registry | undefined;
   /** All rollouts; undefined where they are not known here. */
   readonly rollouts: () => Iterable<Rollout> | undefined;

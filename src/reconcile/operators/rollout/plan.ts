@@ -13,7 +13,7 @@ export interface PlannedCluster {
 }
 
 /** All of the strategy's fields, those that were left out with the values that the requirement gives them. */
-export type Config = Readonly<Record<string, unknown>>;
+type Config = Readonly<Record<string, unknown>>;
 
 export function configOf(spec: Spec, coexist: boolean): Config {
   switch (spec.strategy) {

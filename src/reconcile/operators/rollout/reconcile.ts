@@ -56,7 +56,7 @@ import {
 import { spanAttributes, traceIdOf, traceOf, traceRollout } from './trace.ts';
 import type { Place, Work } from './work.ts';
 
-export interface RolloutsParts {
+interface RolloutsParts {
   /** For what goes on after a reconcile has ended: fenced. */
   readonly client: Client;
   readonly facts: (object: Rollout) => Facts;

@@ -23,7 +23,7 @@ import {
 import type { Holds } from './holds.ts';
 import { isFinished, type Rollout, timeOf } from './rollout.ts';
 
-export interface RetentionParts {
+interface RetentionParts {
   readonly client: Client;
   readonly snapshots: SnapshotStore;
   readonly holds: Holds;
@@ -73,7 +73,7 @@ async function tidy({ client, snapshots, holds }: RetentionParts): Promise<void>
 }
 
 /** Of each operator the oldest that are more than it keeps; never one that put there what is on a cluster now. */
-export function outlived(
+function outlived(
   rollouts: readonly Rollout[],
   installations: readonly OperatorInstallation[],
   operators: readonly Operator[],

@@ -4,7 +4,7 @@
  */
 import type { HeaderValues } from './dispatcher.ts';
 
-export interface AnswerEvents {
+interface AnswerEvents {
   /** 100 Continue: the body of the request is asked for. The answer itself follows. */
   proceed(): void;
   head(status: number, headers: HeaderValues): void;

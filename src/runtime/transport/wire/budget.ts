@@ -2,7 +2,7 @@
  * How many connections several pools may have open together, whatever servers they lead to. Where all are taken, one that is idle ends
  * to make room, the one that has been idle longest first; where none is, who asks waits in turn.
  */
-export interface Idle {
+interface Idle {
   /** Ends it; `release` follows. */
   end(): void;
 }

@@ -15,7 +15,7 @@ export type OpenSocket = (options: {
   session: Buffer | undefined;
 }) => Socket | TLSSocket;
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   open: OpenSocket;
   /** As the Host header has it. */
   host: string;

@@ -17,7 +17,7 @@ import type {
   WireRequest,
 } from './dispatcher.ts';
 
-export interface PoolOptions {
+interface PoolOptions {
   open: OpenSocket;
   host: string;
   /** How many at most; more requests wait. */

@@ -28,7 +28,7 @@ export function quoteBytes(bytes: Bytes): string {
   return `"${pieces.join('')}"`;
 }
 
-export type Part = 'path' | 'host' | 'zone' | 'user' | 'query' | 'fragment';
+type Part = 'path' | 'host' | 'zone' | 'user' | 'query' | 'fragment';
 
 const UNRESERVED = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~';
 
