@@ -6,7 +6,7 @@ import type { AuthorizationAnswer, AuthorizationAttributes } from '../../cel/ind
 import type { PolicyDecision } from '../decision.ts';
 import type { AdmissionRequest } from '../request.ts';
 import type { World } from '../world.ts';
-import { setDeadline } from './clock.ts';
+import { EvaluationClock } from './evaluation-clock.ts';
 import { Judge } from './judge.ts';
 import { Outcome } from './outcome.ts';
 import type { Judgement } from './scope.ts';
@@ -27,8 +27,7 @@ export function decide(
   options: DecideOptions = {},
 ): PolicyDecision {
   const outcome = new Outcome(options.passes ?? false);
-  const judgement: Judgement = { questions: new Map() };
-  setDeadline(options.deadline);
+  const judgement: Judgement = { questions: new Map(), clock: new EvaluationClock(options.deadline) };
   for (const view of viewsOf(set, request, world, judgement)) {
     const judge = new Judge(set, view, judgement, outcome);
     for (const group of view.lane.candidates(view.scope.subject)) judge.group(group);

@@ -11,6 +11,7 @@ import { HIDDEN, Sensitive } from '../why/index.ts';
 import type { World } from '../world.ts';
 import type { CompiledPolicy } from './compile.ts';
 import { decide } from './decide.ts';
+import { EvaluationClock } from './evaluation-clock.ts';
 import { findParams } from './params.ts';
 import type { Judgement, Scope } from './scope.ts';
 import { type PolicySet, policySet } from './set.ts';
@@ -81,7 +82,7 @@ function explainOne(
   results: readonly RuleResult[],
 ): PolicyExplanation {
   const { model } = policy;
-  const judgement: Judgement = { questions: new Map() };
+  const judgement: Judgement = { questions: new Map(), clock: new EvaluationClock() };
   const { scope, path, match: matcher } = viewOf(set, policy, request, world, judgement);
   const { subject } = scope;
   const match = [

@@ -3,7 +3,6 @@ import type { Result } from '../../cel/index.ts';
 import type { RuleResult } from '../decision.ts';
 import type { Missing } from '../match/match.ts';
 import { annotate } from './annotations.ts';
-import { isLate } from './clock.ts';
 import type { CompiledPolicy, CompiledRule } from './compile.ts';
 import { conditionsAnswer } from './conditions.ts';
 import { exemption } from './exceptions.ts';
@@ -76,7 +75,7 @@ export class Judge {
     const { batch, entries } = one;
     let cost = 0;
     for (let index = 0; index < entries.length; ) {
-      this.#late ||= isLate();
+      this.#late ||= this.#judgement.clock.isLate();
       const end = this.#late ? index : Math.min(index + RULES_BETWEEN_LOOKS, entries.length);
       const first = scope.firstToAsk(one, index, end);
       cost += batch.cost;
@@ -105,7 +104,7 @@ export class Judge {
     if (this.#late) return true;
     if (++this.#sinceLook < RULES_BETWEEN_LOOKS) return false;
     this.#sinceLook = 0;
-    this.#late = isLate();
+    this.#late = this.#judgement.clock.isLate();
     return this.#late;
   }
 
@@ -218,7 +217,7 @@ export class Judge {
   }
 
   #explains(): boolean {
-    return this.#outcome.explained++ < MAX_EXPLAINED && !isLate();
+    return this.#outcome.explained++ < MAX_EXPLAINED && !this.#judgement.clock.isLate();
   }
 
   #failed(policy: CompiledPolicy, rule: CompiledRule, position: number, message: string): void {

@@ -17,8 +17,8 @@ import type { Subject } from '../match/subject.ts';
 import type { ContextModel } from '../model.ts';
 import type { Json } from '../request.ts';
 import type { ObjectQuery } from '../world.ts';
-import { BUDGET, beginExpression, ownBudget } from './clock.ts';
 import { SHORTHANDS } from './environment.ts';
+import type { EvaluationClock } from './evaluation-clock.ts';
 import { authorizerFor, namespaceValue, requestResource, requestValue, shorthand } from './inputs.ts';
 import type { SplitRule } from './shared-terms.ts';
 import type { TallyBatch } from './tally.ts';
@@ -27,6 +27,7 @@ import type { Unit } from './unit.ts';
 /** What one decision shares among its scopes. */
 export interface Judgement {
   readonly questions: Map<string, AuthorizationAttributes>;
+  readonly clock: EvaluationClock;
 }
 
 /** Numbers each scope of the process: an answer that carries another number is not of this request. */
@@ -34,6 +35,7 @@ let epochs = 0;
 
 export class Scope {
   readonly subject: Subject;
+  readonly clock: EvaluationClock;
   readonly #judgement: Judgement;
   readonly #inputs: Record<string, Result>;
   readonly #epoch: number;
@@ -46,6 +48,7 @@ export class Scope {
   constructor(subject: Subject, judgement: Judgement) {
     this.subject = subject;
     this.#judgement = judgement;
+    this.clock = judgement.clock;
     this.#epoch = ++epochs;
     this.#paramsEpoch = this.#epoch;
     const object = subject.object as Value;
@@ -76,11 +79,12 @@ export class Scope {
     unit.epoch = epoch;
     if (!unit.plain || unit.variables !== undefined || !(this.#filled || unit.readsObjectAlone))
       return this.#askInFull(unit);
-    beginExpression();
-    BUDGET.spent = 0;
-    const result = unit.evaluate(this.#inputs, BUDGET);
+    const { budget } = this.clock;
+    this.clock.startExpression();
+    budget.spent = 0;
+    const result = unit.evaluate(this.#inputs, budget);
     unit.result = result;
-    unit.cost = BUDGET.spent;
+    unit.cost = budget.spent;
     return result;
   }
 
@@ -163,16 +167,17 @@ export class Scope {
   #evaluate(unit: Unit): { result: Result; cost: number; used: readonly Unit[] } {
     if (!this.#filled) this.#fill();
     if (unit.context.length > 0) this.#declareContext(unit);
-    beginExpression();
+    this.clock.startExpression();
     if (unit.variables === undefined) {
-      BUDGET.spent = 0;
-      const result = unit.evaluate(this.#inputs, BUDGET);
-      return { result, cost: BUDGET.spent, used: NONE };
+      const { budget } = this.clock;
+      budget.spent = 0;
+      const result = unit.evaluate(this.#inputs, budget);
+      return { result, cost: budget.spent, used: NONE };
     }
     const outer = { variables: this.#inputs.variables, used: this.#used };
     const used: Unit[] = [];
     // What it reads is evaluated meanwhile, and pays for itself.
-    const budget = ownBudget();
+    const budget = this.clock.newBudget();
     this.#used = used;
     this.#inputs.variables = new Variables(unit.variables, this);
     const result = unit.evaluate(this.#inputs, budget);

@@ -9,9 +9,9 @@
 import type { AuthorizationAttributes, Result } from '../../cel/index.ts';
 import { NonValue, type Value } from '../../cel/index.ts';
 import type { MutationDecision, RuleResult } from '../decision.ts';
-import { setDeadline } from '../engine/clock.ts';
 import type { CompiledMutation, CompiledPolicy, CompiledRule } from '../engine/compile.ts';
 import { conditionsAnswer } from '../engine/conditions.ts';
+import { EvaluationClock } from '../engine/evaluation-clock.ts';
 import { exemption } from '../engine/exceptions.ts';
 import { findParams } from '../engine/params.ts';
 import { type Judgement, Scope } from '../engine/scope.ts';
@@ -91,7 +91,6 @@ class Run {
   readonly judgement: Judgement;
   readonly #set: PolicySet;
   readonly #world: World;
-  readonly #deadline: number | undefined;
   readonly #policies = new Set<string>();
   readonly #results: RuleResult[] = [];
   #object: Json;
@@ -100,9 +99,7 @@ class Run {
     this.#set = set;
     this.#world = world;
     this.#object = object;
-    this.#deadline = deadline;
-    this.judgement = { questions: new Map<string, AuthorizationAttributes>() };
-    setDeadline(deadline);
+    this.judgement = { questions: new Map<string, AuthorizationAttributes>(), clock: new EvaluationClock(deadline) };
   }
 
   decision(before: Json): MutationDecision {
@@ -156,7 +153,7 @@ class Run {
       this.#notAsked(policy, scope, missing, [mutation]);
       return;
     }
-    if (this.#deadline !== undefined && Date.now() >= this.#deadline) {
+    if (this.judgement.clock.isLate()) {
       this.#failed(policy, [mutation], 'there was no time left to ask this mutation');
       return;
     }

@@ -16,7 +16,6 @@ import {
   types,
   type Value,
 } from '../../cel/index.ts';
-import { ownBudget } from '../engine/clock.ts';
 import { SHORTHANDS } from '../engine/environment.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { Unit } from '../engine/unit.ts';
@@ -50,7 +49,7 @@ interface Inspection {
 }
 
 export function inspection(scope: Scope, sensitive: Sensitive, prefix: string | undefined): Inspection {
-  return { scope, sensitive, prefix, budget: ownBudget(MAX_COST), exhausted: false };
+  return { scope, sensitive, prefix, budget: scope.clock.newBudget(MAX_COST), exhausted: false };
 }
 
 const PARTS = new WeakMap<Unit, Map<string, Compiled | undefined>>();
