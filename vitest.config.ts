@@ -47,14 +47,17 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/conventions/*.test.ts'] },
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/conventions/*.test.ts', 'test/support/*.test.ts'],
+        },
       },
       {
         extends: true,
         test: {
           name: 'integration',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/conventions/**'],
+          exclude: ['test/conventions/**', 'test/support/**'],
           globalSetup: ['test/global-setup.ts'],
         },
       },
