@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** They start the most servers. Without results of an earlier run the order is by size, and some of these are a few lines. */
 const heaviest = [
   'chaos/chaos',
-  'rollouts/rollouts',
+  'rollout-e2e/rollouts',
   'dispatch/http',
   'dispatch/kafka',
   'cli/up',

@@ -12,7 +12,7 @@ import {
 import { healthChecker, openFleet, openSnapshotStore } from '../../src/fleet/index.ts';
 import { silentLogger } from '../../src/runtime/index.ts';
 import { startWebhook } from '../../test/fleet-health/webhook.ts';
-import { addWidgets } from '../../test/rollouts/stage.ts';
+import { addWidgets } from '../../test/rollout-e2e/support/testbed.ts';
 import { type Figure, inParallel, percentile, say } from './figures.ts';
 import { rollOut } from './rollouts.ts';
 import { ownConnections, type Stage, systemNamespace } from './stage.ts';

@@ -27,8 +27,8 @@ import {
   getCondition,
   loadKubeconfig,
 } from '../../src/runtime/index.ts';
-import { addCluster, type Target } from '../../test/rollouts/stage.ts';
-import { systemNamespace, unapproved } from '../../test/rollouts/times.ts';
+import { addCluster, type Target } from '../../test/rollout-e2e/support/testbed.ts';
+import { systemNamespace, unapproved } from '../../test/rollout-e2e/support/timing.ts';
 import { type OperatorChart, operatorFrom, serveRepository } from '../../test/support/operator-charts.ts';
 import { inParallel } from './figures.ts';
 

@@ -2,7 +2,7 @@
  * Each strategy over all clusters: to its end and back, with custom resources that must be the same afterwards. Time is compressed by what
  * is configured; where a figure of the requirement holds the periods of its own, what was left out of them is added to what was measured.
  */
-import { addWidgets, type Target, versionOn, widgetsOn } from '../../test/rollouts/stage.ts';
+import { addWidgets, type Target, versionOn, widgetsOn } from '../../test/rollout-e2e/support/testbed.ts';
 import { type Figure, say, seconds } from './figures.ts';
 import { rollbackMilliseconds, rollOut, takeBack } from './rollouts.ts';
 import type { Stage } from './stage.ts';

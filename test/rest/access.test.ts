@@ -14,8 +14,8 @@ import {
   type Resource,
 } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
-import { audience, signed } from './facade.ts';
-import { openStage, type Stage } from './stage.ts';
+import { audience, signed } from './support/facade.ts';
+import { openStage, type Stage } from './support/testbed.ts';
 
 let stage: Stage;
 /** A key that is not in the key set, under the id of one that is. */

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startRest } from '../../src/rest/index.ts';
 import { uniqueName } from '../support/cluster.ts';
-import { openStage, type Stage } from './stage.ts';
+import { openStage, type Stage } from './support/testbed.ts';
 
 let stage: Stage;
 let silent: Server;

@@ -18,7 +18,7 @@ import {
 import { openDefinitionStore, openKubeconfig, readSealedSecret } from '../../src/fleet/index.ts';
 import { coreSecrets, eventually, type UnknownObject } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
-import { type AskOptions, openStage, type Stage } from './stage.ts';
+import { type AskOptions, openStage, type Stage } from './support/testbed.ts';
 
 let stage: Stage;
 const tokens = new Map<string, string>();

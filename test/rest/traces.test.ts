@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment, TRACEPARENT_ANNOTATION } from '../../src/api/index.ts';
 import { childTraceparent, eventually, parseTraceparent, type Tracer } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
-import { openStage, type Stage } from './stage.ts';
+import { openStage, type Stage } from './support/testbed.ts';
 
 interface Told {
   readonly name: string;

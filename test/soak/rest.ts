@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { installDefinitions } from '../../src/cli/up/definitions.ts';
 import { cacheDirectory, startControlPlane } from '../../src/controlplane/index.ts';
 import { connect, loadKubeconfig, systemClock } from '../../src/runtime/index.ts';
-import { openFacade } from '../rest/facade.ts';
+import { openFacade } from '../rest/support/facade.ts';
 
 const execute = promisify(execFile);
 const version = '4.32.5';

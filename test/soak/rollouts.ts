@@ -4,8 +4,15 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type OperatorDeployment, operatorDeployment } from '../../src/api/index.ts';
-import { isEnded, type Moments, MortalManager, thereOn, wasValidated, wasValidatedBack } from '../rollouts/mortal.ts';
-import { rollOut, type Stage, startStage, untilPhase } from '../rollouts/stage.ts';
+import {
+  isEnded,
+  type Moments,
+  MortalManager,
+  thereOn,
+  wasValidated,
+  wasValidatedBack,
+} from '../rollout-e2e/support/killable-manager.ts';
+import { rollOut, type Stage, startStage, untilPhase } from '../rollout-e2e/support/testbed.ts';
 
 interface Kind {
   readonly name: string;

@@ -36,17 +36,17 @@ import {
   type Tracer,
 } from '../../../runtime/index.ts';
 import { defaultRolloutSettings, type RolloutSettings } from '../settings.ts';
-import { factsOf, operatorIndex } from './facts.ts';
-import { Holds } from './holds.ts';
-import { Jobs } from './jobs.ts';
+import { Work } from './act/cluster-steps.ts';
+import { Verdicts } from './act/crd-verdicts.ts';
+import { addRetirement } from './act/retire-kept-sides.ts';
+import { Jobs } from './act/step-runner.ts';
 import { rolloutMetrics } from './metrics.ts';
-import { Rollouts } from './reconcile.ts';
-import { retention } from './retention.ts';
-import { addRetirement } from './retire.ts';
+import { Rollouts } from './reconciler.ts';
 import { isFinished, phaseOf, type Rollout, takesPlace } from './rollout.ts';
-import { secretValues } from './values.ts';
-import { Verdicts } from './verdicts.ts';
-import { Work } from './work.ts';
+import { factsOf, operatorIndex } from './store/facts.ts';
+import { Holds } from './store/leases.ts';
+import { retention } from './store/retention.ts';
+import { secretValues } from './store/secret-values.ts';
 
 interface RolloutOptions {
   readonly fleet: Fleet;

@@ -1,0 +1,280 @@
+import { describe, expect, test } from 'vitest';
+import type { HealthTarget, InstalledRelease, Snapshot, SwitchedSides } from '../../../../fleet/index.ts';
+import { ApiError, noTracer } from '../../../../runtime/index.ts';
+import { defaultRolloutSettings } from '../../settings.ts';
+import { snapshotOf } from '../support/rollouts.ts';
+import { type Place, Work, type WorkParts } from './cluster-steps.ts';
+
+interface Given {
+  readonly strategy?: 'Rolling' | 'BlueGreen';
+  readonly coexist?: boolean;
+  /** Where the new version goes. */
+  readonly namespace?: string;
+  /** Where the platform has it written down that the old one is. */
+  readonly installedIn?: string;
+  /** Which version that is. */
+  readonly installedVersion?: string;
+  /** Namespaces of older sides. */
+  readonly kept?: readonly string[];
+  readonly releases?: Readonly<Record<string, Partial<InstalledRelease>>>;
+  readonly cluster?: object;
+}
+
+/** One cluster, on which the version `old` is or is not, and a rollout of `new`. */
+function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...given }: Given) {
+  const done: string[] = [];
+  const written: { spec: object }[] = [];
+  const snapshots = [snapshotOf('new', namespace), snapshotOf('old', 'tools')];
+  const byName = async (name: string) => snapshots.find((each) => each.name === name) as Snapshot;
+  const notFound = () => new ApiError({ doing: 'get', status: 404, reason: 'NotFound', message: '' });
+  const side = ({ name }: Snapshot) => name;
+  const parts = {
+    client: {
+      get: async () => {
+        if (given.installedIn === undefined) throw notFound();
+        const version = given.installedVersion ?? 'old';
+        const kept = (given.kept ?? []).map((where) => ({ snapshot: where, namespace: where, keptUntil: '' }));
+        const spec = { version, snapshot: 'old', namespace: given.installedIn, releaseName: 'tool', kept };
+        return { metadata: { name: 'tool' }, spec };
+      },
+      create: async (_: unknown, object: { spec: object }) => void written.push(object),
+      delete: async () => {},
+    },
+    fleet: { connect: async () => ({}) },
+    snapshots: { get: byName, put: async () => snapshotOf('found', 'tools') },
+    installer: {
+      current: async (_: unknown, { namespace: where }: { namespace: string }) => {
+        const found = given.releases?.[where];
+        return found === undefined ? undefined : { revision: 1, status: 'deployed', manifests: [], ...found };
+      },
+      restore: async (_: unknown, snapshot: Snapshot, { only, atZero }: { only?: string; atZero?: boolean }) => {
+        done.push(`restore ${side(snapshot)} ${only ?? 'all'}${atZero === true ? ' at zero' : ''}`);
+        return { revision: 1 };
+      },
+    },
+    switcher: {
+      switchOver: async (_: unknown, { to, timeoutMilliseconds = 0 }: SwitchedSides) => {
+        done.push(`switch to ${side(to)}`);
+        expect(timeoutMilliseconds, 'no longer than Helm may take').toBe(120_000);
+      },
+      retire: async (_: unknown, snapshot: Snapshot) => void done.push(`retire ${side(snapshot)}`),
+    },
+    health: {
+      check: async (_: unknown, { operator, snapshot }: HealthTarget) => {
+        done.push(`check ${side(snapshot)} by ${JSON.stringify(operator.spec)}`);
+        return { state: 'Healthy', message: '' };
+      },
+    },
+    tracer: noTracer,
+    settings: defaultRolloutSettings,
+    now: () => 0,
+  };
+  const spec = { operator: 'tool', version: 'new', strategy, helmTimeout: 'PT2M' };
+  const place = {
+    rollout: { metadata: { name: 'rollout', uid: 'u' }, spec },
+    plan: {
+      strategy,
+      stages: [],
+      config: { coexist, validationPeriod: 'PT1M', ...blueGreenTimes },
+      health: { pods: { maxRestarts: 5 } },
+      namespace: 'tools',
+    },
+    cluster: {
+      name: 'here',
+      environment: 'Production',
+      snapshot: 'new',
+      attempt: 'u.rollback',
+      fromVersion: 'old',
+      ...given.cluster,
+    },
+    context: {},
+    onOutput: () => {},
+  };
+  return { work: new Work(parts as unknown as WorkParts), place: place as unknown as Place, done, written };
+}
+
+const blueGreenTimes = { monitorPeriod: 'PT1M', retentionPeriod: 'PT1H', pauseBetweenClusters: 'PT1M' };
+const ours = { chart: 'tool', version: 'old', snapshotDigest: 'digest-old' };
+
+describe('what is there before', () => {
+  test.each([
+    { reason: 'nothing', given: {}, before: {} },
+    {
+      reason: 'the version that is written down',
+      given: { installedIn: 'tools', releases: { tools: ours } },
+      before: { fromVersion: 'old', snapshotBefore: 'old' },
+    },
+    {
+      reason: 'the other side of a blue-green deployment',
+      given: {
+        strategy: 'BlueGreen' as const,
+        namespace: 'green',
+        installedIn: 'tools',
+        releases: { tools: ours },
+      },
+      before: { fromVersion: 'old', snapshotBefore: 'old' },
+    },
+    {
+      reason: 'what somebody has installed by hand, from a chart of any name, where that was known',
+      given: { cluster: { fromVersion: '0.9.0' }, releases: { tools: { chart: 'their-tool', version: 'v0.9.0' } } },
+      before: { fromVersion: 'v0.9.0', snapshotBefore: 'found' },
+    },
+    {
+      reason: 'nothing, where what is written down was removed by hand',
+      given: { installedIn: 'tools', installedVersion: 'other' },
+      before: {},
+    },
+    {
+      reason: 'what was left of a removal that was cut off',
+      given: { releases: { tools: { chart: 'release', version: '0.0.0', snapshotDigest: '' } } },
+      before: { fromVersion: '0.0.0', snapshotBefore: 'found' },
+    },
+  ])('is $reason', async ({ given, before }) => {
+    const { work, place } = stage(given);
+    expect(await work.lookBefore(place)).toEqual(before);
+  });
+
+  test.each([
+    {
+      reason: 'it has moved away from where the new version goes',
+      given: { installedIn: 'green', releases: { green: ours } },
+      message: 'has moved to another namespace',
+    },
+    {
+      reason: 'it has moved to the side that was to be the new one',
+      given: { strategy: 'BlueGreen' as const, namespace: 'green', installedIn: 'green', releases: { green: ours } },
+      message: 'has moved to another namespace',
+    },
+    {
+      reason: 'the release is what we have made for another Operator',
+      given: { releases: { tools: { ...ours, chart: 'other' } } },
+      message: 'is of the Operator other',
+    },
+    {
+      reason: 'another rollout has put there what nobody has agreed to upgrade from',
+      given: { installedIn: 'tools', installedVersion: 'other', releases: { tools: ours } },
+      message: 'other is there now, and old was there when this was planned',
+    },
+    {
+      reason: 'what was agreed to was a new installation, and it is an upgrade now',
+      given: { installedIn: 'tools', releases: { tools: ours }, cluster: { fromVersion: undefined } },
+      message: 'old is there now, and nothing was known to be there when this was planned',
+    },
+    {
+      reason: 'so many older sides are kept that there is no room for one more',
+      given: {
+        installedIn: 'tools',
+        kept: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'],
+        releases: { tools: ours },
+      },
+      message: '8 older sides of blue-green deployments are still kept there',
+    },
+  ])('is refused where $reason', async ({ given, message }) => {
+    const { work, place } = stage(given);
+    const failure = { code: 'chart/invalid', message: expect.stringContaining(message) };
+    await expect(work.lookBefore(place)).rejects.toMatchObject(failure);
+  });
+});
+
+describe('what somebody has installed by hand', () => {
+  const byHand = { releases: { tools: { chart: 'their-tool', version: '0.9.0', revision: 4 } } };
+  const nothingKnown = { ...byHand, cluster: { fromVersion: undefined } };
+
+  test('is not upgraded before somebody has agreed, and is known from then on', async () => {
+    const { work, place, written } = stage(nothingKnown);
+    await expect(work.lookBefore(place)).rejects.toMatchObject({
+      code: 'chart/invalid',
+      message: expect.stringContaining('0.9.0 is there now, and nothing was known to be there'),
+    });
+    const place9 = { snapshot: 'found', namespace: 'tools', releaseName: 'tool' };
+    const spec = { operator: 'tool', cluster: 'here', version: '0.9.0', revision: 4, ...place9 };
+    expect(written.map((each) => each.spec)).toEqual([spec]);
+  });
+
+  test.each([
+    {
+      reason: 'nobody has to agree there',
+      given: { ...byHand, cluster: { fromVersion: undefined, environment: 'Dev' } },
+    },
+    { reason: 'it is the same version', given: { releases: { tools: { chart: 'their-tool', version: 'new' } } } },
+  ])('is taken over where $reason', async ({ given }) => {
+    const { work, place, written } = stage(given);
+    expect(await work.lookBefore(place)).toMatchObject({ snapshotBefore: 'found' });
+    expect(written).toEqual([]);
+  });
+});
+
+test.each([
+  {
+    reason: 'the environment needs nobody to agree to an upgrade',
+    given: { cluster: { environment: 'Dev', fromVersion: undefined } },
+  },
+  { reason: 'the other rollout has put the same version there', given: { installedVersion: 'new' } },
+  { reason: 'it is still what it was', given: {} },
+])('what another rollout has done meanwhile does not matter where $reason', async ({ given }) => {
+  const { work, place } = stage({ installedIn: 'tools', releases: { tools: ours }, ...given });
+  expect(await work.lookBefore(place)).toMatchObject({ snapshotBefore: 'old' });
+});
+
+test.each([
+  { reason: 'what was deployed', cluster: { state: 'Validating' }, side: 'new' },
+  { reason: 'what is back', cluster: { state: 'RollingBack', snapshotBefore: 'old' }, side: 'old' },
+])('$reason is looked at by the plan: nobody asks what its Operator says now', async ({ cluster, side }) => {
+  const { work, place, done } = stage({ cluster });
+  expect(await work.check(place)).toMatchObject({ state: 'Healthy' });
+  expect(done).toEqual([`check ${side} by {"health":{"pods":{"maxRestarts":5}}}`]);
+});
+
+describe('the way back of a blue-green deployment', () => {
+  const back = { strategy: 'BlueGreen' as const, namespace: 'green', installedIn: 'green' };
+  const switched = { switched: true, snapshotBefore: 'old', fromVersion: 'old' };
+  const half = { ...ours, status: 'pending-install', attempt: 'u.rollback' };
+  test.each([
+    {
+      reason: 'the old side is still kept',
+      given: { ...back, cluster: switched, releases: { tools: ours } },
+      done: ['switch to old', 'retire new'],
+    },
+    {
+      reason: 'it was retired: it comes back before it takes over',
+      given: { ...back, cluster: switched },
+      done: ['restore old namespaced at zero', 'switch to old', 'retire new'],
+    },
+    {
+      reason: 'it was retired, and may work beside the new one',
+      given: { ...back, coexist: true, cluster: switched },
+      done: ['restore old namespaced', 'switch to old', 'retire new'],
+    },
+    {
+      reason: 'it was on its way back when the platform was cut off',
+      given: { ...back, cluster: switched, releases: { tools: half } },
+      done: ['restore old namespaced at zero', 'switch to old', 'retire new'],
+    },
+    {
+      reason: 'the switch was never begun',
+      given: { ...back, cluster: { snapshotBefore: 'old' }, releases: { tools: ours } },
+      done: ['retire new'],
+    },
+  ])('$reason', async ({ given, done }) => {
+    const { work, place, done: steps } = stage(given);
+    await work.restore(place);
+    expect(steps).toEqual(done);
+  });
+
+  test('to nothing takes older sides with it, which nobody would know of', async () => {
+    const { work, place, done } = stage({ ...back, kept: ['old'], cluster: { switched: true } });
+    await work.restore(place);
+    expect(done).toEqual(['retire new', 'retire old']);
+  });
+
+  test('is written down by the one that was taken back, unless nothing was switched', async () => {
+    const writtenFor = async (cluster: object) => {
+      const { work, place, written } = stage({ ...back, cluster, releases: { tools: ours } });
+      await work.restore(place);
+      return written.map(({ spec }) => spec);
+    };
+    const spec = { version: 'old', snapshot: 'old', deployment: 'the one before', restoredBy: 'rollout' };
+    expect(await writtenFor({ ...switched, deploymentBefore: 'the one before' })).toMatchObject([spec]);
+    expect(await writtenFor({ snapshotBefore: 'old' })).toEqual([]);
+  });
+});

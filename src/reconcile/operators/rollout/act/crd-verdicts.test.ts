@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import type { Environment } from '../../../../api/index.ts';
+import type { UnknownObject } from '../../../../runtime/index.ts';
+import { type DefinitionVerdict, plannedDefinition, unforeseen, Verdicts } from './crd-verdicts.ts';
+
+/** A definition whose `spec` has these fields. */
+const definition = (fields: Readonly<Record<string, object>>, name = 'tools.example.com'): UnknownObject => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { plural: 'tools', kind: 'Tool', singular: 'tool', listKind: 'ToolList' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: fields } } },
+        },
+      },
+    ],
+  },
+});
+
+const text = { type: 'string' };
+const number = { type: 'integer' };
+const after = definition({ size: number, colour: text });
+/** What the version does to a cluster that has these fields. */
+const from = (fields: Readonly<Record<string, object>>): DefinitionVerdict =>
+  new Verdicts().compare(definition(fields), after);
+
+const same = { size: number };
+const sizeBreaks = { size: text };
+const alsoOfAnotherKind = { size: text, colour: text };
+const colourBreaks = { size: number, colour: number };
+const bothBreak = { size: text, colour: number };
+
+const planOf = (...found: readonly (readonly [Environment, Readonly<Record<string, object>>])[]) => {
+  const planned = plannedDefinition(found.map(([environment, fields]) => ({ environment, verdict: from(fields) })));
+  return { definitions: planned === undefined ? [] : [planned] };
+};
+
+describe('what breaks on a cluster', () => {
+  test.each<{
+    reason: string;
+    planned: readonly (readonly [Environment, Readonly<Record<string, object>>])[];
+    found: Readonly<Record<string, object>>;
+    unforeseen: boolean;
+  }>([
+    { reason: 'is as it was planned', planned: [['Production', sizeBreaks]], found: sizeBreaks, unforeseen: false },
+    {
+      reason: 'is the same, and what else changes breaks nobody',
+      planned: [['Production', sizeBreaks]],
+      found: alsoOfAnotherKind,
+      unforeseen: false,
+    },
+    { reason: 'is nothing', planned: [['Production', sizeBreaks]], found: same, unforeseen: false },
+    {
+      reason: 'is something else of the same definition',
+      planned: [['Production', sizeBreaks]],
+      found: colourBreaks,
+      unforeseen: true,
+    },
+    { reason: 'is more than was planned', planned: [['Production', sizeBreaks]], found: bothBreak, unforeseen: true },
+    {
+      reason: 'was agreed to for another environment',
+      planned: [['Dev', sizeBreaks]],
+      found: sizeBreaks,
+      unforeseen: true,
+    },
+    {
+      reason: 'is one of several ways that were planned',
+      planned: [
+        ['Production', sizeBreaks],
+        ['Production', bothBreak],
+      ],
+      found: bothBreak,
+      unforeseen: false,
+    },
+    { reason: 'was not known at all', planned: [['Production', same]], found: sizeBreaks, unforeseen: true },
+  ])('$reason', ({ planned, found, unforeseen: expected }) => {
+    const surprises = unforeseen(planOf(...planned), 'Production', [from(found)]);
+    expect(surprises.map(({ name }) => name)).toEqual(expected ? ['tools.example.com'] : []);
+  });
+
+  test('is told by what cannot be read, where it cannot be compared', () => {
+    const broken = { ...definition({}), spec: {} } as UnknownObject;
+    const found = new Verdicts().compare(broken, after);
+    expect(found).toMatchObject({ verdict: 'breaking', broken: expect.stringMatching(/^sha256:/) });
+    const planned = plannedDefinition([{ environment: 'Dev', verdict: found }]);
+    expect(unforeseen({ definitions: planned === undefined ? [] : [planned] }, 'Dev', [found])).toEqual([]);
+  });
+});
+
+test('the plan says every way once, where, and what each is', () => {
+  const { definitions } = planOf(
+    ['Production', sizeBreaks],
+    ['Dev', sizeBreaks],
+    ['Production', alsoOfAnotherKind],
+    ['Production', bothBreak],
+    ['Staging', same],
+  );
+  expect(definitions).toMatchObject([{ verdict: 'breaking', environments: ['Dev', 'Production'] }]);
+  expect(definitions[0]?.breaks?.map(({ environment }) => environment)).toEqual(['Dev', 'Production', 'Production']);
+  expect(definitions[0]?.summary).toMatch(/size/);
+  expect(definitions[0]?.summary).toMatch(/colour/);
+  expect(definitions[0]).not.toHaveProperty('broken');
+});

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import type { Environment } from '../../../../api/index.ts';
+import type { Snapshot } from '../../../../fleet/index.ts';
+import { ApiError, type UnknownObject } from '../../../../runtime/index.ts';
+import { defaultRolloutSettings } from '../../settings.ts';
+import type { Rollout } from '../rollout.ts';
+import { Verdicts } from './crd-verdicts.ts';
+import { type PlanningParts, planRollout } from './plan-rollout.ts';
+
+interface Given {
+  readonly operator?: object;
+  readonly spec?: object;
+  readonly clusters?: Readonly<Record<string, Environment>>;
+  /** The version that is written down as being there, by cluster. */
+  readonly installed?: Readonly<Record<string, string>>;
+  /** What the version brings, and what is on each cluster. */
+  readonly definitions?: readonly UnknownObject[];
+  readonly there?: Readonly<Record<string, readonly UnknownObject[]>>;
+}
+
+const ready = [{ type: 'Ready', status: 'True' }];
+
+function plan({ operator = {}, spec = {}, clusters = { here: 'Production' }, ...given }: Given = {}) {
+  const notFound = new ApiError({ doing: 'get', status: 404, reason: 'NotFound', message: '' });
+  const parts = {
+    fleet: {
+      connect: async (cluster: string) => ({
+        client: {
+          get: async (_: unknown, { name }: { name: string }) => {
+            const found = given.there?.[cluster]?.find(({ metadata }) => metadata.name === name);
+            if (found === undefined) throw notFound;
+            return found;
+          },
+        },
+      }),
+    },
+    charts: {
+      fetch: async () => ({ digest: 'sha256:chart' }),
+      render: async (_: unknown, input: object) => ({ ...input, definitions: given.definitions ?? [], manifests: [] }),
+    },
+    snapshots: {
+      put: async (content: Snapshot) => ({ ...content, name: `snapshot-${content.environment}`, digest: 'd' }),
+    },
+    verdicts: new Verdicts(),
+    settings: defaultRolloutSettings,
+    operator: () => ({
+      metadata: { name: 'tool', uid: 'o' },
+      spec: { namespace: 'tools', ...operator },
+      status: { versions: [{ version: 'v2.0.0', chartVersion: '2.0.0', state: 'Available' }] },
+    }),
+    clusters: () =>
+      Object.entries(clusters).map(([name, environment]) => ({
+        metadata: { name, uid: name },
+        spec: { environment },
+        status: { kubernetesVersion: 'v1.36.3', conditions: ready },
+      })),
+    installation: (_: string, cluster: string) => {
+      const version = given.installed?.[cluster];
+      return version === undefined ? undefined : { spec: { version, namespace: 'tools', releaseName: 'tool' } };
+    },
+    now: () => 0,
+  };
+  const object = {
+    metadata: { name: 'rollout', uid: 'u' },
+    spec: { operator: 'tool', version: 'v2.0.0', clusters: Object.keys(clusters), strategy: 'Direct', ...spec },
+  };
+  return planRollout(object as unknown as Rollout, parts as unknown as PlanningParts, {});
+}
+
+describe('definitions that break what is there', () => {
+  const field = (type: string): UnknownObject => ({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'tools.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'tools', kind: 'Tool' },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', properties: { size: { type } } } },
+        },
+      ],
+    },
+  });
+  const both = { near: 'Dev', far: 'Production' } as const;
+  const given = { clusters: both, definitions: [field('integer')] };
+
+  test.each([
+    { reason: 'nobody is asked', there: { near: [field('string')] }, spec: {} },
+    {
+      reason: 'only for the other environment somebody is',
+      there: { near: [field('string')], far: [field('string')] },
+      spec: {},
+    },
+  ])('wait for a rollout that says so where $reason', async ({ there, spec }) => {
+    await expect(plan({ ...given, there, spec })).rejects.toMatchObject({
+      reason: 'BreakingDefinitions',
+      message: expect.stringMatching(
+        /tools\.example\.com breaks what is there in Dev, where nobody is asked: .*\.size/,
+      ),
+    });
+  });
+
+  test.each([
+    { reason: 'who starts it says so', there: { near: [field('string')] }, spec: { allowBreaking: true }, asked: [] },
+    { reason: 'somebody is asked', there: { far: [field('string')] }, spec: {}, asked: ['BreakingCRDChange'] },
+    {
+      reason: 'who starts it says so, and somebody is asked all the same',
+      there: { far: [field('string')] },
+      spec: { allowBreaking: true },
+      asked: ['BreakingCRDChange'],
+    },
+    { reason: 'nothing is there', there: {}, spec: {}, asked: [] },
+  ])('are planned where $reason', async ({ there, spec, asked }) => {
+    const { approvals } = await plan({ ...given, there, spec });
+    expect(approvals.map(({ type }) => type).filter((type) => type !== 'ProductionDeployment')).toEqual(asked);
+  });
+});
+
+describe('what makes it well', () => {
+  const pods = { pods: { enabled: true, maxRestarts: 5 } };
+
+  test('is in the plan, and who agrees agrees to exactly that', async () => {
+    const [own, other, none] = await Promise.all([
+      plan({ operator: { health: pods } }),
+      plan({ operator: { health: { pods: { enabled: false } } } }),
+      plan(),
+    ]);
+    expect(own.plan.health).toEqual(pods);
+    expect(none.plan.health).toEqual({});
+    expect(new Set([own, other, none].map((each) => each.plan.digest)).size).toBe(3);
+  });
+
+  test('where somebody may have installed it by hand is in it as well', async () => {
+    const { plan: found } = await plan({ spec: { strategy: 'BlueGreen' } });
+    expect(found.namespace).toBe('tools');
+  });
+});

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { type Client, leases, type Resource } from '../../../../runtime/index.ts';
+import type { Rollout } from '../rollout.ts';
+import { Holds } from './leases.ts';
+
+const rollout = (name: string, status: object = {}): Rollout =>
+  ({ metadata: { name, uid: `uid-${name}` }, spec: { operator: name }, status }) as unknown as Rollout;
+const underWay = (name: string, more: object = {}) =>
+  rollout(name, { phase: 'Deploying', startedAt: '2026-01-01T00:00:00Z', ...more });
+const held = { heldSince: '2026-01-01T00:00:00Z' };
+
+/** As many as two at once, and these are there. */
+function holdsAmong(...all: readonly Rollout[]): Holds {
+  const client = {
+    list: async (resource: Resource) => ({ metadata: {}, items: resource === leases ? [] : all }),
+    create: async (_: unknown, object: object) => object,
+  } as unknown as Client;
+  return new Holds({ client, namespace: 'kidp-system', maxConcurrent: 2, now: () => 0 });
+}
+
+const rows = [
+  { reason: 'two are under way', others: [underWay('a'), underWay('b')], isFull: true },
+  { reason: 'one of them has ended', others: [underWay('a'), underWay('b', { finishedAt: 'then' })], isFull: false },
+  { reason: 'one of them waits for people', others: [underWay('a'), underWay('b', held)], isFull: false },
+  { reason: 'one waits for its Approval', others: [underWay('a'), rollout('b', { phase: 'Planning' })], isFull: false },
+];
+
+test.each(rows)('whether a place is left for one more, where $reason', async ({ others, isFull }) => {
+  const begun: string[] = [];
+  const one = rollout('new', { phase: 'Planning' });
+  const refusal = await holdsAmong(...others, one).start(one, ['here'], async () => begun.push('start'));
+  expect(refusal).toEqual(isFull ? expect.stringContaining('no more than 2') : undefined);
+  expect(begun).toEqual(isFull ? [] : ['start']);
+});
+
+test.each(rows)('whether one that was held may go on, where $reason', async ({ others, isFull }) => {
+  const begun: string[] = [];
+  const one = underWay('held', held);
+  const refusal = await holdsAmong(...others, one).resume(one, async () => begun.push('resume'));
+  expect(refusal).toEqual(isFull ? expect.stringContaining('no more than 2') : undefined);
+  expect(begun).toEqual(isFull ? [] : ['resume']);
+});

@@ -1,0 +1,42 @@
+/** Whole rollouts, with nothing played but the nodes: all on one stage, since each cluster of it costs more than most tests. */
+import { afterAll, beforeAll, describe } from 'vitest';
+import { openShow, type Show } from './support/suite-context.ts';
+import { approvalTests } from './support/suites/approvals.ts';
+import { blueGreenTests } from './support/suites/blue-green.ts';
+import { logTests } from './support/suites/logs.ts';
+import { killedTests } from './support/suites/manager-killed.ts';
+import { metricTests } from './support/suites/metrics.ts';
+import { nowhereTests } from './support/suites/no-secrets.ts';
+import { restTests } from './support/suites/rest.ts';
+import { strategyTests } from './support/suites/strategies.ts';
+import { traceTests } from './support/suites/traces.ts';
+import { reachTests } from './support/suites/unreachable.ts';
+
+let opened: Show | undefined;
+const show = (): Show => {
+  if (opened === undefined) throw new Error('it is not open');
+  return opened;
+};
+beforeAll(async () => {
+  opened = await openShow();
+});
+afterAll(async () => {
+  await opened?.stop();
+});
+
+// Each is of an operator of its own, and mostly waits.
+describe.concurrent('rollouts', () => {
+  strategyTests(show);
+  blueGreenTests(show);
+  approvalTests(show);
+  reachTests(show);
+  restTests(show);
+  killedTests(show);
+});
+
+describe('what was told of them', () => {
+  traceTests(show);
+  logTests(show);
+  metricTests(show);
+  nowhereTests(show);
+});

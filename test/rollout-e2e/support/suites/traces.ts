@@ -1,0 +1,107 @@
+/** What a collector is told of rollouts: each is one trace, nested as requirement 002 draws it, and it goes on into the API servers. */
+import { expect, test } from 'vitest';
+import { type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
+import { eventually, parseTraceparent } from '../../../../src/runtime/index.ts';
+import type { Collector } from '../../../support/otlp-collector.ts';
+import type { Show } from '../suite-context.ts';
+import { asked } from './rest.ts';
+
+interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly attributes?: readonly { readonly key: string; readonly value: { readonly stringValue?: string } }[];
+}
+
+const healthchecks = ['pod.healthcheck', 'webhook.healthcheck', 'crd.reconciliation.check'];
+/** Shorter than a test may take, so that what is missing is said. */
+const untold = { within: 180_000, every: 500 };
+const clusters = ['dev', 'production', 'staging'];
+
+export function traceTests(show: () => Show): void {
+  test('a rollout that is completed is one trace: planned, and on each cluster connected, validated, installed and looked at', () =>
+    whenTold(show(), 'direct-1', ({ root, spans, under }) => {
+      expect(attributesOf(root)).toMatchObject({ 'operator.name': 'direct', 'deployment.strategy': 'Direct' });
+      const on = (found: readonly Span[]) => [...new Set(found.map((span) => attributesOf(span)['cluster.name']))];
+      for (const name of ['cluster.connect', 'operator.validate'])
+        expect(on(under(root, name)), name).toEqual(expect.arrayContaining(clusters));
+      const whole = (name: string, parts: readonly string[]) =>
+        under(root, name).filter((span) => parts.every((part) => under(span, part).length > 0));
+      expect(on(whole('helm.install', ['crd.apply', 'controller.deploy'])).sort()).toEqual(clusters);
+      expect(on(whole('operator.healthcheck', healthchecks)).sort()).toEqual(clusters);
+      expect(spans.filter(({ parentSpanId }) => parentSpanId === undefined)).toEqual([root]);
+      const known = new Set(spans.map(({ spanId }) => spanId));
+      expect(spans.filter(({ parentSpanId = root.spanId }) => !known.has(parentSpanId))).toEqual([]);
+    }));
+
+  test('one that is taken back tells of the way back on each cluster', () =>
+    whenTold(show(), 'rolling-2', ({ root, under }) => {
+      const back = under(root, 'operator.rollback');
+      expect(back.map(attributesOf)).toContainEqual(
+        expect.objectContaining({ 'cluster.name': 'dev', 'operator.version': '2.0.0' }),
+      );
+      expect(back.flatMap((span) => under(span, 'helm.install')).map(attributesOf)).toContainEqual(
+        expect.objectContaining({ 'cluster.name': 'dev', 'operator.version': '1.0.0' }),
+      );
+    }));
+
+  test('one that was asked for through the REST API is part of the trace of who asked', () =>
+    whenTold(show(), asked.name, ({ root, spans, under }) => {
+      const caller = parseTraceparent(asked.traceparent);
+      expect(root.traceId).toBe(caller?.traceId);
+      const request = spans.find(({ spanId }) => spanId === root.parentSpanId);
+      expect(request).toMatchObject({ name: 'POST /api/v1/deployments', parentSpanId: caller?.parentId });
+      expect(under(root, 'helm.install').map(attributesOf)).toMatchObject([{ 'cluster.name': 'dev' }]);
+    }));
+
+  test('the API server of a cluster is told which span asks', () =>
+    whenTold(show(), 'distant-1', ({ spans }) => {
+      const asking = (method: string, part: string): string[] => {
+        const found = show().far.seen.filter((each) => each.method === method && each.path.includes(part));
+        return found.flatMap(({ traceparent }) => {
+          const { traceId, parentId } = parseTraceparent(traceparent) ?? {};
+          return spans.filter((span) => span.traceId === traceId && span.spanId === parentId).map(({ name }) => name);
+        });
+      };
+      expect(asking('PATCH', '/customresourcedefinitions/widgets.distant.example.com')).toContain('crd.apply');
+      expect(asking('GET', '/customresourcedefinitions/widgets.distant.example.com')).toContain('operator.validate');
+      expect(asking('GET', '/namespaces/distant-system/pods')).toContain('pod.healthcheck');
+    }));
+
+  test('what is sent is OTLP', () => {
+    expect(show().collector.problems).toEqual([]);
+  });
+}
+
+interface Trace {
+  readonly root: Span;
+  readonly spans: readonly Span[];
+  under(parent: Span, name: string): readonly Span[];
+}
+
+/** Of a rollout that has ended. A batch waits for two seconds before it is sent, and what was cut off ends a moment later. */
+async function whenTold({ stage, collector }: Show, name: string, check: (trace: Trace) => void): Promise<void> {
+  const { status } = await stage.client.get<OperatorDeployment>(operatorDeployment.resource, { name });
+  const trace = parseTraceparent(status?.traceparent);
+  await eventually(() => {
+    const spans = spansIn(collector).filter(({ traceId }) => traceId === trace?.traceId);
+    const root = spans.find(({ spanId }) => spanId === trace?.parentId);
+    if (root?.name !== 'operator.deploy') throw new Error(`of ${name} there is ${spans.map((each) => each.name)}`);
+    const under = (parent: Span, child: string) =>
+      spans.filter((span) => span.parentSpanId === parent.spanId && span.name === child);
+    check({ root, spans, under });
+  }, untold);
+}
+
+const spansIn = ({ requests }: Collector): Span[] =>
+  requests
+    .filter(({ path }) => path === '/v1/traces')
+    .flatMap(({ body }) =>
+      body.resourceSpans.flatMap(({ scopeSpans }: { scopeSpans: { spans: Span[] }[] }) =>
+        scopeSpans.flatMap(({ spans }) => spans),
+      ),
+    );
+
+const attributesOf = (span: Span | undefined): Record<string, string | undefined> =>
+  Object.fromEntries((span?.attributes ?? []).map(({ key, value }) => [key, value.stringValue]));
