@@ -4,7 +4,7 @@
  * hold the verb `abandon-cleanup`, and the API server's audit log says who it was.
  */
 import { ABANDON_CLEANUP_ANNOTATION, GROUP, kindNamed } from '../api/index.ts';
-import type { Ask } from '../policy/index.ts';
+import type { AskAuthorizer } from '../policy/index.ts';
 import { askNobody } from './authorize.ts';
 import { nothing } from './gates.ts';
 import type { LaterGate } from './judge.ts';
@@ -13,7 +13,7 @@ import { type AdmissionRequest, isObject, type Json, type UserInfo } from './rev
 
 const abandonCleanupVerb = 'abandon-cleanup';
 
-export function abandonGate(ask?: (user: UserInfo, signal: () => AbortSignal) => Ask): LaterGate {
+export function abandonGate(ask?: (user: UserInfo, signal: () => AbortSignal) => AskAuthorizer): LaterGate {
   return {
     name: 'cleanup',
     concerns: (request) => isDeployable(request) && abandons(request),

@@ -1,6 +1,6 @@
 /** Answers what `authorizer` asks in a policy: may this user do that? By SubjectAccessReview, each question once a request. */
 import type { AuthorizationAnswer, AuthorizationAttributes, ResourceAttributes } from '../cel/index.ts';
-import type { Ask } from '../policy/index.ts';
+import type { AskAuthorizer } from '../policy/index.ts';
 import { ApiError, type Client, type KubernetesObject, type Resource } from '../runtime/index.ts';
 import type { UserInfo } from './review.ts';
 
@@ -17,7 +17,7 @@ const accessReviews: Resource = {
   namespaced: false,
 };
 
-export function askCluster(client: Client, user: UserInfo, signal: () => AbortSignal): Ask {
+export function askCluster(client: Client, user: UserInfo, signal: () => AbortSignal): AskAuthorizer {
   const answers = new Map<string, Promise<AuthorizationAnswer>>();
   return (questions) =>
     Promise.all(
@@ -31,7 +31,7 @@ export function askCluster(client: Client, user: UserInfo, signal: () => AbortSi
 }
 
 /** Where there is no cluster to ask, nobody may anything, and the rule says why. */
-export const askNobody: Ask = async (questions) =>
+export const askNobody: AskAuthorizer = async (questions) =>
   questions.map(() => ({ allowed: false, error: 'there is no cluster to ask' }));
 
 async function review(

@@ -3,7 +3,7 @@
  * judgement of Policies themselves). One revision of the policies holds for the whole of a request. Whoever refuses, the others are
  * still heard, so that one denial lists every violation of every gate.
  */
-import { type Ask, type JsonPatchOperation, jsonPatchBetween } from '../policy/index.ts';
+import { type AskAuthorizer, type JsonPatchOperation, jsonPatchBetween } from '../policy/index.ts';
 import { askNobody } from './authorize.ts';
 import {
   type Decision,
@@ -53,7 +53,7 @@ export interface JudgeOptions {
   readonly dispatches?: boolean | undefined;
   readonly later?: readonly LaterGate[] | undefined;
   /** Who answers `authorizer`. */
-  readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => Ask) | undefined;
+  readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => AskAuthorizer) | undefined;
   readonly observer?: Observer | undefined;
 }
 
@@ -219,5 +219,5 @@ function throughPolicies({ request, at, options, deadline }: Question): Findings
   return judged instanceof Promise ? judged.then(finish) : finish(judged);
 }
 
-const askerFor = ({ userInfo = {} }: AdmissionRequest, { ask }: JudgeOptions, deadline: Deadline): Ask =>
+const askerFor = ({ userInfo = {} }: AdmissionRequest, { ask }: JudgeOptions, deadline: Deadline): AskAuthorizer =>
   ask === undefined ? askNobody : ask(userInfo, () => deadline.signal());

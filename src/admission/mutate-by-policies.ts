@@ -1,6 +1,6 @@
 /** The mutations of Policies on one request, and what of them refuses it. */
 import type { AuthorizationAnswer, AuthorizationAttributes } from '../cel/index.ts';
-import { type Ask, type MutationDecision, mutate, type PolicySet, type World } from '../policy/index.ts';
+import { type AskAuthorizer, type MutationDecision, mutate, type PolicySet, type World } from '../policy/index.ts';
 import { type Findings, nothing } from './gates.ts';
 import { violationOf } from './policies.ts';
 import type { AdmissionRequest, Json } from './review.ts';
@@ -10,7 +10,7 @@ interface MutationQuestion {
   readonly set: PolicySet;
   readonly world: World;
   readonly request: AdmissionRequest;
-  readonly ask: Ask;
+  readonly ask: AskAuthorizer;
   /** Only the mutations that want to be asked again, or those that do not. */
   readonly reinvocation: 'Never' | 'IfNeeded';
   /** Milliseconds since 1970. */

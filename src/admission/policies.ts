@@ -3,9 +3,9 @@
  * answers into the words of a denial.
  */
 import {
-  type Ask,
+  type AskAuthorizer,
   decide,
-  decideAsking,
+  decideWithAuthorizer,
   type PolicyDecision,
   type PolicySet,
   type RuleResult,
@@ -30,7 +30,7 @@ interface PolicyQuestion {
   readonly set: PolicySet;
   readonly world: World;
   readonly request: AdmissionRequest;
-  readonly ask: Ask;
+  readonly ask: AskAuthorizer;
   /** Milliseconds since 1970. */
   readonly deadline: number;
 }
@@ -40,7 +40,7 @@ export function judgeByPolicies(question: PolicyQuestion): PolicyDecision | Prom
   const { request, world, ask, deadline } = question;
   const set = withoutItself(question.set, request);
   const first = decide(set, request, world, { deadline });
-  return first.questions.length === 0 ? first : decideAsking(set, request, world, ask, { deadline });
+  return first.questions.length === 0 ? first : decideWithAuthorizer(set, request, world, ask, { deadline });
 }
 
 export function findingsOf(decision: PolicyDecision, microseconds: number): Findings {

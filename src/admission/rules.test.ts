@@ -5,7 +5,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { compile, environment, types } from '../cel/index.ts';
-import { fitsType, type ScopeEntry } from '../policy/index.ts';
+import { matchesType, type ScopeEntry } from '../policy/index.ts';
 import { resourceMapping, type ServedResource } from '../runtime/index.ts';
 import { type Asked, rulesFor } from './rules.ts';
 import { standsFor } from './targets.ts';
@@ -101,7 +101,7 @@ const isAbout = (
   { subresource, operation }: Sent,
 ) =>
   entry.operations.includes(operation as never) &&
-  fitsType(entry, { group, version, kind, resource: plural, subresource, parentKind: kind });
+  matchesType(entry, { group, version, kind, resource: plural, subresource, parentKind: kind });
 
 /** As set-for.ts leaves out what is judged at another call. */
 function judges(entry: ScopeEntry, asked: Asked, as: ServedResource, request: Sent): boolean {

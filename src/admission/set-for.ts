@@ -4,9 +4,9 @@
  */
 import { GROUP, policy as policyKind } from '../api/index.ts';
 import {
-  isAboutType,
   type PolicyModel,
   type PolicySet,
+  policyMatchesType,
   policySet,
   type RequestType,
   type World,
@@ -20,7 +20,7 @@ export function withoutItself(set: PolicySet, request: AdmissionRequest): Policy
   const own = name ?? (object?.metadata as { name?: unknown } | undefined)?.name;
   const itself = set.policies.find(({ model }) => model.kind === 'Policy' && model.name === own);
   // Hardly any is about Policies: only then is there anything to leave out.
-  if (itself === undefined || !isAboutType(itself.model, typeOf(request), operation)) return set;
+  if (itself === undefined || !policyMatchesType(itself.model, typeOf(request), operation)) return set;
   return without(set, `itself ${itself.model.name}`, (model) => model === itself.model);
 }
 
@@ -42,7 +42,7 @@ export function withoutJudgedElsewhere(
   };
   const others = [sent, ...elsewhere.map((text) => ({ ...here, ...groupVersionOf(text) }))];
   const key = JSON.stringify([operation, here.kind, here.resource, others]);
-  return without(set, key, (model) => others.some((type) => isAboutType(model, type, operation)));
+  return without(set, key, (model) => others.some((type) => policyMatchesType(model, type, operation)));
 }
 
 function typeOf({ kind, resource, subResource = '' }: AdmissionRequest, world?: World): RequestType {

@@ -8,7 +8,6 @@ import { API_VERSION } from '../api/index.ts';
 import {
   combineSchemas,
   crdSchemas,
-  examinePolicy,
   isNative,
   kubernetesSchemas,
   type PolicyIssue,
@@ -16,6 +15,7 @@ import {
   readPolicy,
   runPolicyTests,
   type SchemaSource,
+  typeCheckPolicy,
 } from '../policy/index.ts';
 import {
   describeProblem,
@@ -91,7 +91,7 @@ function testOne(located: LocatedObject, schemas: SchemaSource, problems: Proble
   const report = runPolicyTests(model);
   const errors = report.issues.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) return refuse(errors);
-  return [placed(located, report, [...issues, ...report.issues, ...examinePolicy(model, schemas).issues])];
+  return [placed(located, report, [...issues, ...report.issues, ...typeCheckPolicy(model, schemas).issues])];
 }
 
 function written(tested: readonly TestedPolicy[], { output, coverage = false, minCoverage }: TestOptions): string {

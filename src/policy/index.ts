@@ -7,11 +7,11 @@
 export * from './convert/index.ts';
 export * from './decision.ts';
 export * from './engine/index.ts';
-export { issueWords } from './issue-words.ts';
+export { issueText } from './issue-text.ts';
 export * from './load/index.ts';
-export { isAboutType } from './match/about.ts';
 export { type Labels, labelsOf, selects } from './match/labels.ts';
-export { fitsType, type RequestType } from './match/types.ts';
+export { policyMatchesType } from './match/policy-types.ts';
+export { matchesType, type RequestType } from './match/types.ts';
 export * from './model.ts';
 export * from './mutation/index.ts';
 export * from './native/index.ts';

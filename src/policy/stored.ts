@@ -4,7 +4,7 @@
  */
 import { isGlob } from './match/globs.ts';
 import { isEmptySelector } from './match/labels.ts';
-import { fitsType } from './match/types.ts';
+import { matchesType } from './match/types.ts';
 import type { MatchModel, PolicyModel } from './model.ts';
 import type { AdmissionRequest, Json, RequestPart } from './request.ts';
 import type { LabelSelector } from './world.ts';
@@ -72,8 +72,8 @@ function isAboutStored(match: MatchModel | undefined): boolean {
 function isSelected({ match, alsoMatch }: PolicyModel, type: StoredType): boolean {
   return [match, alsoMatch].every((each) => {
     if (each === undefined) return true;
-    if (each.excludeTypes?.some((excluded) => fitsType(excluded, requestType(type))) === true) return false;
-    return each.types === undefined || each.types.some((wanted) => fitsType(wanted, requestType(type)));
+    if (each.excludeTypes?.some((excluded) => matchesType(excluded, requestType(type))) === true) return false;
+    return each.types === undefined || each.types.some((wanted) => matchesType(wanted, requestType(type)));
   });
 }
 
@@ -91,7 +91,7 @@ function isController({ podControllers }: PolicyModel, type: StoredType): boolea
   const { kinds, additional } = podControllers;
   return (
     (kinds.includes(type.kind) && groupOfController[type.kind] === type.group) ||
-    additional.some((each) => fitsType(each.type, requestType(type)))
+    additional.some((each) => matchesType(each.type, requestType(type)))
   );
 }
 

@@ -4,7 +4,7 @@
  * of the kind holds the same as far as a schema can, for when this webhook is away.
  */
 import { type Approval, approval, approvalLevel, GROUP, operatorDeployment } from '../../api/index.ts';
-import { type Ask, type JsonPatchOperation, sameJson } from '../../policy/index.ts';
+import { type AskAuthorizer, type JsonPatchOperation, sameJson } from '../../policy/index.ts';
 import { askNobody } from '../authorize.ts';
 import type { Facts, Findings, Gate, Violation } from '../gates.ts';
 import type { LaterGate } from '../judge.ts';
@@ -249,7 +249,7 @@ const refused = (code: string, field: string, message: string, next: string): Vi
  * Who decides must hold the verb `approve`: on the definition that changes, or where it is something else on the Approval. Where levels
  * are asked, roles decide instead.
  */
-export function approvalVerbGate(ask?: (user: UserInfo, signal: () => AbortSignal) => Ask): LaterGate {
+export function approvalVerbGate(ask?: (user: UserInfo, signal: () => AbortSignal) => AskAuthorizer): LaterGate {
   return {
     name: 'approvals',
     concerns: (request) =>

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { GROUP } from '../../api/index.ts';
 import { type Change, isSeenInObjects, type Verdict } from '../../crd-compat/index.ts';
-import { type Ask, sameJson, writeJson } from '../../policy/index.ts';
+import { type AskAuthorizer, sameJson, writeJson } from '../../policy/index.ts';
 import { type Client, type Logger, silentLogger } from '../../runtime/index.ts';
 import { askNobody } from '../authorize.ts';
 import { type Findings, nothing } from '../gates.ts';
@@ -53,7 +53,7 @@ export interface CrdGateOptions {
 interface CrdGateParts extends CrdGateOptions {
   readonly client?: Client | undefined;
   readonly comparers: Comparers;
-  readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => Ask) | undefined;
+  readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => AskAuthorizer) | undefined;
   readonly metrics?: CrdMetrics | undefined;
   readonly log?: Logger | undefined;
 }

@@ -3,7 +3,7 @@
  * annotation that names exactly this change, from a user who may do that. Neither holds for the next change.
  */
 import { type Approval, approval, approvalOutcome, GROUP } from '../../api/index.ts';
-import type { Ask } from '../../policy/index.ts';
+import type { AskAuthorizer } from '../../policy/index.ts';
 import { type Client, eachObject } from '../../runtime/index.ts';
 import type { AdmissionRequest } from '../review.ts';
 import { annotationOf, definitionGroup, definitionKind, definitionPlural } from './definition.ts';
@@ -21,7 +21,7 @@ interface PermissionQuestion {
   /** Of exactly this change. */
   readonly digest: string;
   readonly client: Client | undefined;
-  readonly ask: Ask;
+  readonly ask: AskAuthorizer;
   readonly environment: Environment;
   readonly signal: AbortSignal;
 }

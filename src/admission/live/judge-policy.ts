@@ -10,14 +10,14 @@ import {
   compileException,
   compilePolicy,
   type ExceptionModel,
-  examinePolicy,
-  issueWords,
+  issueText,
   type PolicyIssue,
   type PolicyModel,
   policySet,
   readException,
   readPolicy,
   runPolicyTests,
+  typeCheckPolicy,
 } from '../../policy/index.ts';
 import type { Client } from '../../runtime/index.ts';
 import type { Findings, Violation } from '../gates.ts';
@@ -58,7 +58,7 @@ async function judgePolicy(object: Json, deadline: Deadline, options: PolicyJudg
   const issues = [...read.issues, ...compiled.issues];
   if (compiled.policy === undefined) return found(errorsOf(issues), warningsOf(issues));
   // Its fields and its tests are two views of the same mistake as often as not: the author sees both at once.
-  const examined = examinePolicy(model, source.schemas()).issues;
+  const examined = typeCheckPolicy(model, source.schemas()).issues;
   const tests = failedTests(model, deadline.at - reserveMilliseconds);
   const violations = [...errorsOf([...issues, ...examined]), ...tests];
   const warnings = warningsOf([...issues, ...examined]);
@@ -159,14 +159,14 @@ const errorsOf = (issues: readonly PolicyIssue[]): Violation[] =>
   issues.filter(({ severity }) => severity === 'error').map(violationOf);
 
 const warningsOf = (issues: readonly PolicyIssue[]): string[] =>
-  issues.filter(({ severity }) => severity === 'warning').map(issueWords);
+  issues.filter(({ severity }) => severity === 'warning').map(issueText);
 
 function violationOf(issue: PolicyIssue): Violation {
   return {
     gate: 'policy',
     code: issue.code,
     field: issue.path,
-    message: issueWords(issue),
+    message: issueText(issue),
     next: '',
     reason: 'Invalid',
   };

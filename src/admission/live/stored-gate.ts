@@ -6,7 +6,7 @@
  * exceptions in force, what they read, and the time at which one of them begins or ends.
  */
 import { createHash } from 'node:crypto';
-import { decide as decideByPolicies, nextMoment, type StoredType, storedRequest } from '../../policy/index.ts';
+import { decide as decideByPolicies, nextTransition, type StoredType, storedRequest } from '../../policy/index.ts';
 import type { Clock, Resource, UnknownObject } from '../../runtime/index.ts';
 import { systemClock } from '../../runtime/index.ts';
 import { denialMessage } from '../answer.ts';
@@ -77,7 +77,7 @@ export function storedGate(source: LivePolicySource, options: StoredGateOptions 
     if (set.revision === momentRevision && now < moment) return;
     momentRevision = set.revision;
     if (now >= moment) changed();
-    moment = nextMoment(set, set.policies, now) ?? Number.POSITIVE_INFINITY;
+    moment = nextTransition(set, set.policies, now) ?? Number.POSITIVE_INFINITY;
     cancelMoment();
     if (moment !== Number.POSITIVE_INFINITY) {
       cancelMoment = clock.schedule(moment - now + 1, () => followTime(clock.now()));

@@ -16,7 +16,7 @@ import {
   operatorDeployment,
   operatorInstallation,
 } from '../../api/index.ts';
-import type { Ask } from '../../policy/index.ts';
+import type { AskAuthorizer } from '../../policy/index.ts';
 import { type Client, isNotFound } from '../../runtime/index.ts';
 import { askNobody } from '../authorize.ts';
 import { type Findings, nothing } from '../gates.ts';
@@ -31,7 +31,7 @@ const rollbackVerb = 'rollback';
 
 interface OperatorsGateOptions {
   readonly client?: Pick<Client, 'get' | 'list'> | undefined;
-  readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => Ask) | undefined;
+  readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => AskAuthorizer) | undefined;
   /** Whether an Approval is asked for where definitions break somebody. Left out, that is not known. */
   readonly asksAboutBreaking?: ((environment: Environment) => boolean) | undefined;
 }

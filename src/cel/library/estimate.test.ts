@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { UNBOUNDED } from '../declarations.ts';
 import { add, fixed, literalCount, multiply, range, scale, subtractUnsigned } from './estimate.ts';
-import { node } from './testing.ts';
+import { node } from './support/overloads.ts';
 
 describe('ranges stick at the top', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Double, Uint, type Value } from '../values.ts';
 import { sets } from './sets.ts';
-import { caller, costOf, node, overloadOf } from './testing.ts';
+import { caller, costOf, node, overloadOf } from './support/overloads.ts';
 
 const call = caller(sets);
 

@@ -1,7 +1,7 @@
 /** What a cluster knows, for `--kubeconfig`: namespaces, params, context, who owns what, the objects as they are, and who may do what. */
 import { askCluster } from '../../admission/index.ts';
 import { API_VERSION, GROUP, VERSION } from '../../api/index.ts';
-import type { decideAsking, Json, PolicySet, UserInfo } from '../../policy/index.ts';
+import type { decideWithAuthorizer, Json, PolicySet, UserInfo } from '../../policy/index.ts';
 import {
   ApiError,
   type Client,
@@ -16,7 +16,7 @@ import { withClient } from '../client.ts';
 import type { LocatedObject } from '../documents.ts';
 import { identityOf } from './result.ts';
 
-type Ask = Parameters<typeof decideAsking>[3];
+type Ask = Parameters<typeof decideWithAuthorizer>[3];
 
 export interface Cluster {
   readonly client: Client;

@@ -7,7 +7,7 @@ import type { AuthorizationAnswer } from '../../cel/index.ts';
 import {
   type AdmissionRequest,
   decide,
-  decideAsking,
+  decideWithAuthorizer,
   type Json,
   type MutationDecision,
   mutate,
@@ -26,7 +26,7 @@ import type { PlatformGates } from './platform.ts';
 import { kindOf } from './plurals.ts';
 import { type CheckResult, identityOf, referenceOf, resultOf } from './result.ts';
 
-type Ask = Parameters<typeof decideAsking>[3];
+type Ask = Parameters<typeof decideWithAuthorizer>[3];
 
 export interface Bench {
   readonly set: PolicySet;
@@ -118,7 +118,7 @@ async function mutateAsking(request: AdmissionRequest, { set, world, ask }: Benc
 async function decided(request: AdmissionRequest, { set, world, ask, passes }: Bench): Promise<PolicyDecision> {
   const decision = decide(set, request, world, { passes });
   if (decision.questions.length === 0 || ask === undefined) return decision;
-  return decideAsking(set, request, world, ask, { passes });
+  return decideWithAuthorizer(set, request, world, ask, { passes });
 }
 
 /** The request that an apply of this object would be, as far as it is known. */

@@ -6,9 +6,9 @@ import type { Facts } from '../../admission/index.ts';
 import { API_VERSION, GROUP, VERSION } from '../../api/index.ts';
 import {
   type AdmissionRequest,
-  fitsType,
   type Json,
   labelsOf,
+  matchesType,
   type PolicyModel,
   type PolicySet,
   pluralOf,
@@ -41,7 +41,7 @@ const judges: readonly string[] = ['Policy', 'PolicyException'];
 
 function mayMatch({ match }: PolicyModel, kind: string): boolean {
   const type = { group: GROUP, version: VERSION, kind, resource: pluralOf(kind), subresource: '' };
-  return match.types === undefined || match.types.some((each) => fitsType(each, type));
+  return match.types === undefined || match.types.some((each) => matchesType(each, type));
 }
 
 /** Loaded only where they are needed. */

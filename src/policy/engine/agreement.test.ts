@@ -6,7 +6,7 @@ import { emptyWorld, type World } from '../world.ts';
 import type { PolicyCompileOptions } from './compile.ts';
 import { decide } from './decide.ts';
 import { policySet } from './set.ts';
-import { NOW, policyFrom, requestFor } from './testing.ts';
+import { NOW, policyFrom, requestFor } from './support/policies.ts';
 
 /** Expressions that pass, fail, err and depend on one another, on whatever object they meet. */
 const EXPRESSIONS = [

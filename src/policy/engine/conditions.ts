@@ -32,7 +32,7 @@ export function conditionsAnswer(
       if (answer === MET) answer = { answer: missing, message: '', name };
       continue;
     }
-    const result = scope.ask(unit);
+    const result = scope.evaluate(unit);
     if (result === false) return { answer: false, message: '', name };
     cost += charge(unit);
     if (cost > COST_LIMIT) return { answer: 'error', message: 'match conditions ran out of cost budget', name };

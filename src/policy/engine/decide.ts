@@ -7,9 +7,9 @@ import type { PolicyDecision } from '../decision.ts';
 import type { AdmissionRequest } from '../request.ts';
 import type { World } from '../world.ts';
 import { EvaluationClock } from './evaluation-clock.ts';
-import { Judge } from './judge.ts';
+import { RuleEvaluator } from './evaluator.ts';
 import { Outcome } from './outcome.ts';
-import type { Judgement } from './scope.ts';
+import type { Evaluation } from './scope.ts';
 import type { PolicySet } from './set.ts';
 import { viewsOf } from './views.ts';
 
@@ -27,25 +27,25 @@ export function decide(
   options: DecideOptions = {},
 ): PolicyDecision {
   const outcome = new Outcome(options.passes ?? false);
-  const judgement: Judgement = { questions: new Map(), clock: new EvaluationClock(options.deadline) };
-  for (const view of viewsOf(set, request, world, judgement)) {
-    const judge = new Judge(set, view, judgement, outcome);
-    for (const group of view.lane.candidates(view.scope.subject)) judge.group(group);
+  const evaluation: Evaluation = { questions: new Map(), clock: new EvaluationClock(options.deadline) };
+  for (const view of viewsOf(set, request, world, evaluation)) {
+    const evaluator = new RuleEvaluator(set, view, evaluation, outcome);
+    for (const group of view.lane.candidates(view.scope.subject)) evaluator.group(group);
   }
-  return outcome.decision(set, judgement.questions);
+  return outcome.decision(set, evaluation.questions);
 }
 
 /** No policy asks more often than this in a row: each round answers all that the one before wanted to know. */
 const MAX_ROUNDS = 8;
 
-export type Ask = (questions: readonly AuthorizationAttributes[]) => Promise<readonly AuthorizationAnswer[]>;
+export type AskAuthorizer = (questions: readonly AuthorizationAttributes[]) => Promise<readonly AuthorizationAnswer[]>;
 
 /** As `decide`, with the questions of `authorizer` answered by `ask`, in the order they are given. */
-export async function decideAsking(
+export async function decideWithAuthorizer(
   set: PolicySet,
   request: AdmissionRequest,
   world: World,
-  ask: Ask,
+  ask: AskAuthorizer,
   options: DecideOptions = {},
 ): Promise<PolicyDecision> {
   const known = new Map<string, AuthorizationAnswer>();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Json } from '../request.ts';
 import { emptyWorld } from '../world.ts';
 import { explainPolicy } from './explain.ts';
-import { NOW, policyFrom, requestFor, setFrom } from './testing.ts';
+import { NOW, policyFrom, requestFor, setFrom } from './support/policies.ts';
 
 const deployment: Json = {
   apiVersion: 'apps/v1',

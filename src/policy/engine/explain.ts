@@ -13,7 +13,7 @@ import type { CompiledPolicy } from './compile.ts';
 import { decide } from './decide.ts';
 import { EvaluationClock } from './evaluation-clock.ts';
 import { findParams } from './params.ts';
-import type { Judgement, Scope } from './scope.ts';
+import type { Evaluation, Scope } from './scope.ts';
 import { type PolicySet, policySet } from './set.ts';
 import type { Unit } from './unit.ts';
 import { viewOf } from './views.ts';
@@ -82,8 +82,8 @@ function explainOne(
   results: readonly RuleResult[],
 ): PolicyExplanation {
   const { model } = policy;
-  const judgement: Judgement = { questions: new Map(), clock: new EvaluationClock() };
-  const { scope, path, match: matcher } = viewOf(set, policy, request, world, judgement);
+  const evaluation: Evaluation = { questions: new Map(), clock: new EvaluationClock() };
+  const { scope, path, match: matcher } = viewOf(set, policy, request, world, evaluation);
   const { subject } = scope;
   const match = [
     ...fieldsOf('selector', matcher, subject),

@@ -13,7 +13,7 @@ export {
   compilePolicy,
   type PolicyCompileOptions,
 } from './compile.ts';
-export { type Ask, type DecideOptions, decide, decideAsking } from './decide.ts';
+export { type AskAuthorizer, type DecideOptions, decide, decideWithAuthorizer } from './decide.ts';
 export {
   type ExpressionExplanation,
   explainPolicy,
@@ -21,7 +21,7 @@ export {
   type PolicyExplanation,
   type RuleExplanation,
 } from './explain.ts';
-export { nextMoment, stateAt } from './in-time.ts';
+export { nextTransition, scheduleStateAt } from './schedule.ts';
 export {
   DEFAULT_EXCEPTION_NAMESPACES,
   DEFAULT_PLATFORM_NAMESPACE,

@@ -9,7 +9,7 @@ import { type Glob, globs, isGlob } from '../match/globs.ts';
 import type { Labels } from '../match/labels.ts';
 import { CompiledMatch, type MatchAnswer } from '../match/match.ts';
 import type { Subject } from '../match/subject.ts';
-import { fitsType, type RequestType } from '../match/types.ts';
+import { matchesType, type RequestType } from '../match/types.ts';
 import type { MatchModel, TypeMatch } from '../model.ts';
 import type { Operation } from '../request.ts';
 import type { CompiledPolicy } from './compile.ts';
@@ -175,7 +175,7 @@ export class Lanes {
 
 function canMatch({ types, operations }: MatchModel, type: RequestType, operation: Operation | undefined): boolean {
   if (operation !== undefined && operations !== undefined && !operations.includes(operation)) return false;
-  return types === undefined || types.some((each) => fitsType(each, type, operation));
+  return types === undefined || types.some((each) => matchesType(each, type, operation));
 }
 
 function groupsOf(policies: readonly CompiledPolicy[]) {

@@ -7,7 +7,7 @@ import type { Expr } from '../../cel/index.ts';
 import { selects } from '../match/labels.ts';
 import { Inspector, inspection, loopOf, NO_LOCALS, type Sensitive } from '../why/index.ts';
 import type { CompiledPolicy, CompiledRule } from './compile.ts';
-import { type Judgement, Scope } from './scope.ts';
+import { type Evaluation, Scope } from './scope.ts';
 
 /** Elements of a loop that are counted: more than a Kubernetes object has of anything. */
 const MAX_COUNTED = 20_000;
@@ -16,12 +16,12 @@ export function isNoWorse(
   policy: CompiledPolicy,
   rule: CompiledRule,
   scope: Scope,
-  judgement: Judgement,
+  evaluation: Evaluation,
   sensitive: Sensitive,
 ): boolean {
   const { subject } = scope;
   if (subject.object === null || subject.oldObject === null || subject.isUnknown('oldObject')) return false;
-  const before = new Scope(subject.about(subject.oldObject, subject.oldObject), judgement);
+  const before = new Scope(subject.withObjects(subject.oldObject, subject.oldObject), evaluation);
   before.useParams(scope.params);
   const { unit } = rule;
   if (!wasJudged(policy, before) || before.compute(unit).result !== false) return false;

@@ -60,7 +60,7 @@ export function failed(policy: CompiledPolicy, rule: CompiledRule, scope: Scope,
  * A scan, a reconciler or a CLI that lacks something skips and says so. Where all of a request is known, what is missing is a
  * fault of ours (a cache that has not synced), and to let the request in for that would be an accident.
  */
-export function notAsked(policy: CompiledPolicy, rule: CompiledRule, scope: Scope, missing: Missing): RuleResult {
+export function notEvaluated(policy: CompiledPolicy, rule: CompiledRule, scope: Scope, missing: Missing): RuleResult {
   const skips = missing.what === 'request' || scope.subject.unknown.length > 0;
   if (!skips) return failed(policy, rule, scope, `${missing.detail} cannot be looked up now`);
   const skipped = missing.what === 'request' ? `needs a request: ${missing.detail}` : `needs ${missing.detail}`;

@@ -25,7 +25,7 @@ import type { TallyBatch } from './tally.ts';
 import type { Unit } from './unit.ts';
 
 /** What one decision shares among its scopes. */
-export interface Judgement {
+export interface Evaluation {
   readonly questions: Map<string, AuthorizationAttributes>;
   readonly clock: EvaluationClock;
 }
@@ -36,7 +36,7 @@ let epochs = 0;
 export class Scope {
   readonly subject: Subject;
   readonly clock: EvaluationClock;
-  readonly #judgement: Judgement;
+  readonly #evaluation: Evaluation;
   readonly #inputs: Record<string, Result>;
   readonly #epoch: number;
   readonly #variables = new Map<Unit, { readonly result: Result; readonly cost: number }>();
@@ -45,10 +45,10 @@ export class Scope {
   #used: Unit[] | undefined;
   #filled = false;
 
-  constructor(subject: Subject, judgement: Judgement) {
+  constructor(subject: Subject, evaluation: Evaluation) {
     this.subject = subject;
-    this.#judgement = judgement;
-    this.clock = judgement.clock;
+    this.#evaluation = evaluation;
+    this.clock = evaluation.clock;
     this.#epoch = ++epochs;
     this.#paramsEpoch = this.#epoch;
     const object = subject.object as Value;
@@ -73,12 +73,12 @@ export class Scope {
   }
 
   /** The answer of a rule, from this request or from a policy that said the same. */
-  ask(unit: Unit): Result {
+  evaluate(unit: Unit): Result {
     const epoch = unit.readsParams ? this.#paramsEpoch : this.#epoch;
     if (unit.epoch === epoch) return unit.result;
     unit.epoch = epoch;
     if (!unit.plain || unit.variables !== undefined || !(this.#filled || unit.readsObjectAlone))
-      return this.#askInFull(unit);
+      return this.#evaluateInFull(unit);
     const { budget } = this.clock;
     this.clock.startExpression();
     budget.spent = 0;
@@ -89,21 +89,21 @@ export class Scope {
   }
 
   /** The first of a batch, from `from` up to `to`, that is not plainly true and has to be asked by itself; `to` where there is none. */
-  firstToAsk({ batch, readsObjectAlone }: TallyBatch, from: number, to: number): number {
+  firstNotTrue({ batch, readsObjectAlone }: TallyBatch, from: number, to: number): number {
     if (!readsObjectAlone) this.#fill();
     return batch.run(this.#inputs, from, to);
   }
 
   /** As `ask`, from the terms that it has in common with others. */
-  askSplit(unit: Unit, { terms, decisive }: SplitRule): Result {
+  evaluateTerms(unit: Unit, { terms, decisive }: SplitRule): Result {
     if (unit.epoch === this.#epoch) return unit.result;
     let cost = 0;
     let answer = !decisive;
     for (const term of terms) {
-      const result = this.ask(term);
+      const result = this.evaluate(term);
       cost += term.cost;
       // What is more than true or false, or more than may be spent, is for the whole to say.
-      if (typeof result !== 'boolean' || cost > unit.needs.costLimit) return this.ask(unit);
+      if (typeof result !== 'boolean' || cost > unit.needs.costLimit) return this.evaluate(unit);
       if (result === decisive) {
         answer = decisive;
         break;
@@ -115,7 +115,7 @@ export class Scope {
     return answer;
   }
 
-  #askInFull(unit: Unit): Result {
+  #evaluateInFull(unit: Unit): Result {
     const { result, cost, used } = this.#evaluate(unit);
     unit.result = result;
     unit.cost = cost;
@@ -193,7 +193,7 @@ export class Scope {
     const inputs = this.#inputs;
     inputs.request = requestValue(subject);
     inputs.namespaceObject = namespaceValue(subject.namespaceObject ?? null);
-    const authorizer = authorizerFor(subject.world, this.#judgement.questions);
+    const authorizer = authorizerFor(subject.world, this.#evaluation.questions);
     inputs.authorizer = authorizer as unknown as Value;
     inputs['authorizer.requestResource'] = requestResource(authorizer, subject) as unknown as Value;
     inputs.params ??= null;

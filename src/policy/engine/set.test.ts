@@ -7,7 +7,7 @@ import type { CompiledPolicy } from './compile.ts';
 import { decide } from './decide.ts';
 import { podOf } from './pods.ts';
 import { policySet } from './set.ts';
-import { exceptionFrom, NOW, policyFrom, requestFor, setFrom } from './testing.ts';
+import { exceptionFrom, NOW, policyFrom, requestFor, setFrom } from './support/policies.ts';
 
 const rules = [{ name: 'r', expression: 'true' }];
 

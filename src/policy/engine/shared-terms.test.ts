@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { sharedTerms } from './shared-terms.ts';
-import { policyFrom } from './testing.ts';
+import { policyFrom } from './support/policies.ts';
 
 const unitsOf = (...expressions: string[]) =>
   expressions.map((expression, index) => {

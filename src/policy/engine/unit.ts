@@ -49,7 +49,7 @@ export class Unit {
   cost = 0;
   /** Variables that the evaluation read. */
   used: readonly Unit[] = NONE;
-  /** The policy that was charged for it last, as a number that no other judgement has. */
+  /** The policy that was charged for it last, as a number that no other evaluation has. */
   charged = 0;
 
   constructor(parts: {

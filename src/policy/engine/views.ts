@@ -1,13 +1,13 @@
 /** How the policies of a set see a request: as it was sent, and as the Pod that a controller's template describes. */
 import { CompiledMatch } from '../match/match.ts';
 import { Subject } from '../match/subject.ts';
-import { fitsType } from '../match/types.ts';
+import { matchesType } from '../match/types.ts';
 import type { AdmissionRequest } from '../request.ts';
 import type { World } from '../world.ts';
 import type { CompiledPolicy } from './compile.ts';
 import type { Lane } from './lanes.ts';
 import { controllerTypes, podOf } from './pods.ts';
-import { type Judgement, Scope } from './scope.ts';
+import { type Evaluation, Scope } from './scope.ts';
 import type { PolicySet } from './set.ts';
 
 export interface View {
@@ -21,14 +21,14 @@ export function viewsOf(
   set: PolicySet,
   request: AdmissionRequest,
   world: World,
-  judgement: Judgement,
+  evaluation: Evaluation,
 ): readonly View[] {
   const object = request.object ?? null;
   const oldObject = request.oldObject ?? null;
   const subject = new Subject(request, world, object, oldObject, set.platformNamespace);
   const lanes = set.lanes.of(subject, subject.isUnknown('operation') ? undefined : subject.operation);
   if (lanes.length === 0) return NONE;
-  const original = new Scope(subject, judgement);
+  const original = new Scope(subject, evaluation);
   const views: View[] = [];
   for (const lane of lanes) {
     if (lane.path === undefined) {
@@ -39,7 +39,7 @@ export function viewsOf(
     const oldPod = podOf(oldObject, lane.path);
     // A controller without a template makes no Pods.
     if (pod === null && oldPod === null) continue;
-    views.push({ lane, scope: new Scope(subject.about(pod, oldPod), judgement), original });
+    views.push({ lane, scope: new Scope(subject.withObjects(pod, oldPod), evaluation), original });
   }
   return views;
 }
@@ -50,18 +50,18 @@ export function viewOf(
   policy: CompiledPolicy,
   request: AdmissionRequest,
   world: World,
-  judgement: Judgement,
+  evaluation: Evaluation,
 ): { readonly scope: Scope; readonly path: string | undefined; readonly match: CompiledMatch } {
   const { object = null, oldObject = null } = request;
   const subject = new Subject(request, world, object, oldObject, set.platformNamespace);
   const { match, podControllers } = policy.model;
   for (const [path, types] of podControllers === undefined ? [] : controllerTypes(podControllers)) {
     const [pod, oldPod] = [podOf(object, path), podOf(oldObject, path)];
-    if (!types.some((type) => fitsType(type, subject)) || (pod === null && oldPod === null)) continue;
-    const scope = new Scope(subject.about(pod, oldPod), judgement);
+    if (!types.some((type) => matchesType(type, subject)) || (pod === null && oldPod === null)) continue;
+    const scope = new Scope(subject.withObjects(pod, oldPod), evaluation);
     return { scope, path, match: new CompiledMatch({ ...match, types }) };
   }
-  return { scope: new Scope(subject, judgement), path: undefined, match: policy.match };
+  return { scope: new Scope(subject, evaluation), path: undefined, match: policy.match };
 }
 
 const NONE: readonly View[] = [];

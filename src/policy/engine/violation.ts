@@ -7,7 +7,7 @@ import { messageOf } from './message.ts';
 import { fieldInController } from './pods.ts';
 import { isNoWorse } from './ratchet.ts';
 import { errorText, failed, makeResult, shorten, violated } from './results.ts';
-import type { Judgement } from './scope.ts';
+import type { Evaluation } from './scope.ts';
 import type { Unit } from './unit.ts';
 import type { View } from './views.ts';
 
@@ -16,14 +16,14 @@ export function violation(
   policy: CompiledPolicy,
   rule: CompiledRule,
   view: View,
-  judgement: Judgement,
+  evaluation: Evaluation,
   explains: boolean,
 ): RuleResult {
   const { scope } = view;
   const sensitive = sensitiveIn(policy, view);
   const why = explains ? whyFalse(rule.unit, scope, sensitive, view.lane.path) : undefined;
   const parts = { message: messageOf(rule, scope, sensitive), ...whyParts(rule, view, why) };
-  if (rule.model.ratchet && isNoWorse(policy, rule, scope, judgement, sensitive)) {
+  if (rule.model.ratchet && isNoWorse(policy, rule, scope, evaluation, sensitive)) {
     const message = `${parts.message} (let in: it was so before, and is no worse now)`;
     return makeResult(policy, rule, { ...parts, message, result: 'audit', audited: true });
   }

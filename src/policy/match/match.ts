@@ -7,7 +7,7 @@ import type { Operation } from '../request.ts';
 import { type Glob, globs } from './globs.ts';
 import { isEmptySelector, labelsOf, selects } from './labels.ts';
 import type { Subject } from './subject.ts';
-import { fitsRequest, fitsType } from './types.ts';
+import { matchesRequest, matchesType } from './types.ts';
 
 /** `true`, `false`, or what is missing to tell. */
 export type MatchAnswer = boolean | Missing;
@@ -106,8 +106,8 @@ function oneFits(types: readonly TypeMatch[], subject: Subject, purpose: Purpose
   const namespaced = subject.namespace !== '' && !subject.isNamespace;
   let answer: MatchAnswer = false;
   for (const type of types) {
-    if (!fitsType(type, subject, known ? subject.operation : undefined)) continue;
-    if (!fitsRequest(type, subject.name, namespaced)) continue;
+    if (!matchesType(type, subject, known ? subject.operation : undefined)) continue;
+    if (!matchesRequest(type, subject.name, namespaced)) continue;
     const one = known || type.operations === undefined ? true : withoutOperation(type.operations, purpose);
     if (one === true) return true;
     if (one !== false) answer = one;

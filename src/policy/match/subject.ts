@@ -63,7 +63,7 @@ export class Subject {
   }
 
   /** The same request about another object. */
-  about(object: Json | null, oldObject: Json | null): Subject {
+  withObjects(object: Json | null, oldObject: Json | null): Subject {
     return new Subject(this.request, this.world, object, oldObject, this.platformNamespace);
   }
 

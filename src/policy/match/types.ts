@@ -15,32 +15,32 @@ export interface RequestType {
   readonly parentKind?: string | undefined;
 }
 
-export function fitsType(type: TypeMatch, request: RequestType, operation?: Operation): boolean {
-  if (!fitsText(type.group, request.group)) return false;
-  if (!(type.equivalent === true || fitsText(type.version, request.version))) return false;
-  if (!fitsSubresource(type.subresource, request.subresource)) return false;
-  if (!fitsKind(type, request)) return false;
+export function matchesType(type: TypeMatch, request: RequestType, operation?: Operation): boolean {
+  if (!matchesText(type.group, request.group)) return false;
+  if (!(type.equivalent === true || matchesText(type.version, request.version))) return false;
+  if (!matchesSubresource(type.subresource, request.subresource)) return false;
+  if (!matchesKind(type, request)) return false;
   if (operation !== undefined && type.operations !== undefined && !type.operations.includes(operation)) return false;
   return type.sparing !== true || !isNoise(request);
 }
 
 /** What native rules also ask of a request. */
-export function fitsRequest(type: TypeMatch, name: string, namespaced: boolean): boolean {
+export function matchesRequest(type: TypeMatch, name: string, namespaced: boolean): boolean {
   if (type.resourceNames !== undefined && type.resourceNames.length > 0 && !type.resourceNames.includes(name))
     return false;
   if (type.scope === 'Cluster') return !namespaced;
   return type.scope !== 'Namespaced' || namespaced;
 }
 
-const fitsText = (pattern: string, text: string): boolean =>
+const matchesText = (pattern: string, text: string): boolean =>
   pattern === '*' || pattern === text || (pattern.includes('*') && glob(pattern)(text));
 
-function fitsSubresource(pattern: string | undefined, subresource: string): boolean {
+function matchesSubresource(pattern: string | undefined, subresource: string): boolean {
   if (pattern === undefined) return subresource === '';
   return pattern === '*' || pattern === subresource;
 }
 
-function fitsKind(type: TypeMatch, request: RequestType): boolean {
+function matchesKind(type: TypeMatch, request: RequestType): boolean {
   if (type.resource !== undefined) return type.resource === '*' || type.resource === request.resource;
   const { kind = '*' } = type;
   if (kind === '*' || (kind === request.kind && request.subresource === '')) return true;

@@ -14,7 +14,7 @@ import { conditionsAnswer } from '../engine/conditions.ts';
 import { EvaluationClock } from '../engine/evaluation-clock.ts';
 import { exemption } from '../engine/exceptions.ts';
 import { findParams } from '../engine/params.ts';
-import { type Judgement, Scope } from '../engine/scope.ts';
+import { type Evaluation, Scope } from '../engine/scope.ts';
 import type { PolicySet } from '../engine/set.ts';
 import type { Unit } from '../engine/unit.ts';
 import { viewsOf } from '../engine/views.ts';
@@ -49,7 +49,7 @@ export function mutate(
     return { object: object ?? {}, changed: false, policies: [], results: [], questions: [] };
   }
   const run = new Run(set, world, object, options);
-  for (const { policy, answer, subject } of policiesAbout(set, request, world, run.judgement)) {
+  for (const { policy, answer, subject } of policiesAbout(set, request, world, run.evaluation)) {
     if (options.reinvocation === undefined || policy.model.reinvocationPolicy === options.reinvocation) {
       run.policy(policy, answer, subject);
     }
@@ -68,10 +68,10 @@ function policiesAbout(
   set: PolicySet,
   request: AdmissionRequest,
   world: World,
-  judgement: Judgement,
+  evaluation: Evaluation,
 ): readonly About[] {
   const found: { position: number; about: About }[] = [];
-  for (const { lane, scope } of viewsOf(set, request, world, judgement)) {
+  for (const { lane, scope } of viewsOf(set, request, world, evaluation)) {
     if (lane.path !== undefined) continue;
     const { subject } = scope;
     for (const group of lane.candidates(subject)) {
@@ -88,7 +88,7 @@ function policiesAbout(
 }
 
 class Run {
-  readonly judgement: Judgement;
+  readonly evaluation: Evaluation;
   readonly #set: PolicySet;
   readonly #world: World;
   readonly #policies = new Set<string>();
@@ -99,7 +99,7 @@ class Run {
     this.#set = set;
     this.#world = world;
     this.#object = object;
-    this.judgement = { questions: new Map<string, AuthorizationAttributes>(), clock: new EvaluationClock(deadline) };
+    this.evaluation = { questions: new Map<string, AuthorizationAttributes>(), clock: new EvaluationClock(deadline) };
   }
 
   decision(before: Json): MutationDecision {
@@ -109,17 +109,17 @@ class Run {
       changed,
       policies: changed ? [...this.#policies] : [],
       results: this.#results,
-      questions: [...this.judgement.questions.values()],
+      questions: [...this.evaluation.questions.values()],
     };
   }
 
   policy(policy: CompiledPolicy, answer: true | Missing, sent: Subject): void {
     const scope = this.#scope(sent);
-    if (answer !== true) this.#notAsked(policy, scope, answer);
+    if (answer !== true) this.#notEvaluated(policy, scope, answer);
     else if (policy.model.params === undefined) this.#invoke(policy, sent, null);
     else {
       const found = findParams(policy, scope);
-      if ('what' in found) this.#notAsked(policy, scope, found);
+      if ('what' in found) this.#notEvaluated(policy, scope, found);
       else if ('objects' in found) for (const params of found.objects) this.#invoke(policy, sent, params);
       else if (found.none === 'Deny') this.#failed(policy, policy.mutations, `no params found: ${found.description}`);
     }
@@ -136,7 +136,7 @@ class Run {
       if (policy.model.failurePolicy === 'Fail') this.#failed(policy, policy.mutations, message);
     } else if (answer === true) {
       for (const mutation of policy.mutations) this.#mutation(policy, mutation, sent, params);
-    } else if (answer !== false) this.#notAsked(policy, scope, answer);
+    } else if (answer !== false) this.#notEvaluated(policy, scope, answer);
   }
 
   #mutation(policy: CompiledPolicy, mutation: CompiledMutation, sent: Subject, params: Json | null): void {
@@ -150,10 +150,10 @@ class Run {
     }
     const missing = scope.missing(mutation.unit);
     if (missing !== undefined) {
-      this.#notAsked(policy, scope, missing, [mutation]);
+      this.#notEvaluated(policy, scope, missing, [mutation]);
       return;
     }
-    if (this.judgement.clock.isLate()) {
+    if (this.evaluation.clock.isLate()) {
       this.#failed(policy, [mutation], 'there was no time left to ask this mutation');
       return;
     }
@@ -191,11 +191,11 @@ class Run {
   }
 
   #scope(sent: Subject): Scope {
-    return new Scope(sent.about(this.#object, sent.oldObject), this.judgement);
+    return new Scope(sent.withObjects(this.#object, sent.oldObject), this.evaluation);
   }
 
   /** As for rules: what only a request could tell is skipped, what should be known and is not counts as a failure. */
-  #notAsked(
+  #notEvaluated(
     policy: CompiledPolicy,
     { subject }: Scope,
     { what, detail }: Missing,

@@ -1,7 +1,7 @@
 /** Which types of resources a policy matches, of those that there are schemas for, and which of those it names are not there. */
 import { nearest, type Schema, type SchemaTypes, typesFromSchema } from '../../cel/index.ts';
 import { resourceTypeText } from '../load/index.ts';
-import { fitsType } from '../match/types.ts';
+import { matchesType } from '../match/types.ts';
 import type { MatchModel, PolicyModel, TypeMatch } from '../model.ts';
 import { subresourceModel } from './kubernetes-schemas.ts';
 import { kindKey, type SchemaKind, type SchemaSource } from './schemas.ts';
@@ -28,7 +28,7 @@ export function matchedTypes(
   const missing: MissingType[] = [];
   const { types = [EVERYTHING] } = model.match;
   types.forEach((type, index) => {
-    const fitting = schemas.kinds().filter((kind) => fitsType(type, requestType(kind, type)));
+    const fitting = schemas.kinds().filter((kind) => matchesType(type, requestType(kind, type)));
     if (fitting.length === 0)
       missing.push({ index, text: resourceTypeText(type), suggestion: suggestion(type, schemas) });
     for (const kind of fitting) {
@@ -43,7 +43,7 @@ export function matchedTypes(
 export function matchedKinds(type: TypeMatch, schemas: SchemaSource): readonly MatchedType[] {
   return schemas
     .kinds()
-    .filter((kind) => fitsType(type, requestType(kind, type)))
+    .filter((kind) => matchesType(type, requestType(kind, type)))
     .map((kind) => matchedType(kind, type.subresource, schemas));
 }
 
@@ -77,7 +77,7 @@ function matchedType(kind: SchemaKind, subresource: string | undefined, schemas:
 function isLeftOut({ match, alsoMatch, exclude }: PolicyModel, kind: SchemaKind, by: TypeMatch): boolean {
   const request = requestType(kind, by);
   const fits = (types: readonly TypeMatch[] | undefined): boolean =>
-    types?.some((type) => fitsType(type, request)) ?? false;
+    types?.some((type) => matchesType(type, request)) ?? false;
   if (fits(match.excludeTypes) || fits(alsoMatch?.excludeTypes)) return true;
   if (alsoMatch?.types !== undefined && !fits(alsoMatch.types)) return true;
   return exclude !== undefined && saysOnlyTypes(exclude) && fits(exclude.types);

@@ -4,11 +4,11 @@ import type { Json } from '../request.ts';
 import {
   combineSchemas,
   crdSchemas,
-  examinePolicy,
   kubernetesSchemas,
   openApiSchemas,
   platformSchemas,
   typeCheck,
+  typeCheckPolicy,
 } from './index.ts';
 
 const text = { type: 'string' };
@@ -348,7 +348,7 @@ describe('cost', () => {
       metadata: { name: 'p' },
       spec: { selector: { resourceTypes: ['core/v1/Pod'] }, rules: [{ name: 'r', expression }] },
     });
-    return examinePolicy(model as NonNullable<typeof model>, schemas).cost;
+    return typeCheckPolicy(model as NonNullable<typeof model>, schemas).cost;
   };
 
   test('grows with what is looped over', () => {

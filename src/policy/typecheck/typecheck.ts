@@ -23,7 +23,7 @@ import { type CheckedExpression, expressionsOf, plainEnvironment, type Wanted } 
 import { type MatchedType, matchedKinds, matchedTypes, typesOf } from './matched.ts';
 import type { SchemaSource } from './schemas.ts';
 
-export interface Examination {
+export interface TypeCheckReport {
   readonly issues: PolicyIssue[];
   /** The types of resources that it matches, as a policy would write them. */
   readonly matchedTypes: readonly string[];
@@ -33,10 +33,10 @@ export interface Examination {
 
 /** For a policy that compiles: what is wrong with its expressions for the types of resources that it matches. */
 export function typeCheck(model: PolicyModel, schemas: SchemaSource): PolicyIssue[] {
-  return examinePolicy(model, schemas).issues;
+  return typeCheckPolicy(model, schemas).issues;
 }
 
-export function examinePolicy(model: PolicyModel, schemas: SchemaSource): Examination {
+export function typeCheckPolicy(model: PolicyModel, schemas: SchemaSource): TypeCheckReport {
   const { matched, missing } = matchedTypes(model, schemas);
   const issues: PolicyIssue[] = missing.map(({ index, text, suggestion }) => {
     const hint = suggestion === undefined ? 'its expressions are checked when it is' : `did you mean ${suggestion}?`;

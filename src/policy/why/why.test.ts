@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../engine/decide.ts';
-import { NOW, requestFor, setFrom } from '../engine/testing.ts';
+import { NOW, requestFor, setFrom } from '../engine/support/policies.ts';
 import type { Json } from '../request.ts';
 import { emptyWorld } from '../world.ts';
 

@@ -179,7 +179,7 @@ function finish(object: Deployable, decided: DeployableStatus, facts: Facts, now
   const status = described(object, asked, now, { hold, ...(more === undefined ? {} : { more }) });
   const send =
     hold === undefined ? (status.outbox ?? []).filter(({ nextAttemptAt }) => millisecondsOf(nextAttemptAt) <= now) : [];
-  const wakeAt = nextMoment(object, status, facts, now);
+  const wakeAt = nextTransition(object, status, facts, now);
   return {
     status,
     send,
@@ -238,7 +238,7 @@ function isBelieved({ targetRef, awaiting }: DeployableStatus, { broker }: Facts
   return heardAt === undefined || heardAt > millisecondsOf(awaiting?.since);
 }
 
-function nextMoment(object: Deployable, status: DeployableStatus, facts: Facts, now: number): number | undefined {
+function nextTransition(object: Deployable, status: DeployableStatus, facts: Facts, now: number): number | undefined {
   const due = answerDue(object, status, facts);
   const moments = [
     // It is due, and there is nobody to ask for now.

@@ -3,7 +3,7 @@
  * whoever has written them.
  */
 
-import { fitsType, type ScopeEntry } from '../../policy/index.ts';
+import { matchesType, type ScopeEntry } from '../../policy/index.ts';
 import type { ResourceMapping, ServedResource, UnknownObject } from '../../runtime/index.ts';
 
 interface WebhookRule {
@@ -64,7 +64,7 @@ function targetsOf(entry: ScopeEntry, mapping: ResourceMapping): Target[] {
   const { subresource } = entry;
   const own = subresource === undefined || subresource === '*';
   const isMeant = ({ group, version, kind, plural }: ServedResource) =>
-    fitsType(entry, { group, version, kind, resource: plural, subresource: own ? '' : subresource });
+    matchesType(entry, { group, version, kind, resource: plural, subresource: own ? '' : subresource });
   const isServed = ({ verbs, subresources }: ServedResource) =>
     own ? verbs.includes('create') : subresources.includes(subresource);
   return mapping.resources.filter(isServed).flatMap((served) => {

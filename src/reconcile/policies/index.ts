@@ -6,12 +6,12 @@
  */
 import { type Policy, policy, replicaSelector } from '../../api/index.ts';
 import {
-  type Examination,
-  examinePolicy,
   type PolicyState,
   policySet,
   runPolicyTests,
   type TestReport,
+  type TypeCheckReport,
+  typeCheckPolicy,
 } from '../../policy/index.ts';
 import {
   annotationsChanged,
@@ -193,14 +193,14 @@ class Examined {
   readonly #view: PolicyView;
   readonly #known = new Map<
     string,
-    { generation: string; tests: TestReport; schemas: number; examination: Examination }
+    { generation: string; tests: TestReport; schemas: number; examination: TypeCheckReport }
   >();
 
   constructor(view: PolicyView) {
     this.#view = view;
   }
 
-  of(state: PolicyState): { examination: Examination | undefined; tests: TestReport | undefined } {
+  of(state: PolicyState): { examination: TypeCheckReport | undefined; tests: TestReport | undefined } {
     const { model, name } = state;
     if (model === undefined || state.policy === undefined) return { examination: undefined, tests: undefined };
     const generation = `${state.uid}/${state.generation}`;
@@ -209,7 +209,7 @@ class Examined {
     const same = known?.generation === generation;
     if (same && known.schemas === schemas) return known;
     const tests = same ? known.tests : runPolicyTests(model, { coverage: false });
-    const made = { generation, tests, schemas, examination: examinePolicy(model, this.#view.schemas()) };
+    const made = { generation, tests, schemas, examination: typeCheckPolicy(model, this.#view.schemas()) };
     this.#known.set(name, made);
     return made;
   }

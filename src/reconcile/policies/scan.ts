@@ -7,10 +7,10 @@
 import {
   type CompiledPolicy,
   decide,
-  nextMoment,
+  nextTransition,
   type PolicySet,
   policySet,
-  stateAt,
+  scheduleStateAt,
   storedRequest,
   storedTypes,
   type World,
@@ -143,7 +143,7 @@ export class Scanner {
 
   #untilNextMoment(): number {
     const { set, policies } = this.#policies();
-    const next = nextMoment(set, policies, this.#clock.now());
+    const next = nextTransition(set, policies, this.#clock.now());
     return next === undefined ? Number.POSITIVE_INFINITY : next - this.#clock.now() + 1;
   }
 
@@ -306,7 +306,7 @@ function revision(set: PolicySet, policy: CompiledPolicy, types: readonly Served
   const exempt = (set.exceptions.get(model.name) ?? []).map(
     (each) => `${each.model.namespace}/${each.model.name} ${each.model.revision}`,
   );
-  return [model.revision, ...exempt, stateAt(set, policy, now), ...types.map(typeId)].join('\n');
+  return [model.revision, ...exempt, scheduleStateAt(set, policy, now), ...types.map(typeId)].join('\n');
 }
 
 const reads = ({ model: { params, context } }: CompiledPolicy): string[] =>

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
   compilePolicy,
-  examinePolicy,
   kubernetesSchemas,
   type PolicyModel,
   readPolicy,
   runPolicyTests,
+  typeCheckPolicy,
 } from '../../policy/index.ts';
 import { getCondition } from '../../runtime/index.ts';
 import { type Known, statusOf } from './status.ts';
@@ -43,7 +43,7 @@ function known(expression: string, more: Partial<Known> = {}, tests: object[] = 
       inForce: policy !== undefined,
       waitsFor: [],
     },
-    examination: policy === undefined ? undefined : examinePolicy(model, kubernetesSchemas()),
+    examination: policy === undefined ? undefined : typeCheckPolicy(model, kubernetesSchemas()),
     tests: policy === undefined ? undefined : runPolicyTests(model),
     replicas: [replica],
     uncovered: undefined,

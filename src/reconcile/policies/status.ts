@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../../api/index.ts';
 import {
-  type Examination,
-  issueWords,
+  issueText,
   type PolicyIssue,
   type PolicyState,
   type TestReport,
+  type TypeCheckReport,
 } from '../../policy/index.ts';
 import { type Condition, type DesiredCondition, mergeConditions } from '../../runtime/index.ts';
 import type { Replica } from './replicas.ts';
@@ -17,7 +17,7 @@ import type { PolicyScan } from './scan.ts';
 export interface Known {
   readonly state: PolicyState;
   /** Undefined where it does not compile. */
-  readonly examination: Examination | undefined;
+  readonly examination: TypeCheckReport | undefined;
   readonly tests: TestReport | undefined;
   readonly replicas: readonly Replica[];
   /** What the API server does not call us for. */
@@ -101,7 +101,7 @@ function readyCondition({ state, uncovered, replicas }: Known): DesiredCondition
     message: bounded(message),
   });
   const errors = state.issues.filter(({ severity }) => severity === 'error');
-  if (state.policy === undefined) return no('Invalid', errors.map(issueWords).join('\n') || 'it cannot be read');
+  if (state.policy === undefined) return no('Invalid', errors.map(issueText).join('\n') || 'it cannot be read');
   if (state.waitsFor.length > 0) {
     const kinds = state.waitsFor.map(({ apiVersion, kind }) => `${apiVersion}/${kind}`);
     return no('WaitingForObjects', `It reads ${[...new Set(kinds)].join(', ')}, which are not read yet`);
@@ -123,7 +123,7 @@ function typeCondition({ examination }: Known): DesiredCondition {
   }
   const [first] = examination.issues.toSorted((one, other) => rank(one) - rank(other));
   if (first === undefined) return { type, status: 'True', reason: 'Fits', message: '' };
-  const message = bounded(`${issueWords(first)}${more(examination.issues.length - 1)}`);
+  const message = bounded(`${issueText(first)}${more(examination.issues.length - 1)}`);
   return first.severity === 'error'
     ? { type, status: 'False', reason: 'DoesNotFit', message }
     : { type, status: 'True', reason: 'FitsNotAll', message };

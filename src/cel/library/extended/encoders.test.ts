@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CelMap, Double, Duration, Optional, StructValue, Timestamp, Uint, type Value } from '../../values.ts';
 import { Quantity } from '../kubernetes/quantity.ts';
-import { caller, costOf } from '../testing.ts';
+import { caller, costOf } from '../support/overloads.ts';
 import { encoders } from './encoders.ts';
 
 const call = caller(encoders);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { INT, list, STRING } from '../../types.ts';
 import { CelError, CelMap, Double, Timestamp, Uint, type Value } from '../../values.ts';
-import { caller, costOf, node, overloadOf } from '../testing.ts';
+import { caller, costOf, node, overloadOf } from '../support/overloads.ts';
 import { extendedLibraries } from './index.ts';
 import { lists } from './lists.ts';
 import { network } from './network.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { macroTable } from '../../parse/macros.ts';
 import { parse } from '../../parse/parser.ts';
 import { Double, INT_MAX, INT_MIN, UINT_MAX, Uint, type Value } from '../../values.ts';
-import { caller, costOf } from '../testing.ts';
+import { caller, costOf } from '../support/overloads.ts';
 import { math } from './math.ts';
 
 const call = caller(math);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Optional } from '../../values.ts';
-import { caller, costOf } from '../testing.ts';
+import { caller, costOf } from '../support/overloads.ts';
 import { regex } from './regex.ts';
 
 const call = caller(regex);

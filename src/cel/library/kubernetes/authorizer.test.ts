@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CelError, type Value } from '../../values.ts';
-import { caller, costOf } from '../testing.ts';
+import { caller, costOf } from '../support/overloads.ts';
 import {
   type AuthorizationAnswer,
   type AuthorizationAttributes,

@@ -4,7 +4,7 @@ import { macroTable } from '../../parse/macros.ts';
 import { parse } from '../../parse/parser.ts';
 import { list, STRING } from '../../types.ts';
 import { Double, type Value } from '../../values.ts';
-import { caller, costOf, node, overloadOf } from '../testing.ts';
+import { caller, costOf, node, overloadOf } from '../support/overloads.ts';
 import { listsExtension } from './lists-extension.ts';
 
 const call = caller(listsExtension);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { UNBOUNDED } from '../../declarations.ts';
 import { INT, list, STRING } from '../../types.ts';
 import { Double, Duration, double, INT_MAX, Timestamp, Uint, type Value } from '../../values.ts';
-import { caller, costOf, node } from '../testing.ts';
+import { caller, costOf, node } from '../support/overloads.ts';
 import { lists, walkEstimate } from './lists.ts';
 
 const call = caller(lists);

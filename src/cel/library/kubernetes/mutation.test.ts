@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CelError, StructValue } from '../../values.ts';
-import { caller } from '../testing.ts';
+import { caller } from '../support/overloads.ts';
 import { jsonPatch } from './json-patch.ts';
 import { constructMutation, misnamedObjects } from './mutation.ts';
 

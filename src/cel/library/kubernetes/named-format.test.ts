@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CelError, Optional, type Value } from '../../values.ts';
-import { caller, costOf } from '../testing.ts';
+import { caller, costOf } from '../support/overloads.ts';
 import { type NamedFormat, namedFormats } from './named-format.ts';
 
 const call = caller(namedFormats);

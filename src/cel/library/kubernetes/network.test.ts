@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { CelError } from '../../values.ts';
 import { parseIP } from '../net/parse.ts';
 import { type CIDR, IP } from '../net/values.ts';
-import { caller, costOf } from '../testing.ts';
+import { caller, costOf } from '../support/overloads.ts';
 import { cidr, ip } from './network.ts';
 
 const call = caller(ip, cidr);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CelError, type Double } from '../../values.ts';
-import { caller, costOf } from '../testing.ts';
+import { caller, costOf } from '../support/overloads.ts';
 import { Quantity, quantities, quantity } from './quantity.ts';
 
 const call = caller(quantities);

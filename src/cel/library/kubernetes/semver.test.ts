@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CelError } from '../../values.ts';
-import { caller } from '../testing.ts';
+import { caller } from '../support/overloads.ts';
 import { type Semver, semvers } from './semver.ts';
 
 const call = caller(semvers);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { list, STRING } from '../../types.ts';
 import { CelError, type Value } from '../../values.ts';
 import { strings as newest } from '../extended/strings.ts';
-import { caller, costOf, node, overloadOf } from '../testing.ts';
+import { caller, costOf, node, overloadOf } from '../support/overloads.ts';
 import { strings } from './strings.ts';
 
 const call = caller(strings);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CelError, type Value } from '../../values.ts';
-import { caller, costOf } from '../testing.ts';
+import { caller, costOf } from '../support/overloads.ts';
 import { type UrlValue, urls } from './urls.ts';
 
 const call = caller(urls);

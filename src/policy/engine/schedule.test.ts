@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { compileException, compilePolicy, policySet, readException, readPolicy } from '../index.ts';
-import { nextMoment, stateAt } from './in-time.ts';
+import { nextTransition, scheduleStateAt } from './schedule.ts';
 
 const compiled = (name: string, enforceAfter?: string) => {
   const rule = { name: 'r', expression: 'true', ...(enforceAfter === undefined ? {} : { enforceAfter }) };
@@ -36,9 +36,9 @@ describe('what time alone changes', () => {
     { reason: 'an exception runs out', policy: plain, moment: '2026-02-01T00:00:00Z' },
     { reason: 'a rule comes into force', policy: later, moment: '2026-03-01T00:00:00Z' },
   ])('$reason: it is another state from that moment on', ({ policy, moment }) => {
-    const [before, then] = [stateAt(set, policy, at(moment) - 1), stateAt(set, policy, at(moment))];
+    const [before, then] = [scheduleStateAt(set, policy, at(moment) - 1), scheduleStateAt(set, policy, at(moment))];
     expect(before).not.toBe(then);
-    expect(stateAt(set, policy, at(moment) + 1e9)).toBe(then);
+    expect(scheduleStateAt(set, policy, at(moment) + 1e9)).toBe(then);
   });
 
   test.each([
@@ -46,6 +46,6 @@ describe('what time alone changes', () => {
     { now: '2026-02-01T00:00:00Z', next: '2026-03-01T00:00:00Z' },
     { now: '2026-03-01T00:00:00Z', next: undefined },
   ])('at $now the next moment is $next', ({ now, next }) => {
-    expect(nextMoment(set, set.policies, at(now))).toBe(next === undefined ? undefined : at(next));
+    expect(nextTransition(set, set.policies, at(now))).toBe(next === undefined ? undefined : at(next));
   });
 });

@@ -9,8 +9,8 @@ import { exemption } from './exceptions.ts';
 import type { MatchGroup } from './lanes.ts';
 import type { Outcome } from './outcome.ts';
 import { findParams, type Params } from './params.ts';
-import { failed, makeResult, notAsked } from './results.ts';
-import type { Judgement } from './scope.ts';
+import { failed, makeResult, notEvaluated } from './results.ts';
+import type { Evaluation } from './scope.ts';
 import type { PolicySet } from './set.ts';
 import type { Tally, TallyBatch, TallyEntry } from './tally.ts';
 import type { Unit } from './unit.ts';
@@ -25,21 +25,21 @@ const MAX_EXPLAINED = 100;
 /** How many rules are asked before the clock is looked at. */
 const RULES_BETWEEN_LOOKS = 32;
 
-/** Numbers each judgement of a policy in the process, so that a shared variable is charged once to each. */
-let judgements = 0;
+/** Numbers each evaluation of a policy in the process, so that a shared variable is charged once to each. */
+let evaluations = 0;
 
-export class Judge {
+export class RuleEvaluator {
   readonly #set: PolicySet;
   readonly #view: View;
-  readonly #judgement: Judgement;
+  readonly #evaluation: Evaluation;
   readonly #outcome: Outcome;
   #sinceLook = 0;
   #late = false;
 
-  constructor(set: PolicySet, view: View, judgement: Judgement, outcome: Outcome) {
+  constructor(set: PolicySet, view: View, evaluation: Evaluation, outcome: Outcome) {
     this.#set = set;
     this.#view = view;
-    this.#judgement = judgement;
+    this.#evaluation = evaluation;
     this.#outcome = outcome;
   }
 
@@ -57,7 +57,7 @@ export class Judge {
       const position = group.positions[index] as number;
       if (policy.rules.length === 0) continue;
       if (answer === true) this.#policy(policy, position);
-      else this.#notAsked(policy, position, answer);
+      else this.#notEvaluated(policy, position, answer);
     }
   }
 
@@ -75,9 +75,9 @@ export class Judge {
     const { batch, entries } = one;
     let cost = 0;
     for (let index = 0; index < entries.length; ) {
-      this.#late ||= this.#judgement.clock.isLate();
+      this.#late ||= this.#evaluation.clock.isLate();
       const end = this.#late ? index : Math.min(index + RULES_BETWEEN_LOOKS, entries.length);
-      const first = scope.firstToAsk(one, index, end);
+      const first = scope.firstNotTrue(one, index, end);
       cost += batch.cost;
       if (first === end && !this.#late) index = end;
       else {
@@ -95,7 +95,7 @@ export class Judge {
       return 0;
     }
     const { scope } = this.#view;
-    const result = split === undefined ? scope.ask(unit) : scope.askSplit(unit, split);
+    const result = split === undefined ? scope.evaluate(unit) : scope.evaluateTerms(unit, split);
     if (result !== true) for (const { policy, rule, position } of owners) this.#result(policy, rule, position, result);
     return unit.cost * owners.length;
   }
@@ -104,7 +104,7 @@ export class Judge {
     if (this.#late) return true;
     if (++this.#sinceLook < RULES_BETWEEN_LOOKS) return false;
     this.#sinceLook = 0;
-    this.#late = this.#judgement.clock.isLate();
+    this.#late = this.#evaluation.clock.isLate();
     return this.#late;
   }
 
@@ -127,7 +127,7 @@ export class Judge {
 
   #conditional(policy: CompiledPolicy, position: number): void {
     const { scope } = this.#view;
-    const stamp = ++judgements;
+    const stamp = ++evaluations;
     if (policy.conditions.length > 0) {
       const { answer, message } = conditionsAnswer(
         policy.conditions,
@@ -143,7 +143,7 @@ export class Judge {
         return;
       }
       if (answer !== true) {
-        this.#notAsked(policy, position, answer);
+        this.#notEvaluated(policy, position, answer);
         return;
       }
     }
@@ -159,7 +159,7 @@ export class Judge {
 
   #withoutParams(policy: CompiledPolicy, position: number, found: Exclude<Params, { objects: unknown }>): void {
     const { scope } = this.#view;
-    if ('what' in found) this.#all(policy, position, (rule) => notAsked(policy, rule, scope, found));
+    if ('what' in found) this.#all(policy, position, (rule) => notEvaluated(policy, rule, scope, found));
     else if (found.none === 'Deny') {
       this.#all(policy, position, (rule) => failed(policy, rule, scope, `no params found: ${found.description}`));
     } else {
@@ -180,10 +180,10 @@ export class Judge {
       }
       const missing = unit.plain ? undefined : scope.missing(unit);
       if (missing !== undefined) {
-        this.#add(policy, rule, position, notAsked(policy, rule, scope, missing));
+        this.#add(policy, rule, position, notEvaluated(policy, rule, scope, missing));
         continue;
       }
-      const result = scope.ask(unit);
+      const result = scope.evaluate(unit);
       cost += this.#charge(unit, stamp);
       if (cost > costLimit) {
         for (const each of rules.slice(index)) this.#failed(policy, each, position, OUT_OF_BUDGET);
@@ -212,12 +212,12 @@ export class Judge {
     const exempt = this.#exempt(policy, rule);
     if (exempt !== undefined) this.#add(policy, rule, position, exempt);
     else if (result === false)
-      this.#add(policy, rule, position, violation(policy, rule, this.#view, this.#judgement, this.#explains()));
+      this.#add(policy, rule, position, violation(policy, rule, this.#view, this.#evaluation, this.#explains()));
     else this.#add(policy, rule, position, failure(policy, rule, this.#view, result));
   }
 
   #explains(): boolean {
-    return this.#outcome.explained++ < MAX_EXPLAINED && !this.#judgement.clock.isLate();
+    return this.#outcome.explained++ < MAX_EXPLAINED && !this.#evaluation.clock.isLate();
   }
 
   #failed(policy: CompiledPolicy, rule: CompiledRule, position: number, message: string): void {
@@ -229,14 +229,14 @@ export class Judge {
     const { scope, original } = this.#view;
     const found = exemption(this.#set, policy, rule, scope, original);
     if (found === undefined) return undefined;
-    if ('what' in found) return notAsked(policy, rule, scope, found);
+    if ('what' in found) return notEvaluated(policy, rule, scope, found);
     const { exception } = found;
     const skipped = `exempt by PolicyException ${exception}`;
     return makeResult(policy, rule, { result: 'skip', message: skipped, skipped, exception });
   }
 
-  #notAsked(policy: CompiledPolicy, position: number, missing: Missing): void {
-    this.#all(policy, position, (rule) => notAsked(policy, rule, this.#view.scope, missing));
+  #notEvaluated(policy: CompiledPolicy, position: number, missing: Missing): void {
+    this.#all(policy, position, (rule) => notEvaluated(policy, rule, this.#view.scope, missing));
   }
 
   #all(policy: CompiledPolicy, position: number, result: (rule: CompiledRule) => RuleResult): void {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { AdmissionRequest, Json } from '../request.ts';
 import { emptyWorld, type World } from '../world.ts';
-import { decide, decideAsking } from './decide.ts';
+import { decide, decideWithAuthorizer } from './decide.ts';
 import { policySet } from './set.ts';
-import { exceptionFrom, NOW, policyFrom, requestFor, setFrom } from './testing.ts';
+import { exceptionFrom, NOW, policyFrom, requestFor, setFrom } from './support/policies.ts';
 
 const thing = (spec: object, metadata: object = {}): Json => ({
   apiVersion: 'example.com/v1',
@@ -392,11 +392,11 @@ describe('authorizer', () => {
   it('lists what must be asked first, then takes the answer', async () => {
     const decision = judge(asking, thing({}));
     expect(decision.questions).toMatchObject([{ kind: 'resource', resource: 'pods', verb: 'create', namespace: 'n' }]);
-    const answered = await decideAsking(setFrom(asking), requestFor(thing({})), world, async (questions) =>
+    const answered = await decideWithAuthorizer(setFrom(asking), requestFor(thing({})), world, async (questions) =>
       questions.map(() => ({ allowed: true })),
     );
     expect(answered).toMatchObject({ allowed: true, questions: [] });
-    const denied = await decideAsking(setFrom(asking), requestFor(thing({})), world, async () => []);
+    const denied = await decideWithAuthorizer(setFrom(asking), requestFor(thing({})), world, async () => []);
     expect(denied.allowed).toBe(false);
   });
 

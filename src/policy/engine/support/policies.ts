@@ -1,15 +1,15 @@
 /** For tests: policies from the part of them that a test is about, and requests from their objects. */
-import { readException } from '../load/exception.ts';
-import { readPolicy } from '../load/policy.ts';
-import type { AdmissionRequest, Json } from '../request.ts';
+import { readException } from '../../load/exception.ts';
+import { readPolicy } from '../../load/policy.ts';
+import type { AdmissionRequest, Json } from '../../request.ts';
 import {
   type CompiledException,
   type CompiledPolicy,
   compileException,
   compilePolicy,
   type PolicyCompileOptions,
-} from './compile.ts';
-import { type PolicySet, policySet } from './set.ts';
+} from '../compile.ts';
+import { type PolicySet, policySet } from '../set.ts';
 
 /** When tests happen. */
 export const NOW = Date.parse('2026-06-01T00:00:00Z');

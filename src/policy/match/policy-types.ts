@@ -2,12 +2,12 @@
 import { controllerTypes } from '../engine/pods.ts';
 import type { PolicyModel } from '../model.ts';
 import type { Operation } from '../request.ts';
-import { fitsType, type RequestType } from './types.ts';
+import { matchesType, type RequestType } from './types.ts';
 
-export function isAboutType(model: PolicyModel, type: RequestType, operation: Operation): boolean {
+export function policyMatchesType(model: PolicyModel, type: RequestType, operation: Operation): boolean {
   const { match, podControllers } = model;
   if (match.operations !== undefined && !match.operations.includes(operation)) return false;
-  if (match.types === undefined || match.types.some((each) => fitsType(each, type, operation))) return true;
+  if (match.types === undefined || match.types.some((each) => matchesType(each, type, operation))) return true;
   if (podControllers === undefined) return false;
-  return [...controllerTypes(podControllers).values()].flat().some((each) => fitsType(each, type, operation));
+  return [...controllerTypes(podControllers).values()].flat().some((each) => matchesType(each, type, operation));
 }

@@ -1,7 +1,7 @@
 /** Calls the functions of libraries without a language around them. For tests only. */
-import type { EstimateNode, Library, Overload, Range } from '../declarations.ts';
-import { DYN, type Type } from '../types.ts';
-import type { CelError, Value } from '../values.ts';
+import type { EstimateNode, Library, Overload, Range } from '../../declarations.ts';
+import { DYN, type Type } from '../../types.ts';
+import type { CelError, Value } from '../../values.ts';
 
 export function overloadOf(libraries: readonly Library[], id: string): Overload {
   for (const library of libraries) {

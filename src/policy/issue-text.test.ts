@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { compilePolicy } from './engine/index.ts';
-import { issueWords } from './issue-words.ts';
+import { issueText } from './issue-text.ts';
 import { readPolicy } from './load/index.ts';
-import { examinePolicy, kubernetesSchemas } from './typecheck/index.ts';
+import { kubernetesSchemas, typeCheckPolicy } from './typecheck/index.ts';
 
 function issuesOf(expression: string, more: object = {}) {
   const { model, issues } = readPolicy({
@@ -14,7 +14,7 @@ function issuesOf(expression: string, more: object = {}) {
   if (model === undefined) return issues;
   const compiled = compilePolicy(model);
   if (compiled.policy === undefined) return compiled.issues;
-  return examinePolicy(model, kubernetesSchemas()).issues;
+  return typeCheckPolicy(model, kubernetesSchemas()).issues;
 }
 
 describe('an issue in words', () => {
@@ -43,7 +43,7 @@ describe('an issue in words', () => {
   ])('names its place once: $reason', ({ expression, says, more = {} }) => {
     const [issue] = issuesOf(expression, more);
     if (issue === undefined) throw new Error('nothing was found');
-    const words = issueWords(issue);
+    const words = issueText(issue);
     expect(words.split('\n')[0]?.startsWith(says)).toBe(true);
     expect(words.split(issue.path)).toHaveLength(2);
     expect(words).not.toContain('<input>');

@@ -2,7 +2,7 @@
 import type { PolicyIssue } from './model.ts';
 
 /** `spec.rules[0].expression, line 1, column 5: undefined field 'replcas', did you mean 'replicas'?`. */
-export function issueWords({ path, line, column, message }: PolicyIssue): string {
+export function issueText({ path, line, column, message }: PolicyIssue): string {
   const words = withoutPlace(message, path).replaceAll(/ERROR: <input>:(\d+):(\d+): /g, 'line $1, column $2: ');
   const place = line === undefined ? path : `${path}, line ${line}, column ${column ?? 1}`;
   return place === '' ? words : `${place}: ${words}`;
