@@ -21,7 +21,7 @@ import {
   loadKubeconfig,
   type Resource,
 } from '../../src/runtime/index.ts';
-import { type LogLine, type Program, superviseProgram } from '../../test/chaos/program.ts';
+import { type LogLine, type Program, superviseProgram } from '../../test/chaos/support/program.ts';
 import { layOutPackage } from '../../test/support/package.ts';
 
 export const namespace = 'team-bench';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Producer } from '@platformatic/kafka';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeploymentRecord } from '../../src/broker/index.ts';
-import { type RecordLog, recordLog } from '../../src/broker/reference/kafka/log.ts';
+import { type RecordLog, recordLog } from '../../src/broker/reference/kafka/record-log.ts';
 import { eventually, silentLogger, systemClock } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { useKafka } from '../support/kafka.ts';

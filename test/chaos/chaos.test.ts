@@ -1,6 +1,6 @@
 /** Chaos in short: everybody is hurt about once. `npm run soak -- chaos` goes on for as long as one likes. */
 import { expect, test } from 'vitest';
-import { runChaos } from './run.ts';
+import { runChaos } from './support/run.ts';
 
 /** The same plan in every run, so that a run says something about the change and not about its luck. */
 const { KIDP_SEED = '20261116' } = process.env;

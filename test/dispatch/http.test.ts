@@ -1,13 +1,13 @@
 /** Everything together, with HTTP alone between the platform and its brokers. */
 import { afterAll, beforeAll } from 'vitest';
 import { useKafka } from '../support/kafka.ts';
-import { aroundTests } from './around.ts';
-import { burstTests } from './burst.ts';
-import { costTests } from './costs.ts';
-import { lifecycleTests } from './lifecycle.ts';
-import { obstacleTests } from './obstacles.ts';
-import { relationshipTests } from './relationships.ts';
-import { type Stage, startStage } from './stage.ts';
+import { burstTests } from './support/burst.ts';
+import { costTests } from './support/costs.ts';
+import { aroundTests } from './support/edge-cases.ts';
+import { obstacleTests } from './support/failures.ts';
+import { lifecycleTests } from './support/lifecycle.ts';
+import { relationshipTests } from './support/relationships.ts';
+import { type Stage, startStage } from './support/stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Broker, broker as brokerKind } from '../../src/api/index.ts';
 import { type KafkaTls, memoryKeyStore, openKeyRing } from '../../src/broker/index.ts';
 import { eventually, type UnknownObject } from '../../src/runtime/index.ts';
-import { type Relay, startRelay } from '../kafka/relay.ts';
+import { type Relay, startRelay } from '../kafka/support/relay.ts';
 import { type Kafka, startKafka } from '../support/kafka.ts';
-import { lifecycleTests, live } from './lifecycle.ts';
+import { lifecycleTests, live } from './support/lifecycle.ts';
 import {
   conditionOf,
   coreSecrets,
@@ -22,7 +22,7 @@ import {
   patient,
   type Stage,
   startStage,
-} from './stage.ts';
+} from './support/stage.ts';
 
 let kafka: Kafka;
 let relay: Relay;

@@ -15,7 +15,7 @@ import {
 import { silentLogger } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { type SharedKafka, useKafka } from '../support/kafka.ts';
-import { unhurried } from './messages.ts';
+import { unhurried } from './support/messages.ts';
 
 let kafka: SharedKafka;
 let channel: Channel;

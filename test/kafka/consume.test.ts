@@ -18,7 +18,7 @@ import {
 import { silentLogger } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { type SharedKafka, useKafka } from '../support/kafka.ts';
-import { Ledger, startLoad, unhurried } from './messages.ts';
+import { Ledger, startLoad, unhurried } from './support/messages.ts';
 
 let kafka: SharedKafka;
 let producer: KafkaProducer;

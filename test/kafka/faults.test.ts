@@ -17,8 +17,8 @@ import { createAuthority, issueLeaf } from '../../src/controlplane/pki.ts';
 import { silentLogger } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { type Kafka, startKafka } from '../support/kafka.ts';
-import { Ledger, quickly, startLoad } from './messages.ts';
-import { type Relay, startRelay } from './relay.ts';
+import { Ledger, quickly, startLoad } from './support/messages.ts';
+import { type Relay, startRelay } from './support/relay.ts';
 
 let kafka: Kafka;
 let relay: Relay;

@@ -2,7 +2,7 @@
  * Chaos for as long as one likes: two replicas, two brokers, Kafka and the API server killed and stopped at random moments while users
  * create, change and delete. Afterwards everything is as users were told: see test/chaos.
  */
-import { type ChaosReport, chosenSeed, runChaos } from '../chaos/run.ts';
+import { type ChaosReport, chosenSeed, runChaos } from '../chaos/support/run.ts';
 
 export async function run({ minutes, log }: { minutes: number; log: (line: string) => void }): Promise<ChaosReport> {
   const report = await runChaos({ seed: chosenSeed(), milliseconds: minutes * 60_000, log });

@@ -22,7 +22,7 @@ import {
   statusEvent,
 } from '../../src/broker/index.ts';
 import { silentLogger } from '../../src/runtime/index.ts';
-import { unhurried } from '../kafka/messages.ts';
+import { unhurried } from '../kafka/support/messages.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { type SharedKafka, useKafka } from '../support/kafka.ts';
 

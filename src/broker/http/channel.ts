@@ -9,8 +9,8 @@ import { type BrokerAddress, type Channel, ChannelError } from '../channel.ts';
 import { encodeEvent } from '../contract/index.ts';
 import type { RequestEvent } from '../messages.ts';
 import { isSafeToReach, readAtMost } from '../outgoing.ts';
-import { type Answer, failure, failureIn } from './answer.ts';
 import { healthOf } from './health.ts';
+import { type Answer, failure, failureIn } from './response.ts';
 
 interface HttpChannelOptions {
   /** A token for this broker: `keyRing.token({ audience: broker.name, scope: DEPLOYMENTS_SCOPE })`. */

@@ -2,8 +2,8 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { type BrokerAddress, type Channel, ChannelError, type ChannelFailure, type ChannelName } from '../channel.ts';
 import { requestEvent } from '../contract/index.ts';
-import { brokerCallMetrics } from './calls.ts';
 import { dispatcher } from './dispatcher.ts';
+import { brokerCallMetrics } from './metrics.ts';
 
 const event = requestEvent({
   action: 'Deploy',

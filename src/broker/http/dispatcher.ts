@@ -2,7 +2,7 @@
 import { type Logger, silentLogger } from '../../runtime/index.ts';
 import { type BrokerAddress, type Channel, ChannelError, type Dispatcher } from '../channel.ts';
 import type { RequestEvent } from '../messages.ts';
-import type { BrokerCallMetrics } from './calls.ts';
+import type { BrokerCallMetrics } from './metrics.ts';
 
 interface DispatcherOptions {
   readonly kafka?: Channel | undefined;

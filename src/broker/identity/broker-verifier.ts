@@ -7,13 +7,13 @@ import { type Clock, type Logger, systemClock } from '../../runtime/index.ts';
 import type { ChannelName } from '../channel.ts';
 import type { VerifiedBroker } from '../sink.ts';
 import { checkClaims } from './claims.ts';
-import { claimsIn, shownKeyId, takeApart, type Unverified, verifySignature } from './compact.ts';
 import { type FetchKeySet, fetchKeySet, type KeySetAddress } from './fetch-key-set.ts';
+import { IdentityError } from './identity-error.ts';
+import { claimsIn, shownKeyId, takeApart, type Unverified, verifySignature } from './jws.ts';
 import { type KeyCache, keyCache } from './key-cache.ts';
 import type { IdentityMetrics } from './metrics.ts';
 import { STATUS_SCOPE } from './platform-verifier.ts';
 import { type KeySet, readPublicKeys, type VerificationKey } from './public-keys.ts';
-import { IdentityError } from './refusal.ts';
 
 interface ClaimedIdentity {
   readonly issuer: string;

@@ -1,5 +1,5 @@
 /** What a token says about when, for whom and for what it is. Looked at once its signature is known to be good. */
-import { IdentityError } from './refusal.ts';
+import { IdentityError } from './identity-error.ts';
 
 const CLOCK_TOLERANCE_SECONDS = 30;
 export const LONGEST_TOKEN_SECONDS = 3600;

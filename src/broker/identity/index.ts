@@ -12,6 +12,7 @@ export {
 } from './broker-verifier.ts';
 export { encryptTo } from './encryption.ts';
 export { fetchDocument, type KeySetAddress } from './fetch-key-set.ts';
+export { IdentityError, type RefusalReason } from './identity-error.ts';
 export { type KeyRing, type KeyRingOptions, openKeyRing } from './key-ring.ts';
 export type { KeyLives } from './key-schedule.ts';
 export { fileKeyStore, type KeyStore, memoryKeyStore, secretKeyStore } from './key-store.ts';
@@ -24,4 +25,3 @@ export {
   platformVerifier,
   STATUS_SCOPE,
 } from './platform-verifier.ts';
-export { IdentityError, type RefusalReason } from './refusal.ts';

@@ -5,8 +5,8 @@
  */
 import { type Clock, TokenBucket } from '../../runtime/index.ts';
 import type { FetchKeySet, KeySetAddress } from './fetch-key-set.ts';
+import { IdentityError } from './identity-error.ts';
 import type { VerificationKey } from './public-keys.ts';
-import { IdentityError } from './refusal.ts';
 
 interface KeyCacheOptions {
   readonly clock: Clock;

@@ -1,8 +1,8 @@
 /** What is counted about who was not believed. */
 import { Counter, type Registry } from 'prom-client';
 import type { ChannelName } from '../channel.ts';
-import { oncePerRegistry } from '../once.ts';
-import type { RefusalReason } from './refusal.ts';
+import { oncePerRegistry } from '../once-per-registry.ts';
+import type { RefusalReason } from './identity-error.ts';
 
 export interface IdentityMetrics {
   /** `broker`: the one that it says to be, where there is such a Broker; so that strangers cannot make labels. */

@@ -1,11 +1,11 @@
 /** For brokers: whether it is the platform that speaks, by token over HTTP or by signature on Kafka. */
 import { type Clock, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
 import { checkClaims } from './claims.ts';
-import { claimsIn, shownKeyId, takeApart, type Unverified, verifySignature } from './compact.ts';
 import { fetchKeySet, type KeySetAddress } from './fetch-key-set.ts';
+import { IdentityError } from './identity-error.ts';
+import { claimsIn, shownKeyId, takeApart, type Unverified, verifySignature } from './jws.ts';
 import { keyCache } from './key-cache.ts';
 import { readKeySet, type VerificationKey } from './public-keys.ts';
-import { IdentityError } from './refusal.ts';
 
 interface PlatformVerifierOptions {
   /** Where the platform's keys are fetched from, or the key set itself (asked each time, so that it may change). */

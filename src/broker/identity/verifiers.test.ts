@@ -6,11 +6,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Broker } from '../../api/index.ts';
 import { FakeClock, type LogFields, type Logger, silentLogger } from '../../runtime/index.ts';
 import { brokerVerifier, findBroker } from './broker-verifier.ts';
+import type { IdentityError, RefusalReason } from './identity-error.ts';
 import { type KeyRing, openKeyRing } from './key-ring.ts';
 import { memoryKeyStore } from './key-store.ts';
 import { identityMetrics } from './metrics.ts';
 import { platformVerifier } from './platform-verifier.ts';
-import type { IdentityError, RefusalReason } from './refusal.ts';
 
 const clock = new FakeClock(Date.UTC(2026, 0, 1));
 const now = clock.now() / 1000;

@@ -4,7 +4,6 @@
  * and holds up its own key only. An offset is committed when everything before it is done. It connects anew by itself, for ever.
  */
 import { sleep, systemClock } from '../../runtime/index.ts';
-import { atMost } from './at-most.ts';
 import type { KafkaConnection } from './connection.ts';
 import { bury } from './dead-letter.ts';
 import { describeFailure } from './failure.ts';
@@ -13,6 +12,7 @@ import { DeadLetter, type IncomingMessage } from './message.ts';
 import type { KafkaMetrics } from './metrics.ts';
 import { kafkaProducer } from './producer.ts';
 import { openSession, type Session } from './session.ts';
+import { atMost } from './wait-at-most.ts';
 
 export interface ConsumeOptions extends KafkaConnection {
   readonly groupId: string;

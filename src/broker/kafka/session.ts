@@ -7,11 +7,11 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Message, MessagesStream } from '@platformatic/kafka';
-import { atMost } from './at-most.ts';
 import { clientOptions, cutterOf, type KafkaConnection, loadClient } from './connection.ts';
 import { describeFailure } from './failure.ts';
 import type { IncomingMessage } from './message.ts';
 import { PartitionProgress } from './progress.ts';
+import { atMost } from './wait-at-most.ts';
 
 type Raw = Message<Buffer, Buffer, Buffer, Buffer>;
 type Stream = MessagesStream<Buffer, Buffer, Buffer, Buffer>;

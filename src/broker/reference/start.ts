@@ -22,8 +22,8 @@ import {
 import { openExecutor } from './executor.ts';
 import { openIntake } from './intake.ts';
 import { brokerMetrics } from './metrics.ts';
+import { beat, bill } from './periodic-reports.ts';
 import { NotLeading, type Provider } from './provider.ts';
-import { beat, bill } from './pulse.ts';
 import { isUntold, unbilled } from './record.ts';
 import { openReporter } from './reporter.ts';
 import { statusSender } from './sender.ts';

@@ -8,7 +8,7 @@ import { brokerEventKinds, MOST_EVENT_BYTES, readEvent } from '../contract/index
 import { type BrokerVerifier, IdentityError } from '../identity/index.ts';
 import { DeadLetter, type IncomingMessage } from '../kafka/index.ts';
 import type { VerifiedBroker } from '../sink.ts';
-import { reportTaker, type TakeOptions } from './take.ts';
+import { reportTaker, type TakeOptions } from './receive.ts';
 
 interface StatusConsumerOptions<Consumer> extends TakeOptions {
   /** `(handle) => consume({ …, topics: [STATUS_TOPIC], handle })`. */

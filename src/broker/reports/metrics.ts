@@ -1,7 +1,7 @@
 /** What is counted of reports, whichever way they came. One set a registry. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ChannelName } from '../channel.ts';
-import { oncePerRegistry } from '../once.ts';
+import { oncePerRegistry } from '../once-per-registry.ts';
 
 export interface ReportMetrics {
   /** `result`: what became of it; `retry` where it could not be taken now. `delaySeconds`: since the broker said it. */

@@ -1,6 +1,6 @@
 /** What the status API says of itself: an OpenAPI 3.1 document, whose schemas of events are the published ones. */
 import { brokerEventKinds, eventDefinitions, type JsonSchema } from '../contract/index.ts';
-import { MOST_EVENTS } from './intake.ts';
+import { MOST_EVENTS } from './batch.ts';
 
 export function openApi(): JsonSchema {
   return {

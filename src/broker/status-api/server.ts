@@ -22,7 +22,7 @@ import { type BrokerVerifier, IdentityError, STATUS_SCOPE } from '../identity/in
 import type { BrokerEvent } from '../messages.ts';
 import { reportMetrics, reportTaker } from '../reports/index.ts';
 import type { ReportSink, VerifiedBroker } from '../sink.ts';
-import { answerFor, eventsIn, takeAll, takeWithin } from './intake.ts';
+import { answerFor, eventsIn, takeAll, takeWithin } from './batch.ts';
 import { openApi } from './openapi.ts';
 import { problemOf, unsupported } from './problem.ts';
 import { limiter, type RateLimit } from './rate-limit.ts';

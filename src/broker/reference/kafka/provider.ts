@@ -5,8 +5,8 @@ import { revisionOf } from '../kubernetes/credentials.ts';
 import { formerUnseen, type Provider, permanent, type Removal, type Seen } from '../provider.ts';
 import type { DeploymentRecord } from '../record.ts';
 import { type TopicAdmin, topicAdmin } from './admin.ts';
-import { formerRecords } from './former.ts';
-import { recordLog } from './log.ts';
+import { formerRecords } from './former-records.ts';
+import { recordLog } from './record-log.ts';
 import {
   differences,
   isBeingReplicated,

@@ -5,11 +5,11 @@
 import type { Client, Resource, UnknownObject } from '../../../runtime/index.ts';
 import { formerUnseen } from '../provider.ts';
 import type { DeploymentRecord } from '../record.ts';
-import { isStandingAlone } from './made.ts';
+import { isStandingAlone } from './apply.ts';
+import { refOf } from './cluster-cache.ts';
 import { BROKER_LABEL, labelValue, UID_LABEL } from './names.ts';
 import type { ClusterRecords } from './records.ts';
 import { madeResources } from './resources.ts';
-import { refOf } from './world.ts';
 
 /** Of those that it was taken over from, in a note. */
 const adoptedIn = ({ notes }: DeploymentRecord): string[] =>

@@ -15,13 +15,14 @@ import type { DeploymentRequest } from '../../messages.ts';
 import { type Credentials, type Provider, permanent, type Removal, type Seen } from '../provider.ts';
 import type { DeploymentRecord, Report } from '../record.ts';
 import { adoption } from './adoption.ts';
+import { driftOf, type Find, type Making, make, prune } from './apply.ts';
 import { environmentOf } from './bindings.ts';
 import { cacheCapabilities, cacheSecretName, cacheValues } from './cache.ts';
+import { getIfThere, refOf, watchWorld } from './cluster-cache.ts';
 import { revisionOf, rotationAnnotations, rotationDue, type SecretObject, valuesOf } from './credentials.ts';
 import { databaseSecretName, databaseValues } from './database.ts';
 import { engines } from './engines.ts';
 import { failureOf } from './failures.ts';
-import { driftOf, type Find, type Making, make, prune } from './made.ts';
 import { type ManifestContext, manifestsFor } from './manifests.ts';
 import { bounded, isOurs, labelValue, namespaceOf, ROTATE_LABEL } from './names.ts';
 import { outputsOf, serviceReport } from './outputs.ts';
@@ -30,7 +31,6 @@ import { clusterRecords } from './records.ts';
 import { takeAway } from './removal.ts';
 import { type Manifest, namespaces, resourceOf, secrets } from './resources.ts';
 import { secretName, secretValues } from './secret.ts';
-import { getIfThere, refOf, watchWorld } from './world.ts';
 
 interface KubernetesProviderOptions {
   /** The name of the broker. */

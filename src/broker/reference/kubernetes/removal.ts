@@ -1,10 +1,10 @@
 /** Takes away what was made for an object, in one namespace or wherever it is. */
 import type { Client, Resource } from '../../../runtime/index.ts';
 import type { DeploymentRecord } from '../record.ts';
+import type { World } from './cluster-cache.ts';
 import { failureOf } from './failures.ts';
 import { isOurs, labelValue, namespaceOf, UID_LABEL } from './names.ts';
 import { derivedResources, madeResources, secrets } from './resources.ts';
-import type { World } from './world.ts';
 
 /** Deletes what there is. Returns the resources of which there was something. */
 export async function takeAway(

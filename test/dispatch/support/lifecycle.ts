@@ -1,8 +1,8 @@
 /** From the first apply to the last finalizer, for every deployable kind, whichever way messages go. */
 import { describe, expect, test } from 'vitest';
-import { CLEANUP_FINALIZER } from '../../src/api/index.ts';
-import type { ChannelName } from '../../src/broker/index.ts';
-import { eventually, type UnknownObject } from '../../src/runtime/index.ts';
+import { CLEANUP_FINALIZER } from '../../../src/api/index.ts';
+import type { ChannelName } from '../../../src/broker/index.ts';
+import { eventually, type UnknownObject } from '../../../src/runtime/index.ts';
 import {
   allKinds,
   conditionOf,

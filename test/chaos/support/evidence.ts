@@ -1,11 +1,17 @@
 /** Gathers what there is to judge by: from the API server, from Kafka, and from the witness. */
 import { Admin } from '@platformatic/kafka';
-import type { DeploymentRecord } from '../../src/broker/index.ts';
-import { topicAdmin } from '../../src/broker/reference/kafka/admin.ts';
-import { committedReader, endOfCommitted } from '../../src/broker/reference/kafka/committed.ts';
-import type { Deployable } from '../../src/reconcile/index.ts';
-import { type Client, eventually, type KubernetesObject, silentLogger, systemClock } from '../../src/runtime/index.ts';
-import type { Evidence, Thing } from './judge.ts';
+import type { DeploymentRecord } from '../../../src/broker/index.ts';
+import { topicAdmin } from '../../../src/broker/reference/kafka/admin.ts';
+import { committedReader, endOfCommitted } from '../../../src/broker/reference/kafka/committed.ts';
+import type { Deployable } from '../../../src/reconcile/index.ts';
+import {
+  type Client,
+  eventually,
+  type KubernetesObject,
+  silentLogger,
+  systemClock,
+} from '../../../src/runtime/index.ts';
+import type { Evidence, Thing } from './invariants.ts';
 import { KAFKA_BROKER, NAMESPACE, type Stage, THINGS_NAMESPACE, TOPIC_PREFIX } from './stage.ts';
 import type { Witness } from './witness.ts';
 import { resourceOf, type Workload } from './workload.ts';

@@ -10,7 +10,7 @@ import {
   deploymentTarget,
   kindNamed,
   team,
-} from '../../src/api/index.ts';
+} from '../../../src/api/index.ts';
 import {
   compareDeployments,
   type DeploymentRecord,
@@ -24,13 +24,13 @@ import {
   parseDeploymentId,
   type RunningBroker,
   startBroker,
-} from '../../src/broker/index.ts';
-import { installDefinitions } from '../../src/cli/up/definitions.ts';
-import type { DispatchOptions } from '../../src/cli/up/dispatch.ts';
-import { type Platform, startPlatform } from '../../src/cli/up/platform.ts';
-import { addNamespaces } from '../../src/cli/up/starter.ts';
-import { startUndo, type Undo } from '../../src/cli/up/undo.ts';
-import type { Deployable } from '../../src/reconcile/index.ts';
+} from '../../../src/broker/index.ts';
+import { installDefinitions } from '../../../src/cli/up/definitions.ts';
+import type { DispatchOptions } from '../../../src/cli/up/dispatch.ts';
+import { type Platform, startPlatform } from '../../../src/cli/up/platform.ts';
+import { addNamespaces } from '../../../src/cli/up/starter.ts';
+import { startUndo, type Undo } from '../../../src/cli/up/undo.ts';
+import type { Deployable } from '../../../src/reconcile/index.ts';
 import {
   type Client,
   type ClusterConfig,
@@ -44,8 +44,8 @@ import {
   loadKubeconfig,
   type Resource,
   type UnknownObject,
-} from '../../src/runtime/index.ts';
-import { type ControlPlane, startControlPlane, uniqueName } from '../support/cluster.ts';
+} from '../../../src/runtime/index.ts';
+import { type ControlPlane, startControlPlane, uniqueName } from '../../support/cluster.ts';
 
 /** A machine that does much else at the same time, and looks at dozens of objects at once. */
 export const patient = { within: 180_000, every: 250 };

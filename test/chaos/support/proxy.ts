@@ -3,7 +3,7 @@
  * is not known to.
  */
 import { connect, createServer, type Socket } from 'node:net';
-import { freePort } from '../../src/controlplane/ports.ts';
+import { freePort } from '../../../src/controlplane/ports.ts';
 
 export interface Front {
   readonly port: number;

@@ -1,9 +1,9 @@
 /** What keeps something from being deployed, or goes wrong while it is: each is told with what to do, and tried again only where that may help. */
 import { describe, expect, test } from 'vitest';
-import { API_VERSION, application, broker, deploymentTarget, RETRY_ANNOTATION } from '../../src/api/index.ts';
-import { loadKubeconfig, type UnknownObject } from '../../src/runtime/index.ts';
-import { startTcpProxy } from '../runtime/support/fault-proxy.ts';
-import { untilQuotaRefuses } from '../support/quota.ts';
+import { API_VERSION, application, broker, deploymentTarget, RETRY_ANNOTATION } from '../../../src/api/index.ts';
+import { loadKubeconfig, type UnknownObject } from '../../../src/runtime/index.ts';
+import { startTcpProxy } from '../../runtime/support/fault-proxy.ts';
+import { untilQuotaRefuses } from '../../support/quota.ts';
 import {
   conditionOf,
   cronJobs,

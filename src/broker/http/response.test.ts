@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ChannelFailure } from '../channel.ts';
-import { failureIn, retryAfterIn } from './answer.ts';
+import { failureIn, retryAfterIn } from './response.ts';
 
 const now = Date.UTC(2026, 0, 1);
 const taken = JSON.stringify({ deploymentId: 'u/1/0', outcome: 'accepted' });

@@ -1,6 +1,6 @@
 /** What is known of the objects that a run failed over: their status, their events, what their broker wrote down, and who said what of them. */
 import type { Chaos } from './faults.ts';
-import type { Evidence, Violation } from './judge.ts';
+import type { Evidence, Violation } from './invariants.ts';
 import type { LogLine } from './program.ts';
 import { NAMESPACE, programsOf, type Stage } from './stage.ts';
 

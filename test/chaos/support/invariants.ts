@@ -2,8 +2,8 @@
  * Whether what was promised came true, from evidence alone: what users were acknowledged, what is stored, what the brokers wrote down,
  * what there is in the targets, and what a witness saw happen. Nothing is asked and nothing is waited for here.
  */
-import { compareDeployments, type DeploymentRecord, parseDeploymentId } from '../../src/broker/index.ts';
-import type { Deployable } from '../../src/reconcile/index.ts';
+import { compareDeployments, type DeploymentRecord, parseDeploymentId } from '../../../src/broker/index.ts';
+import type { Deployable } from '../../../src/reconcile/index.ts';
 import type { Departure } from './witness.ts';
 import type { Expected } from './workload.ts';
 

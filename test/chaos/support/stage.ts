@@ -7,20 +7,20 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { broker, deploymentTarget, type Kind, team } from '../../src/api/index.ts';
-import { fileKeyStore, openKeyRing } from '../../src/broker/index.ts';
+import { broker, deploymentTarget, type Kind, team } from '../../../src/api/index.ts';
+import { fileKeyStore, openKeyRing } from '../../../src/broker/index.ts';
 import {
   type ControlPlane,
   ensureAssets,
   type Kafka,
   startControlPlane,
   startKafka,
-} from '../../src/controlplane/index.ts';
-import { createAuthority, issueLeaf } from '../../src/controlplane/pki.ts';
-import { freePort } from '../../src/controlplane/ports.ts';
-import { type Client, connect, eventually, type KubernetesObject, loadKubeconfig } from '../../src/runtime/index.ts';
-import { type Front, startFront } from './front.ts';
+} from '../../../src/controlplane/index.ts';
+import { createAuthority, issueLeaf } from '../../../src/controlplane/pki.ts';
+import { freePort } from '../../../src/controlplane/ports.ts';
+import { type Client, connect, eventually, type KubernetesObject, loadKubeconfig } from '../../../src/runtime/index.ts';
 import { type Program, superviseProgram } from './program.ts';
+import { type Front, startFront } from './proxy.ts';
 
 export const NAMESPACE = 'team-chaos';
 /** What the brokers make is kept apart from what the platform keeps about it, as in another cluster and another Kafka. */
@@ -46,7 +46,7 @@ export const programsOf = ({ replicas, clusterBroker, kafkaBroker }: Omit<Stage,
   ...kafkaBroker,
 ];
 
-const root = join(import.meta.dirname, '..', '..');
+const root = join(import.meta.dirname, '..', '..', '..');
 /** Shorter than in production, so that there is more than one take-over in a run. */
 const brokerLeaseSeconds = 6;
 const patient = { within: 180_000, every: 200 };

@@ -4,8 +4,8 @@
  */
 import { compactVerify } from 'jose';
 import { parseStrictly } from '../contract/index.ts';
+import { IdentityError } from './identity-error.ts';
 import type { VerificationKey } from './public-keys.ts';
-import { IdentityError } from './refusal.ts';
 
 /** Of a token or a detached signature. */
 const MOST_TOKEN_BYTES = 8192;

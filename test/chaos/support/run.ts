@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { diagnose } from './diagnosis.ts';
 import { gather } from './evidence.ts';
 import { allVictims, planFaults, unleash, type Victim } from './faults.ts';
-import { type Evidence, judge, type Violation } from './judge.ts';
+import { type Evidence, judge, type Violation } from './invariants.ts';
 import { seeded } from './random.ts';
 import { programsOf, type Stage, startStage } from './stage.ts';
 import { startWitness, type Witness } from './witness.ts';

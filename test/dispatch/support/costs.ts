@@ -3,12 +3,19 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { API_VERSION, application, broker, deploymentTarget, TAKE_OVER_ANNOTATION, team } from '../../src/api/index.ts';
-import { declareCost } from '../../src/cli/cost/command.ts';
-import { compareAmounts, sumOfAmounts } from '../../src/reconcile/index.ts';
-import { eventually, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
-import { endBrokerProcesses, startBrokerProcess } from '../brokers/support/process.ts';
-import { runCommand } from '../support/check-command.ts';
+import {
+  API_VERSION,
+  application,
+  broker,
+  deploymentTarget,
+  TAKE_OVER_ANNOTATION,
+  team,
+} from '../../../src/api/index.ts';
+import { declareCost } from '../../../src/cli/cost/command.ts';
+import { compareAmounts, sumOfAmounts } from '../../../src/reconcile/index.ts';
+import { eventually, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import { endBrokerProcesses, startBrokerProcess } from '../../brokers/support/process.ts';
+import { runCommand } from '../../support/check-command.ts';
 import { namespace, Objects, patient, type Stage } from './stage.ts';
 
 interface Costs {

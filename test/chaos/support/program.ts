@@ -5,7 +5,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { manageProcess } from '../../src/controlplane/process.ts';
+import { manageProcess } from '../../../src/controlplane/process.ts';
 
 export interface Program {
   readonly name: string;

@@ -3,8 +3,8 @@
  * server has acknowledged it. What was acknowledged is remembered: that is what must have come true in the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kind, kindNamed } from '../../src/api/index.ts';
-import type { Deployable } from '../../src/reconcile/index.ts';
+import { type Kind, kindNamed } from '../../../src/api/index.ts';
+import type { Deployable } from '../../../src/reconcile/index.ts';
 import {
   ApiError,
   type Client,
@@ -12,7 +12,7 @@ import {
   isAlreadyExists,
   isConflict,
   isNotFound,
-} from '../../src/runtime/index.ts';
+} from '../../../src/runtime/index.ts';
 import type { Random } from './random.ts';
 import { CLUSTER_BROKER, KAFKA_BROKER, NAMESPACE } from './stage.ts';
 

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { DeploymentRecord } from '../../src/broker/index.ts';
 import type { Deployable } from '../../src/reconcile/index.ts';
-import { type Evidence, judge } from './judge.ts';
-import type { Departure } from './witness.ts';
-import type { Expected } from './workload.ts';
+import { type Evidence, judge } from './support/invariants.ts';
+import type { Departure } from './support/witness.ts';
+import type { Expected } from './support/workload.ts';
 
 const uid = '11111111-2222-3333-4444-555555555555';
 const id = (generation: number, attempt = 1) => `${uid}/${generation}/${attempt}`;

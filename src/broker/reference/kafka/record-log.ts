@@ -13,7 +13,7 @@ import { ensureTopics } from '../../kafka/index.ts';
 import { type Leadership, NotLeading, type RecordStore, type StoredRecord } from '../provider.ts';
 import type { DeploymentRecord } from '../record.ts';
 import { committedReader, endOfCommitted } from './committed.ts';
-import { recordsTopicOf } from './former.ts';
+import { recordsTopicOf } from './former-records.ts';
 
 interface RecordLogOptions extends KafkaConnection {
   readonly broker: string;

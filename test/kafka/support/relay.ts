@@ -1,6 +1,6 @@
 /** Stands before a server, so that a test can break its connections off. */
 import { connect, createServer, type Socket } from 'node:net';
-import { freePort } from '../../src/controlplane/ports.ts';
+import { freePort } from '../../../src/controlplane/ports.ts';
 
 export interface Relay {
   readonly port: number;

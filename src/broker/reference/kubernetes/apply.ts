@@ -3,12 +3,12 @@ import { type Client, keyOf, type Resource, type UnknownObject } from '../../../
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
 import { stable } from '../record.ts';
+import { getIfThere, refOf, type World } from './cluster-cache.ts';
 import { digestOf, pick } from './digest.ts';
 import { failureOf } from './failures.ts';
 import { isOurs } from './names.ts';
 import { type Manifest, madeResources, resourceOf, volumeClaims } from './resources.ts';
 import { bytes } from './sizes.ts';
-import { getIfThere, refOf, type World } from './world.ts';
 
 const FIELD_MANAGER = 'kidp-broker';
 const SCALE_MANAGER = 'kidp-broker-scale';

@@ -6,9 +6,9 @@ import { readFile } from 'node:fs/promises';
 import type { ClientRequest } from 'node:http';
 import { request } from 'node:https';
 import { createInterface } from 'node:readline';
-import type { DeploymentRecord } from '../../src/broker/index.ts';
-import type { Etcd } from '../../src/controlplane/index.ts';
-import type { Deployable } from '../../src/reconcile/index.ts';
+import type { DeploymentRecord } from '../../../src/broker/index.ts';
+import type { Etcd } from '../../../src/controlplane/index.ts';
+import type { Deployable } from '../../../src/reconcile/index.ts';
 import { NAMESPACE, THINGS_NAMESPACE } from './stage.ts';
 
 /** An object that is no longer stored, and how things were in that moment. */

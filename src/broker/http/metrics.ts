@@ -5,7 +5,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ChannelName } from '../channel.ts';
 import type { Action } from '../messages.ts';
-import { oncePerRegistry } from '../once.ts';
+import { oncePerRegistry } from '../once-per-registry.ts';
 
 export interface BrokerCallMetrics {
   /** `result`: `success`, or why not. */

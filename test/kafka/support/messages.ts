@@ -1,6 +1,6 @@
 /** Messages that a test sends and gets back, so that none is missed, doubled in effect or out of order without it being seen. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { consume, IncomingMessage, KafkaProducer } from '../../src/broker/index.ts';
+import type { consume, IncomingMessage, KafkaProducer } from '../../../src/broker/index.ts';
 
 /** `key:number`; the id of its effect. */
 const textOf = (key: string, number: number): string => `${key}:${number}`;

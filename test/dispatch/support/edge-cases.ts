@@ -1,8 +1,8 @@
 /** What was written while no webhook was asked: it is judged before anything is done about it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { API_VERSION, policy, team } from '../../src/api/index.ts';
-import { customResourceDefinitions, installDefinitions } from '../../src/cli/up/definitions.ts';
-import { type Client, eventually, type UnknownObject } from '../../src/runtime/index.ts';
+import { API_VERSION, policy, team } from '../../../src/api/index.ts';
+import { customResourceDefinitions, installDefinitions } from '../../../src/cli/up/definitions.ts';
+import { type Client, eventually, type UnknownObject } from '../../../src/runtime/index.ts';
 import { conditionOf, ledgerOf, Objects, patient, type Stage } from './stage.ts';
 
 const policyName = 'nothing-forbidden';
