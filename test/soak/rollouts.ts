@@ -98,7 +98,7 @@ async function killedRollout(stage: Stage, name: string, kind: Kind): Promise<nu
       { name, version: '2.0.0', maximum: 30 },
     ]);
     await rollOut(client, `${name}-1`, name, '1.0.0', { strategy: 'Direct' });
-    await untilPhase(client, `${name}-1`, 'Completed');
+    await manager.whileRunning(untilPhase(client, `${name}-1`, 'Completed'));
     await rollOut(client, `${name}-2`, name, '2.0.0', kind.spec(name));
     const forward = await manager.throughKills(`${name}-2`, { moments, within });
     await demand(stage, forward.done, name, 'Completed', kind.there(name), (cluster) =>

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { type OperatorDeployment, operatorDeployment } from '../../../src/api/index.ts';
 import { type Client, eventually } from '../../../src/runtime/index.ts';
-import { type Program, releasesOn, type Stage, startProgram, type Target, versionOn } from './testbed.ts';
+import { exitError, startTestProcess, type TestProcess } from '../../support/test-process.ts';
+import { releasesOn, type Stage, type Target, versionOn } from './testbed.ts';
 
 const main = join(import.meta.dirname, 'manager-main.ts');
 
@@ -14,12 +15,20 @@ export const isEnded = (phase: string | undefined): boolean => phase === 'Comple
 export class MortalManager {
   readonly #client: Client;
   readonly #words: string;
-  #running: Program;
+  readonly #failure = Promise.withResolvers<never>();
+  #running: TestProcess;
+  #isKilled = false;
 
   constructor({ keys, helm }: Stage, { client, kubeconfig }: { readonly client: Client; readonly kubeconfig: string }) {
     this.#client = client;
     this.#words = JSON.stringify({ kubeconfig, keys, helm });
+    this.#failure.promise.catch(() => undefined);
     this.#running = this.#begin();
+  }
+
+  /** `whileRunning` returns the result of a wait, or rejects at once if the manager exits without having been killed. */
+  whileRunning<T>(wait: Promise<T>): Promise<T> {
+    return Promise.race([wait, this.#failure.promise]);
   }
 
   /** Brings a rollout to its end. Resolves with it, and the moments at which the manager was killed. */
@@ -33,26 +42,34 @@ export class MortalManager {
   ): Promise<{ readonly done: OperatorDeployment; readonly kills: readonly string[] }> {
     const seen = new Set<string>();
     const look = async () => {
+      // The wait below has failed: a promise that stays pending ends the polling, and no manager is started again.
+      if (this.#running.hasExited) return new Promise<never>(() => undefined);
       const found = await this.#client.get<OperatorDeployment>(operatorDeployment.resource, { name });
       const { status = {} } = found;
       if (ends(status.phase)) return found;
       const fresh = moments(status).filter((moment) => !seen.has(moment));
       if (fresh.length === 0) return false;
       for (const moment of fresh) seen.add(moment);
-      await this.#running.kill();
+      await this.stop();
       this.#running = this.#begin();
       return false;
     };
-    const done = await eventually(look, { within, every: 25 });
+    const done = await this.whileRunning(eventually(look, { within, every: 25 }));
     return { done, kills: [...seen] };
   }
 
-  stop(): Promise<void> {
-    return this.#running.kill();
+  async stop(): Promise<void> {
+    this.#isKilled = true;
+    await this.#running.kill();
   }
 
-  #begin(): Program {
-    return startProgram(main, [this.#words]);
+  #begin(): TestProcess {
+    const started = startTestProcess('the manager', process.execPath, [main, this.#words]);
+    this.#isKilled = false;
+    void started.exited.then((exit) => {
+      if (!this.#isKilled) this.#failure.reject(exitError(started, exit));
+    });
+    return started;
   }
 }
 

@@ -4,10 +4,11 @@ import { logTo } from '../../../src/cli/serve/log.ts';
 import type { Platform } from '../../../src/cli/up/platform.ts';
 import { telemetrySettings } from '../../../src/runtime/index.ts';
 import { type Collector, startCollector } from '../../support/otlp-collector.ts';
+import { lineFrom, startTestProcess } from '../../support/test-process.ts';
 import { untilReady } from './cluster-ready.ts';
 import { inviteOnto, type People } from './people.ts';
 import { addFarCluster, type FarCluster } from './proxied-cluster.ts';
-import { type Program, type Stage, startProgram, startStage } from './testbed.ts';
+import { type Stage, startStage } from './testbed.ts';
 import { unapproved } from './timing.ts';
 
 export interface Show {
@@ -46,9 +47,9 @@ export async function openShow(): Promise<Show> {
     const far = kept(await addFarCluster(stage));
     const people = kept(await inviteOnto(stage));
     const collector = kept(await startCollector());
-    const webhook: Program = startProgram(join(import.meta.dirname, 'webhook-main.ts'), []);
-    undo.push(() => webhook.kill());
-    const slowWebhook = JSON.parse(await webhook.firstLine) as Show['slowWebhook'];
+    const webhook = startTestProcess('the webhook', process.execPath, [join(import.meta.dirname, 'webhook-main.ts')]);
+    undo.push(async () => void (await webhook.kill()));
+    const slowWebhook = JSON.parse((await lineFrom(webhook, /^\{.*$/))[0]) as Show['slowWebhook'];
     const log: string[] = [];
     const rest = { authentication: people.authentication };
     const telemetry = telemetrySettings({}, collector.url);

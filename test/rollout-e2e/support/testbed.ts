@@ -2,11 +2,9 @@
  * Rollouts with everything real: a management API server with the platform as `kidp serve` puts it together, clusters of their own that
  * share an etcd, with controllers and nodes played by KWOK, a repository of charts, and Helm.
  */
-import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import {
   API_VERSION,
   type Approval,
@@ -304,30 +302,4 @@ export async function decide(client: Client, name: string, decision: 'Approve' |
   const found = await client.get<Approval>(approval.resource, { name });
   const decisions = [...found.spec.decisions, { decision, by: '', at: '' }];
   await client.patch(approval.resource, { name }, { type: 'merge', body: { spec: { decisions } } });
-}
-
-export interface Program {
-  readonly firstLine: Promise<string>;
-  /** `kill -9`, and until it is gone. */
-  kill(): Promise<void>;
-}
-
-export function startProgram(main: string, words: readonly string[]): Program {
-  const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const ended = new Promise<void>((resolve) => {
-    child.on('close', () => resolve());
-  });
-  const firstLine = new Promise<string>((resolve, reject) => {
-    createInterface(child.stdout).once('line', resolve);
-    child.on('close', (code) => reject(new Error(`${main} ended with ${code} before it said anything`)));
-  });
-  // Who does not ask for it does not mind.
-  firstLine.catch(() => {});
-  return {
-    firstLine,
-    async kill() {
-      child.kill('SIGKILL');
-      await ended;
-    },
-  };
 }

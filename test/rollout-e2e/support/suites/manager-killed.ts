@@ -40,7 +40,7 @@ export function killedTests(show: () => Show): void {
         client,
       );
       await rollOut(client, 'mortal-1', operator, '1.0.0', { strategy: 'Direct' });
-      await untilPhase(client, 'mortal-1', 'Completed');
+      await manager.whileRunning(untilPhase(client, 'mortal-1', 'Completed'));
 
       await rollOut(client, 'mortal-2', operator, '2.0.0', spec);
       const { done, kills } = await manager.throughKills('mortal-2', { moments, within });
@@ -66,10 +66,11 @@ export function killedTests(show: () => Show): void {
         expect(status !== undefined && wasValidatedBack(status), JSON.stringify(status)).toBe(true);
       }
       // Whoever was killed last holds nobody up.
-      await eventually(async () => {
+      const released = async () => {
         const { metadata } = await client.get(operatorDeployment.resource, { name: 'mortal-2' });
         return (metadata as { finalizers?: string[] }).finalizers === undefined;
-      }, patient);
+      };
+      await manager.whileRunning(eventually(released, patient));
     } finally {
       await manager.stop();
       await management.stop();
