@@ -119,7 +119,7 @@ export interface Chart {
   readonly bytes: Buffer;
 }
 
-interface ChartLook {
+interface ChartInspection {
   /** Those in `crds/`, of it and its subcharts, and those that its templates make. */
   readonly definitions: readonly UnknownObject[];
   /** Why, where it does not: it may with the values of a deployment. Left out also where it could not be tried. */
@@ -135,7 +135,7 @@ export interface Charts {
   /** By the version of the chart; kept in memory by digest, bounded. */
   fetch(operator: Operator, chartVersion: string, context: WorkContext): Promise<Chart>;
   /** Without a deployment: by its own values alone. */
-  look(chart: Chart, context: WorkContext): Promise<ChartLook>;
+  look(chart: Chart, context: WorkContext): Promise<ChartInspection>;
   render(
     chart: Chart,
     input: {

@@ -84,11 +84,11 @@ export function bindingTests(running: () => RunningPlatform): void {
     test('bind, rotate, unbind', async () => {
       const labels = { app: 'lifecycle' };
       const user = await uses('Service', 'red', 'api', { databaseSelector: { matchLabels: labels } });
-      const nothing = await whenCondition(client, user, bound({ status: 'False', reason: 'NothingMatches' }));
+      const nothing = await whenCondition(client, user, bound({ status: 'False', reason: 'NoMatch' }));
       expect(JSON.stringify(nothing.status)).toContain('databaseSelector matches no Database of this team');
 
       const database = await create(client, { kind: 'Database', namespace: 'red', name: 'users', labels });
-      await whenCondition(client, user, bound({ status: 'False', reason: 'NotReadyYet' }));
+      await whenCondition(client, user, bound({ status: 'False', reason: 'DependencyNotReady' }));
       await rotate(database, 'first');
       const first = await whenCondition(client, user, bound({ status: 'True', reason: 'AllBound' }));
       const [binding] = bindingsOf(first);
@@ -141,7 +141,7 @@ export function bindingTests(running: () => RunningPlatform): void {
       const user = await uses('Application', 'red', 'one-of', dependencies);
       const before = bindingsOf(await whenCondition(client, user, bound({ status: 'True' })));
       await ready('Topic', 'red', 'returns', labels);
-      const ambiguous = await whenCondition(client, user, bound({ status: 'False', reason: 'Ambiguous' }));
+      const ambiguous = await whenCondition(client, user, bound({ status: 'False', reason: 'AmbiguousSelector' }));
       expect(JSON.stringify(ambiguous.status)).toContain('matches 2 (Topic red/orders, Topic red/returns): narrow it');
       expect(bindingsOf(ambiguous)).toEqual(before);
       await client.patch(
@@ -186,7 +186,7 @@ export function bindingTests(running: () => RunningPlatform): void {
           labels: forged,
           spec: { dependencies: selector, owner: { kind: 'Team', name: 'red' } },
         });
-        await whenCondition(client, thief, bound({ status: 'False', reason: 'NothingMatches' }));
+        await whenCondition(client, thief, bound({ status: 'False', reason: 'NoMatch' }));
         const { items } = await client.list(coreSecrets, { namespace: 'blue' });
         expect(items.filter(({ metadata }) => metadata.name.includes('thief'))).toEqual([]);
       });
@@ -217,7 +217,7 @@ export function bindingTests(running: () => RunningPlatform): void {
         const dependencies = { cacheSelector: { matchLabels: { app: 'everyone' } } };
         await whenCondition(client, await uses('Service', 'blue', 'anyone', dependencies), bound({ status: 'True' }));
         const outside = await uses('Service', 'default', 'outsider', dependencies);
-        await whenCondition(client, outside, bound({ status: 'False', reason: 'NothingMatches' }));
+        await whenCondition(client, outside, bound({ status: 'False', reason: 'NoMatch' }));
       });
     });
 
@@ -242,7 +242,7 @@ export function bindingTests(running: () => RunningPlatform): void {
         data: { own: '' },
       } as UnknownObject);
       await client.patch(resourceOf('Service'), { namespace: 'red', name: 'careful' }, patch);
-      await whenCondition(client, user, bound({ status: 'False', reason: 'SecretNameTaken' }));
+      await whenCondition(client, user, bound({ status: 'False', reason: 'SecretNameConflict' }));
       expect(await client.get(coreSecrets, key)).toMatchObject({ data: { own: '' } });
     });
 

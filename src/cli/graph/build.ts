@@ -2,15 +2,15 @@
 import { TEAM_LABEL, type Team, team as teamKind } from '../../api/index.ts';
 import {
   allOwned,
-  demandsOf,
-  finds,
-  type HomeOf,
+  dependenciesOf,
   describeObject as idOf,
   keyAsOwner,
   listedOwnership,
+  matchesDependency,
   type OwnedObject,
   ownedKinds,
   ownerPath,
+  type TeamOfNamespace,
 } from '../../reconcile/index.ts';
 import type { KubernetesObject } from '../../runtime/index.ts';
 import { type Known, type Suggestion, suggestions } from './suggest.ts';
@@ -45,7 +45,7 @@ export function buildGraph(objects: readonly KubernetesObject[], team?: Team): G
   const shown = objects.filter(({ kind }) => kind === teamKind.kind || ownedKinds.some((each) => each.kind === kind));
   const owned = shown.filter(({ kind }) => kind !== teamKind.kind) as OwnedObject[];
   const view = listedOwnership(shown);
-  const known = { all: owned, byKind: Map.groupBy(owned, ({ kind }) => kind), homeOf: homesIn(objects) };
+  const known = { all: owned, byKind: Map.groupBy(owned, ({ kind }) => kind), teamOfNamespace: homesIn(objects) };
   const nodes = new Map(shown.map((object) => [idOf(object), nodeOf(object)]));
   const ownership = owned.flatMap((object) => ownsEdge(object, nodes));
   const usage = owned.flatMap((object) => usesEdges(object, known));
@@ -63,7 +63,7 @@ export function buildGraph(objects: readonly KubernetesObject[], team?: Team): G
 }
 
 /** By the label of a namespace where there is one, as in a cluster; else by the Team that names it, as in manifests. */
-function homesIn(objects: readonly KubernetesObject[]): HomeOf {
+function homesIn(objects: readonly KubernetesObject[]): TeamOfNamespace {
   const homes = new Map<string, string>();
   for (const object of objects) {
     if (object.kind === teamKind.kind) homes.set((object as Team).spec.namespace, (object as Team).spec.namespace);
@@ -102,12 +102,14 @@ function ownsEdge(object: OwnedObject, nodes: Map<string, GraphNode>): GraphEdge
   return [{ from: node.id, to: idOf(object), relation: 'owns' }];
 }
 
-function usesEdges(user: OwnedObject, { byKind, homeOf }: Known): GraphEdge[] {
+function usesEdges(user: OwnedObject, { byKind, teamOfNamespace }: Known): GraphEdge[] {
   const bound = new Set(
     (user.status?.bindings ?? []).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
   );
-  const matched = demandsOf(user).flatMap((demand) =>
-    (byKind.get(demand.kind) ?? []).filter((source) => finds(user, demand, source, homeOf)).map(idOf),
+  const matched = dependenciesOf(user).flatMap((dependency) =>
+    (byKind.get(dependency.kind) ?? [])
+      .filter((source) => matchesDependency(user, dependency, source, teamOfNamespace))
+      .map(idOf),
   );
   return [...new Set([...bound, ...matched])].map((to) => ({
     from: idOf(user),

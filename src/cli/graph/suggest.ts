@@ -1,16 +1,16 @@
 /**
  * What could be used and is not (requirement 001, "Dependency Discovery"): a Secret that is named by hand where a selector would follow
- * its rotation, a resource that nobody of its application uses, a selector that finds nothing.
+ * its rotation, a resource that nobody of its application uses, a selector that matches nothing.
  */
 import {
-  type Demand,
-  demandsOf,
-  finds,
-  type HomeOf,
+  type Dependency,
+  dependenciesOf,
   describeObject as idOf,
+  matchesDependency,
   type OwnedObject,
   type SourceKind,
   selectorKinds,
+  type TeamOfNamespace,
 } from '../../reconcile/index.ts';
 import type { GraphEdge } from './build.ts';
 
@@ -30,7 +30,7 @@ export interface Suggestion {
 export interface Known {
   readonly all: readonly OwnedObject[];
   readonly byKind: ReadonlyMap<string, readonly OwnedObject[]>;
-  readonly homeOf: HomeOf;
+  readonly teamOfNamespace: TeamOfNamespace;
 }
 
 export function suggestions(
@@ -38,7 +38,7 @@ export function suggestions(
   usage: readonly GraphEdge[],
   applicationOf: (object: OwnedObject) => string | undefined,
 ): Suggestion[] {
-  const { all, byKind, homeOf } = known;
+  const { all, byKind, teamOfNamespace } = known;
   const pairs = new Set(usage.map(({ from, to }) => `${from} → ${to}`));
   const sources = sourceKinds.flatMap((kind) => byKind.get(kind) ?? []);
   const bySecret = Map.groupBy(sources, (source) => `${source.metadata.namespace ?? ''}/${secretOf(source)}`);
@@ -49,12 +49,13 @@ export function suggestions(
     .filter((source) => !used.has(idOf(source)))
     .flatMap((source) => unusedOf(source, applicationOf(source), services, known));
   const nothing = all.flatMap((user) =>
-    demandsOf(user)
+    dependenciesOf(user)
       .filter(({ selector }) => selector.expect !== 'Any')
       .filter(
-        ({ kind, ...rest }) => !byKind.get(kind)?.some((source) => finds(user, { kind, ...rest }, source, homeOf)),
+        ({ kind, ...rest }) =>
+          !byKind.get(kind)?.some((source) => matchesDependency(user, { kind, ...rest }, source, teamOfNamespace)),
       )
-      .map((demand) => matchesNothing(user, demand, known)),
+      .map((dependency) => matchesNothing(user, dependency, known)),
   );
   return [...byHand, ...unused, ...nothing];
 }
@@ -112,7 +113,7 @@ function unusedOf(
   }));
 }
 
-function matchesNothing(user: OwnedObject, { field, kind, selector }: Demand, { byKind }: Known): Suggestion {
+function matchesNothing(user: OwnedObject, { field, kind, selector }: Dependency, { byKind }: Known): Suggestion {
   const wanted = Object.entries(selector.matchLabels ?? {});
   const differences = (source: OwnedObject) => wanted.filter(([key, value]) => source.metadata.labels?.[key] !== value);
   const [near] = (byKind.get(kind) ?? [])

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keysFromCommand, keysFromFile, placesOf } from '../../fleet/index.ts';
+import { allowedNetworks, keysFromCommand, keysFromFile } from '../../fleet/index.ts';
 import { type MailOptions, readRolloutSettings } from '../../reconcile/index.ts';
 import type { Logger } from '../../runtime/index.ts';
 import { InputError } from '../failure.ts';
@@ -42,7 +42,7 @@ export function rolloutsOptions(
 
 function networks(given: readonly string[] = []): readonly string[] {
   try {
-    placesOf(given);
+    allowedNetworks(given);
   } catch (error) {
     throw new InputError('chart-network', `--chart-network ${(error as RangeError).message}.`);
   }

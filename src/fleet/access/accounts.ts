@@ -78,7 +78,7 @@ export async function prepareObserver(place: Place): Promise<Marker[]> {
 }
 
 /** In a role of its own for each operator: of those that are installed at the same time, none takes away what another one brings. */
-export async function showToObserver(
+export async function grantObserver(
   place: Place,
   installer: string,
   snapshots: readonly SnapshotOutline[],
@@ -125,7 +125,7 @@ export async function prepareInstaller(
   for (const [namespace, rules] of rights.namespaces) {
     const marker = markerOf(rules);
     markers.push({ name: marker.name, namespace });
-    await demandNamespace(client, namespace);
+    await ensureNamespace(client, namespace);
     await apply(client, roles, {
       ...role('Role', account),
       metadata: { ...labelled(account), namespace },
@@ -152,7 +152,7 @@ async function definedOn(client: Client): Promise<DefinitionObject[]> {
 
 async function prepareAccount(place: Place, account: string, rules: readonly PolicyRule[]): Promise<Marker> {
   const { client, namespace } = place;
-  await demandNamespace(client, namespace);
+  await ensureNamespace(client, namespace);
   await apply(client, serviceAccounts, {
     apiVersion: 'v1',
     kind: 'ServiceAccount',
@@ -180,7 +180,7 @@ function markerOf(rules: readonly PolicyRule[]): { readonly name: string; readon
 }
 
 /** Whether all of them are granted to who asks. True also where nobody may ask: then nothing more can be known. */
-export async function rightsHold(client: Client, markers: readonly Marker[]): Promise<boolean> {
+export async function rightsAreEffective(client: Client, markers: readonly Marker[]): Promise<boolean> {
   const answers = await Promise.all(
     markers.map(async ({ name, namespace }) => {
       const resourceAttributes = { group: markerGroup, resource: markerResource, verb: 'use', name, namespace };
@@ -237,7 +237,7 @@ async function remove(client: Client, resource: Resource, key: { name: string; n
   }
 }
 
-async function demandNamespace(client: Client, name: string): Promise<void> {
+async function ensureNamespace(client: Client, name: string): Promise<void> {
   try {
     await client.get(namespaces, { name });
   } catch (error) {

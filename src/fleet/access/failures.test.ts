@@ -9,7 +9,7 @@ import {
   type Resource,
 } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
-import { accessFailure, discreetClient } from './failures.ts';
+import { accessFailure, redactingClient } from './failures.ts';
 
 const failures: ConnectionFailure[] = [
   'refused',
@@ -119,7 +119,7 @@ describe('a client that keeps its address to itself', () => {
   ];
 
   test.each(asks)('%s', async (_name, ask) => {
-    const error = await ask(discreetClient(failing(unconnected('refused')), 'production')).catch(
+    const error = await ask(redactingClient(failing(unconnected('refused')), 'production')).catch(
       (reason: unknown) => reason,
     );
     expect(error).toBeInstanceOf(ConnectionError);
@@ -129,18 +129,18 @@ describe('a client that keeps its address to itself', () => {
     expect(String(error)).toContain('production');
   });
 
-  test('answers of the cluster, and what we ourselves have to say, come through', async () => {
+  test('answers of the cluster, and what we currentRunner have to say, come through', async () => {
     const missing = answered(404, 'NotFound');
-    await expect(discreetClient(failing(missing), 'production').list(pods)).rejects.toBe(missing);
+    await expect(redactingClient(failing(missing), 'production').list(pods)).rejects.toBe(missing);
     const own = new FleetError('cluster/unknown', 'gone');
     const wrapped = new ConnectionError({ doing: 'x', failure: 'other', message: 'y', hint: 'z', cause: own });
-    await expect(discreetClient(failing(wrapped), 'production').list(pods)).rejects.toBe(own);
+    await expect(redactingClient(failing(wrapped), 'production').list(pods)).rejects.toBe(own);
   });
 
   test('it is otherwise the same client', async () => {
     const memory = memoryCluster([pods]);
     memory.put(pods, pod);
-    const { items } = await discreetClient(memory.client, 'production').list(pods);
+    const { items } = await redactingClient(memory.client, 'production').list(pods);
     expect(items.map(({ metadata }) => metadata.name)).toEqual(['a']);
   });
 });

@@ -66,7 +66,7 @@ export function accessFailure(cluster: string, error: unknown): unknown {
 }
 
 /** The same client, whose failures tell nothing of the address of the server. */
-export function discreetClient(client: Client, cluster: string): Client {
+export function redactingClient(client: Client, cluster: string): Client {
   const told = (error: unknown): unknown => {
     const fleet = fleetErrorIn(error);
     if (fleet !== undefined) return fleet;
@@ -105,7 +105,7 @@ export function discreetClient(client: Client, cluster: string): Client {
     apply: (resource, object, options) => guard(client.apply(resource, object, options)),
     delete: (resource, key, options) => guard(client.delete(resource, key, options)),
     request: (request) => guard(client.request(request)),
-    impersonate: (identity) => discreetClient(client.impersonate(identity), cluster),
+    impersonate: (identity) => redactingClient(client.impersonate(identity), cluster),
     close: () => client.close(),
   };
 }

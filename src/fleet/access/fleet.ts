@@ -15,10 +15,10 @@ import {
 } from '../../runtime/index.ts';
 import { type ClusterConnection, type Fleet, FleetError, type Purpose, type WorkContext } from '../contract.ts';
 import type { SealingKeys } from '../seal/index.ts';
-import { installerAccount, OBSERVER, prepareInstaller, prepareObserver, showToObserver } from './accounts.ts';
-import { eraseAccess } from './erase.ts';
+import { grantObserver, installerAccount, OBSERVER, prepareInstaller, prepareObserver } from './accounts.ts';
 import { outlineOf } from './installer-rights.ts';
 import { kubeconfigFiles } from './kubeconfig-files.ts';
+import { removeAccess } from './remove.ts';
 import { Session } from './session.ts';
 
 export interface FleetOptions {
@@ -57,7 +57,7 @@ export interface ClusterAccess {
 
 export interface ManagedFleet extends Fleet {
   /** What was made on it for access to it goes, with all tokens. Rejects with FleetError where it cannot be done now. */
-  erase(cluster: Cluster): Promise<void>;
+  removeAccess(cluster: Cluster): Promise<void>;
   /** How many connections there are now, and were at most: to others than the management cluster, without those of programs. */
   readonly connections: { readonly open: number; readonly most: number };
 }
@@ -123,7 +123,7 @@ export function openFleet(options: FleetOptions): ManagedFleet {
       prepare: async (place) => {
         if (account === OBSERVER) return prepareObserver(place);
         // Who looks how it fares must be able to see what it brings.
-        await showToObserver(place, account, snapshots);
+        await grantObserver(place, account, snapshots);
         return prepareInstaller(place, account, snapshots);
       },
     });
@@ -176,13 +176,13 @@ export function openFleet(options: FleetOptions): ManagedFleet {
         void session.close();
       }
     },
-    async erase(cluster) {
+    async removeAccess(cluster) {
       const { name } = cluster.metadata;
       const told = (outcome: ClusterAccess['outcome']) =>
         audited({ event: 'cluster.erase', cluster: name, purpose: 'erase', outcome });
       fleet.forget(name);
       try {
-        await eraseAccess({ client, systemNamespace: options.systemNamespace, keys: options.keys }, cluster, {
+        await removeAccess({ client, systemNamespace: options.systemNamespace, keys: options.keys }, cluster, {
           namespace: remoteNamespace,
           budgets,
         });

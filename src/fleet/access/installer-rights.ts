@@ -60,7 +60,7 @@ export function installerRights(
   snapshots: readonly SnapshotOutline[],
   served: Pick<ResourceMapping, 'byKind'>,
 ): Rights {
-  const gathering = new Gathering(snapshots, served);
+  const gathering = new RightsBuilder(snapshots, served);
   for (const snapshot of snapshots) {
     gathering.add(snapshot.namespace, ...ofARelease);
     gathering.namespace(snapshot.namespace);
@@ -73,7 +73,7 @@ export function installerRights(
 /** `undefined` stands for the cluster. */
 type Where = string | undefined;
 
-class Gathering {
+class RightsBuilder {
   readonly #served: Pick<ResourceMapping, 'byKind'>;
   readonly #own = new Map<string, { readonly plural: string; readonly namespaced: boolean }>();
   readonly #kinds = new Map<Where, Map<string, Set<string>>>();

@@ -4,7 +4,7 @@
  */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { scratchFolder, swept } from '../scratch/index.ts';
+import { scratchFolder, sweptOnce } from '../scratch/index.ts';
 
 interface KubeconfigFiles {
   use<Result>(content: () => Promise<string>, use: (path: string) => Promise<Result>): Promise<Result>;
@@ -15,7 +15,7 @@ export function kubeconfigFiles(parent?: string): KubeconfigFiles {
   let directory: Promise<string> | undefined;
   let count = 0;
   // At once: what was left behind must not lie there until something is installed again.
-  void swept(parent);
+  void sweptOnce(parent);
   return {
     async use(content, use) {
       directory ??= scratchFolder(parent);

@@ -15,9 +15,9 @@ import {
 } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
 import { writeKubeconfig } from '../kubeconfig/index.ts';
-import { type IssuedToken, type Marker, type Place, requestToken, rightsHold } from './accounts.ts';
+import { type IssuedToken, type Marker, type Place, requestToken, rightsAreEffective } from './accounts.ts';
 import { type CredentialsSource, readCredentials } from './credentials.ts';
-import { accessFailure, discreetClient } from './failures.ts';
+import { accessFailure, redactingClient } from './failures.ts';
 import { probe } from './probe.ts';
 
 interface SessionParts {
@@ -151,7 +151,7 @@ export class Session {
     try {
       const deadline = clock.monotonic() + preparingMilliseconds;
       for (;;) {
-        const holds = await rightsHold(client, markers).catch((error: unknown) => {
+        const holds = await rightsAreEffective(client, markers).catch((error: unknown) => {
           if (error instanceof ApiError && error.status === 401) return false;
           throw error;
         });
@@ -177,7 +177,7 @@ export class Session {
       },
       { connections: 4, budgets: this.#parts.budgets },
     );
-    return discreetClient(client, this.name);
+    return redactingClient(client, this.name);
   }
 
   /** `refused`: the cluster does not take the last one, whatever its time: the account may have been made anew. */

@@ -12,7 +12,7 @@ import { type ChartFiles, unpack } from './archive.ts';
 import { addressIn, type Credentials, type Source } from './download.ts';
 import { readFromFolder } from './folder.ts';
 import { ManifestError, objectsIn } from './manifests.ts';
-import { placesOf } from './places.ts';
+import { allowedNetworks } from './networks.ts';
 import { fetchFromRegistry, versionsInRegistry } from './registry.ts';
 import { isDefinition, renderChart, split, valuesDigest } from './render.ts';
 import { fetchFromRepository, findVersion, type IndexedVersion, versionsInRepository } from './repository.ts';
@@ -39,7 +39,7 @@ const indexMilliseconds = 5_000;
 
 export function openCharts(options: ChartsOptions): Charts {
   const kept = new Kept(options.mostKeptBytes ?? 64 * 1024 * 1024);
-  const places = placesOf(options.networks);
+  const networks = allowedNetworks(options.networks);
   const indexes = new Map<string, { readonly at: number; readonly versions: readonly IndexedVersion[] }>();
   let helm: Promise<HelmBinary> | undefined;
   const theHelm = () => {
@@ -56,7 +56,7 @@ export function openCharts(options: ChartsOptions): Charts {
       credentials: credentialsSecret === undefined ? undefined : await credentialsIn(options, spec.chart),
       authorities: caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('utf8'),
       signal: context.signal,
-      places,
+      networks,
     };
   }
 

@@ -5,7 +5,7 @@
 import { isIP } from 'node:net';
 import { Agent, request } from 'undici';
 import { FleetError } from '../contract.ts';
-import { notAsked, type Places, placesOf } from './places.ts';
+import { type AllowedNetworks, allowedNetworks, networkRefused } from './networks.ts';
 
 export interface Credentials {
   readonly username: string;
@@ -18,10 +18,10 @@ export interface Source {
   readonly authorities?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Left out, all but what is asked only where somebody says so; and this machine. */
-  readonly places?: Places | undefined;
+  readonly networks?: AllowedNetworks | undefined;
 }
 
-const everyday = placesOf();
+const defaultNetworks = allowedNetworks();
 
 interface Download extends Source {
   readonly headers?: Readonly<Record<string, string>>;
@@ -41,11 +41,11 @@ const timeoutMilliseconds = 60_000;
 
 /** Rejects with `chart/unreachable`, or `chart/missing` where it is not there. */
 export async function download(address: URL, options: Download): Promise<Downloaded> {
-  const { places = everyday } = options;
+  const { networks = defaultNetworks } = options;
   const agent = new Agent({
     connect: {
       timeout: 10_000,
-      lookup: places.lookup,
+      lookup: networks.lookup,
       ...(options.authorities === undefined ? {} : { ca: options.authorities }),
     },
     headersTimeout: timeoutMilliseconds,
@@ -54,7 +54,7 @@ export async function download(address: URL, options: Download): Promise<Downloa
   const deadline = AbortSignal.timeout(timeoutMilliseconds);
   const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
   try {
-    return await follow(address, options, { agent, signal, places });
+    return await follow(address, options, { agent, signal, networks });
   } catch (cause) {
     for (let each = cause; each instanceof Error; each = each.cause) if (each instanceof FleetError) throw each;
     options.signal?.throwIfAborted();
@@ -67,14 +67,18 @@ export async function download(address: URL, options: Download): Promise<Downloa
 async function follow(
   from: URL,
   options: Download,
-  { agent, signal, places }: { readonly agent: Agent; readonly signal: AbortSignal; readonly places: Places },
+  {
+    agent,
+    signal,
+    networks,
+  }: { readonly agent: Agent; readonly signal: AbortSignal; readonly networks: AllowedNetworks },
 ): Promise<Downloaded> {
   let address = from;
   for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
     mayBeAsked(address, from);
     // A name is asked about when it is resolved; an address never is.
     const host = address.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(host) !== 0 && !places.allows(host)) throw notAsked(host);
+    if (isIP(host) !== 0 && !networks.allows(host)) throw networkRefused(host);
     const isSame = address.origin === from.origin;
     const { statusCode, headers, body } = await request(address, {
       dispatcher: agent,

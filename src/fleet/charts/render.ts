@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { UnknownObject } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
-import { type HelmBinary, runHelm, withoutSecrets } from '../helm/index.ts';
+import { type HelmBinary, redactSecrets, runHelm } from '../helm/index.ts';
 import { withWorkspace } from '../scratch/index.ts';
 import { type ChartFiles, unpack } from './archive.ts';
 import { ManifestError, objectsIn } from './manifests.ts';
@@ -125,9 +125,9 @@ async function whyNot(stderr: string, { bytes, values }: RenderInput): Promise<s
   const texts = textsOf(await unpack(bytes).catch(() => new Map()));
   const known = { words: keysOf(values), texts, secrets: leavesOf(values) };
   const [, place, words = ''] = REFUSED.exec(message) ?? [];
-  if (place === undefined) return withoutSecrets(message, known);
+  if (place === undefined) return redactSecrets(message, known);
   const isOfTheChart = texts.some((text) => text.includes(words.trim()));
-  return `${withoutSecrets(place, known)}: ${isOfTheChart ? words.trim() : 'the chart refuses these values'}`;
+  return `${redactSecrets(place, known)}: ${isOfTheChart ? words.trim() : 'the chart refuses these values'}`;
 }
 
 /**

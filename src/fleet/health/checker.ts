@@ -47,7 +47,7 @@ export interface ClusterHealth extends HealthChecker {
 interface Memory {
   readonly restarts: RestartMemory;
   readonly staleness: StalenessMemory;
-  swept: number;
+  sweptOnce: number;
 }
 
 type Part = 'pods' | 'webhook' | 'reconciliation';
@@ -71,13 +71,13 @@ export function healthChecker({ clock = systemClock, tracer = noTracer }: Health
     const memory = memories.get(cluster) ?? {
       restarts: new RestartMemory(),
       staleness: new StalenessMemory(),
-      swept: now,
+      sweptOnce: now,
     };
     memories.set(cluster, memory);
-    if (now - memory.swept > sweepEvery) {
+    if (now - memory.sweptOnce > sweepEvery) {
       memory.restarts.sweep(now - forgottenAfter);
       memory.staleness.sweep(now - forgottenAfter);
-      memory.swept = now;
+      memory.sweptOnce = now;
     }
     return memory;
   };

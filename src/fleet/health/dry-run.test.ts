@@ -4,10 +4,10 @@ import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import { type Client, ConnectionError, FakeClock, settle, type WriteOptions } from '../../runtime/index.ts';
 import type { HealthState } from '../contract.ts';
 import { healthChecker } from './checker.ts';
-import { Gate, WatchBudget } from './gate.ts';
 import { ClusterMirror } from './mirror.ts';
 import type { HealthProfile } from './profile.ts';
 import { webhookResources } from './resources.ts';
+import { Semaphore, WatchBudget } from './semaphore.ts';
 import { thresholdsOf } from './thresholds.ts';
 
 const kind = 'ValidatingWebhookConfiguration';
@@ -44,7 +44,7 @@ function stage() {
     metadata: { name: 'widgets' },
     webhooks: [{ name: 'widgets.test', sideEffects: 'None', rules }],
   });
-  const gate = new Gate(1);
+  const gate = new Semaphore(1);
   const mirror = new ClusterMirror({
     gate,
     watches: new WatchBudget(0),

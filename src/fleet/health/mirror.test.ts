@@ -11,9 +11,9 @@ import {
   type Resource,
   systemClock,
 } from '../../runtime/index.ts';
-import { Gate, WatchBudget } from './gate.ts';
 import { ClusterMirror } from './mirror.ts';
 import { podMetrics, pods, workloadResources } from './resources.ts';
+import { Semaphore, WatchBudget } from './semaphore.ts';
 
 const widgets: Resource = { group: 'test', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true };
 const { Deployment: deployments } = workloadResources;
@@ -35,7 +35,7 @@ function stage({ watchFrom = 100, watches = 1, clock = systemClock } = {}) {
   }
   const budget = new WatchBudget(watches);
   const mirror = new ClusterMirror({
-    gate: new Gate(4),
+    gate: new Semaphore(4),
     watches: budget,
     clock,
     requestMilliseconds: 1_000,
@@ -143,7 +143,7 @@ describe('a gate', () => {
         fc.integer({ min: 1, max: 5 }),
         fc.array(fc.boolean(), { maxLength: 30 }),
         async (limit, works) => {
-          const gate = new Gate(limit);
+          const gate = new Semaphore(limit);
           let open = 0;
           let ended = 0;
           const results = await Promise.allSettled(

@@ -16,14 +16,14 @@ import {
   type Resource,
   type UnknownObject,
 } from '../../runtime/index.ts';
-import type { Gate, WatchBudget } from './gate.ts';
 import { type ClusterObjects, groupPods } from './objects.ts';
 import { pods } from './resources.ts';
+import type { Semaphore, WatchBudget } from './semaphore.ts';
 import type { CustomResource, Pod } from './shapes.ts';
 import { slimCustomResource, slimPod } from './slim.ts';
 
 interface MirrorOptions {
-  readonly gate: Gate;
+  readonly gate: Semaphore;
   readonly watches: WatchBudget;
   readonly clock: Clock;
   readonly requestMilliseconds: number;

@@ -1,5 +1,5 @@
 /** The real Helm: found, run, and quoted without what is secret. */
 export { findHelm, type HelmBinary, type HelmLocation } from './binary.ts';
-export { mostHelmRuns } from './places.ts';
+export { redactSecrets } from './redact.ts';
 export { type HelmOutcome, runHelm } from './run.ts';
-export { withoutSecrets } from './words.ts';
+export { mostHelmRuns } from './slots.ts';

@@ -8,7 +8,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { FleetError } from '../contract.ts';
-import { helmPlaces } from './places.ts';
+import { helmSlots } from './slots.ts';
 
 interface HelmRun {
   /** Where it works, and keeps what it keeps; see `withWorkspace`. */
@@ -17,8 +17,8 @@ interface HelmRun {
   /** After that it is ended, and `helm/timeout` is thrown. The time that it waits for its turn does not count. */
   readonly timeoutMilliseconds: number;
   readonly signal?: AbortSignal | undefined;
-  /** It takes something back: see `HelmPlaces`. */
-  readonly isWayBack?: boolean | undefined;
+  /** It takes something back: see `HelmSlots`. */
+  readonly isRollback?: boolean | undefined;
 }
 
 export interface HelmOutcome {
@@ -47,7 +47,7 @@ export const runHelm = (
   { program }: { readonly program: string },
   words: readonly string[],
   run: HelmRun,
-): Promise<HelmOutcome> => helmPlaces.with(run, () => runNow(program, words, run));
+): Promise<HelmOutcome> => helmSlots.with(run, () => runNow(program, words, run));
 
 async function runNow(program: string, words: readonly string[], run: HelmRun): Promise<HelmOutcome> {
   const child = start(program, words, run);

@@ -2,7 +2,13 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type Loose, type MemoryCluster, memoryCluster } from '../../../test/support/memory-cluster.ts';
 import type { Resource } from '../../runtime/index.ts';
 import type { Snapshot } from '../contract.ts';
-import { courseOf, demandConversions, heldConversions, needsConversion, switchConversions } from './conversions.ts';
+import {
+  conversionActionFor,
+  conversionsThrough,
+  needsConversion,
+  requireConversions,
+  switchConversions,
+} from './conversions.ts';
 import { type Conversion, type Definition, definitionResource } from './definitions.ts';
 
 const name = 'widgets.shop.example.com';
@@ -56,7 +62,7 @@ const differ = ['v1', 'v2:another'];
 
 describe('what becomes of a conversion that leads to green when blue takes over', () => {
   test.each([
-    { reason: 'blue converts', live: {}, wanted: { conversion: to(blue) }, course: 'as-told' },
+    { reason: 'blue converts', live: {}, wanted: { conversion: to(blue) }, course: 'apply' },
     { reason: 'there is one version', live: {}, wanted: {}, course: 'none' },
     { reason: 'there is one version, and blue says so', live: {}, wanted: { conversion: none }, course: 'none' },
     { reason: 'two versions differ in words only', live: { versions: ['v1', 'v2'] }, wanted: {}, course: 'none' },
@@ -86,12 +92,14 @@ describe('what becomes of a conversion that leads to green when blue takes over'
   ])('$reason: $course', ({ live, wanted, course }) => {
     const there = definition({ conversion: to(green), by: '2.0.0', ...live });
     const sides = { to: { version: '1.0.0', namespace: blue }, from: green };
-    expect(courseOf(there, wanted === undefined ? undefined : definition(wanted), sides)).toBe(course);
+    expect(conversionActionFor(there, wanted === undefined ? undefined : definition(wanted), sides)).toBe(course);
   });
 
   test('one that is upgraded in its place takes nobody away', () => {
     const sides = { to: { version: '1.0.0', namespace: green }, from: green };
-    expect(courseOf(definition({ conversion: to(green), versions: differ }), definition({}), sides)).toBe('leave');
+    expect(conversionActionFor(definition({ conversion: to(green), versions: differ }), definition({}), sides)).toBe(
+      'leave',
+    );
   });
 });
 
@@ -188,7 +196,7 @@ describe('on a cluster', () => {
     { reason: 'the other cannot read what is stored', coexist: false, given: { versions: differ }, refused: true },
   ])('the way back is refused where $reason: $refused', async ({ coexist, given, refused }) => {
     put(given);
-    const asked = demandConversions(cluster.client, { ...sides({}), coexist });
+    const asked = requireConversions(cluster.client, { ...sides({}), coexist });
     if (!refused) return expect(await asked).toBeUndefined();
     const message = expect.stringContaining(`objects of ${name} are stored in a version that 1.0.0 does not know`);
     await expect(asked).rejects.toMatchObject({ code: 'helm/failed', temporary: false, message });
@@ -203,13 +211,13 @@ describe('on a cluster', () => {
     for (let index = 0; index < objects; index += 1)
       cluster.put(widgets, { metadata: { namespace: 'default', name: `widget-${index}` } });
     const gone = { from: side(green, '2.0.0', { versions: differ }), to: undefined };
-    expect(await heldConversions(cluster.client, gone)).toEqual(held);
+    expect(await conversionsThrough(cluster.client, gone)).toEqual(held);
   });
 
   test('where it cannot be told whether there are objects, there may be', async () => {
     put({ versions: differ });
     cluster.refuse('widgets', new Error('no'));
     const gone = { from: side(green, '2.0.0', { versions: differ }), to: undefined };
-    expect(await heldConversions(cluster.client, gone)).toEqual([{ name, isNeeded: false }]);
+    expect(await conversionsThrough(cluster.client, gone)).toEqual([{ name, isNeeded: false }]);
   });
 });

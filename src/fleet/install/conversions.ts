@@ -19,15 +19,15 @@ import {
  * What becomes of the conversion of one definition. `hold`: it leads to the side that goes away, the other has none, and without one
  * objects would lose what only one of the versions has.
  */
-type Course = 'as-told' | 'none' | 'leave' | 'hold';
+type ConversionAction = 'apply' | 'none' | 'leave' | 'hold';
 
-export function courseOf(
+export function conversionActionFor(
   live: Definition,
   wanted: Definition | undefined,
   { to, from }: { readonly to?: Pick<Snapshot, 'version' | 'namespace'>; readonly from?: string },
-): Course {
+): ConversionAction {
   const told = wanted?.spec.conversion?.strategy;
-  if (told === 'Webhook') return 'as-told';
+  if (told === 'Webhook') return 'apply';
   if (live.spec.conversion?.strategy !== 'Webhook') return 'leave';
   // As this very version brings it: what it breaks was approved before it came here.
   if (told === 'None' && live.metadata.annotations?.[versionAnnotation] === to?.version) return 'none';
@@ -63,7 +63,7 @@ interface Look {
   readonly name: string;
   readonly live: Definition;
   readonly wanted: Definition | undefined;
-  readonly course: Course;
+  readonly course: ConversionAction;
 }
 
 async function look(client: Client, { from, to }: ConversionSides): Promise<readonly Look[]> {
@@ -75,13 +75,13 @@ async function look(client: Client, { from, to }: ConversionSides): Promise<read
     if (live === undefined) continue;
     const wanted = definitionsIn(to).find(({ metadata }) => metadata.name === name);
     const sides = { ...(to === undefined ? {} : { to }), ...(from === undefined ? {} : { from: from.namespace }) };
-    looks.push({ name, live, wanted, course: courseOf(live, wanted, sides) });
+    looks.push({ name, live, wanted, course: conversionActionFor(live, wanted, sides) });
   }
   return looks;
 }
 
 /** Before anything is changed: throws where the side that is to take over could not read what is stored. */
-export async function demandConversions(
+export async function requireConversions(
   client: Client,
   sides: ConversionSides & { readonly coexist: boolean },
 ): Promise<void> {
@@ -142,7 +142,7 @@ function whole({ webhook, ...rest }: Conversion): object {
  * Before a side goes: the definitions whose conversion still leads to it. Where nobody is left, one that has no objects has nothing to
  * convert, and who writes one is told.
  */
-export async function heldConversions(client: Client, sides: ConversionSides): Promise<readonly Left[]> {
+export async function conversionsThrough(client: Client, sides: ConversionSides): Promise<readonly Left[]> {
   const left = await switchConversions(client, sides);
   if (sides.to !== undefined) return left;
   const held: Left[] = [];

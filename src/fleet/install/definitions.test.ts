@@ -9,7 +9,7 @@ import {
   definitionResource,
   settleStorage,
 } from './definitions.ts';
-import { waitingFor } from './until.ts';
+import { deadlineIn } from './wait.ts';
 
 const name = 'widgets.shop.example.com';
 const to = (namespace: string): Conversion => ({
@@ -67,7 +67,7 @@ const put = (live: Definition) => cluster.put(definitionResource, live as unknow
 const live = () => cluster.get(definitionResource, { name }) as Definition | undefined;
 const stored = () => live()?.spec.versions?.find(({ storage }) => storage)?.name;
 const apply = (wanted: Definition, beside = true) =>
-  applyDefinitions(cluster.client, snapshot(wanted), { ...waitingFor(systemClock, 10_000), beside });
+  applyDefinitions(cluster.client, snapshot(wanted), { ...deadlineIn(systemClock, 10_000), beside });
 
 describe('beside another side', () => {
   test.each([

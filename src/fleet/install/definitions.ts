@@ -7,7 +7,7 @@ import { type Crd, compareCrds } from '../../crd-compat/index.ts';
 import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { compareVersions } from '../charts/semver.ts';
 import { FleetError, type Snapshot } from '../contract.ts';
-import { until, type Waiting } from './until.ts';
+import { type Deadline, waitUntil } from './wait.ts';
 
 export const fieldManager = 'kidp-rollout';
 /** On a definition: which version of its operator has put it there as it is. */
@@ -61,7 +61,7 @@ const injecting = 'cert-manager.io/inject-';
 export const injectionsOf = ({ metadata }: UnknownObject): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(([name]) => name.startsWith(injecting)));
 
-interface DefinitionOptions extends Waiting {
+interface DefinitionOptions extends Deadline {
   /**
    * For a side of a blue-green deployment: whoever converts objects now goes on until the switch, and they are stored as they are until the
    * other side is gone, which reads no other version.
@@ -166,9 +166,9 @@ export async function definitionOf(client: Client, name: string): Promise<Defini
   }
 }
 
-async function untilServed(client: Client, name: string, waiting: Waiting): Promise<void> {
+async function untilServed(client: Client, name: string, waiting: Deadline): Promise<void> {
   let last = 'it is not there';
-  const isServed = await until(waiting, async () => {
+  const isServed = await waitUntil(waiting, async () => {
     const definition = await definitionOf(client, name);
     const conditions = definition?.status?.conditions ?? [];
     const is = (type: string) => conditions.find((each) => each.type === type);

@@ -1,7 +1,7 @@
 /** What went wrong on a cluster, as a FleetError that quotes nothing secret. */
 import { ApiError, ConnectionError, type UnknownObject } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
-import { type HelmOutcome, withoutSecrets } from '../helm/index.ts';
+import { type HelmOutcome, redactSecrets } from '../helm/index.ts';
 
 /** Runs it, and says where it went wrong. */
 export async function onCluster<Result>(
@@ -25,7 +25,7 @@ function failureOf(error: unknown, cluster: string, manifests: readonly UnknownO
     });
   }
   if (!(error instanceof ApiError)) return error;
-  const said = withoutSecrets(error.message, knownOf(manifests));
+  const said = redactSecrets(error.message, knownOf(manifests));
   if (error.status === 401 || error.status === 403) return new FleetError('cluster/forbidden', `${cluster}: ${said}`);
   const temporary = error.status === 409 || error.status === 429 || error.status >= 500;
   return new FleetError('helm/failed', `${cluster}: ${said}`, { temporary });
@@ -86,7 +86,7 @@ export function helmFailure(
 ): FleetError {
   const text = stderr.trim() === '' ? stdout : stderr;
   const [, said = text] = /(?:^|\n)Error: ([\s\S]*)$/.exec(text) ?? [];
-  const message = `${cluster}: ${withoutSecrets(said, knownOf(manifests))}`;
+  const message = `${cluster}: ${redactSecrets(said, knownOf(manifests))}`;
   // What is quoted is of the chart or of somebody's values, and tells nothing about the cluster.
   const words = said.replace(/"(?:[^"\\]|\\.)*"/g, '""');
   if (DENIED.test(words)) return new FleetError('helm/failed', message);
@@ -99,7 +99,7 @@ export function helmFailure(
 
 /** A line of Helm's, for events. */
 export const helmLine = (line: string, manifests: readonly UnknownObject[]): string =>
-  withoutSecrets(line, knownOf(manifests));
+  redactSecrets(line, knownOf(manifests));
 
 const known = new WeakMap<readonly UnknownObject[], ReturnType<typeof knownIn>>();
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { givenToHelm, takenFromHelm } from './fields.ts';
+import { fieldsGivenToHelm, fieldsTakenFromHelm } from './fields.ts';
 
 const entry = (manager: string, operation: string, fieldsV1: object, more: object = {}) =>
   ({ manager, operation, apiVersion: 'v1', fieldsV1, ...more }) as never;
@@ -48,12 +48,12 @@ test.each([
     expected: undefined,
   },
   { reason: 'nothing of Helm', given: [entry('kidp-rollout', 'Apply', {})], expected: undefined },
-])('$reason', ({ given, expected }) => expect(takenFromHelm(given)).toEqual(expected));
+])('$reason', ({ given, expected }) => expect(fieldsTakenFromHelm(given)).toEqual(expected));
 
 test('what we have applied becomes what Helm has applied, and what we have marked stays ours', () => {
   const marked = entry('kidp-rollout', 'Update', { 'f:metadata': {} });
   expect(
-    givenToHelm([
+    fieldsGivenToHelm([
       entry('kidp-rollout', 'Apply', webhook('a', 'f:rules')),
       marked,
       entry('helm', 'Apply', webhook('b', '.')),
@@ -64,5 +64,5 @@ test('what we have applied becomes what Helm has applied, and what we have marke
       'f:webhooks': { 'k:{"name":"b"}': { '.': {} }, 'k:{"name":"a"}': { 'f:rules': {} } },
     }),
   ]);
-  expect(givenToHelm([marked])).toBeUndefined();
+  expect(fieldsGivenToHelm([marked])).toBeUndefined();
 });

@@ -20,27 +20,27 @@ interface Tree {
 }
 
 /** Before it is applied. What somebody has changed meanwhile is a conflict, and the step comes again. */
-export async function takeFromHelm(
+export async function takeFieldsFromHelm(
   client: Client,
   resource: Resource,
   key: ObjectKey,
   { metadata }: UnknownObject,
 ): Promise<void> {
-  const managedFields = takenFromHelm((metadata.managedFields ?? []) as readonly Entry[]);
+  const managedFields = fieldsTakenFromHelm((metadata.managedFields ?? []) as readonly Entry[]);
   if (managedFields === undefined) return;
   const body = { metadata: { resourceVersion: metadata.resourceVersion, managedFields } };
   await client.patch(resource, key, { type: 'merge', body }, { fieldManager });
 }
 
 /** Undefined where Helm has nothing of it. An older Helm has updated what a newer one has applied. */
-export const takenFromHelm = (entries: readonly Entry[]): readonly Entry[] | undefined =>
-  handed(entries, ({ manager }) => manager === helm, fieldManager);
+export const fieldsTakenFromHelm = (entries: readonly Entry[]): readonly Entry[] | undefined =>
+  transferred(entries, ({ manager }) => manager === helm, fieldManager);
 
 /** The other way round. What we have only marked is not what we have applied. */
-export const givenToHelm = (entries: readonly Entry[]): readonly Entry[] | undefined =>
-  handed(entries, ({ manager, operation }) => manager === fieldManager && operation === 'Apply', helm);
+export const fieldsGivenToHelm = (entries: readonly Entry[]): readonly Entry[] | undefined =>
+  transferred(entries, ({ manager, operation }) => manager === fieldManager && operation === 'Apply', helm);
 
-function handed(
+function transferred(
   entries: readonly Entry[],
   isFrom: (entry: Entry) => boolean,
   manager: string,

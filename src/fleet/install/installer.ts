@@ -15,14 +15,14 @@ import {
   type Snapshot,
 } from '../contract.ts';
 import { findHelm, type HelmBinary, type HelmLocation, runHelm } from '../helm/index.ts';
-import { ourselves, withWorkspace } from '../scratch/index.ts';
+import { currentRunner, withWorkspace } from '../scratch/index.ts';
 import { applyDefinitions } from './definitions.ts';
 import { helmFailure, helmLine, onCluster } from './failures.ts';
 import { adopt } from './ownership.ts';
 import { hooklessMilliseconds, settledRelease } from './pending.ts';
 import { atRisk, mustStay, protectRelease } from './protect.ts';
 import {
-  isLeaving,
+  isUninstalling,
   markFailed,
   objectsOf,
   type Release,
@@ -30,7 +30,7 @@ import {
   readRelease,
   revisionsOf,
 } from './releases.ts';
-import { share, sideOf } from './sides.ts';
+import { shareNeeds, sideOf } from './sides.ts';
 import {
   attemptAnnotation,
   digestAnnotation,
@@ -39,8 +39,8 @@ import {
   variantOf,
   writeSnapshotChart,
 } from './snapshot-chart.ts';
-import { until, waitingFor } from './until.ts';
-import { isHook, stopped, untilRolledOut, type Workload, wake, workloadsIn } from './workloads.ts';
+import { deadlineIn, waitUntil } from './wait.ts';
+import { isHook, restoreReplicas, scaledToZero, untilRolledOut, type Workload, workloadsIn } from './workloads.ts';
 
 interface InstallerOptions {
   readonly helm?: HelmLocation;
@@ -57,7 +57,7 @@ export function openInstaller(options: InstallerOptions = {}): Installer {
 
 interface StepOptions extends ApplyOptions {
   /** What is there goes: it has places for Helm that nobody else gets. */
-  readonly isWayBack?: boolean;
+  readonly isRollback?: boolean;
 }
 
 class HelmInstaller implements Installer {
@@ -78,7 +78,7 @@ class HelmInstaller implements Installer {
     return onCluster(connection.cluster, [], async () => {
       const revisions = await revisionsOf(connection.client, name);
       const [newest] = revisions;
-      if (newest === undefined || isLeaving(newest)) return undefined;
+      if (newest === undefined || isUninstalling(newest)) return undefined;
       const found = revisions.find(({ status }) => status === 'deployed') ?? newest;
       const release = await readRelease(found);
       const objects = await objectsOf(release);
@@ -115,17 +115,17 @@ class HelmInstaller implements Installer {
     snapshot: Snapshot,
     given: ApplyOptions,
   ): Promise<{ readonly revision: number }> {
-    return this.#installing(connection, snapshot, { ...given, isWayBack: true }, async (options) => {
+    return this.#installing(connection, snapshot, { ...given, isRollback: true }, async (options) => {
       const there = await this.#usable(connection, snapshot, options);
       const isDone = there?.status === 'deployed' && (await isOf(there, snapshot, options));
-      const revision = isDone ? there.revision : await this.#goBack(connection, snapshot, options, there);
+      const revision = isDone ? there.revision : await this.#rollback(connection, snapshot, options, there);
       await this.#rolledOut(connection, snapshot, options);
       return { revision };
     });
   }
 
   async remove(connection: ClusterConnection, name: ReleaseName, given: ApplyOptions): Promise<void> {
-    const options = { ...given, isWayBack: true };
+    const options = { ...given, isRollback: true };
     await onCluster(connection.cluster, [], async () => {
       const there = await this.#settled(connection, { releaseName: name.name, namespace: name.namespace }, options);
       if (there === undefined) return;
@@ -133,7 +133,7 @@ class HelmInstaller implements Installer {
       // An uninstall asks the release, and not the objects, what is to be kept.
       if (atRisk(objects).length > 0) {
         // Helm upgrades nothing that it has begun to remove.
-        if (isLeaving(there) && !(await markFailed(connection.client, there))) throw busy(connection, name);
+        if (isUninstalling(there) && !(await markFailed(connection.client, there))) throw busy(connection, name);
         await protectRelease(connection.client, name, there);
         await this.#leave(connection, name, objects, options);
       }
@@ -170,7 +170,7 @@ class HelmInstaller implements Installer {
     there: Release | undefined,
   ): Promise<number> {
     const { client } = connection;
-    const waiting = waitingFor(this.#clock, options.timeoutMilliseconds, options.context.signal);
+    const waiting = deadlineIn(this.#clock, options.timeoutMilliseconds, options.context.signal);
     const beside = options.only === 'namespaced';
     const { traceparent } = options.context;
     const span = traceparent === undefined ? {} : { parent: traceparent };
@@ -178,7 +178,7 @@ class HelmInstaller implements Installer {
     return this.#tracer.span('controller.deploy', span, () => this.#upgrade(connection, snapshot, options, there));
   }
 
-  async #goBack(
+  async #rollback(
     connection: ClusterConnection,
     snapshot: Snapshot,
     options: StepOptions,
@@ -231,11 +231,11 @@ class HelmInstaller implements Installer {
     let { manifests } = snapshot;
     if (only === 'namespaced') {
       const side = await sideOf(client, snapshot);
-      await share(client, side);
+      await shareNeeds(client, side);
       manifests = side.inside;
     }
     const workloads = new Set<UnknownObject>(atZero ? workloadsIn(manifests) : []);
-    return manifests.map((object) => (workloads.has(object) ? stopped(object as Workload) : object));
+    return manifests.map((object) => (workloads.has(object) ? scaledToZero(object as Workload) : object));
   }
 
   async #upgradeTo(
@@ -247,11 +247,11 @@ class HelmInstaller implements Installer {
   ): Promise<void> {
     const { releaseName: name, namespace } = snapshot;
     await withWorkspace(async (directory) => {
-      const content = { snapshot, manifests: objects, attempt: options.attempt, variant, runner: ourselves() };
+      const content = { snapshot, manifests: objects, attempt: options.attempt, variant, runner: currentRunner() };
       const chart = await writeSnapshotChart(directory, content);
       const words = ['upgrade', name, chart, '--install', '--namespace', namespace, '--create-namespace'];
       const more = ['--history-max', keptRevisions, '--reset-values', '--labels', `${snapshotLabel}=${snapshot.name}`];
-      const asked = [...(await this.#ownFields()), ...(await this.#judgedThere())];
+      const asked = [...(await this.#ownFields()), ...(await this.#schemaOptions())];
       const all = [...words, ...more, ...timeoutWords(objects, options), ...asked];
       const run = () => this.#run(connection, { name, namespace }, all, { objects, options });
       await run().catch(async (error: unknown) => {
@@ -304,21 +304,21 @@ class HelmInstaller implements Installer {
   /** What somebody has begun to remove is gone for us: it is removed to its end, and then made anew. */
   async #usable(connection: ClusterConnection, snapshot: Snapshot, options: StepOptions): Promise<Release | undefined> {
     const there = await this.#settled(connection, snapshot, options);
-    if (there === undefined || !isLeaving(there)) return there;
+    if (there === undefined || !isUninstalling(there)) return there;
     const name = nameOf(snapshot);
     // Whoever is still at it would remove what comes next.
     const left = Math.min(there.removedAt - this.#clock.now(), 0) + hooklessMilliseconds;
-    const waiting = waitingFor(this.#clock, Math.max(0, left), options.context.signal);
-    await until(waiting, async () => (await revisionsOf(connection.client, name)).length === 0);
+    const waiting = deadlineIn(this.#clock, Math.max(0, left), options.context.signal);
+    await waitUntil(waiting, async () => (await revisionsOf(connection.client, name)).length === 0);
     await this.remove(connection, name, options);
     return undefined;
   }
 
   async #rolledOut(connection: ClusterConnection, snapshot: Snapshot, options: StepOptions): Promise<void> {
     if (options.atZero === true) return;
-    const waiting = waitingFor(this.#clock, options.timeoutMilliseconds, options.context.signal);
+    const waiting = deadlineIn(this.#clock, options.timeoutMilliseconds, options.context.signal);
     const { manifests, namespace } = snapshot;
-    if (options.only === 'namespaced') await wake(connection.client, workloadsIn(manifests), namespace);
+    if (options.only === 'namespaced') await restoreReplicas(connection.client, workloadsIn(manifests), namespace);
     await untilRolledOut(connection.client, workloadsIn(manifests), namespace, waiting);
   }
 
@@ -348,7 +348,7 @@ class HelmInstaller implements Installer {
             kubeconfig,
             timeoutMilliseconds: helmMilliseconds(objects, options) + 15_000,
             signal: options.context.signal,
-            isWayBack: options.isWayBack,
+            isRollback: options.isRollback,
           }),
         ),
       );
@@ -370,7 +370,7 @@ class HelmInstaller implements Installer {
    * An API server judges what Helm 4 applies, down to fields that no schema has. Helm reads its schemas first all the same, only to see
    * that it can: about half of what Helm does for an install.
    */
-  async #judgedThere(): Promise<readonly string[]> {
+  async #schemaOptions(): Promise<readonly string[]> {
     return (await this.#theHelm()).major >= 4 ? ['--disable-openapi-validation'] : [];
   }
 

@@ -2,7 +2,7 @@
 import { type Client, isNotFound, type ObjectKey, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { FleetError, type Snapshot } from '../contract.ts';
 import { fieldManager } from './definitions.ts';
-import { type Entry, givenToHelm } from './fields.ts';
+import { type Entry, fieldsGivenToHelm } from './fields.ts';
 import { kindsOf } from './kinds.ts';
 import { keepAnnotation } from './protect.ts';
 import { objectsOf, type ReleaseName, readRelease, revisionsOf } from './releases.ts';
@@ -16,7 +16,7 @@ import {
 const refused = /invalid ownership metadata/;
 
 /**
- * Where Helm refuses an object because it is in no release: those that we have applied ourselves for this Operator become its own. Says
+ * Where Helm refuses an object because it is in no release: those that we have applied currentRunner for this Operator become its own. Says
  * whether there were any; the object of somebody else stays refused.
  */
 export async function adopt(
@@ -41,13 +41,13 @@ export async function adopt(
  * The side that stays may be a whole release again, from before there were two sides: what we have applied for it is its own once more, or
  * Helm would not take away what a later version leaves out.
  */
-export async function handBack(client: Client, { snapshot, kinds, needs, leads }: Side): Promise<void> {
+export async function returnToRelease(client: Client, { snapshot, kinds, needs, routes }: Side): Promise<void> {
   const { releaseName: name, namespace, operator } = snapshot;
   const revisions = await revisionsOf(client, { name, namespace });
   const deployed = revisions.find(({ status }) => status === 'deployed');
   if (deployed === undefined) return;
   const owned = await objectsOf(await readRelease(deployed));
-  for (const object of [...needs, ...leads]) {
+  for (const object of [...needs, ...routes]) {
     const isOwned = owned.some(({ kind, metadata }) => kind === object.kind && metadata.name === object.metadata.name);
     if (!isOwned) continue;
     const resource = kinds.resourceOf(object);
@@ -66,7 +66,7 @@ async function give(
 ): Promise<boolean> {
   const live = await read(client, resource, key);
   if (live?.metadata.labels?.[outsideLabel] !== operator) return false;
-  const managedFields = givenToHelm((live.metadata.managedFields ?? []) as readonly Entry[]);
+  const managedFields = fieldsGivenToHelm((live.metadata.managedFields ?? []) as readonly Entry[]);
   const { resourceVersion } = live.metadata;
   const metadata = {
     labels: { 'app.kubernetes.io/managed-by': 'Helm', [outsideLabel]: null },
@@ -81,7 +81,7 @@ async function give(
  * It no longer says that it is of this release, which is gone, but that it is of the Operator: a later side may have it again. That of
  * another release stays its own.
  */
-export async function disown(
+export async function releaseOwnership(
   client: Client,
   resource: Resource,
   { namespace, name }: { readonly namespace: string; readonly name: string },

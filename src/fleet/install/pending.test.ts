@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { beforeEach, expect, test } from 'vitest';
 import { type MemoryCluster, memoryCluster } from '../../../test/support/memory-cluster.ts';
 import { type Clock, FakeClock, type Resource, systemClock } from '../../runtime/index.ts';
-import { ourselves } from '../scratch/index.ts';
+import { currentRunner } from '../scratch/index.ts';
 import { hooklessMilliseconds, settledRelease } from './pending.ts';
 import { readRelease, revisionsOf } from './releases.ts';
 import { runnerAnnotation } from './snapshot-chart.ts';
@@ -58,7 +58,7 @@ test('what is not there, and what is not pending, is not waited for', async () =
 
 test.each([
   { reason: 'whoever was at it is gone', runner: gone },
-  { reason: 'it was us, and we are no longer at it', runner: ourselves() },
+  { reason: 'it was us, and we are no longer at it', runner: currentRunner() },
 ])('$reason: it is marked as failed at once, and keeps what it holds', async ({ runner }) => {
   put('pending-upgrade', { runner });
   expect(await settled()).toMatchObject({ status: 'failed' });
@@ -88,9 +88,9 @@ test.each([
 });
 
 test('what comes to its end meanwhile is left as it is', async () => {
-  put('pending-upgrade', { runner: ourselves(), at: systemClock });
+  put('pending-upgrade', { runner: currentRunner(), at: systemClock });
   const done = settled(true, systemClock);
-  put('deployed', { runner: ourselves(), at: systemClock });
+  put('deployed', { runner: currentRunner(), at: systemClock });
   expect(await done).toMatchObject({ status: 'deployed' });
   expect(cluster.calls.filter((call) => call.startsWith('update'))).toEqual([]);
 });

@@ -3,10 +3,10 @@
  * twice; what was left behind is marked as failed, or Helm would refuse to touch it for ever.
  */
 import type { Client, Clock } from '../../runtime/index.ts';
-import { isGone, ourselves } from '../scratch/index.ts';
+import { currentRunner, hasExited } from '../scratch/index.ts';
 import { isPending, markFailed, type Release, type ReleaseName, readRelease, revisionsOf } from './releases.ts';
 import { runnerAnnotation } from './snapshot-chart.ts';
-import { until } from './until.ts';
+import { waitUntil } from './wait.ts';
 
 /** Without hooks Helm only writes objects: it does not wait for them here. */
 export const hooklessMilliseconds = 60_000;
@@ -36,7 +36,7 @@ export async function settledRelease(
       deadline: options.clock.monotonic() + Math.max(0, left),
     };
     let last: Release | undefined = release;
-    await until(waiting, async () => {
+    await waitUntil(waiting, async () => {
       last = await newest(client, name);
       return (
         last === undefined || last.revision !== release.revision || !isPending(last) || isLeftBehind(last, options)
@@ -56,7 +56,7 @@ const patience = ({ hooks, chart }: Release, { timeoutMilliseconds }: PendingOpt
 function isLeftBehind({ status, chart }: Release, { isOurs }: PendingOptions): boolean {
   if (status === 'pending-rollback') return false;
   const runner = chart.annotations[runnerAnnotation];
-  return runner === ourselves() ? !isOurs() : isGone(runner);
+  return runner === currentRunner() ? !isOurs() : hasExited(runner);
 }
 
 async function newest(client: Client, name: ReleaseName): Promise<Release | undefined> {

@@ -50,7 +50,7 @@ const zip = promisify<Buffer, Buffer>(gzip);
 export const isPending = ({ status }: Pick<Revision, 'status'>): boolean => status.startsWith('pending-');
 
 /** Helm begins with this word, and purges the release when all is done. What was cut off stays so, with some of its objects gone. */
-export const isLeaving = ({ status }: Pick<Revision, 'status'>): boolean =>
+export const isUninstalling = ({ status }: Pick<Revision, 'status'>): boolean =>
   status === 'uninstalling' || status === 'uninstalled';
 
 /** The newest first. */

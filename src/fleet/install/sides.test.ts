@@ -2,8 +2,17 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type Loose, type MemoryCluster, memoryCluster } from '../../../test/support/memory-cluster.ts';
 import type { Resource, UnknownObject } from '../../runtime/index.ts';
 import type { Snapshot } from '../contract.ts';
-import { disown } from './ownership.ts';
-import { giveUp, lead, leaveOut, outsideLabel, share, sideOf, supply, tidyUp } from './sides.ts';
+import { releaseOwnership } from './ownership.ts';
+import {
+  applyNeeds,
+  applyRoutes,
+  outsideLabel,
+  removeSide,
+  removeStaleObjects,
+  removeStaleRoutes,
+  shareNeeds,
+  sideOf,
+} from './sides.ts';
 
 const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false };
 const admission = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false };
@@ -61,15 +70,15 @@ beforeEach(() => {
 const writes = () => cluster.calls.filter((call) => /^(?:apply|delete|patch|create|update) /.test(call));
 const roleRef = (name: string) => ({ roleRef: { kind: 'ClusterRole', name } });
 
-const places = [
-  { resource: roles, object: objectOf(roles, { rules: [] }), steps: [share, supply] },
-  { resource: bindings, object: objectOf(bindings, roleRef('shop')), steps: [share, supply] },
-  { resource: classes, object: objectOf(classes, { value: 1 }), steps: [share, supply] },
-  { resource: webhooks, object: objectOf(webhooks, { webhooks: [] }), steps: [lead] },
+const cases = [
+  { resource: roles, object: objectOf(roles, { rules: [] }), steps: [shareNeeds, applyNeeds] },
+  { resource: bindings, object: objectOf(bindings, roleRef('shop')), steps: [shareNeeds, applyNeeds] },
+  { resource: classes, object: objectOf(classes, { value: 1 }), steps: [shareNeeds, applyNeeds] },
+  { resource: webhooks, object: objectOf(webhooks, { webhooks: [] }), steps: [applyRoutes] },
 ];
 
 test.each(
-  places.flatMap((place) => [
+  cases.flatMap((place) => [
     { ...place, reason: 'nobody’s', metadata: {} },
     { ...place, reason: 'of another Operator', metadata: { labels: { [outsideLabel]: 'bank' } } },
     { ...place, reason: 'of another release', metadata: { annotations: { 'meta.helm.sh/release-name': 'bank' } } },
@@ -88,7 +97,7 @@ test.each(
 });
 
 test.each(
-  places.flatMap((place) => [
+  cases.flatMap((place) => [
     { ...place, reason: 'that is not there', metadata: undefined },
     { ...place, reason: 'of this Operator', metadata: { labels: { [outsideLabel]: 'shop' } } },
     { ...place, reason: 'of this release', metadata: { annotations: { 'meta.helm.sh/release-name': 'shop-release' } } },
@@ -108,14 +117,14 @@ test('what a release has left behind may be written by a later side', async () =
     'helm.sh/resource-policy': 'keep',
   };
   cluster.put(classes, { metadata: { name: 'shop', annotations } });
-  await disown(
+  await releaseOwnership(
     cluster.client,
     classes,
     { name: 'shop', namespace: 'shop' },
     { name: 'shop-release', namespace: 'shop', operator: 'shop' },
   );
   expect(cluster.get(classes, { name: 'shop' })?.metadata.annotations).toEqual({});
-  await supply(cluster.client, await sideOf(cluster.client, snapshotOf(objectOf(classes, { value: 2 }))));
+  await applyNeeds(cluster.client, await sideOf(cluster.client, snapshotOf(objectOf(classes, { value: 2 }))));
   expect(cluster.get(classes, { name: 'shop' })).toMatchObject({ value: 2 });
 });
 
@@ -143,15 +152,15 @@ describe('what one side has and the other does not', () => {
   test.each([
     { resource: webhooks, object: webhooksTo(blue) },
     { resource: services, object: apiTo(blue) },
-  ])('a $resource.kind that leads to who is gone goes at the switch', async ({ resource, object }) => {
+  ])('a $resource.kind that routes to who is gone goes at the switch', async ({ resource, object }) => {
     cluster.put(resource, own(object));
     cluster.put(classes, own(objectOf(classes)));
     const [from, to] = [await sideIn(blue, object, objectOf(classes)), await sideIn(green)];
-    await leaveOut(cluster.client, from, to);
+    await removeStaleRoutes(cluster.client, from, to);
     expect(there(resource)).toBeUndefined();
     // For an instant way back.
     expect(there(classes)).toBeDefined();
-    await tidyUp(cluster.client, from, to);
+    await removeStaleObjects(cluster.client, from, to);
     expect(there(classes)).toBeUndefined();
   });
 
@@ -171,7 +180,7 @@ describe('what one side has and the other does not', () => {
     },
   ])('what is $reason goes: $goes', async ({ metadata, goes }) => {
     cluster.put(webhooks, { ...webhooksTo(blue), metadata: { name: 'shop', ...metadata } });
-    await leaveOut(cluster.client, await sideIn(blue, webhooksTo(blue)), await sideIn(green));
+    await removeStaleRoutes(cluster.client, await sideIn(blue, webhooksTo(blue)), await sideIn(green));
     expect(there(webhooks) === undefined).toBe(goes);
   });
 
@@ -183,25 +192,25 @@ describe('what one side has and the other does not', () => {
     cluster.put(webhooks, own(webhooksTo(green, 'new')));
     cluster.put(services, own(apiTo(green)));
     const given = await sideIn(green, role('get'), objectOf(classes), webhooksTo(green, 'new'), apiTo(green));
-    await giveUp(cluster.client, given, await sideIn(blue, role('get'), objectOf(classes), bound));
+    await removeSide(cluster.client, given, await sideIn(blue, role('get'), objectOf(classes), bound));
     expect([there(roles), there(classes)]).toEqual([expect.anything(), expect.anything()]);
     expect([there(webhooks, 'new'), there(services)]).toEqual([undefined, undefined]);
   });
 
-  test('what both have is left without the rights of the one that goes, and leads to the other', async () => {
+  test('what both have is left without the rights of the one that goes, and routes to the other', async () => {
     cluster.put(bindings, own(bindingOf(blue, green)));
     cluster.put(roles, own(objectOf(roles, { rules: [{ verbs: ['get'] }, { verbs: ['delete'] }] })));
     cluster.put(webhooks, own(webhooksTo(green)));
     cluster.put(services, own(apiTo(green)));
     const given = await sideIn(green, bindingOf(green), role('delete'), webhooksTo(green), apiTo(green));
     const stays = await sideIn(blue, bindingOf(blue), role('get'), webhooksTo(blue), apiTo(blue));
-    await giveUp(cluster.client, given, stays);
+    await removeSide(cluster.client, given, stays);
     expect(there(bindings)).toMatchObject({ subjects: [{ namespace: blue }] });
     expect(there(roles)).toMatchObject({ rules: [{ verbs: ['get'] }] });
     expect(there(webhooks)).toMatchObject({ webhooks: [{ clientConfig: { service: { namespace: blue } } }] });
     expect(there(services)).toMatchObject({ spec: { service: { namespace: blue } } });
     const asked = writes().length;
-    await giveUp(cluster.client, given, stays);
+    await removeSide(cluster.client, given, stays);
     expect(writes()).toHaveLength(asked);
   });
 
@@ -209,7 +218,7 @@ describe('what one side has and the other does not', () => {
     const objects = [bindingOf(green), role('get'), webhooksTo(green), apiTo(green)];
     for (const [index, resource] of [bindings, roles, webhooks, services].entries())
       cluster.put(resource, own(objects[index] as UnknownObject));
-    await giveUp(cluster.client, await sideIn(green, ...objects), undefined);
+    await removeSide(cluster.client, await sideIn(green, ...objects), undefined);
     expect([bindings, roles, webhooks, services].map((each) => there(each))).toEqual(objects.map(() => undefined));
   });
 });

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { FleetError, type Snapshot } from '../contract.ts';
 import { fieldManager } from './definitions.ts';
-import { takeFromHelm } from './fields.ts';
+import { takeFieldsFromHelm } from './fields.ts';
 import { type Kinds, kindsOf } from './kinds.ts';
 import { mustStay, saysKeep } from './protect.ts';
 import { isHook } from './workloads.ts';
@@ -22,12 +22,12 @@ export interface Side {
   readonly kinds: Kinds;
   /** What its release has. */
   readonly inside: readonly UnknownObject[];
-  /** What is applied outside: first what its controllers need, then what leads requests to them. */
+  /** What is applied outside: first what its controllers need, then what routes requests to them. */
   readonly needs: readonly UnknownObject[];
-  readonly leads: readonly UnknownObject[];
+  readonly routes: readonly UnknownObject[];
 }
 
-const leading = new Set(['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration', 'APIService']);
+const routingKinds = new Set(['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration', 'APIService']);
 const bindings = new Set(['ClusterRoleBinding', 'RoleBinding']);
 const roles = new Set(['ClusterRole', 'Role']);
 
@@ -41,8 +41,8 @@ export async function sideOf(client: Client, snapshot: Snapshot): Promise<Side> 
     snapshot,
     kinds,
     inside: snapshot.manifests.filter(isInside),
-    needs: outside.filter(({ kind }) => !leading.has(kind)),
-    leads: outside.filter(({ kind }) => leading.has(kind)),
+    needs: outside.filter(({ kind }) => !routingKinds.has(kind)),
+    routes: outside.filter(({ kind }) => routingKinds.has(kind)),
   };
 }
 
@@ -63,7 +63,7 @@ interface Role extends UnknownObject {
 }
 
 /** Its controllers get what they need beside those of the other side, from whom nothing is taken. */
-export async function share(client: Client, side: Side): Promise<void> {
+export async function shareNeeds(client: Client, side: Side): Promise<void> {
   for (const object of side.needs) {
     const live = await readOwn(client, side, object);
     if (live === undefined) await put(client, side, object);
@@ -74,52 +74,53 @@ export async function share(client: Client, side: Side): Promise<void> {
 }
 
 /** All that they need is as this side says; the other side keeps its rights, for an instant way back. */
-export async function supply(client: Client, side: Side): Promise<void> {
+export async function applyNeeds(client: Client, side: Side): Promise<void> {
   for (const object of side.needs) {
     const live = await readOwn(client, side, object);
-    if (live !== undefined) await takeFromHelm(client, resourceOf(side, object), keyOf(side, object), live);
+    if (live !== undefined) await takeFieldsFromHelm(client, resourceOf(side, object), keyOf(side, object), live);
     if (bindings.has(object.kind)) await bind(client, side, object, live);
     else await put(client, side, object);
   }
 }
 
 /** Before anything is changed: throws where what is to lead to this side is somebody else's. */
-export async function demandLeads(client: Client, side: Side): Promise<void> {
-  for (const object of side.leads) await readOwn(client, side, object);
+export async function requireOwnedRoutes(client: Client, side: Side): Promise<void> {
+  for (const object of side.routes) await readOwn(client, side, object);
 }
 
 /** From now on requests come to this side; with `shared`, only those that came to the other one until now. */
-export async function lead(client: Client, side: Side, shared?: Side): Promise<void> {
-  for (const object of side.leads) {
+export async function applyRoutes(client: Client, side: Side, shared?: Side): Promise<void> {
+  for (const object of side.routes) {
     if (shared !== undefined && find(shared, side, object) === undefined) continue;
     const live = await readOwn(client, side, object);
-    if (live !== undefined) await takeFromHelm(client, resourceOf(side, object), keyOf(side, object), live);
+    if (live !== undefined) await takeFieldsFromHelm(client, resourceOf(side, object), keyOf(side, object), live);
     await put(client, side, object);
   }
 }
 
-/** What leads to the other side and is not on this one would lead to nobody from now on, and stop everybody. */
-export const leaveOut = (client: Client, from: Side, to: Side): Promise<void> => drop(client, from, from.leads, to);
+/** What routes to the other side and is not on this one would lead to nobody from now on, and stop everybody. */
+export const removeStaleRoutes = (client: Client, from: Side, to: Side): Promise<void> =>
+  drop(client, from, from.routes, to);
 
 /** Of one that was upgraded in its place: no release tells what it no longer has. */
-export const tidyUp = (client: Client, from: Side, to: Side): Promise<void> =>
-  drop(client, from, [...from.leads, ...from.needs], to);
+export const removeStaleObjects = (client: Client, from: Side, to: Side): Promise<void> =>
+  drop(client, from, [...from.routes, ...from.needs], to);
 
 /**
- * What is left of a side that was given up. Of what is outside of its release the other side has some as well: that stays, and leads to
+ * What is left of a side that was given up. Of what is outside of its release the other side has some as well: that stays, and routes to
  * it, without the rights of this one. The rest goes.
  */
-export async function giveUp(client: Client, side: Side, stays: Side | undefined): Promise<void> {
+export async function removeSide(client: Client, side: Side, stays: Side | undefined): Promise<void> {
   const { namespace } = side.snapshot;
-  await drop(client, side, [...side.leads, ...side.needs], stays);
+  await drop(client, side, [...side.routes, ...side.needs], stays);
   if (stays === undefined) return;
-  for (const object of [...side.leads, ...side.needs]) {
+  for (const object of [...side.routes, ...side.needs]) {
     const theirs = find(stays, side, object);
     const live = await read(client, side, object);
     if (theirs === undefined || live === undefined) continue;
     if (bindings.has(object.kind)) await unbind(client, side, object, live, theirs);
     else if (roles.has(object.kind)) await narrow(client, stays, live, theirs);
-    else if (leadsOnlyTo(live, namespace) && !leadsOnlyTo(theirs, namespace)) await put(client, stays, theirs);
+    else if (routesOnlyTo(live, namespace) && !routesOnlyTo(theirs, namespace)) await put(client, stays, theirs);
   }
 }
 
@@ -172,12 +173,12 @@ async function narrow(client: Client, stays: Side, live: Role, theirs: Role): Pr
   if (!isDeepStrictEqual(live.rules, theirs.rules)) await put(client, stays, theirs);
 }
 
-interface Leading extends UnknownObject {
+interface RoutingObject extends UnknownObject {
   webhooks?: readonly { readonly clientConfig?: { readonly service?: { readonly namespace?: string } } }[];
   spec?: { readonly service?: { readonly namespace?: string } };
 }
 
-function leadsOnlyTo({ webhooks = [], spec }: Leading, namespace: string): boolean {
+function routesOnlyTo({ webhooks = [], spec }: RoutingObject, namespace: string): boolean {
   const services = [...webhooks.map(({ clientConfig }) => clientConfig?.service), spec?.service];
   const namespaces = services.flatMap((service) => (service?.namespace === undefined ? [] : [service.namespace]));
   return namespaces.length > 0 && namespaces.every((each) => each === namespace);

@@ -10,14 +10,24 @@ import {
   type Switcher,
   type WorkContext,
 } from '../contract.ts';
-import { demandConversions, heldConversions, type Left, switchConversions } from './conversions.ts';
+import { conversionsThrough, type Left, requireConversions, switchConversions } from './conversions.ts';
 import { settleStorage } from './definitions.ts';
 import { onCluster } from './failures.ts';
-import { disown, handBack } from './ownership.ts';
+import { releaseOwnership, returnToRelease } from './ownership.ts';
 import { annotate, keepAnnotation } from './protect.ts';
 import { markFailed, objectsOf, readRelease, revisionsOf } from './releases.ts';
-import { demandLeads, find, giveUp, lead, leaveOut, type Side, sideOf, supply, tidyUp } from './sides.ts';
-import { waitingFor } from './until.ts';
+import {
+  applyNeeds,
+  applyRoutes,
+  find,
+  removeSide,
+  removeStaleObjects,
+  removeStaleRoutes,
+  requireOwnedRoutes,
+  type Side,
+  sideOf,
+} from './sides.ts';
+import { deadlineIn } from './wait.ts';
 import { scale, untilAtZero, untilRolledOut, workloadsIn } from './workloads.ts';
 
 interface SwitcherOptions {
@@ -32,7 +42,7 @@ export function openSwitcher({
   clock = systemClock,
   timeoutMilliseconds = 300_000,
 }: SwitcherOptions): Switcher {
-  const waiting = ({ signal }: WorkContext, milliseconds: number) => waitingFor(clock, milliseconds, signal);
+  const waiting = ({ signal }: WorkContext, milliseconds: number) => deadlineIn(clock, milliseconds, signal);
 
   async function switchOver({ client }: ClusterConnection, sides: SwitchedSides, context: WorkContext): Promise<void> {
     const { from, to, coexist } = sides;
@@ -48,22 +58,22 @@ export function openSwitcher({
       await scale(client, others, namespace, 0);
       await untilAtZero(client, others, namespace, waiting(context, patience));
     };
-    await demandConversions(client, { ...both, coexist });
-    await demandLeads(client, now);
-    await supply(client, now);
+    await requireConversions(client, { ...both, coexist });
+    await requireOwnedRoutes(client, now);
+    await applyNeeds(client, now);
     // Two that do not know of each other would both act on the same custom resources.
     if (!coexist && isElsewhere) {
       await stopOld();
       // Nobody answers there any more: whatever the new ones need to start must not be asked of who is gone.
       await switchConversions(client, both, { shared: true });
-      await leaveOut(client, old, now);
-      await lead(client, now, old);
+      await removeStaleRoutes(client, old, now);
+      await applyRoutes(client, now, old);
     }
     await scale(client, workloads, to.namespace);
     await untilRolledOut(client, workloads, to.namespace, waiting(context, patience));
     const left = await switchConversions(client, both);
-    await lead(client, now);
-    if (isElsewhere) await leaveOut(client, old, now);
+    await applyRoutes(client, now);
+    if (isElsewhere) await removeStaleRoutes(client, old, now);
     else await alone(client, old, now);
     // Who has to convert for the other one goes on beside it.
     if (!left.some(({ isNeeded }) => isNeeded)) await stopOld();
@@ -71,7 +81,7 @@ export function openSwitcher({
 
   /** The first, or upgraded in its place: there is no other side to go back to. */
   async function alone(client: Client, old: Side | undefined, now: Side): Promise<void> {
-    if (old !== undefined) await tidyUp(client, old, now);
+    if (old !== undefined) await removeStaleObjects(client, old, now);
     await settleStorage(client, now.snapshot);
   }
 
@@ -86,11 +96,11 @@ export function openSwitcher({
     const { releaseName: name, namespace } = snapshot;
     const side = await sideOf(client, snapshot);
     const other = staying === undefined ? undefined : await sideOf(client, staying);
-    const held = await heldConversions(client, { from: snapshot, to: staying });
+    const held = await conversionsThrough(client, { from: snapshot, to: staying });
     if (held.length > 0) return kept(client, side, other, held);
     const [newest] = await revisionsOf(client, { name, namespace });
     const options: ApplyOptions = { attempt: `retire-${snapshot.name}`, timeoutMilliseconds, context };
-    const outside = [...side.needs, ...side.leads];
+    const outside = [...side.needs, ...side.routes];
     if (newest !== undefined) {
       const objects = await objectsOf(await readRelease(newest));
       const isWhole = objects.some((object) =>
@@ -109,13 +119,13 @@ export function openSwitcher({
       }
       await installer.remove(connection, { name, namespace }, options);
     }
-    await giveUp(client, side, other);
+    await removeSide(client, side, other);
     const release = { name, namespace, operator: snapshot.operator };
     for (const object of outside) {
-      await disown(client, side.kinds.resourceOf(object), keyOf(object, namespace), release);
+      await releaseOwnership(client, side.kinds.resourceOf(object), keyOf(object, namespace), release);
     }
     if (other !== undefined) {
-      await handBack(client, other);
+      await returnToRelease(client, other);
       await settleStorage(client, other.snapshot);
     }
     return undefined;

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import type { Resource } from '../../runtime/index.ts';
-import { heldLabel, isAtZero, scale, stopped, type Workload, wake, whyNotRolledOut, workloadsIn } from './workloads.ts';
+import {
+  heldLabel,
+  isAtZero,
+  restoreReplicas,
+  scale,
+  scaledToZero,
+  type Workload,
+  whyNotRolledOut,
+  workloadsIn,
+} from './workloads.ts';
 
 const workload = (kind: string, status: object, replicas?: number): Workload =>
   ({
@@ -123,18 +132,18 @@ describe('on a cluster', () => {
       at: { template: { spec: { nodeSelector: { disk: 'fast', [heldLabel]: 'true' } } } },
       back: { template: { spec: { nodeSelector: { disk: 'fast' } } } },
     },
-  ])('a $object.kind is stopped, and comes back as the snapshot says', async ({ object, at, back }) => {
+  ])('a $object.kind is scaled to zero, and comes back as the snapshot says', async ({ object, at, back }) => {
     const { client, put, get, calls } = cluster();
     const resource = resourceOf(object.kind);
     const specOf = () => get(resource, place)?.spec;
     put(resource, { ...object, metadata: place });
     await scale(client, [object], 'shops', 0);
     expect(specOf()).toMatchObject(at);
-    expect(stopped(object).spec).toMatchObject(at);
+    expect(scaledToZero(object).spec).toMatchObject(at);
     const asked = calls.length;
     await scale(client, [object], 'shops', 0);
     expect(calls.slice(asked)).toEqual([`get ${resource.plural} shops/shop`]);
-    await wake(client, [object], 'shops');
+    await restoreReplicas(client, [object], 'shops');
     expect(specOf()).toMatchObject(back);
     await scale(client, [object], 'shops', 0);
     await scale(client, [object], 'shops');
@@ -146,7 +155,7 @@ describe('on a cluster', () => {
     const { client, put, get } = cluster();
     const resource = resourceOf('Deployment');
     put(resource, { ...workload('Deployment', {}, 7), metadata: place });
-    await wake(client, [workload('Deployment', {})], 'shops');
+    await restoreReplicas(client, [workload('Deployment', {})], 'shops');
     expect(get(resource, place)?.spec).toMatchObject({ replicas: 7 });
   });
 });

@@ -2,7 +2,7 @@
 import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
 import { fieldManager } from './definitions.ts';
-import { until, type Waiting } from './until.ts';
+import { type Deadline, waitUntil } from './wait.ts';
 
 export interface Workload extends UnknownObject {
   spec?: { replicas?: number; template?: { spec?: { nodeSelector?: Readonly<Record<string, string>> } } };
@@ -43,10 +43,10 @@ export async function untilRolledOut(
   client: Client,
   workloads: readonly Workload[],
   namespace: string,
-  waiting: Waiting,
+  waiting: Deadline,
 ): Promise<void> {
   let missing = '';
-  const areThere = await until(waiting, async () => {
+  const areThere = await waitUntil(waiting, async () => {
     for (const workload of workloads) {
       const live = await read(client, workload, namespace);
       const why = live === undefined ? 'it is not there' : whyNotRolledOut(live);
@@ -81,7 +81,7 @@ export function whyNotRolledOut({ kind, metadata, spec, status = {} }: Workload)
 export const heldLabel = 'platform.company.com/held-until-switch';
 
 /** As the chart has it, and at 0. */
-export function stopped(workload: Workload): UnknownObject {
+export function scaledToZero(workload: Workload): UnknownObject {
   const { kind, spec = {} } = workload;
   if (kind !== 'DaemonSet') return { ...workload, spec: { ...spec, replicas: 0 } };
   const { template = {} } = spec;
@@ -93,24 +93,34 @@ export function stopped(workload: Workload): UnknownObject {
 export async function scale(client: Client, workloads: readonly Workload[], namespace: string, to?: 0): Promise<void> {
   for (const workload of workloads) {
     const live = await read(client, workload, namespace);
-    if (live !== undefined) await tell(client, workload, namespace, live, to);
+    if (live !== undefined) await setReplicas(client, workload, namespace, live, to);
   }
 }
 
-/** What Helm does not write it leaves as it is: what we have stopped once, and the chart says no number of, would stay at 0. */
-export async function wake(client: Client, workloads: readonly Workload[], namespace: string): Promise<void> {
+/** What Helm does not write it leaves as it is: what we have scaledToZero once, and the chart says no number of, would stay at 0. */
+export async function restoreReplicas(
+  client: Client,
+  workloads: readonly Workload[],
+  namespace: string,
+): Promise<void> {
   for (const workload of workloads) {
     const live = await read(client, workload, namespace);
     if (live !== undefined && (isHeld(live) || live.spec?.replicas === 0))
-      await tell(client, workload, namespace, live);
+      await setReplicas(client, workload, namespace, live);
   }
 }
 
-async function tell(client: Client, workload: Workload, namespace: string, live: Workload, to?: 0): Promise<void> {
+async function setReplicas(
+  client: Client,
+  workload: Workload,
+  namespace: string,
+  live: Workload,
+  to?: 0,
+): Promise<void> {
   const spec = workload.kind === 'DaemonSet' ? holding(live, to === 0) : numbering(live, to ?? workload.spec?.replicas);
   if (spec === undefined) return;
   const key = keyOf(workload, namespace);
-  await client.patch(demand(workload), key, { type: 'merge', body: { spec } }, { fieldManager });
+  await client.patch(resourceOrThrow(workload), key, { type: 'merge', body: { spec } }, { fieldManager });
 }
 
 const numbering = (live: Workload, replicas = 1): object | undefined =>
@@ -126,9 +136,9 @@ export async function untilAtZero(
   client: Client,
   workloads: readonly Workload[],
   namespace: string,
-  waiting: Waiting,
+  waiting: Deadline,
 ): Promise<void> {
-  const areGone = await until(waiting, async () => {
+  const areGone = await waitUntil(waiting, async () => {
     for (const workload of workloads) {
       const live = await read(client, workload, namespace);
       if (live !== undefined && !isAtZero(live)) return false;
@@ -146,7 +156,7 @@ export function isAtZero({ kind, metadata, status = {} }: Workload): boolean {
 
 async function read(client: Client, workload: Workload, namespace: string): Promise<Workload | undefined> {
   try {
-    return await client.get<Workload>(demand(workload), keyOf(workload, namespace));
+    return await client.get<Workload>(resourceOrThrow(workload), keyOf(workload, namespace));
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -158,7 +168,7 @@ const keyOf = ({ metadata }: Workload, namespace: string) => ({
   name: metadata.name,
 });
 
-function demand(workload: Workload): Resource {
+function resourceOrThrow(workload: Workload): Resource {
   const resource = resourceFor(workload);
   if (resource === undefined) throw new TypeError(`${workload.kind} is no workload`);
   return resource;

@@ -111,7 +111,7 @@ function serverOf(fields: Fields): Partial<ClusterConfig> {
     throw refused(`${at}.tls-server-name`, 'is no name of a host');
   }
   const authority = pem(fields, at, 'certificate-authority-data');
-  if (authority !== undefined) demandCertificates(authority, `${at}.certificate-authority-data`);
+  if (authority !== undefined) requireCertificates(authority, `${at}.certificate-authority-data`);
   return {
     server,
     ...(tlsServerName === undefined ? {} : { tlsServerName }),
@@ -184,7 +184,7 @@ function credentialsOf(fields: Fields): Partial<ClusterConfig> {
   }
   if (token === undefined && certificate === undefined)
     throw refused(at, 'has neither a token nor a client certificate');
-  if (certificate !== undefined && key !== undefined) demandPair(certificate, key, `${at}.client-certificate-data`);
+  if (certificate !== undefined && key !== undefined) requireKeyPair(certificate, key, `${at}.client-certificate-data`);
   return {
     ...(token === undefined ? {} : { token: { data: token } }),
     ...(certificate === undefined ? {} : { clientCertificate: { data: certificate } }),
@@ -223,7 +223,7 @@ function pem(fields: Fields, at: string, field: string): string | undefined {
 }
 
 /** TLS itself would pass over what is none, and trust nobody. */
-function demandCertificates(bundle: string, field: string): void {
+function requireCertificates(bundle: string, field: string): void {
   const blocks = bundle.match(/-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g) ?? [];
   try {
     if (blocks.length === 0) throw new Error('none');
@@ -233,7 +233,7 @@ function demandCertificates(bundle: string, field: string): void {
   }
 }
 
-function demandPair(cert: string, key: string, field: string): void {
+function requireKeyPair(cert: string, key: string, field: string): void {
   try {
     createSecureContext({ cert, key });
   } catch {

@@ -30,7 +30,7 @@ test('a folder is gone after its use, also where that fails', async () => {
   expect(existsSync(seen)).toBe(false);
 });
 
-test('what a process that was killed has left is swept, and nothing of one that is there', async () => {
+test('what a process that was killed has left is sweptOnce, and nothing of one that is there', async () => {
   const program = `import { scratchFolder } from ${JSON.stringify(fileURLToPath(new URL('./folders.ts', import.meta.url)))};
     console.log(await scratchFolder(${JSON.stringify(parent)}));
     setInterval(() => {}, 1000);`;

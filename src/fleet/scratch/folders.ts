@@ -5,7 +5,7 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isGone, ourselves } from './runner.ts';
+import { currentRunner, hasExited } from './runner.ts';
 
 const prefix = 'kidp-fleet-';
 /** Where it cannot be told whether its process is gone: longer than anything takes, and than a token lasts. */
@@ -13,8 +13,8 @@ const leftBehindMilliseconds = 4 * 3_600_000;
 
 /** `mkdtemp` makes it readable for nobody else, and says in the name whose it is. */
 export async function scratchFolder(parent: string = tmpdir()): Promise<string> {
-  await swept(parent);
-  return mkdtemp(join(parent, `${prefix}${Buffer.from(ourselves()).toString('base64url')}.`));
+  await sweptOnce(parent);
+  return mkdtemp(join(parent, `${prefix}${Buffer.from(currentRunner()).toString('base64url')}.`));
 }
 
 export async function withWorkspace<Result>(
@@ -29,10 +29,10 @@ export async function withWorkspace<Result>(
   }
 }
 
-/** Once in the life of a process: later ones are swept by the next. */
+/** Once in the life of a process: later ones are sweptOnce by the next. */
 const sweeps = new Map<string, Promise<void>>();
 
-export function swept(parent: string = tmpdir()): Promise<void> {
+export function sweptOnce(parent: string = tmpdir()): Promise<void> {
   const known = sweeps.get(parent) ?? sweepFolders(parent);
   sweeps.set(parent, known);
   return known;
@@ -46,7 +46,7 @@ export async function sweepFolders(parent: string): Promise<void> {
     if (found === undefined || found.uid !== process.getuid?.()) continue;
     const [owner = ''] = name.slice(prefix.length).split('.');
     const isOld = Date.now() - found.mtimeMs > leftBehindMilliseconds;
-    const isLeftBehind = isOld || isGone(Buffer.from(owner, 'base64url').toString('utf8'));
+    const isLeftBehind = isOld || hasExited(Buffer.from(owner, 'base64url').toString('utf8'));
     // Somebody else may sweep as well; what cannot be removed is no reason not to work.
     if (isLeftBehind) await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }

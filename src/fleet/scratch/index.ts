@@ -1,3 +1,3 @@
 /** What is put on a disk for programs, by whom, and that it does not stay there. */
-export { scratchFolder, swept, withWorkspace } from './folders.ts';
-export { isGone, ourselves } from './runner.ts';
+export { scratchFolder, sweptOnce, withWorkspace } from './folders.ts';
+export { currentRunner, hasExited } from './runner.ts';

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** This process, and no other of the same number before or after it. */
-export const ourselves = (): string => [hostname(), process.pid, startOf(process.pid) ?? 'unknown'].join('/');
+export const currentRunner = (): string => [hostname(), process.pid, startOf(process.pid) ?? 'unknown'].join('/');
 
 /** False where that cannot be told from here. */
-export function isGone(runner: string | undefined): boolean {
+export function hasExited(runner: string | undefined): boolean {
   const [host, pid, start] = (runner ?? '').split('/');
   if (host !== hostname() || pid === undefined || !/^\d+$/.test(pid) || start === 'unknown') return false;
   return startOf(Number(pid)) !== start;

@@ -4,22 +4,24 @@ import { TEAM_LABEL } from '../../api/index.ts';
 import type { Predicate } from '../../runtime/index.ts';
 import type { OwnedObject } from '../platform/ownership.ts';
 import { conditionOf } from '../platform/status.ts';
-import { demandsOf, finds, type HomeOf } from './visible.ts';
+import { dependenciesOf, matchesDependency, type TeamOfNamespace } from './visible.ts';
 
 /** Whether what happens to the source is this user's concern. */
-export function isConcerned(user: OwnedObject, source: OwnedObject, homeOf: HomeOf): boolean {
+export function isAffected(user: OwnedObject, source: OwnedObject, teamOfNamespace: TeamOfNamespace): boolean {
   const bound = user.status?.bindings?.some(
     ({ kind, namespace, name }) =>
       kind === source.kind && namespace === source.metadata.namespace && name === source.metadata.name,
   );
   if (bound === true) return true;
   const { deletionTimestamp: _, ...metadata } = source.metadata;
-  return demandsOf(user).some((demand) => finds(user, demand, { ...source, metadata }, homeOf));
+  return dependenciesOf(user).some((dependency) =>
+    matchesDependency(user, dependency, { ...source, metadata }, teamOfNamespace),
+  );
 }
 
 export const usesSomething: Predicate<OwnedObject> = (change) => {
   const concerns = (object: OwnedObject) =>
-    demandsOf(object).length > 0 ||
+    dependenciesOf(object).length > 0 ||
     object.status?.bindings !== undefined ||
     conditionOf(object, 'DependenciesBound') !== undefined;
   if (!concerns(change.object) && !(change.type === 'updated' && concerns(change.old))) return false;
@@ -35,7 +37,7 @@ export const usesSomething: Predicate<OwnedObject> = (change) => {
   );
 };
 
-export const homeChanged: Predicate = (change) =>
+export const namespaceTeamChanged: Predicate = (change) =>
   change.type !== 'updated' || change.object.metadata.labels?.[TEAM_LABEL] !== change.old.metadata.labels?.[TEAM_LABEL];
 
 /** Of a resource that may be used, what its users hear of. */

@@ -12,22 +12,22 @@ import {
 import { type Binding, type OwnedObject, ownedKinds } from '../platform/ownership.ts';
 import { kubernetesSecrets, namespaces } from '../platform/resources.ts';
 import { applyStatus, conditionOf } from '../platform/status.ts';
-import { homeChanged, isConcerned, sourceChanged, usesSomething } from './changes.ts';
+import { isAffected, namespaceTeamChanged, sourceChanged, usesSomething } from './changes.ts';
 import { bindingSelector, connectionName, type SecretObject } from './connection.ts';
+import { copyConnection, fieldManager, removeCopy } from './copy-connection.ts';
 import { type Before, type Decision, decideBindings, type Found, type Obstacle } from './decide.ts';
-import { fieldManager, handOver, removeCopy } from './hand-over.ts';
-import { demandsOf, finds, type HomeOf } from './visible.ts';
+import { dependenciesOf, matchesDependency, type TeamOfNamespace } from './visible.ts';
 
 interface BindingOptions {
   readonly recorder: Pick<EventRecorder, 'record'>;
 }
 
-const lookAgainMilliseconds = 30_000;
+const retryMilliseconds = 30_000;
 const copies = { labelSelector: bindingSelector };
 /** By the kind that is used, everywhere and within a namespace. */
 const usesIndex = {
   'kidp-uses': (object: KubernetesObject): string[] =>
-    demandsOf(object as OwnedObject).flatMap(({ kind }) => [kind, `${kind} ${object.metadata.namespace ?? ''}`]),
+    dependenciesOf(object as OwnedObject).flatMap(({ kind }) => [kind, `${kind} ${object.metadata.namespace ?? ''}`]),
 };
 const sharedIndex = {
   'kidp-shared': (object: KubernetesObject): readonly string[] => (object as OwnedObject).spec.sharedWith ?? [],
@@ -48,14 +48,14 @@ export function addBindingReconcilers(manager: Manager, options: BindingOptions)
 
 function addBindingReconciler(manager: Manager, kind: Kind, { recorder }: BindingOptions): void {
   const { caches } = manager;
-  const homeOf: HomeOf = (namespace) =>
+  const teamOfNamespace: TeamOfNamespace = (namespace) =>
     caches.store(namespaces).get({ name: namespace })?.metadata.labels?.[TEAM_LABEL];
   const users = (): ReadonlyStore<OwnedObject> => caches.store<OwnedObject>(kind.resource);
   const namespacesOf = (home: string) => caches.store(namespaces).byIndex('kidp-home', home);
   /** Who may have to do with a source: most are for the namespaces of one team only. */
   const near = ({ kind: used, metadata: { namespace = '' }, spec: { sharedWith = [] } }: OwnedObject) => {
     if (sharedWith.includes('*')) return users().byIndex('kidp-uses', used);
-    const home = homeOf(namespace);
+    const home = teamOfNamespace(namespace);
     const teams = home === undefined ? sharedWith : [home, ...sharedWith];
     const further = teams.flatMap((team) => namespacesOf(team).map(({ metadata }) => metadata.name));
     const within = new Set([namespace, ...sharedWith, ...further]);
@@ -63,7 +63,7 @@ function addBindingReconciler(manager: Manager, kind: Kind, { recorder }: Bindin
   };
   const usersOf = (source: OwnedObject): ObjectKey[] =>
     near(source)
-      .filter((user) => isConcerned(user, source, homeOf))
+      .filter((user) => isAffected(user, source, teamOfNamespace))
       .map(({ metadata: { namespace = '', name } }) => ({ namespace, name }));
 
   const builder = controllerManagedBy(manager, `bindings-${kind.plural}`)
@@ -76,9 +76,9 @@ function addBindingReconciler(manager: Manager, kind: Kind, { recorder }: Bindin
       namespaces,
       () =>
         [...users()]
-          .filter((user) => demandsOf(user).length > 0)
+          .filter((user) => dependenciesOf(user).length > 0)
           .map(({ metadata: { namespace = '', name } }) => ({ namespace, name })),
-      { indexes: homeIndex, predicates: [homeChanged] },
+      { indexes: homeIndex, predicates: [namespaceTeamChanged] },
     );
   for (const source of deployableKinds) {
     builder.watches<OwnedObject>(source.resource, usersOf, {
@@ -93,24 +93,31 @@ function addBindingReconciler(manager: Manager, kind: Kind, { recorder }: Bindin
     if (user === undefined || user.metadata.deletionTimestamp !== undefined) return;
     const own = read.store<SecretObject>(kubernetesSecrets, copies).byIndex('kidp-user', user.metadata.uid ?? '');
     const before = { bindings: user.status?.bindings ?? [], condition: conditionOf(user, 'DependenciesBound') };
-    const demands = demandsOf(user);
-    if (demands.length === 0 && own.length === 0 && before.condition === undefined && before.bindings.length === 0)
+    const dependencies = dependenciesOf(user);
+    if (dependencies.length === 0 && own.length === 0 && before.condition === undefined && before.bindings.length === 0)
       return;
-    const found = demands.map((demand) => ({
-      demand,
-      sources: visibleTo(user, demand.kind, read.store.bind(read), homeOf).filter((source) =>
-        finds(user, demand, source, homeOf),
+    const found = dependencies.map((dependency) => ({
+      dependency,
+      sources: visibleTo(user, dependency.kind, read.store.bind(read), teamOfNamespace).filter((source) =>
+        matchesDependency(user, dependency, source, teamOfNamespace),
       ),
     }));
     const { decision, bindings } = await bind(client, user, own, found, before);
-    await writeStatus(client, kind, user, demands.length === 0 ? undefined : decision, bindings, manager.clock.now());
-    tell(recorder, user, before, decision, bindings);
+    await writeStatus(
+      client,
+      kind,
+      user,
+      dependencies.length === 0 ? undefined : decision,
+      bindings,
+      manager.clock.now(),
+    );
+    recordEvents(recorder, user, before, decision, bindings);
     for (const copy of own) {
       if (bindings.some(({ connectionSecret: name }) => name === copy.metadata.name)) continue;
       await removeCopy(client, copy);
     }
     // A Secret that is in the way, or missing where a source is, is not watched.
-    return decision.condition.status === 'True' ? undefined : { requeueAfterMilliseconds: lookAgainMilliseconds };
+    return decision.condition.status === 'True' ? undefined : { requeueAfterMilliseconds: retryMilliseconds };
   });
 }
 
@@ -119,13 +126,13 @@ function visibleTo(
   user: OwnedObject,
   kind: string,
   store: (resource: Kind['resource']) => ReadonlyStore<KubernetesObject>,
-  homeOf: HomeOf,
+  teamOfNamespace: TeamOfNamespace,
 ): OwnedObject[] {
   const resource = deployableKinds.find((each) => each.kind === kind)?.resource;
   if (resource === undefined) return [];
   const sources = store(resource) as unknown as ReadonlyStore<OwnedObject>;
   const { namespace = '' } = user.metadata;
-  const home = homeOf(namespace);
+  const home = teamOfNamespace(namespace);
   const further =
     home === undefined
       ? []
@@ -156,7 +163,7 @@ async function bind(
     const bindings: Binding[] = [];
     for (const source of decision.bound) {
       const copy = own.find(({ metadata }) => metadata.name === connectionName(user, source));
-      const revision = await handOver(client, user, source, copy);
+      const revision = await copyConnection(client, user, source, copy);
       if (typeof revision === 'object') obstacles.set(source, revision);
       else {
         const { namespace = '', name } = source.metadata;
@@ -196,7 +203,7 @@ async function writeStatus(
   );
 }
 
-function tell(
+function recordEvents(
   recorder: Pick<EventRecorder, 'record'>,
   user: OwnedObject,
   before: Before,
@@ -220,7 +227,7 @@ function tell(
   const told = before.condition as Condition | undefined;
   if (
     condition.status === 'False' &&
-    condition.reason !== 'NotReadyYet' &&
+    condition.reason !== 'DependencyNotReady' &&
     condition.reason !== told?.reason &&
     lost.length === 0
   ) {

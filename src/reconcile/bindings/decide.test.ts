@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Binding, OwnedObject, Phase } from '../platform/ownership.ts';
 import { type Before, decideBindings } from './decide.ts';
-import type { Demand } from './visible.ts';
+import type { Dependency } from './visible.ts';
 
 const source = (
   name: string,
@@ -20,7 +20,7 @@ const source = (
     },
   } as OwnedObject;
 };
-const demand = (expect?: 'One' | 'Some' | 'Any', kind: Demand['kind'] = 'Database'): Demand => ({
+const dependency = (expect?: 'One' | 'Some' | 'Any', kind: Dependency['kind'] = 'Database'): Dependency => ({
   field: `${kind.toLowerCase()}Selector`,
   kind,
   selector: expect === undefined ? {} : { expect },
@@ -31,7 +31,7 @@ const had = (...names: string[]): Before => ({ bindings: names.map((name) => bin
 
 const rows: {
   reason: string;
-  demand?: Demand;
+  dependency?: Dependency;
   sources: OwnedObject[];
   before?: Before;
   bound: string[];
@@ -42,17 +42,23 @@ const rows: {
     reason: 'nothing matches',
     sources: [],
     bound: [],
-    says: 'NothingMatches',
+    says: 'NoMatch',
     message: 'create one with these labels',
   },
-  { reason: 'nothing matches and none is fine', demand: demand('Any'), sources: [], bound: [], says: 'AllBound' },
+  {
+    reason: 'nothing matches and none is fine',
+    dependency: dependency('Any'),
+    sources: [],
+    bound: [],
+    says: 'AllBound',
+  },
   { reason: 'one matches', sources: [source('a')], bound: ['a'], says: 'AllBound', message: '1 resource is bound' },
   { reason: 'all that match are used', sources: [source('b'), source('a')], bound: ['a', 'b'], says: 'AllBound' },
   {
     reason: 'at first all are waited for',
     sources: [source('a'), source('b', { phase: 'pending', secret: false })],
     bound: [],
-    says: 'NotReadyYet',
+    says: 'DependencyNotReady',
     message: 'Database team/b (pending)',
   },
   {
@@ -73,14 +79,14 @@ const rows: {
     reason: 'but where it is the only one, it is told',
     sources: [source('b', { phase: 'failed', secret: false })],
     bound: [],
-    says: 'NotReadyYet',
+    says: 'DependencyNotReady',
     message: '(failed)',
   },
   {
     reason: 'a broker that has reported no connection is told',
     sources: [source('a', { secret: false })],
     bound: [],
-    says: 'NotReadyYet',
+    says: 'DependencyNotReady',
     message: 'its broker has reported no connection',
   },
   {
@@ -91,28 +97,28 @@ const rows: {
   },
   {
     reason: 'one of two',
-    demand: demand('One'),
+    dependency: dependency('One'),
     sources: [source('a'), source('b')],
     bound: [],
-    says: 'Ambiguous',
+    says: 'AmbiguousSelector',
     message: 'expects one Database and matches 2',
   },
   {
     reason: 'one of two, and it has one of them',
-    demand: demand('One'),
+    dependency: dependency('One'),
     sources: [source('a'), source('b')],
     before: had('b'),
     bound: ['b'],
-    says: 'Ambiguous',
+    says: 'AmbiguousSelector',
   },
-  { reason: 'one of one', demand: demand('One'), sources: [source('a')], bound: ['a'], says: 'AllBound' },
+  { reason: 'one of one', dependency: dependency('One'), sources: [source('a')], bound: ['a'], says: 'AllBound' },
   {
     reason: 'what it had is gone',
     sources: [],
     before: had('a'),
     bound: [],
     says: 'BindingLost',
-    message: 'finds nothing now',
+    message: 'matchesDependency nothing now',
   },
   {
     reason: 'and is told as long as nothing takes its place',
@@ -123,7 +129,7 @@ const rows: {
         type: 'DependenciesBound',
         status: 'False',
         reason: 'BindingLost',
-        message: 'databaseSelector found something before and finds nothing now: …',
+        message: 'databaseSelector found something before and matchesDependency nothing now: …',
         lastTransitionTime: '',
       },
     },
@@ -139,21 +145,21 @@ const rows: {
   },
   {
     reason: 'a Service has no credentials',
-    demand: demand('Some', 'Service'),
+    dependency: dependency('Some', 'Service'),
     sources: [source('s', { kind: 'Service', secret: false })],
     bound: ['s'],
     says: 'AllBound',
   },
   {
     reason: 'a Service that is not ready is waited for',
-    demand: demand('Some', 'Service'),
+    dependency: dependency('Some', 'Service'),
     sources: [source('s', { kind: 'Service', secret: false, phase: 'deploying' })],
     bound: [],
-    says: 'NotReadyYet',
+    says: 'DependencyNotReady',
   },
   {
     reason: 'a Topic may have an address only',
-    demand: demand('Some', 'Topic'),
+    dependency: dependency('Some', 'Topic'),
     sources: [source('t', { kind: 'Topic', secret: false, outputs: { topic: 't' } })],
     bound: ['t'],
     says: 'AllBound',
@@ -161,14 +167,14 @@ const rows: {
 ];
 
 test.each(rows)('$reason: $says', ({
-  demand: wanted = demand(),
+  dependency: wanted = dependency(),
   sources,
   before = nothing,
   bound,
   says,
   message = '',
 }) => {
-  const decision = decideBindings([{ demand: wanted, sources }], before);
+  const decision = decideBindings([{ dependency: wanted, sources }], before);
   expect(decision.bound.map(({ metadata }) => metadata.name)).toEqual(bound);
   expect(decision.condition).toMatchObject({ reason: says, status: says === 'AllBound' ? 'True' : 'False' });
   expect(decision.condition.message).toContain(message);
@@ -180,11 +186,11 @@ test.each(rows)('$reason: $says', ({
 describe('several selectors', () => {
   test('all that is wrong is told, under the reason that matters most', () => {
     const found = [
-      { demand: demand('One'), sources: [source('a'), source('b')] },
-      { demand: demand('Some', 'Cache'), sources: [] },
+      { dependency: dependency('One'), sources: [source('a'), source('b')] },
+      { dependency: dependency('Some', 'Cache'), sources: [] },
     ];
     const { condition } = decideBindings(found, nothing);
-    expect(condition.reason).toBe('NothingMatches');
+    expect(condition.reason).toBe('NoMatch');
     expect(condition.message).toContain('databaseSelector expects one');
     expect(condition.message).toContain('cacheSelector matches no Cache');
   });
@@ -192,7 +198,7 @@ describe('several selectors', () => {
 
 test('no more is bound than the status has room for', () => {
   const sources = Array.from({ length: 300 }, (_, index) => source(`d${String(index).padStart(3, '0')}`));
-  const { bound, condition } = decideBindings([{ demand: demand(), sources }], nothing);
+  const { bound, condition } = decideBindings([{ dependency: dependency(), sources }], nothing);
   expect(bound).toHaveLength(256);
   expect(condition.message).toContain('44 more match and are too many');
 });
@@ -201,19 +207,19 @@ test.each([
   {
     reason: 'a Secret that is not there',
     obstacle: 'missing' as const,
-    says: 'NotReadyYet',
+    says: 'DependencyNotReady',
     message: 'its Secret x is not there',
   },
   {
     reason: 'a Secret that is in the way',
     obstacle: 'taken' as const,
-    says: 'SecretNameTaken',
+    says: 'SecretNameConflict',
     message: "Secret x is somebody else's",
   },
 ])('$reason: $says', ({ obstacle, says, message }) => {
   const one = source('a');
   const obstacles = new Map([[one, { kind: obstacle, secret: 'x' }]]);
-  const { condition, bound } = decideBindings([{ demand: demand(), sources: [one] }], nothing, obstacles);
+  const { condition, bound } = decideBindings([{ dependency: dependency(), sources: [one] }], nothing, obstacles);
   expect(bound).toEqual([]);
   expect(condition.reason).toBe(says);
   expect(condition.message).toContain(message);

@@ -1,11 +1,11 @@
 /** From what an object asks for and what there is, to what it is bound to and what is to be said about it. */
 import type { Condition, DesiredCondition } from '../../runtime/index.ts';
 import { type Binding, describeObject, firstNames, type OwnedObject } from '../platform/ownership.ts';
-import type { Demand } from './visible.ts';
+import type { Dependency } from './visible.ts';
 
 export interface Found {
-  readonly demand: Demand;
-  /** All that it finds. */
+  readonly dependency: Dependency;
+  /** All that it matchesDependency. */
   readonly sources: readonly OwnedObject[];
 }
 
@@ -21,10 +21,16 @@ export interface Decision {
   readonly condition: DesiredCondition;
 }
 
-type Reason = 'BindingLost' | 'NothingMatches' | 'Ambiguous' | 'SecretNameTaken' | 'NotReadyYet';
+type Reason = 'BindingLost' | 'NoMatch' | 'AmbiguousSelector' | 'SecretNameConflict' | 'DependencyNotReady';
 
 /** The most important first. */
-const reasons: readonly Reason[] = ['BindingLost', 'NothingMatches', 'Ambiguous', 'SecretNameTaken', 'NotReadyYet'];
+const reasons: readonly Reason[] = [
+  'BindingLost',
+  'NoMatch',
+  'AmbiguousSelector',
+  'SecretNameConflict',
+  'DependencyNotReady',
+];
 /** As many as `status.bindings` has room for. */
 const mostBindings = 256;
 
@@ -43,7 +49,7 @@ export interface Obstacle {
 type Obstacles = ReadonlyMap<OwnedObject, Obstacle>;
 
 export function decideBindings(found: readonly Found[], before: Before, obstacles: Obstacles = new Map()): Decision {
-  const verdicts = found.map((each) => judge(each, before, obstacles));
+  const verdicts = found.map((each) => evaluateDependency(each, before, obstacles));
   const all = verdicts
     .flatMap(({ bound }) => bound)
     .sort((one, other) => compare(describeObject(one), describeObject(other)));
@@ -70,8 +76,8 @@ export function decideBindings(found: readonly Found[], before: Before, obstacle
   };
 }
 
-function judge({ demand, sources }: Found, before: Before, obstacles: Obstacles): Verdict {
-  const { field, kind, selector } = demand;
+function evaluateDependency({ dependency, sources }: Found, before: Before, obstacles: Obstacles): Verdict {
+  const { field, kind, selector } = dependency;
   const expect = selector.expect ?? 'Some';
   const known = before.bindings.filter((binding) => binding.kind === kind);
   const isBindable = (source: OwnedObject) => hasConnection(source) && !obstacles.has(source);
@@ -88,10 +94,10 @@ function judge({ demand, sources }: Found, before: Before, obstacles: Obstacles)
     return lost
       ? fail(
           'BindingLost',
-          `${foundBefore} and finds nothing now: bring a ${kind} back that it matches, or take it out of spec.dependencies`,
+          `${foundBefore} and matchesDependency nothing now: bring a ${kind} back that it matches, or take it out of spec.dependencies`,
         )
       : fail(
-          'NothingMatches',
+          'NoMatch',
           `matches no ${kind} of this team, and none that is shared with it: create one with these labels, have one shared (spec.sharedWith), or change the selector`,
         );
   }
@@ -100,7 +106,7 @@ function judge({ demand, sources }: Found, before: Before, obstacles: Obstacles)
     const kept = bindable.filter((source) => known.some((binding) => isOf(binding, source)));
     const names = firstNames(sources.map(describeObject));
     return fail(
-      'Ambiguous',
+      'AmbiguousSelector',
       `expects one ${kind} and matches ${sources.length} (${names}): narrow it with another label`,
       kept.length === 1 ? kept : [],
     );
@@ -108,13 +114,13 @@ function judge({ demand, sources }: Found, before: Before, obstacles: Obstacles)
   const taken = waiting.flatMap((source) => obstacles.get(source) ?? []).find(({ kind: why }) => why === 'taken');
   if (taken !== undefined) {
     const message = `cannot hand over a connection: the Secret ${taken.secret} is somebody else's: delete it`;
-    return fail('SecretNameTaken', message, bindable);
+    return fail('SecretNameConflict', message, bindable);
   }
   // At first all that match are waited for; who comes later joins when it is ready, and holds nobody up. What failed will not come.
   const awaited = waiting.filter(({ status }) => status?.phase !== 'failed');
   if (bindable.length > 0 && (known.length > 0 || awaited.length === 0)) return { bound: bindable, waiting };
   const described = waiting.map((source) => `${describeObject(source)} (${stateOf(source, obstacles)})`);
-  return fail('NotReadyYet', `waits for ${firstNames(described)}: see its conditions`);
+  return fail('DependencyNotReady', `waits for ${firstNames(described)}: see its conditions`);
 }
 
 const foundBefore = 'found something before';

@@ -4,4 +4,11 @@
  * how anything is deployed; who deploys reads the status.
  */
 export { addBindingReconcilers } from './controller.ts';
-export { type Demand, demandsOf, finds, type HomeOf, type SourceKind, selectorKinds } from './visible.ts';
+export {
+  type Dependency,
+  dependenciesOf,
+  matchesDependency,
+  type SourceKind,
+  selectorKinds,
+  type TeamOfNamespace,
+} from './visible.ts';

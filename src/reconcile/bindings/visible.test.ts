@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { OwnedObject } from '../platform/ownership.ts';
-import { finds, isVisible } from './visible.ts';
+import { isVisible, matchesDependency } from './visible.ts';
 
 const object = (
   kind: string,
@@ -15,7 +15,7 @@ const object = (
     spec: over.sharedWith === undefined ? {} : { sharedWith: over.sharedWith },
   }) as OwnedObject;
 const homes: Record<string, string> = { red: 'red', 'red-more': 'red', blue: 'blue' };
-const homeOf = (namespace: string) => homes[namespace];
+const teamOfNamespace = (namespace: string) => homes[namespace];
 const team = 'platform.company.com/team';
 
 test.each([
@@ -56,13 +56,13 @@ test.each([
   { reason: 'a namespace of no team and another', user: 'nobody', source: 'else', sees: false },
 ])('$reason: $sees', ({ user, source, sharedWith, sees }) => {
   const shared = sharedWith === undefined ? {} : { sharedWith };
-  expect(isVisible(object('Service', user), object('Database', source, shared), homeOf)).toBe(sees);
+  expect(isVisible(object('Service', user), object('Database', source, shared), teamOfNamespace)).toBe(sees);
 });
 
 test('in a namespace of no team, what is of two teams does not see each other', () => {
   const user = object('Service', 'nobody', { labels: { [team]: 'red' } });
   const source = object('Database', 'nobody', { labels: { [team]: 'blue' } });
-  expect(isVisible(user, source, homeOf)).toBe(false);
+  expect(isVisible(user, source, teamOfNamespace)).toBe(false);
 });
 
 describe('whatever labels objects carry', () => {
@@ -71,11 +71,11 @@ describe('whatever labels objects carry', () => {
   test('what is not shared is never seen from the namespace of another team', () => {
     fc.assert(
       fc.property(namespace, namespace, labels, labels, (user, source, userLabels, sourceLabels) => {
-        fc.pre(user !== source && homeOf(user) !== homeOf(source));
+        fc.pre(user !== source && teamOfNamespace(user) !== teamOfNamespace(source));
         const sees = isVisible(
           object('Service', user, { labels: userLabels }),
           object('Database', source, { labels: sourceLabels }),
-          homeOf,
+          teamOfNamespace,
         );
         expect(sees).toBe(false);
       }),
@@ -96,13 +96,13 @@ test.each([
     found: false,
   },
 ])('$reason: $found', ({ source, found }) => {
-  const demand = { field: 'databaseSelector', kind: 'Database' as const, selector: { matchLabels: { a: 'b' } } };
-  expect(finds(object('Service', 'red'), demand, source, homeOf)).toBe(found);
+  const dependency = { field: 'databaseSelector', kind: 'Database' as const, selector: { matchLabels: { a: 'b' } } };
+  expect(matchesDependency(object('Service', 'red'), dependency, source, teamOfNamespace)).toBe(found);
 });
 
 test('nothing uses itself', () => {
   const self = object('Service', 'red', { labels: { a: 'b' } });
-  const demand = { field: 'serviceSelector', kind: 'Service' as const, selector: {} };
-  expect(finds(self, demand, self, homeOf)).toBe(false);
-  expect(finds(self, demand, object('Service', 'red', { name: 'y' }), homeOf)).toBe(true);
+  const dependency = { field: 'serviceSelector', kind: 'Service' as const, selector: {} };
+  expect(matchesDependency(self, dependency, self, teamOfNamespace)).toBe(false);
+  expect(matchesDependency(self, dependency, object('Service', 'red', { name: 'y' }), teamOfNamespace)).toBe(true);
 });

@@ -8,7 +8,7 @@ import type { DependencySelector, OwnedObject } from '../platform/ownership.ts';
 
 export type SourceKind = 'Database' | 'Cache' | 'Topic' | 'Service' | 'Secret';
 
-/** The fields of `spec.dependencies`, and what each finds. */
+/** The fields of `spec.dependencies`, and what each matchesDependency. */
 export const selectorKinds: Readonly<Record<string, SourceKind>> = {
   databaseSelector: 'Database',
   cacheSelector: 'Cache',
@@ -17,14 +17,14 @@ export const selectorKinds: Readonly<Record<string, SourceKind>> = {
   secretSelector: 'Secret',
 };
 
-export interface Demand {
+export interface Dependency {
   readonly field: string;
   readonly kind: SourceKind;
   readonly selector: DependencySelector;
 }
 
 /** What an object asks for. */
-export function demandsOf({ spec }: OwnedObject): Demand[] {
+export function dependenciesOf({ spec }: OwnedObject): Dependency[] {
   return Object.entries(selectorKinds).flatMap(([field, kind]) => {
     const selector = spec.dependencies?.[field];
     return selector === undefined ? [] : [{ field, kind, selector }];
@@ -32,24 +32,29 @@ export function demandsOf({ spec }: OwnedObject): Demand[] {
 }
 
 /** The team whose a namespace is, by the label that the platform puts on it; undefined where it is no team's. */
-export type HomeOf = (namespace: string) => string | undefined;
+export type TeamOfNamespace = (namespace: string) => string | undefined;
 
 /** Whether the labels fit, and the resource is of the same team or shared with it. What is being deleted is found by nobody. */
-export function finds(user: OwnedObject, { kind, selector }: Demand, source: OwnedObject, homeOf: HomeOf): boolean {
+export function matchesDependency(
+  user: OwnedObject,
+  { kind, selector }: Dependency,
+  source: OwnedObject,
+  teamOfNamespace: TeamOfNamespace,
+): boolean {
   return (
     source.kind === kind &&
     source.metadata.deletionTimestamp === undefined &&
     !isItself(user, source) &&
     selects(selector, source.metadata.labels ?? {}) &&
-    isVisible(user, source, homeOf)
+    isVisible(user, source, teamOfNamespace)
   );
 }
 
-export function isVisible(user: OwnedObject, source: OwnedObject, homeOf: HomeOf): boolean {
+export function isVisible(user: OwnedObject, source: OwnedObject, teamOfNamespace: TeamOfNamespace): boolean {
   const [here = '', there = ''] = [user.metadata.namespace, source.metadata.namespace];
-  const home = homeOf(here);
+  const home = teamOfNamespace(here);
   if (here === there) return home !== undefined || !areOfTwoTeams(user, source) || isSharedWith(source, here, home);
-  if (home !== undefined && home === homeOf(there)) return true;
+  if (home !== undefined && home === teamOfNamespace(there)) return true;
   return isSharedWith(source, here, home);
 }
 

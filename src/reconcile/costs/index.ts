@@ -3,6 +3,7 @@
  * Applications, and what is kept of resources that are gone. It must not know how a report came here.
  */
 export { compareAmounts, isAmount, sumOfAmounts } from './amount.ts';
+export type { CostConfigMap } from './entry-store.ts';
 export { type CostRow, costRows } from './report.ts';
 export {
   MONTH_LABEL,
@@ -10,5 +11,4 @@ export {
   type SettledCost,
   settledSelector,
 } from './settled.ts';
-export type { CostConfigMap } from './shelves.ts';
 export { totalCosts } from './totals.ts';

@@ -12,7 +12,7 @@ import type { Client } from '../../runtime/index.ts';
 import type { MonthlyCost } from '../platform/ownership.ts';
 import { joined, type Usage, withUsage } from './account.ts';
 import { isAmount } from './amount.ts';
-import { type CostConfigMap, openShelves, type Shelf } from './shelves.ts';
+import { type Bucket, type CostConfigMap, openEntryStore } from './entry-store.ts';
 
 /** A resource that is gone, and who pays for it. */
 export interface Payer {
@@ -33,7 +33,7 @@ export interface Payer {
 export interface SettledCost extends Payer, MonthlyCost {}
 
 /** As it is remembered for reports that come late. */
-export interface GoneResource extends Payer {
+export interface DeletedResource extends Payer {
   /** Who had it before. */
   readonly formerBrokers?: readonly string[];
   /** When its costs were settled. */
@@ -44,7 +44,7 @@ const SETTLED_COSTS_LABEL = `${GROUP}/settled-costs`;
 export const settledSelector = `${SETTLED_COSTS_LABEL}=true`;
 export const MONTH_LABEL = `${GROUP}/month`;
 /** Who is gone; its value is a part of the digest of the uid. */
-export const GONE_LABEL = `${GROUP}/gone`;
+export const DELETED_RESOURCE_LABEL = `${GROUP}/gone`;
 /** A last invoice may come weeks after the month. */
 const rememberedMilliseconds = 90 * 86_400_000;
 
@@ -61,15 +61,15 @@ export interface SettledCosts {
   /** Resolves once all of it is kept. All entries are of one resource. */
   keep(entries: readonly SettledCost[]): Promise<void>;
   /** Resolves once it is known for a while who is gone. */
-  remember(gone: GoneResource): Promise<void>;
+  remember(gone: DeletedResource): Promise<void>;
   /** Who is gone, and had a chance to cost something in that month; undefined where nobody knows of it. */
-  find(resource: Pick<Payer, 'uid' | 'namespace'>, month: string): Promise<Payer | GoneResource | undefined>;
+  find(resource: Pick<Payer, 'uid' | 'namespace'>, month: string): Promise<Payer | DeletedResource | undefined>;
   /** Takes what is reported of a resource that is gone. */
   add(payer: Payer, usage: Usage): Promise<'applied' | 'duplicate' | 'stale'>;
 }
 
 export function settledCosts(client: Client, namespace: string, now: () => number = Date.now): SettledCosts {
-  const shelves = openShelves(client, namespace);
+  const store = openEntryStore(client, namespace);
   return {
     async keep(entries) {
       const months = Map.groupBy(entries, ({ team, month }) => JSON.stringify([team, month]));
@@ -77,7 +77,7 @@ export function settledCosts(client: Client, namespace: string, now: () => numbe
         [...months.values()].map(([first, ...others]) => {
           if (first === undefined) return undefined;
           const { uid, team, month, broker = '' } = first;
-          return shelves.change(costsOf(team, month), uid, (text) => {
+          return store.change(costBucket(team, month), uid, (text) => {
             const known = parse(text ?? '');
             const account = accountOf([first, ...others]);
             return entriesOf(first, known === undefined ? account : joined(accountOf(known), account, broker));
@@ -86,21 +86,21 @@ export function settledCosts(client: Client, namespace: string, now: () => numbe
       );
     },
     remember: (gone) =>
-      shelves.change(goneOf(gone.uid, now()), gone.uid, (text) => {
-        const known = parseGone(text ?? '');
+      store.change(deletedBucket(gone.uid, now()), gone.uid, (text) => {
+        const known = parseDeleted(text ?? '');
         const isKnown = known !== undefined && isDeepStrictEqual({ ...known, at: gone.at }, gone);
         return isKnown ? undefined : JSON.stringify(gone);
       }),
     async find({ uid, namespace: team }, month) {
-      const gone = parseGone((await shelves.find(goneOf(uid, now()).labels, uid)) ?? '');
+      const gone = parseDeleted((await store.find(deletedBucket(uid, now()).labels, uid)) ?? '');
       if (gone !== undefined) return gone;
       // Settled before it was remembered who is gone, or long ago.
-      return parse((await shelves.find(costsOf(team, month).labels, uid)) ?? '')?.[0];
+      return parse((await store.find(costBucket(team, month).labels, uid)) ?? '')?.[0];
     },
     async add(payer, usage) {
       const { uid, team, broker } = payer;
       let outcome: 'applied' | 'duplicate' | 'stale' = 'stale';
-      await shelves.change(costsOf(team, usage.month), uid, (text) => {
+      await store.change(costBucket(team, usage.month), uid, (text) => {
         const known = parse(text ?? '');
         const next = withUsage(accountOf(known ?? []), usage, broker);
         outcome = typeof next === 'string' ? next : 'applied';
@@ -111,18 +111,18 @@ export function settledCosts(client: Client, namespace: string, now: () => numbe
   };
 }
 
-const costsOf = (team: string, month: string): Shelf => ({
+const costBucket = (team: string, month: string): Bucket => ({
   name: `settled-costs-${month}-${digestOf(team).slice(0, 10)}`,
   labels: { [SETTLED_COSTS_LABEL]: 'true', [TEAM_LABEL]: team, [MONTH_LABEL]: month },
 });
 
 /** Sixteen of them: small enough to be written often, and few enough that those who go together are written together. */
-function goneOf(uid: string, now: number): Shelf {
+function deletedBucket(uid: string, now: number): Bucket {
   const part = digestOf(uid).slice(0, 1);
   return {
     name: `gone-${part}`,
-    labels: { [GONE_LABEL]: part },
-    isOver: (text) => !(Date.parse(parseGone(text)?.at ?? '') > now - rememberedMilliseconds),
+    labels: { [DELETED_RESOURCE_LABEL]: part },
+    isExpired: (text) => !(Date.parse(parseDeleted(text)?.at ?? '') > now - rememberedMilliseconds),
   };
 }
 
@@ -162,9 +162,9 @@ function parse(text: string): SettledCost[] | undefined {
   return Array.isArray(value) && value.every(isSettledCost) ? value : undefined;
 }
 
-function parseGone(text: string): GoneResource | undefined {
+function parseDeleted(text: string): DeletedResource | undefined {
   const value = jsonOf(text);
-  return isPayer(value) && typeof (value as { at?: unknown }).at === 'string' ? (value as GoneResource) : undefined;
+  return isPayer(value) && typeof (value as { at?: unknown }).at === 'string' ? (value as DeletedResource) : undefined;
 }
 
 function jsonOf(text: string): unknown {

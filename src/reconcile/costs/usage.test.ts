@@ -3,11 +3,17 @@ import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import type { Client } from '../../runtime/index.ts';
 import { listedOwnership, type OwnedObject } from '../platform/ownership.ts';
 import { configMaps } from '../platform/resources.ts';
+import type { CostConfigMap } from './entry-store.ts';
 import { costRows } from './report.ts';
-import { GONE_LABEL, type GoneResource, readSettled, type SettledCost, settledCosts } from './settled.ts';
-import type { CostConfigMap } from './shelves.ts';
+import {
+  DELETED_RESOURCE_LABEL,
+  type DeletedResource,
+  readSettled,
+  type SettledCost,
+  settledCosts,
+} from './settled.ts';
 import { totalCosts } from './totals.ts';
-import { goneOf, settlementOf } from './usage.ts';
+import { deletedResourceOf, settlementOf } from './usage.ts';
 
 test('only as many months are kept as there is room for, the newest', () => {
   const costs = Array.from({ length: 60 }, (_, index) => ({
@@ -33,7 +39,7 @@ const gone = (uid: string, amount: string, over: Partial<SettledCost> = {}): Set
   ...over,
 });
 
-const remembered = (uid: string, at = '2026-01-10T00:00:00Z'): GoneResource => ({
+const remembered = (uid: string, at = '2026-01-10T00:00:00Z'): DeletedResource => ({
   uid,
   kind: 'Database',
   namespace: 'team-a',
@@ -91,7 +97,9 @@ describe('what is gone', () => {
     expect(await settled.add(payer, { ...last, currency: 'USD' })).toBe('applied');
     expect(await settled.add(payer, { ...last, broker: 'a', amount: '10' })).toBe('applied');
     await settled.keep([before]);
-    const kept = (await all()).flatMap((map) => (map.metadata.labels?.[GONE_LABEL] ? [] : readSettled(map)));
+    const kept = (await all()).flatMap((map) =>
+      map.metadata.labels?.[DELETED_RESOURCE_LABEL] ? [] : readSettled(map),
+    );
     expect(kept.map(({ month, currency, amount }) => [month, currency, amount]).sort()).toEqual([
       ['2026-01', 'EUR', '12'],
       ['2026-01', 'USD', '2'],
@@ -192,7 +200,7 @@ describe('what is gone', () => {
       { uid: 'u', team: 'team-a', applications: ['team-a/shop'], costTags: { center: '1' }, broker: 'b', amount: '1' },
     ]);
     const at = '2026-01-10T00:00:00.000Z';
-    expect(goneOf(object, view, Date.parse(at))).toMatchObject({
+    expect(deletedResourceOf(object, view, Date.parse(at))).toMatchObject({
       uid: 'u',
       team: 'team-a',
       applications: ['team-a/shop'],

@@ -21,7 +21,7 @@ import {
 } from '../platform/ownership.ts';
 import { withUsage } from './account.ts';
 import { isAmount } from './amount.ts';
-import type { GoneResource, Payer, SettledCost, SettledCosts } from './settled.ts';
+import type { DeletedResource, Payer, SettledCost, SettledCosts } from './settled.ts';
 
 interface UsageParts {
   readonly client: Client;
@@ -32,7 +32,7 @@ interface UsageParts {
 const fieldManager = 'kidp-costs';
 const mostTries = 10;
 
-export async function takeUsage(
+export async function recordUsage(
   event: UsageEvent,
   from: VerifiedBroker,
   parts: UsageParts,
@@ -59,7 +59,7 @@ export async function takeUsage(
       isLive = true;
       continue;
     }
-    if (object?.metadata.uid !== data.resource.uid || isSettled(object)) return takeLate(data, parts);
+    if (object?.metadata.uid !== data.resource.uid || isSettled(object)) return recordLateUsage(data, parts);
     if (!mayReport({ broker, formerBrokers }, data)) return wrongBroker(`${name} is deployed by`, broker, data);
     const next = withUsage(object.status?.costs ?? [], data, broker);
     if (typeof next === 'string') return { result: next };
@@ -67,7 +67,7 @@ export async function takeUsage(
       await write(parts.client, kind.resource, object, next, signal);
       return { result: 'applied' };
     } catch (error) {
-      if (isNotFound(error)) return takeLate(data, parts);
+      if (isNotFound(error)) return recordLateUsage(data, parts);
       if (!isConflict(error) || tries >= mostTries) throw error;
       object = await live();
       isLive = true;
@@ -82,7 +82,7 @@ export async function settle(
   object: OwnedObject,
   { settled, view, now }: { readonly settled: SettledCosts; readonly view: Owners; readonly now: number },
 ): Promise<void> {
-  const gone = goneOf(object, view, now);
+  const gone = deletedResourceOf(object, view, now);
   await Promise.all([
     settled.keep(settlementOf(object, view)),
     // Nobody reports on what no broker was ever handed.
@@ -93,7 +93,7 @@ export async function settle(
 export const settlementOf = (object: OwnedObject, view: Owners): SettledCost[] =>
   (object.status?.costs ?? []).map((cost) => ({ ...payerOf(object, view), ...cost }));
 
-export function goneOf(object: OwnedObject, view: Owners, now: number): GoneResource {
+export function deletedResourceOf(object: OwnedObject, view: Owners, now: number): DeletedResource {
   const { formerBrokers = [] } = object.status?.targetRef ?? {};
   return {
     ...payerOf(object, view),
@@ -119,7 +119,7 @@ function payerOf(object: OwnedObject, view: Owners): Payer {
   };
 }
 
-async function takeLate(data: UsageReport, { settled }: UsageParts): Promise<ReportOutcome> {
+async function recordLateUsage(data: UsageReport, { settled }: UsageParts): Promise<ReportOutcome> {
   const payer = await settled.find(data.resource, data.month);
   if (payer === undefined) return unknownObject(data);
   if (!mayReport(payer, data)) return wrongBroker(`${payer.name} was deployed by`, payer.broker, data);

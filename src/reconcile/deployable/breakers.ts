@@ -51,16 +51,16 @@ export class Breakers {
     const state = this.#states.get(broker) ?? { atOnce: 0, failures: 0, closedUntil: 0, trying: false, nextTurn: 0 };
     this.#states.set(broker, state);
     const failing = state.failures >= this.#options.failures;
-    if (now < state.closedUntil) return this.#turnedAway(state, now, state.closedUntil);
+    if (now < state.closedUntil) return this.#rejected(state, now, state.closedUntil);
     if ((failing && state.trying) || state.atOnce >= this.#options.mostAtOnce) {
-      return this.#turnedAway(state, now, now + busyMilliseconds);
+      return this.#rejected(state, now, now + busyMilliseconds);
     }
     state.atOnce += 1;
     if (failing) state.trying = true;
     return this.#entry(state);
   }
 
-  #turnedAway(state: State, now: number, soonest: number): Entry {
+  #rejected(state: State, now: number, soonest: number): Entry {
     const latest = soonest + this.#options.longestMilliseconds;
     state.nextTurn = Math.min(Math.max(soonest, state.nextTurn + turnMilliseconds), latest);
     return { entered: false, waitMilliseconds: state.nextTurn - now };

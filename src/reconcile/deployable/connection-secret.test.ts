@@ -4,7 +4,7 @@ import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
 import { RESOURCE_UID_LABEL, type StatusReport } from '../../broker/index.ts';
 import { ApiError, type Client } from '../../runtime/index.ts';
 import { kubernetesSecrets } from '../platform/resources.ts';
-import { keepConnection } from './connection-secret.ts';
+import { writeConnectionSecret } from './connection-secret.ts';
 import type { Deployable } from './deployable.ts';
 
 const object = (uid: string): Deployable => ({
@@ -23,7 +23,7 @@ const report = (uid: string): StatusReport => ({
 });
 const key = { namespace: 'team', name: 'sessions-connection' };
 const keep = (cluster: ReturnType<typeof memoryCluster>, uid: string) =>
-  keepConnection(object(uid), report(uid), { client: cluster.client, decrypt: async (jwe) => ({ of: jwe }) });
+  writeConnectionSecret(object(uid), report(uid), { client: cluster.client, decrypt: async (jwe) => ({ of: jwe }) });
 
 test('what an object of the same name has left behind, and nobody has collected yet, makes way', async () => {
   const cluster = memoryCluster([kubernetesSecrets]);
@@ -69,7 +69,7 @@ test.each([
   const cluster = memoryCluster([kubernetesSecrets]);
   cluster.put(kubernetesSecrets, { metadata: { ...key, labels: { [RESOURCE_UID_LABEL]: uid } }, data: { a: 'Yg==' } });
   const credentials = { revision: 'first', secretRef: key };
-  const kept = await keepConnection(
+  const kept = await writeConnectionSecret(
     object('first'),
     { ...report('first'), credentials },
     { client: cluster.client, decrypt: undefined },
@@ -106,6 +106,9 @@ test.each([
     get: client.get,
     create: () => Promise.reject(new ApiError({ doing: 'create', status, reason: 'Refused', message })),
   } as unknown as Client;
-  const keeping = keepConnection(object('first'), report('first'), { client: refusing, decrypt: async () => ({}) });
+  const keeping = writeConnectionSecret(object('first'), report('first'), {
+    client: refusing,
+    decrypt: async () => ({}),
+  });
   expect(await keeping.catch(() => 'again')).toEqual(kept);
 });

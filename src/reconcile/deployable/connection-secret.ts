@@ -1,5 +1,5 @@
 /**
- * The Kubernetes Secret that holds address and credentials of what was deployed. Only what is newer is written over what is there, and
+ * The Kubernetes Secret that blockers address and credentials of what was deployed. Only what is newer is written over what is there, and
  * nothing that is not the object's own: a broker cannot have the platform write over, or point at, somebody else's Secret.
  */
 
@@ -49,7 +49,7 @@ export interface Unusable {
   readonly taken?: boolean;
 }
 
-export async function keepConnection(
+export async function writeConnectionSecret(
   object: Deployable,
   report: StatusReport,
   { client, decrypt, signal }: ConnectionParts,
@@ -60,12 +60,14 @@ export async function keepConnection(
   const key = { namespace: object.metadata.namespace ?? '', name: connectionSecretName(object) };
   const secret = { name: key.name, revision: credentials.revision.slice(0, 128) };
   const read =
-    'jwe' in credentials ? await opened(credentials.jwe, decrypt) : await referred(object, credentials, client, signal);
+    'jwe' in credentials
+      ? await decrypted(credentials.jwe, decrypt)
+      : await referencedValues(object, credentials, client, signal);
   if ('problem' in read) return read;
   // The broker has put it where it belongs.
   if ('secretRef' in credentials && credentials.secretRef.name === key.name) return { secret };
   try {
-    const written = await write(client, key, wantedSecret(object, report, key, read.values), object, signal);
+    const written = await write(client, key, desiredSecret(object, report, key, read.values), object, signal);
     if (!written) return { problem: taken(key), taken: true };
   } catch (error) {
     if (!isRefusal(error)) throw error;
@@ -74,7 +76,7 @@ export async function keepConnection(
       ...classOf(error),
     };
   }
-  await removeFormer(client, object, key, signal);
+  await deleteFormerSecret(client, object, key, signal);
   return { secret };
 }
 
@@ -99,19 +101,19 @@ function classOf({ message }: ApiError): Pick<Unusable, 'class'> {
 
 type Values = { readonly values: Readonly<Record<string, string>> } | Unusable;
 
-async function opened(jwe: string, decrypt: ConnectionParts['decrypt']): Promise<Values> {
+async function decrypted(jwe: string, decrypt: ConnectionParts['decrypt']): Promise<Values> {
   if (decrypt === undefined) return { problem: 'credentials are encrypted, and the platform has no key to open them' };
   try {
     return { values: await decrypt(jwe) };
   } catch (error) {
     // They may be for a key that was replaced since: another attempt is given the one of now.
     const why = error instanceof Error ? error.message : String(error);
-    return { problem: `credentials cannot be opened: ${why}`, class: 'transient' };
+    return { problem: `credentials cannot be decrypted: ${why}`, class: 'transient' };
   }
 }
 
 /** Only what was made for this object: a broker cannot have the platform read out somebody else's Secret. */
-async function referred(
+async function referencedValues(
   { metadata }: Deployable,
   { secretRef }: { readonly secretRef: { readonly namespace: string; readonly name: string } },
   client: Client,
@@ -124,7 +126,9 @@ async function referred(
     };
   }
   const options = signal === undefined ? {} : { signal };
-  const there = await client.get<KubernetesSecret>(kubernetesSecrets, { namespace, name }, options).catch(unlessFound);
+  const there = await client
+    .get<KubernetesSecret>(kubernetesSecrets, { namespace, name }, options)
+    .catch(ignoreNotFound);
   if (there === undefined || there.metadata.labels?.[RESOURCE_UID_LABEL] !== metadata.uid) {
     return {
       problem: `credentials.secretRef must name a Secret with the label ${RESOURCE_UID_LABEL}: ${metadata.uid}`,
@@ -146,7 +150,7 @@ function connectionSecretName({ kind, metadata, spec }: Deployable): string {
   return name ?? `${metadata.name}-connection`;
 }
 
-function wantedSecret(
+function desiredSecret(
   object: Deployable,
   { deploymentId, sequence }: StatusReport,
   { namespace, name }: ObjectKey,
@@ -184,7 +188,7 @@ async function write(
   if (object.status?.connectionSecret === undefined && (await isCreated(client, wanted, options))) return true;
   for (let tries = 1; ; tries += 1) {
     try {
-      const there = await client.get<KubernetesSecret>(kubernetesSecrets, key, options).catch(unlessFound);
+      const there = await client.get<KubernetesSecret>(kubernetesSecrets, key, options).catch(ignoreNotFound);
       if (there === undefined) {
         await client.create(kubernetesSecrets, wanted, options);
         return true;
@@ -221,7 +225,7 @@ async function isCreated(
   }
 }
 
-const unlessFound = (error: unknown): undefined => {
+const ignoreNotFound = (error: unknown): undefined => {
   if (!isNotFound(error)) throw error;
 };
 
@@ -250,7 +254,7 @@ function writtenFrom({ metadata }: KubernetesSecret) {
 }
 
 /** Another name is wanted now: what was written under the old one would grow old unseen. */
-async function removeFormer(
+async function deleteFormerSecret(
   client: Client,
   object: Deployable,
   { namespace, name }: ObjectKey,
@@ -260,9 +264,9 @@ async function removeFormer(
   if (former === undefined || former === name) return;
   const options = signal === undefined ? {} : { signal };
   const key = { ...(namespace === undefined ? {} : { namespace }), name: former };
-  const there = await client.get<KubernetesSecret>(kubernetesSecrets, key, options).catch(unlessFound);
+  const there = await client.get<KubernetesSecret>(kubernetesSecrets, key, options).catch(ignoreNotFound);
   if (there === undefined || !isOf(there, object) || there.metadata.uid === undefined) return;
   await client
     .delete(kubernetesSecrets, key, { ...options, preconditions: { uid: there.metadata.uid } })
-    .catch(unlessFound);
+    .catch(ignoreNotFound);
 }

@@ -104,7 +104,7 @@ export interface Step {
   readonly status: DeployableStatus;
   /** Entries of the outbox of that status, to be sent now. */
   readonly send: readonly OutboxEntry[];
-  /** Milliseconds since 1970: look again then, even if nothing changes. */
+  /** Milliseconds since 1970: retry then, even if nothing changes. */
   readonly wakeAt?: number;
   readonly notes: readonly Note[];
   /** Why a new deployment was decided on, for logs and metrics. */

@@ -4,7 +4,7 @@ import { ABANDON_CLEANUP_ANNOTATION, RETRY_ANNOTATION } from '../../api/index.ts
 import { parseDeploymentId } from '../../broker/index.ts';
 import { type Condition, type DesiredCondition, mergeConditions } from '../../runtime/index.ts';
 import type { Deployable, DeployableStatus, LastReport } from './deployable.ts';
-import type { Hold } from './holds.ts';
+import type { Blocker } from './preconditions.ts';
 
 type Phase = NonNullable<DeployableStatus['phase']>;
 
@@ -18,14 +18,14 @@ interface Verdict {
 /** What only who looks around can tell: conditions, and what stands in the way. */
 export interface Surroundings {
   readonly more?: readonly DesiredCondition[];
-  readonly hold: Hold | undefined;
+  readonly blocker: Blocker | undefined;
 }
 
 /**
  * The status with all that follows from it filled in. Without the surroundings, what they alone explain stays as it is: a report on what
  * was deployed before says nothing about what keeps the newest generation, or the deletion, from being dispatched.
  */
-export function described(
+export function describeStatus(
   object: Deployable,
   status: DeployableStatus,
   now: number,
@@ -33,9 +33,10 @@ export function described(
 ): DeployableStatus {
   const { metadata } = object;
   const observedGeneration = metadata.generation ?? 0;
-  const { more = [], hold } = surroundings ?? {};
+  const { more = [], blocker } = surroundings ?? {};
   const isKept = surroundings === undefined && isUndecided(object, status) && status.phase !== undefined;
-  const verdict = metadata.deletionTimestamp === undefined ? deployment(object, status, hold) : deletion(status, hold);
+  const verdict =
+    metadata.deletionTimestamp === undefined ? deployment(object, status, blocker) : deletion(status, blocker);
   const [deployed, ready] = conditionsOf(verdict);
   const reported = outboxCondition(status);
   const desired = [...more, ...(isKept ? [reported] : [deployed, reported, ready])];
@@ -63,7 +64,7 @@ function isUndecided({ metadata }: Deployable, { deploymentId = '', requested }:
 }
 
 /** What the broker has said about the deployment in force; what it said about an earlier one counts no more. */
-export function heardOf(status: DeployableStatus): LastReport | undefined {
+export function currentReport(status: DeployableStatus): LastReport | undefined {
   const { lastReport, deploymentId } = status;
   return lastReport !== undefined && lastReport.deploymentId === deploymentId ? lastReport : undefined;
 }
@@ -83,18 +84,18 @@ function outboxCondition({ outbox = [] }: DeployableStatus): DesiredCondition {
   return { type, status: 'False', reason: 'PendingWebhookRetry', message };
 }
 
-function deployment({ metadata }: Deployable, status: DeployableStatus, hold: Hold | undefined): Verdict {
+function deployment({ metadata }: Deployable, status: DeployableStatus, blocker: Blocker | undefined): Verdict {
   const current = parseDeploymentId(status.deploymentId ?? '');
-  const waiting = hold?.denies === true ? 'failed' : 'pending';
+  const waiting = blocker?.denies === true ? 'failed' : 'pending';
   if (current === undefined || current.generation !== metadata.generation) {
-    const { reason, message } = hold ?? { reason: 'NotDispatched', message: 'it is about to be deployed' };
+    const { reason, message } = blocker ?? { reason: 'NotDispatched', message: 'it is about to be deployed' };
     const runs = status.deployedGeneration;
     const before = runs === undefined ? '' : `generation ${runs} stays as it is: `;
     return { status: 'False', reason, message: `${before}${message}`, phase: waiting };
   }
-  const heard = heardOf(status);
+  const heard = currentReport(status);
   if (heard === undefined && unsent(status) !== undefined) {
-    const { reason, message } = hold ?? { reason: 'Dispatching', message: 'it is being handed to the broker' };
+    const { reason, message } = blocker ?? { reason: 'Dispatching', message: 'it is being handed to the broker' };
     return { status: 'False', reason, message, phase: 'pending' };
   }
   const said = heard?.message ?? '';
@@ -104,18 +105,18 @@ function deployment({ metadata }: Deployable, status: DeployableStatus, hold: Ho
     case 'failed':
       return failure(heard);
     case 'drifted':
-      return lost('Drifted', `it is no longer what was asked for${said && `: ${said}`}`, hold);
+      return lost('Drifted', `it is no longer what was asked for${said && `: ${said}`}`, blocker);
     case 'deleted':
-      return lost('Vanished', `it is gone, and nobody has asked for that${said && `: ${said}`}`, hold);
+      return lost('DeletedExternally', `it is gone, and nobody has asked for that${said && `: ${said}`}`, blocker);
     case 'absent':
-      return lost('Lost', 'the broker knows nothing of it', hold);
+      return lost('UnknownToBroker', 'the broker knows nothing of it', blocker);
     default:
       return underWay(status, 'Deploying', said === '' ? 'the broker is at work' : said);
   }
 }
 
-function lost(reason: string, message: string, hold: Hold | undefined): Verdict {
-  const next = hold === undefined ? 'it is deployed again' : `it is not deployed again: ${hold.message}`;
+function lost(reason: string, message: string, blocker: Blocker | undefined): Verdict {
+  const next = blocker === undefined ? 'it is deployed again' : `it is not deployed again: ${blocker.message}`;
   return { status: 'False', reason, message: `${message}; ${next}`, phase: 'deploying' };
 }
 
@@ -150,13 +151,13 @@ function failure({ error }: LastReport): Verdict {
 
 const wayOut = `where it will never answer, see docs/deployments.md on ${ABANDON_CLEANUP_ANNOTATION}`;
 
-function deletion(status: DeployableStatus, hold: Hold | undefined): Verdict {
+function deletion(status: DeployableStatus, blocker: Blocker | undefined): Verdict {
   if (status.deploymentId === undefined) return { status: 'False', reason: 'Deleting', message: '', phase: 'pending' };
-  if (hold !== undefined) {
-    const { reason, message } = hold;
+  if (blocker !== undefined) {
+    const { reason, message } = blocker;
     return { status: 'False', reason, message: `the deletion waits: ${message}; ${wayOut}`, phase: 'pending' };
   }
-  const heard = heardOf(status);
+  const heard = currentReport(status);
   if (status.requested !== 'Delete' || (heard === undefined && unsent(status) !== undefined)) {
     return {
       status: 'False',

@@ -8,8 +8,8 @@ import {
 } from '../../api/index.ts';
 import type { KubernetesObject, ReadonlyStore, Resource } from '../../runtime/index.ts';
 import { cachedOwnership, costTagsOf, type OwnedObject, type OwnershipView, ownerPath } from '../platform/ownership.ts';
+import { millisecondsOf } from './backoff.ts';
 import type { BrokerFacts, Deployable, Facts, OwnerFacts, TargetFacts } from './deployable.ts';
-import { millisecondsOf } from './waiting.ts';
 
 export type Stores = <T extends KubernetesObject>(resource: Resource) => ReadonlyStore<T>;
 

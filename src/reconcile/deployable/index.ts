@@ -49,17 +49,17 @@ import {
 } from '../platform/ownership.ts';
 import { Breakers } from './breakers.ts';
 import { type Admitted, type Deployable, defaultSettings, type Facts, type Settings } from './deployable.ts';
-import { Echoes } from './echoes.ts';
 import { type Stores, surroundingsOf } from './facts.ts';
 import { Latest } from './latest.ts';
 import { messageOf } from './message.ts';
 import { deployableMetrics } from './metrics.ts';
+import { OwnWrites } from './own-writes.ts';
 import { Receipts } from './receipts.ts';
 import { Deployer } from './reconcile.ts';
 import { sealedBindings } from './seal.ts';
 import { reportSink } from './sink.ts';
 import { sweepOnChange } from './sweep.ts';
-import { tellOfVanished } from './vanished.ts';
+import { watchUnconfirmedDeletions } from './unconfirmed-deletions.ts';
 
 export type { Admitted, Deployable, DeployableStatus, Facts, Settings, Step } from './deployable.ts';
 export { defaultSettings } from './deployable.ts';
@@ -139,7 +139,7 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
       settings,
     });
   const controllers = deployableKinds.map((kind) => {
-    const echoes = new Echoes();
+    const ownWrites = new OwnWrites();
     const deployer = new Deployer({
       kind,
       facts: factsFor(kind),
@@ -159,14 +159,14 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
       settle: options.settleCosts as ((object: KubernetesObject) => Promise<void>) | undefined,
       breakers,
       latest,
-      echoes,
+      ownWrites,
       receipts,
       clock,
       settings,
       recorder,
       metrics,
     });
-    return { kind, controller: controllerFor(manager, kind, deployer, { stores, echoes, concurrency }) };
+    return { kind, controller: controllerFor(manager, kind, deployer, { stores, ownWrites, concurrency }) };
   });
   if (options.gateChanges !== undefined) {
     const kinds = controllers.map(({ kind, controller }) => ({
@@ -176,7 +176,7 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
     manager.add(sweepOnChange({ changes: options.gateChanges, kinds, clock }));
   }
   const { caches, log } = manager;
-  manager.add(tellOfVanished({ kinds: deployableKinds, caches, metrics, recorder, log }));
+  manager.add(watchUnconfirmedDeletions({ kinds: deployableKinds, caches, metrics, recorder, log }));
   const sink = reportSink({
     client: manager.client,
     cached: (kind, key) => orNone(() => objects(kind).get(key)),
@@ -204,7 +204,7 @@ function controllerFor(
   manager: Manager,
   kind: Kind,
   deployer: Deployer,
-  { stores, echoes, concurrency }: { stores: Stores; echoes: Echoes; concurrency: number },
+  { stores, ownWrites, concurrency }: { stores: Stores; ownWrites: OwnWrites; concurrency: number },
 ): Controller {
   const objects = () => stores<Deployable>(kind.resource);
   const ofTarget = (name: string) => objects().byIndex('deployable-target', name).map(keyOf);
@@ -220,7 +220,7 @@ function controllerFor(
       .filter((each) => each.kind === kind.kind)
       .map(keyOf);
   return controllerManagedBy(manager, kind.plural)
-    .for<Deployable>(kind.resource, { indexes: { ...ownerIndex, ...targetIndex }, predicates: [echoes.isNews] })
+    .for<Deployable>(kind.resource, { indexes: { ...ownerIndex, ...targetIndex }, predicates: [ownWrites.isForeign] })
     .watches<DeploymentTarget>(deploymentTarget.resource, ({ metadata }) => ofTarget(metadata.name), {
       predicates: [anyOf(generationChanged, annotationsChanged)],
     })

@@ -2,8 +2,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { deployableKinds } from '../../api/index.ts';
 import { type Condition, getCondition } from '../../runtime/index.ts';
+import { millisecondsOf } from './backoff.ts';
 import type { Cause, Deployable } from './deployable.ts';
-import { millisecondsOf } from './waiting.ts';
 
 type FailureReason = 'transient' | 'permanent' | 'quota' | 'timeout' | 'drift';
 

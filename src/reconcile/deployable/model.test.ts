@@ -18,10 +18,10 @@ import {
 import { ApiError, type Client, type Clock, type Reader, silentLogger } from '../../runtime/index.ts';
 import { Breakers } from './breakers.ts';
 import { type Admitted, type Deployable, defaultSettings, type Facts } from './deployable.ts';
-import { Echoes } from './echoes.ts';
 import { Latest } from './latest.ts';
 import { messageOf } from './message.ts';
 import { deployableMetrics } from './metrics.ts';
+import { OwnWrites } from './own-writes.ts';
 import { Receipts } from './receipts.ts';
 import { Deployer } from './reconcile.ts';
 import { reportSink } from './sink.ts';
@@ -212,7 +212,7 @@ class Process {
   alive = true;
   cache: Deployable | undefined;
   readonly latest = new Latest();
-  readonly echoes = new Echoes();
+  readonly ownWrites = new OwnWrites();
   readonly receipts = new Receipts();
   readonly deployer: Deployer;
   readonly take: (event: BrokerEvent) => Promise<unknown>;
@@ -241,7 +241,7 @@ class Process {
       },
       breakers: new Breakers({ failures: 3 }),
       latest: this.latest,
-      echoes: this.echoes,
+      ownWrites: this.ownWrites,
       receipts: this.receipts,
       clock: world.clock,
       settings,
@@ -304,7 +304,7 @@ class Process {
     if (this.cache === undefined || old === undefined) {
       this.#dueAt = 0;
     } else if (old.metadata.resourceVersion !== this.cache.metadata.resourceVersion) {
-      if (this.echoes.isNews({ type: 'updated', object: this.cache, old })) this.#dueAt = 0;
+      if (this.ownWrites.isForeign({ type: 'updated', object: this.cache, old })) this.#dueAt = 0;
     }
   }
 

@@ -7,11 +7,18 @@ import { createHash } from 'node:crypto';
 import { ABANDON_CLEANUP_ANNOTATION, CLEANUP_FINALIZER } from '../../api/index.ts';
 import { formatDeploymentId, parseDeploymentId } from '../../broker/index.ts';
 import { hasFinalizer } from '../../runtime/index.ts';
+import { instantOf, millisecondsOf, share } from './backoff.ts';
 import type { Cause, Deployable, DeployableStatus, Facts, OutboxEntry, Step } from './deployable.ts';
-import { described, heardOf, type Surroundings, unsent } from './describe.ts';
-import { brokerNameOf, type Hold, recordedOwner, retryValue, retryWanted, wayOf } from './holds.ts';
+import { currentReport, describeStatus, type Surroundings, unsent } from './describe.ts';
 import { notesBetween } from './notes.ts';
-import { instantOf, millisecondsOf, share } from './waiting.ts';
+import {
+  type Blocker,
+  brokerNameOf,
+  preconditionsOf,
+  recordedOwner,
+  retryValue,
+  retryWanted,
+} from './preconditions.ts';
 
 export function nextStep(object: Deployable, facts: Facts, now: number): Step {
   return object.metadata.deletionTimestamp === undefined
@@ -21,19 +28,23 @@ export function nextStep(object: Deployable, facts: Facts, now: number): Step {
 
 function deploymentStep(object: Deployable, facts: Facts, now: number): Step {
   const before = withOwner(object);
-  const way = wayOf(object, facts);
-  const hold = way.holds.find((each) => !isSpared(each, object));
-  const cause = hold === undefined ? deploymentCause(object, facts, now) : undefined;
+  const way = preconditionsOf(object, facts);
+  const blocker = way.blockers.find((each) => !isSpared(each, object));
+  const cause = blocker === undefined ? deploymentCause(object, facts, now) : undefined;
   if (cause !== undefined && !hasFinalizer(object, CLEANUP_FINALIZER)) {
     return { finalizer: 'add', status: before, send: [], notes: [] };
   }
   const decided = cause === undefined ? before : intent(object, before, 'Deploy', cause, facts, now);
-  return finish(object, decided, facts, now, { hold, more: way.conditions, ...(cause === undefined ? {} : { cause }) });
+  return finish(object, decided, facts, now, {
+    blocker,
+    more: way.conditions,
+    ...(cause === undefined ? {} : { cause }),
+  });
 }
 
 /** A generation that was ready is kept in repair, whatever policy says of it now. */
-const isSpared = ({ sparesRepairs }: Hold, { metadata, status }: Deployable): boolean =>
-  sparesRepairs === true && status?.deployedGeneration === metadata.generation;
+const isSpared = ({ allowsRepairs }: Blocker, { metadata, status }: Deployable): boolean =>
+  allowsRepairs === true && status?.deployedGeneration === metadata.generation;
 
 function deploymentCause(object: Deployable, facts: Facts, now: number): Cause | undefined {
   const { metadata, status = {} } = object;
@@ -48,7 +59,7 @@ function deploymentCause(object: Deployable, facts: Facts, now: number): Cause |
 
 /** What was reported makes another attempt necessary, and its time has come. */
 function again(status: DeployableStatus, now: number): Cause | undefined {
-  const heard = heardOf(status);
+  const heard = currentReport(status);
   if (heard === undefined || millisecondsOf(status.nextAttemptAt) > now) return undefined;
   switch (heard.phase) {
     case 'drifted':
@@ -76,11 +87,11 @@ function deletionStep(object: Deployable, facts: Facts, now: number): Step {
   if (status.deploymentId === undefined) return gone();
   const uid = metadata.annotations?.[ABANDON_CLEANUP_ANNOTATION];
   if (uid !== undefined && uid === metadata.uid) return gone([abandoned(status)]);
-  if (status.requested === 'Delete' && heardOf(status)?.phase === 'deleted') return gone();
-  const hold = deletionHold(status, facts);
-  const cause = hold === undefined ? deletionCause(object, facts, now) : undefined;
+  if (status.requested === 'Delete' && currentReport(status)?.phase === 'deleted') return gone();
+  const blocker = deletionBlocker(status, facts);
+  const cause = blocker === undefined ? deletionCause(object, facts, now) : undefined;
   const decided = cause === undefined ? status : intent(object, status, 'Delete', cause, facts, now);
-  return finish(object, decided, facts, now, { hold, ...(cause === undefined ? {} : { cause }) });
+  return finish(object, decided, facts, now, { blocker, ...(cause === undefined ? {} : { cause }) });
 }
 
 const abandoned = ({ targetRef, deploymentId }: DeployableStatus): Step['notes'][number] => ({
@@ -99,7 +110,7 @@ function deletionCause(object: Deployable, facts: Facts, now: number): Cause | u
 }
 
 /** Neither policy nor owner nor target keeps anything from going: only its broker must be there. */
-function deletionHold(status: DeployableStatus, { target, broker }: Facts): Hold | undefined {
+function deletionBlocker(status: DeployableStatus, { target, broker }: Facts): Blocker | undefined {
   const name = brokerNameOf(status, target);
   const known = name === undefined ? undefined : broker(name);
   if (known === undefined)
@@ -156,30 +167,35 @@ function formerBrokers(
   broker: string | undefined,
 ): Pick<NonNullable<DeployableStatus['targetRef']>, 'formerBrokers'> {
   const { broker: last, formerBrokers: earlier = [] } = status.targetRef ?? {};
-  const names = last === undefined || last === broker || !mayHave(status, last) ? earlier : [...earlier, last];
+  const names = last === undefined || last === broker || !mayHaveDeployed(status, last) ? earlier : [...earlier, last];
   const former = [...new Set(names)].filter((name) => name !== broker).slice(-mostFormerBrokers);
   return former.length === 0 ? {} : { formerBrokers: former };
 }
 
 /** Unless every message to it failed, and it was never heard of. */
-const mayHave = ({ dispatchedGeneration, lastReport, outbox = [] }: DeployableStatus, broker: string): boolean =>
+const mayHaveDeployed = (
+  { dispatchedGeneration, lastReport, outbox = [] }: DeployableStatus,
+  broker: string,
+): boolean =>
   dispatchedGeneration !== undefined ||
   lastReport?.broker === broker ||
   outbox.every(({ action, attempts = 0 }) => action === 'Query' || attempts === 0);
 
 interface Outlook {
-  readonly hold: Hold | undefined;
+  readonly blocker: Blocker | undefined;
   readonly more?: Surroundings['more'];
   readonly cause?: Cause;
 }
 
 function finish(object: Deployable, decided: DeployableStatus, facts: Facts, now: number, outlook: Outlook): Step {
-  const { hold, more, cause } = outlook;
-  const asked = askedInTime(object, decided, facts, now, hold);
-  const status = described(object, asked, now, { hold, ...(more === undefined ? {} : { more }) });
+  const { blocker, more, cause } = outlook;
+  const asked = withQuery(object, decided, facts, now, blocker);
+  const status = describeStatus(object, asked, now, { blocker, ...(more === undefined ? {} : { more }) });
   const send =
-    hold === undefined ? (status.outbox ?? []).filter(({ nextAttemptAt }) => millisecondsOf(nextAttemptAt) <= now) : [];
-  const wakeAt = nextTransition(object, status, facts, now);
+    blocker === undefined
+      ? (status.outbox ?? []).filter(({ nextAttemptAt }) => millisecondsOf(nextAttemptAt) <= now)
+      : [];
+  const wakeAt = nextWakeUp(object, status, facts, now);
   return {
     status,
     send,
@@ -190,17 +206,17 @@ function finish(object: Deployable, decided: DeployableStatus, facts: Facts, now
 }
 
 /** Where the answer is overdue, or word of the broker is missing, the question how it fares goes into the outbox too. */
-function askedInTime(
+function withQuery(
   object: Deployable,
   status: DeployableStatus,
   facts: Facts,
   now: number,
-  hold: Hold | undefined,
+  blocker: Blocker | undefined,
 ): DeployableStatus {
   const due = answerDue(object, status, facts);
   if (due === undefined || due > now || status.deploymentId === undefined) return status;
   const isSettled = !isUnderWay(status);
-  if (isSettled && (hold !== undefined || !isBelieved(status, facts))) return status;
+  if (isSettled && (blocker !== undefined || !isBelieved(status, facts))) return status;
   const queries = (status.awaiting?.queries ?? 0) + 1;
   const entry: OutboxEntry = {
     // What is settled may have been asked for before and the count be lost: each question has an id that no other had.
@@ -227,7 +243,7 @@ function answerDue({ metadata }: Deployable, status: DeployableStatus, { setting
 
 /** Whether the broker is still at work. Where it is not, an answer is awaited only because a report may have been lost. */
 function isUnderWay(status: DeployableStatus): boolean {
-  const phase = heardOf(status)?.phase;
+  const phase = currentReport(status)?.phase;
   const isAtWork = phase === undefined || phase === 'accepted' || phase === 'deploying';
   return isAtWork || (phase === 'ready' && status.requested === 'Delete');
 }
@@ -238,7 +254,7 @@ function isBelieved({ targetRef, awaiting }: DeployableStatus, { broker }: Facts
   return heardAt === undefined || heardAt > millisecondsOf(awaiting?.since);
 }
 
-function nextTransition(object: Deployable, status: DeployableStatus, facts: Facts, now: number): number | undefined {
+function nextWakeUp(object: Deployable, status: DeployableStatus, facts: Facts, now: number): number | undefined {
   const due = answerDue(object, status, facts);
   const moments = [
     // It is due, and there is nobody to ask for now.

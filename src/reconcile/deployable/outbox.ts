@@ -1,16 +1,16 @@
 /** What becomes of a message in the outbox once it was sent, or was not. Values from values; who writes them swaps and compares. */
 import type { ChannelError, ChannelName } from '../../broker/index.ts';
 import { parseDeploymentId } from '../../broker/index.ts';
+import { backoff, instantOf } from './backoff.ts';
 import type { Deployable, DeployableStatus, OutboxEntry, Settings } from './deployable.ts';
-import { described, heardOf } from './describe.ts';
-import { backoff, instantOf } from './waiting.ts';
+import { currentReport, describeStatus } from './describe.ts';
 
 /** It has arrived. The same status where that is no news: a report may have told it before, or another deployment overtaken it. */
 export function acknowledged(object: Deployable, id: string, now: number): DeployableStatus {
   const { status = {} } = object;
   const entry = status.outbox?.find((each) => each.id === id);
   if (entry === undefined) return status;
-  return described(object, received(status, entry, now), now);
+  return describeStatus(object, received(status, entry, now), now);
 }
 
 /** Without the entry, and with what follows from its having arrived. */
@@ -18,7 +18,7 @@ export function received(status: DeployableStatus, entry: OutboxEntry, now: numb
   const outbox = (status.outbox ?? []).filter((each) => each.id !== entry.id);
   if (entry.action === 'Query') return { ...status, outbox };
   const generation = parseDeploymentId(entry.deploymentId)?.generation;
-  const isOver = heardOf(status) !== undefined;
+  const isOver = currentReport(status) !== undefined;
   return {
     ...status,
     outbox,
@@ -49,7 +49,7 @@ export function notAcknowledged(
     };
   });
   if (!outbox.some((entry) => entry.id === id)) return status;
-  return described(object, { ...status, outbox }, now);
+  return describeStatus(object, { ...status, outbox }, now);
 }
 
 /** What was refused will be refused again, unless somebody puts it right: that need not be found out at once. */

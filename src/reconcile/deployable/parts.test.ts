@@ -4,9 +4,9 @@ import { ChannelError } from '../../broker/index.ts';
 import { FakeClock } from '../../runtime/index.ts';
 import { Breakers } from './breakers.ts';
 import type { Deployable } from './deployable.ts';
-import { Echoes } from './echoes.ts';
 import { Latest } from './latest.ts';
 import { deployableMetrics } from './metrics.ts';
+import { OwnWrites } from './own-writes.ts';
 import { Receipts } from './receipts.ts';
 import { sweepOnChange } from './sweep.ts';
 import { differences } from './write-status.ts';
@@ -53,23 +53,23 @@ describe('an event', () => {
     },
     { reason: 'of nothing that was written here is', written: [], seen: ['5'], news: [true] },
   ])('$reason', ({ written, seen, news }) => {
-    const echoes = new Echoes();
-    for (const version of written) echoes.expect(at(version));
-    expect(seen.map((version) => echoes.isNews(updated(at(version))))).toEqual(news);
+    const ownWrites = new OwnWrites();
+    for (const version of written) ownWrites.expect(at(version));
+    expect(seen.map((version) => ownWrites.isForeign(updated(at(version))))).toEqual(news);
   });
 
   test('of what is new, or gone, is always news, and what is gone is forgotten', () => {
-    const echoes = new Echoes();
-    echoes.expect(at('5'));
-    expect(echoes.isNews({ type: 'added', object: at('5'), initial: true })).toBe(true);
-    expect(echoes.isNews({ type: 'deleted', object: at('5') })).toBe(true);
-    expect(echoes.size).toBe(0);
+    const ownWrites = new OwnWrites();
+    ownWrites.expect(at('5'));
+    expect(ownWrites.isForeign({ type: 'added', object: at('5'), initial: true })).toBe(true);
+    expect(ownWrites.isForeign({ type: 'deleted', object: at('5') })).toBe(true);
+    expect(ownWrites.size).toBe(0);
   });
 
   test('that never comes is not waited for by more than so many', () => {
-    const echoes = new Echoes();
-    for (let uid = 0; uid < 5_000; uid += 1) echoes.expect(objectWith({ metadata: { uid: String(uid) } }));
-    expect(echoes.size).toBe(4_096);
+    const ownWrites = new OwnWrites();
+    for (let uid = 0; uid < 5_000; uid += 1) ownWrites.expect(objectWith({ metadata: { uid: String(uid) } }));
+    expect(ownWrites.size).toBe(4_096);
   });
 });
 

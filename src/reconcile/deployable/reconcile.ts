@@ -17,12 +17,12 @@ import {
 } from '../../runtime/index.ts';
 import type { Breakers } from './breakers.ts';
 import type { BrokerFacts, Deployable, Facts, Note, OutboxEntry, Settings, Step } from './deployable.ts';
-import type { Echoes } from './echoes.ts';
 import type { Latest } from './latest.ts';
 import { traceOf } from './message.ts';
 import type { DeployableMetrics } from './metrics.ts';
 import { nextStep } from './next-step.ts';
 import { acknowledged, notAcknowledged } from './outbox.ts';
+import type { OwnWrites } from './own-writes.ts';
 import type { Receipts } from './receipts.ts';
 import { swapStatus, writeStatus } from './write-status.ts';
 
@@ -40,7 +40,7 @@ interface DeployerParts {
   readonly settle?: ((object: Deployable) => Promise<void>) | undefined;
   readonly breakers: Breakers;
   readonly latest: Latest;
-  readonly echoes: Echoes;
+  readonly ownWrites: OwnWrites;
   readonly receipts: Receipts;
   readonly clock: Clock;
   readonly settings: Settings;
@@ -78,7 +78,7 @@ export class Deployer {
     for (let tries = 1; tries <= mostTries; tries += 1) {
       try {
         this.#active += 1;
-        return await this.#bringOn(object, context);
+        return await this.#advance(object, context);
       } catch (error) {
         if (!isConflict(error)) throw error;
       } finally {
@@ -93,8 +93,8 @@ export class Deployer {
     return { requeueAfterMilliseconds: busyMilliseconds };
   }
 
-  async #bringOn(object: Deployable, context: ReconcileContext): Promise<Result> {
-    const { kind, latest, echoes, clock, facts: factsOf } = this.#parts;
+  async #advance(object: Deployable, context: ReconcileContext): Promise<Result> {
+    const { kind, latest, ownWrites, clock, facts: factsOf } = this.#parts;
     const { client } = context;
     const facts = await factsOf(object);
     let current = object;
@@ -108,8 +108,8 @@ export class Deployer {
     if (step.status !== current.status) {
       current = await writeStatus(client, kind.resource, current, step.status);
       latest.keep(current);
-      echoes.expect(current);
-      this.#tell(object, current, step, context);
+      ownWrites.expect(current);
+      this.#recordStep(object, current, step, context);
     }
     const waits: number[] = facts.admission.admitted === 'unknown' ? [unknownMilliseconds] : [];
     const { object: settled, waits: untilWritten } = await this.#writeReceipts(current, context);
@@ -178,17 +178,17 @@ export class Deployer {
     return undefined;
   }
 
-  #tell(before: Deployable, object: Deployable, step: Step, { log }: ReconcileContext): void {
+  #recordStep(before: Deployable, object: Deployable, step: Step, { log }: ReconcileContext): void {
     const { metrics } = this.#parts;
     this.#record(object, step.notes);
     const { status = {} } = object;
-    if ((status.awaiting?.queries ?? 0) > (before.status?.awaiting?.queries ?? 0)) this.#tellOfQuestion(object, log);
+    if ((status.awaiting?.queries ?? 0) > (before.status?.awaiting?.queries ?? 0)) this.#logQuery(object, log);
     if (step.cause === undefined) return;
     metrics.decided(object.kind, step.cause);
     log.info('a deployment was decided on', { ...correlation(object), cause: step.cause, action: status.requested });
   }
 
-  #tellOfQuestion(object: Deployable, log: ReconcileContext['log']): void {
+  #logQuery(object: Deployable, log: ReconcileContext['log']): void {
     const { awaiting, targetRef } = object.status ?? {};
     if (awaiting?.overdue !== true) {
       log.info('a report of a broker may have been lost, and it is asked', correlation(object));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ChannelError, type ReportedPhase, type StatusReport } from '../../broker/index.ts';
 import { type Deployable, type DeployableStatus, defaultSettings } from './deployable.ts';
 import { acknowledged, notAcknowledged } from './outbox.ts';
-import { missReport, takeReport } from './reports.ts';
+import { applyReport, markReportMissed } from './reports.ts';
 
 const now = Date.parse('2026-02-01T12:00:00Z');
 const entry = {
@@ -102,7 +102,7 @@ describe('a report that changes nothing', () => {
       outcome: { result: 'applied' },
     },
   ])('$reason', ({ status, report, outcome }) => {
-    const taken = takeReport(objectWith(status), reportWith(report), context);
+    const taken = applyReport(objectWith(status), reportWith(report), context);
     expect(taken.outcome).toMatchObject(outcome);
     expect(taken.status).toBeUndefined();
   });
@@ -122,7 +122,7 @@ describe('a report', () => {
     { phase: 'deleted' as const, wanted: { phase: 'deploying', failures: 1 } },
     { phase: 'absent' as const, wanted: { phase: 'deploying', failures: 1 } },
   ])('of $phase', ({ phase, wanted }) => {
-    const { status } = takeReport(objectWith(dispatched), reportWith({ phase }), context);
+    const { status } = applyReport(objectWith(dispatched), reportWith({ phase }), context);
     expect(status).toMatchObject({ ...wanted, lastReport: { phase, sequence: 5, deploymentId: 'u/2/1' } });
     if (phase !== 'deploying') expect(status?.awaiting).toBeUndefined();
   });
@@ -133,18 +133,18 @@ describe('a report', () => {
     { kind: 'quota' as const, phase: 'failed', again: false },
   ])('of a failure that is $kind', ({ kind, phase, again }) => {
     const error = { class: kind, code: 'Broken', message: 'x' };
-    const { status } = takeReport(objectWith(dispatched), reportWith({ phase: 'failed', error }), context);
+    const { status } = applyReport(objectWith(dispatched), reportWith({ phase: 'failed', error }), context);
     expect(status?.phase).toBe(phase);
     expect(status?.nextAttemptAt !== undefined).toBe(again);
   });
 
   test('shows that the message has arrived, before that was written', () => {
-    const { status } = takeReport(objectWith({ ...dispatched, outbox: [entry] }), reportWith(), context);
+    const { status } = applyReport(objectWith({ ...dispatched, outbox: [entry] }), reportWith(), context);
     expect(status).toMatchObject({ outbox: [], dispatchedGeneration: 2, phase: 'ready' });
   });
 
   test('of what was asked to go and is still there is no end', () => {
-    const { status } = takeReport(objectWith({ ...dispatched, requested: 'Delete' }), reportWith(), context);
+    const { status } = applyReport(objectWith({ ...dispatched, requested: 'Delete' }), reportWith(), context);
     expect(status?.deployedGeneration).toBeUndefined();
     expect(status?.awaiting).toBeDefined();
   });
@@ -169,7 +169,7 @@ describe('a report', () => {
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     };
     for (const phase of ['ready', 'deploying', 'drifted'] as const) {
-      const { status } = takeReport({ ...object, metadata }, reportWith({ phase }), context);
+      const { status } = applyReport({ ...object, metadata }, reportWith({ phase }), context);
       expect(status).toMatchObject({ phase: 'pending', observedGeneration: 3, lastReport: { phase } });
       expect(status?.conditions).toEqual(expect.arrayContaining(conditions));
     }
@@ -178,8 +178,8 @@ describe('a report', () => {
   test('of a Service has its copies, and of nothing else', () => {
     const report = reportWith({ replicas: 3, readyReplicas: 2, selector: 'a=b', url: 'https://a' });
     const copies = { replicas: 3, readyReplicas: 2, selector: 'a=b', url: 'https://a' };
-    expect(takeReport(objectWith(dispatched, 'Service'), report, context).status).toMatchObject(copies);
-    expect(takeReport(objectWith(dispatched, 'Cache'), report, context).status).not.toMatchObject(copies);
+    expect(applyReport(objectWith(dispatched, 'Service'), report, context).status).toMatchObject(copies);
+    expect(applyReport(objectWith(dispatched, 'Cache'), report, context).status).not.toMatchObject(copies);
   });
 
   test('that comes back soon is answered later and later, and at once after a quiet time', () => {
@@ -198,7 +198,7 @@ describe('a report', () => {
       ],
     });
     const drifted = (minutes: number) =>
-      takeReport(objectWith(ready(minutes)), reportWith({ phase: 'drifted' }), context).status;
+      applyReport(objectWith(ready(minutes)), reportWith({ phase: 'drifted' }), context).status;
     expect(drifted(11)).toMatchObject({ failures: 1, nextAttemptAt: new Date(now).toISOString() });
     expect(drifted(1)?.failures).toBe(4);
     expect(Date.parse(drifted(1)?.nextAttemptAt ?? '')).toBeGreaterThanOrEqual(now + 4_000);
@@ -249,15 +249,15 @@ describe('a report that was not believed', () => {
     },
   ])('$reason', ({ status, report, missed }) => {
     const before = objectWith(status as DeployableStatus);
-    const after = missReport(before, reportWith(report), now);
+    const after = markReportMissed(before, reportWith(report), now);
     expect(after).toEqual(
       missed ? { ...before.status, awaiting: { since: '2026-02-01T12:00:00.000Z', queries: 0 } } : undefined,
     );
   });
 
   test('is forgotten with the next one that is', () => {
-    const status = missReport(objectWith(settled), reportWith({ phase: 'drifted' }), now);
-    const taken = takeReport(objectWith(status ?? {}), reportWith({ sequence: 6 }), context);
+    const status = markReportMissed(objectWith(settled), reportWith({ phase: 'drifted' }), now);
+    const taken = applyReport(objectWith(status ?? {}), reportWith({ sequence: 6 }), context);
     expect(taken.status?.phase).toBe('ready');
     expect(taken.status?.awaiting).toBeUndefined();
   });

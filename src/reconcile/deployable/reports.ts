@@ -2,12 +2,12 @@
 import type { ReportOutcome, StatusReport } from '../../broker/index.ts';
 import { compareDeployments, parseDeploymentId } from '../../broker/index.ts';
 import { type Condition, getCondition } from '../../runtime/index.ts';
+import { backoff, instantOf, millisecondsOf } from './backoff.ts';
 import type { Deployable, DeployableStatus, LastReport, Settings } from './deployable.ts';
-import { described, heardOf } from './describe.ts';
+import { currentReport, describeStatus } from './describe.ts';
 import { received } from './outbox.ts';
-import { backoff, instantOf, millisecondsOf } from './waiting.ts';
 
-interface Taken {
+interface AppliedReport {
   readonly outcome: ReportOutcome;
   /** As it shall be; undefined where nothing is to be written. */
   readonly status?: DeployableStatus;
@@ -26,11 +26,11 @@ interface ReportContext {
   readonly connectionSecret?: DeployableStatus['connectionSecret'];
 }
 
-const refused = (code: Extract<ReportOutcome, { result: 'refused' }>['code'], message: string): Taken => ({
+const refused = (code: Extract<ReportOutcome, { result: 'refused' }>['code'], message: string): AppliedReport => ({
   outcome: { result: 'refused', code, message },
 });
 
-export function takeReport(object: Deployable, report: StatusReport, context: ReportContext): Taken {
+export function applyReport(object: Deployable, report: StatusReport, context: ReportContext): AppliedReport {
   const { status = {}, metadata } = object;
   const about = parseDeploymentId(report.deploymentId);
   const current = parseDeploymentId(status.deploymentId ?? '');
@@ -47,12 +47,15 @@ export function takeReport(object: Deployable, report: StatusReport, context: Re
   const order = compareDeployments(about, current);
   if (order > 0) return refused('unknown-deployment', `${report.deploymentId} was never dispatched`);
   if (order < 0) return { outcome: { result: 'stale' } };
-  const heard = heardOf(status);
+  const heard = currentReport(status);
   if (heard !== undefined && report.sequence <= (heard.sequence ?? -1)) {
     return { outcome: { result: report.sequence === heard.sequence ? 'duplicate' : 'stale' } };
   }
   if (isOldNews(report, status, context)) return { outcome: { result: 'applied' } };
-  return { outcome: { result: 'applied' }, status: described(object, after(object, report, context), context.now) };
+  return {
+    outcome: { result: 'applied' },
+    status: describeStatus(object, after(object, report, context), context.now),
+  };
 }
 
 /**
@@ -60,21 +63,21 @@ export function takeReport(object: Deployable, report: StatusReport, context: Re
  * awaited from now on, and the broker is asked for it in time. Anybody can make such reports, so they do no more than that: where
  * one is awaited already, nothing. Undefined where nothing is to be written.
  */
-export function missReport(object: Deployable, report: StatusReport, now: number): DeployableStatus | undefined {
+export function markReportMissed(object: Deployable, report: StatusReport, now: number): DeployableStatus | undefined {
   const { status = {}, metadata } = object;
   const { deploymentId, targetRef, awaiting } = status;
-  const heard = heardOf(status);
+  const heard = currentReport(status);
   // What is not heard of yet is awaited already, or is as soon as it has been sent.
   if (awaiting !== undefined || heard === undefined) return undefined;
   const isAboutThis = report.resource.uid === metadata.uid && report.deploymentId === deploymentId;
-  const isNews = report.broker === targetRef?.broker && report.sequence > (heard.sequence ?? -1);
-  return isAboutThis && isNews ? { ...status, awaiting: { since: instantOf(now), queries: 0 } } : undefined;
+  const isForeign = report.broker === targetRef?.broker && report.sequence > (heard.sequence ?? -1);
+  return isAboutThis && isForeign ? { ...status, awaiting: { since: instantOf(now), queries: 0 } } : undefined;
 }
 
 /** The first word, where it is known already that the broker has it: nothing that could still come was said before it. */
 const isOldNews = ({ phase }: StatusReport, status: DeployableStatus, { isReceived }: ReportContext): boolean =>
   phase === 'accepted' &&
-  heardOf(status) === undefined &&
+  currentReport(status) === undefined &&
   (status.outbox ?? []).every(({ id }) => isReceived?.(id) === true) &&
   status.awaiting?.overdue !== true;
 

@@ -22,14 +22,14 @@ import {
   isNotFound,
   sleep,
 } from '../../runtime/index.ts';
-import { keepConnection, type Unusable } from './connection-secret.ts';
+import { type Unusable, writeConnectionSecret } from './connection-secret.ts';
 import type { Deployable, Settings } from './deployable.ts';
 import type { DeployableOptions } from './index.ts';
 import type { Latest } from './latest.ts';
 import type { DeployableMetrics } from './metrics.ts';
 import { notesBetween } from './notes.ts';
 import type { Receipts } from './receipts.ts';
-import { missReport, takeReport } from './reports.ts';
+import { applyReport, markReportMissed } from './reports.ts';
 import { swapStatus, writeStatus } from './write-status.ts';
 
 interface SinkParts {
@@ -53,7 +53,7 @@ const mostTries = 20;
 export function reportSink(parts: SinkParts): ReportSink {
   return {
     async take(event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome> {
-      if (event.type === STATUS_TYPE) return new Taking(parts, event, from, signal).take();
+      if (event.type === STATUS_TYPE) return new ReportHandler(parts, event, from, signal).take();
       const { events } = parts;
       if (events === undefined) return refused('invalid', 'nobody takes such events here');
       try {
@@ -82,10 +82,10 @@ async function miss(
   const known = kind === undefined ? undefined : cached(kind, { namespace, name });
   if (kind === undefined || known === undefined) return;
   const object = latest.of(known);
-  if (missReport(object, report, clock.now()) === undefined) return;
+  if (markReportMissed(object, report, clock.now()) === undefined) return;
   let isMissed = false;
   const change = (fresh: Deployable) => {
-    const status = missReport(fresh, report, clock.now());
+    const status = markReportMissed(fresh, report, clock.now());
     isMissed = status !== undefined;
     return status ?? fresh.status ?? {};
   };
@@ -110,7 +110,7 @@ type Refusal = Extract<ReportOutcome, { result: 'refused' }>;
 const refused = (code: Refusal['code'], message: string): Refusal => ({ result: 'refused', code, message });
 
 /** One report. */
-class Taking {
+class ReportHandler {
   readonly #parts: SinkParts;
   readonly #event: StatusEvent;
   readonly #from: VerifiedBroker;
@@ -127,15 +127,15 @@ class Taking {
     const { kind: wanted, namespace, name, uid } = this.#event.data.resource;
     const kind = deployableKinds.find((each) => each.kind === wanted);
     if (kind === undefined)
-      return this.#told(refused('unknown-object', `${wanted} is no kind that a broker brings about`));
+      return this.#finish(refused('unknown-object', `${wanted} is no kind that a broker brings about`));
     const cached = this.#parts.cached(kind, { namespace, name });
     const known = cached === undefined || cached.metadata.uid !== uid ? undefined : this.#parts.latest.of(cached);
     let object = known ?? (await this.#read(kind));
     let isLive = known === undefined;
     for (let tries = 1; ; tries += 1) {
       if (object === undefined || object.metadata.uid !== uid) return this.#gone();
-      const taken = await this.#tryToTake(kind, object, isLive);
-      if (taken !== 'look again') return taken;
+      const taken = await this.#tryApply(kind, object, isLive);
+      if (taken !== 'retry') return taken;
       if (tries === mostTries) {
         throw new Error(`others go on changing ${wanted} ${namespace}/${name}, deliver the report again`);
       }
@@ -147,31 +147,31 @@ class Taking {
     }
   }
 
-  async #tryToTake(kind: Kind, object: Deployable, isLive: boolean): Promise<ReportOutcome | 'look again'> {
+  async #tryApply(kind: Kind, object: Deployable, isLive: boolean): Promise<ReportOutcome | 'retry'> {
     const { client, clock, settings, latest, receipts, decrypt } = this.#parts;
     const { data: report, time } = this.#event;
     const isReceived = (id: string) => receipts.dueOf(object.metadata.uid ?? '', id) !== undefined;
     const context = { from: this.#from.name, time, now: clock.now(), settings, isReceived };
-    const first = takeReport(object, report, context);
-    if (first.outcome.result === 'refused') return isLive ? this.#told(first.outcome, object) : 'look again';
-    if (first.status === undefined) return this.#told(first.outcome, object);
-    const connection = await keepConnection(object, report, { client, decrypt, signal: this.#signal });
+    const first = applyReport(object, report, context);
+    if (first.outcome.result === 'refused') return isLive ? this.#finish(first.outcome, object) : 'retry';
+    if (first.status === undefined) return this.#finish(first.outcome, object);
+    const connection = await writeConnectionSecret(object, report, { client, decrypt, signal: this.#signal });
     const isUsable = !('problem' in connection);
     const said = isUsable ? report : failureOf(report, connection);
-    const { outcome, status } = takeReport(object, said, {
+    const { outcome, status } = applyReport(object, said, {
       ...context,
       ...(isUsable && connection.secret !== undefined ? { connectionSecret: connection.secret } : {}),
     });
-    if (status === undefined) return this.#told(outcome, object);
+    if (status === undefined) return this.#finish(outcome, object);
     try {
       const written = await writeStatus(client, kind.resource, object, status, this.#signal);
       latest.keep(written);
-      return isUsable ? this.#told(outcome, object, written) : this.#unusable(connection, said, object, written);
+      return isUsable ? this.#finish(outcome, object, written) : this.#unusable(connection, said, object, written);
     } catch (error) {
-      if (isConflict(error)) return 'look again';
+      if (isConflict(error)) return 'retry';
       if (isNotFound(error)) return this.#gone();
       if (error instanceof ApiError && error.status === 422)
-        return this.#told(refused('invalid', error.message), object);
+        return this.#finish(refused('invalid', error.message), object);
       throw error;
     }
   }
@@ -190,9 +190,9 @@ class Taking {
   /** That something is gone may be told again after the object is, too. */
   #gone(): ReportOutcome {
     const { phase, resource } = this.#event.data;
-    if (phase === 'deleted') return this.#told({ result: 'duplicate' });
+    if (phase === 'deleted') return this.#finish({ result: 'duplicate' });
     const { kind, namespace, name, uid } = resource;
-    return this.#told(refused('unknown-object', `there is no ${kind} ${namespace}/${name} with the uid ${uid}`));
+    return this.#finish(refused('unknown-object', `there is no ${kind} ${namespace}/${name} with the uid ${uid}`));
   }
 
   /** The broker hears that its credentials are not taken, and whoever owns the object what to do. */
@@ -204,10 +204,10 @@ class Taking {
       action: 'Report',
       note: problem,
     });
-    return this.#told(refused('invalid', problem), before, after, said);
+    return this.#finish(refused('invalid', problem), before, after, said);
   }
 
-  #told(
+  #finish(
     outcome: ReportOutcome,
     before?: Deployable,
     after?: Deployable,

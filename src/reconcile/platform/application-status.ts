@@ -63,7 +63,7 @@ export function ownerResolved(
   const recorded = status?.owner;
   if (
     recorded !== undefined &&
-    JSON.stringify(ownerWords(recorded, metadata)) !== JSON.stringify(ownerWords(spec.owner, metadata))
+    JSON.stringify(describeOwner(recorded, metadata)) !== JSON.stringify(describeOwner(spec.owner, metadata))
   ) {
     return say(
       'False',
@@ -96,7 +96,7 @@ export function ownerResolved(
   return say('True', 'OwnerFound', `It belongs to Team ${owner.metadata.name}`);
 }
 
-const ownerWords = (owner: Application['spec']['owner'], { namespace }: Application['metadata']) =>
+const describeOwner = (owner: Application['spec']['owner'], { namespace }: Application['metadata']) =>
   owner === undefined
     ? []
     : [owner.kind, owner.name, owner.kind === 'Team' ? undefined : (owner.namespace ?? namespace)];

@@ -21,9 +21,8 @@ import {
   type ObjectKey,
   removeFinalizer,
 } from '../../runtime/index.ts';
+import type { CostConfigMap } from '../costs/entry-store.ts';
 import { readSettled } from '../costs/settled.ts';
-import type { CostConfigMap } from '../costs/shelves.ts';
-import { announceReady } from './announce.ts';
 import { applicationReady, environmentsOf, ownerResolved, worstPhase } from './application-status.ts';
 import {
   allOwned,
@@ -36,12 +35,13 @@ import {
   ownerPath,
   teamIndex,
 } from './ownership.ts';
-import { Pace } from './pace.ts';
+import { recordReadyEvent } from './ready-event.ts';
 import { configMaps } from './resources.ts';
 import { rollUpChanged, settledIn, settledSelection, sumOf } from './roll-up.ts';
 import { applyStatus, conditionOf, statusDiffers } from './status.ts';
 import { targetIndex } from './targets.ts';
 import { labelled } from './team-label.ts';
+import { Throttle } from './throttle.ts';
 import { isWaiting, waitingForOwned } from './waiting.ts';
 
 interface ApplicationOptions {
@@ -53,7 +53,7 @@ interface ApplicationOptions {
 export function addApplicationReconciler(manager: Manager, options: ApplicationOptions): void {
   const { platformNamespace, recorder, settleMilliseconds } = options;
   const view = cachedOwnership((resource) => manager.caches.store(resource));
-  const pace = new Pace(manager.clock, settleMilliseconds);
+  const throttle = new Throttle(manager.clock, settleMilliseconds);
   /** All Applications on the way up. */
   const above = (object: OwnedObject): ObjectKey[] => ownerPath(object, view).applications.map(keyFrom);
   const below = (owner: string): ObjectKey[] =>
@@ -118,9 +118,9 @@ export function addApplicationReconciler(manager: Manager, options: ApplicationO
       fields: { observedGeneration, owner: object.status?.owner ?? object.spec.owner },
     };
     const settling = !statusDiffers(object, core) && deleting === isWaiting(object);
-    const wait = settling ? pace.wait(keyAsOwner(object)) : 0;
+    const wait = settling ? throttle.wait(keyAsOwner(object)) : 0;
     if (wait > 0) return { requeueAfterMilliseconds: wait };
-    pace.looked(keyAsOwner(object));
+    throttle.mark(keyAsOwner(object));
     const owned = allOwned(keyAsOwner(object), view);
     const deployed = owned.filter(({ kind }) => kind !== 'Application');
     const services = deployed.filter(({ kind }) => kind === 'Service');
@@ -141,7 +141,7 @@ export function addApplicationReconciler(manager: Manager, options: ApplicationO
       },
     };
     await applyStatus(client, application.resource, object, all, { now: manager.clock.now() });
-    if (conditionOf(object, 'Ready')?.status !== ready.status) announceReady(recorder, object, ready);
+    if (conditionOf(object, 'Ready')?.status !== ready.status) recordReadyEvent(recorder, object, ready);
     return;
   });
 }

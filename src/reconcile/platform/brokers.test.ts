@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Broker, DeploymentTarget } from '../../api/index.ts';
 import type { HeartbeatEvent } from '../../broker/index.ts';
 import { brokerHealth } from './brokers.ts';
-import { heardOf } from './heartbeats.ts';
+import { heartbeatStatus } from './heartbeats.ts';
 import { targetReadiness } from './targets.ts';
 
 const now = Date.parse('2026-01-01T12:00:00Z');
@@ -59,7 +59,7 @@ describe('health', () => {
     const health = brokerHealth(object, now);
     expect(`${health.ready.status} ${health.ready.reason}`).toBe(says);
     expect(health.phase).toBe(phase);
-    expect(health.lookAgainMilliseconds).toBe(again);
+    expect(health.requeueAfterMilliseconds).toBe(again);
   });
 
   test('what it should be able to do and does not say is told', () => {
@@ -113,7 +113,7 @@ describe('a heartbeat', () => {
       heard: { capabilities: ['Cache'] },
     },
   ])('$reason', ({ object, event, heard }) => {
-    const answer = heardOf(object, event, kafka, now);
+    const answer = heartbeatStatus(object, event, kafka, now);
     if (typeof heard === 'string') expect(answer).toBe(heard);
     else expect(answer).toMatchObject(heard);
   });

@@ -1,7 +1,7 @@
 /** Brokers: whether they are heard of, and how many targets hang on them. */
 import { type Broker, broker, type DeploymentTarget, deploymentTarget } from '../../api/index.ts';
 import { controllerManagedBy, type DesiredCondition, type EventRecorder, type Manager } from '../../runtime/index.ts';
-import { announceReady } from './announce.ts';
+import { recordReadyEvent } from './ready-event.ts';
 import { applyStatus } from './status.ts';
 
 /** Which DeploymentTargets name a Broker. */
@@ -24,7 +24,7 @@ export function addBrokerReconciler(
       const object = await read.get<Broker>(broker.resource, { name });
       if (object === undefined) return;
       const now = manager.clock.now();
-      const { ready, phase, lookAgainMilliseconds } = brokerHealth(object, now);
+      const { ready, phase, requeueAfterMilliseconds } = brokerHealth(object, now);
       const targets = read.store<DeploymentTarget>(deploymentTarget.resource).byIndex('kidp-broker', name).length;
       const observedGeneration = object.metadata.generation ?? 0;
       await applyStatus(
@@ -37,8 +37,10 @@ export function addBrokerReconciler(
         },
         { now },
       );
-      announceReady(recorder, object, ready);
-      return lookAgainMilliseconds === undefined ? undefined : { requeueAfterMilliseconds: lookAgainMilliseconds };
+      recordReadyEvent(recorder, object, ready);
+      return requeueAfterMilliseconds === undefined
+        ? undefined
+        : { requeueAfterMilliseconds: requeueAfterMilliseconds };
     });
 }
 
@@ -46,7 +48,7 @@ interface BrokerHealth {
   readonly ready: DesiredCondition;
   readonly phase: 'pending' | 'ready' | 'unknown';
   /** Time alone may change it after so long. */
-  readonly lookAgainMilliseconds?: number;
+  readonly requeueAfterMilliseconds?: number;
 }
 
 /** What its heartbeats come to. A Broker that is new has as long as one that was heard of. */
@@ -62,13 +64,13 @@ export function brokerHealth({ metadata, spec, status }: Broker, now: number): B
       ready: condition(
         'False',
         'HeartbeatMissed',
-        `${last}, and counts as gone after ${timeoutSeconds} s: see whether it runs, reaches ${channelWords[spec.channel]}, and signs with a key that spec.identity names`,
+        `${last}, and counts as gone after ${timeoutSeconds} s: see whether it runs, reaches ${channelNames[spec.channel]}, and signs with a key that spec.identity names`,
       ),
       phase: 'unknown',
     };
   }
   // A moment later than it may be: at the very moment it is not gone yet.
-  const lookAgainMilliseconds = left + 100;
+  const requeueAfterMilliseconds = left + 100;
   if (lastHeartbeatTime === undefined) {
     return {
       ready: condition(
@@ -77,12 +79,12 @@ export function brokerHealth({ metadata, spec, status }: Broker, now: number): B
         `It was not heard of yet; it has ${timeoutSeconds} s from its creation`,
       ),
       phase: 'pending',
-      lookAgainMilliseconds,
+      requeueAfterMilliseconds,
     };
   }
   if (spec.paused === true) {
     const message = 'spec.paused is set: it gets no new work, and what it already has goes on';
-    return { ready: condition('False', 'Paused', message), phase: 'ready', lookAgainMilliseconds };
+    return { ready: condition('False', 'Paused', message), phase: 'ready', requeueAfterMilliseconds };
   }
   const missing = (spec.capabilities ?? []).filter((each) => !covers(status?.capabilities ?? [], each));
   const words =
@@ -90,7 +92,7 @@ export function brokerHealth({ metadata, spec, status }: Broker, now: number): B
   return {
     ready: condition('True', 'ResourceReady', `Version ${version ?? 'unknown'} is heard of${words}`),
     phase: 'ready',
-    lookAgainMilliseconds,
+    requeueAfterMilliseconds,
   };
 }
 
@@ -100,7 +102,7 @@ const covers = (said: readonly string[], wanted: string): boolean =>
   said.includes(wanted.split('/')[0] ?? wanted) ||
   said.some((each) => each.startsWith(`${wanted}/`));
 
-const channelWords = { Kafka: 'Kafka', HTTP: 'the status API', Both: 'Kafka or the status API' } as const;
+const channelNames = { Kafka: 'Kafka', HTTP: 'the status API', Both: 'Kafka or the status API' } as const;
 
 const condition = (status: DesiredCondition['status'], reason: string, message: string): DesiredCondition => ({
   type: 'Ready',

@@ -17,7 +17,7 @@ interface HeartbeatParts {
 const fieldManager = 'kidp-heartbeats';
 const mostTries = 5;
 
-export async function takeHeartbeat(
+export async function recordHeartbeat(
   event: HeartbeatEvent,
   from: VerifiedBroker,
   { client, lookup, clock }: HeartbeatParts,
@@ -31,7 +31,7 @@ export async function takeHeartbeat(
   for (let tries = 1; ; tries += 1) {
     if (object === undefined)
       return { result: 'refused', code: 'unknown-object', message: `there is no Broker ${name}` };
-    const next = heardOf(object, event, from, clock.now());
+    const next = heartbeatStatus(object, event, from, clock.now());
     if (typeof next === 'string') return { result: next };
     try {
       await client.apply(broker.resource, bodyOf(object, next), {
@@ -48,18 +48,21 @@ export async function takeHeartbeat(
   }
 }
 
-type Heard = Pick<NonNullable<Broker['status']>, 'version' | 'capabilities' | 'lastHeartbeatTime' | 'channel'>;
+type HeartbeatStatus = Pick<
+  NonNullable<Broker['status']>,
+  'version' | 'capabilities' | 'lastHeartbeatTime' | 'channel'
+>;
 
 /**
  * What to write down of a heartbeat; `stale` where it says nothing about now (an old message, played again), `duplicate` where it says
  * what is known: the last one is recent enough and nothing else has changed.
  */
-export function heardOf(
+export function heartbeatStatus(
   { spec, status }: Broker,
   { data, time }: HeartbeatEvent,
   { channel }: Pick<VerifiedBroker, 'channel'>,
   now: number,
-): Heard | 'duplicate' | 'stale' {
+): HeartbeatStatus | 'duplicate' | 'stale' {
   const { intervalSeconds, timeoutSeconds } = spec.heartbeat;
   // A clock that runs ahead must not make a broker live longer than it does.
   const said = Math.min(Date.parse(time), now);
@@ -74,13 +77,13 @@ export function heardOf(
   const known = { version: status?.version, capabilities: status?.capabilities, channel: status?.channel };
   const recent = last !== undefined && said - last < (intervalSeconds * 1000) / 2;
   if (recent && isDeepStrictEqual({ ...known }, heard)) return 'duplicate';
-  return { ...heard, lastHeartbeatTime: `${new Date(said).toISOString().slice(0, 19)}Z` } as Heard;
+  return { ...heard, lastHeartbeatTime: `${new Date(said).toISOString().slice(0, 19)}Z` } as HeartbeatStatus;
 }
 
 /** As the Broker's schema has it: one word that is not known must not cost the whole heartbeat. */
 const capability = /^(Database|Service|Cache|Topic|Secret)(\/[a-z0-9][-a-z0-9.]{0,55})?$/;
 
-function bodyOf({ apiVersion, kind, metadata }: Broker, status: Heard) {
+function bodyOf({ apiVersion, kind, metadata }: Broker, status: HeartbeatStatus) {
   const { name, resourceVersion } = metadata;
   return {
     apiVersion,

@@ -9,10 +9,10 @@ import type { HeartbeatEvent, ReportOutcome, UsageEvent, VerifiedBroker } from '
 import type { EventRecorder, Manager } from '../../runtime/index.ts';
 import { addBindingReconcilers } from '../bindings/index.ts';
 import { settledCosts } from '../costs/settled.ts';
-import { settle, takeUsage } from '../costs/usage.ts';
+import { recordUsage, settle } from '../costs/usage.ts';
 import { addApplicationReconciler } from './applications.ts';
 import { addBrokerReconciler } from './brokers.ts';
-import { takeHeartbeat } from './heartbeats.ts';
+import { recordHeartbeat } from './heartbeats.ts';
 import { lookupOver } from './lookup.ts';
 import { cachedOwnership, type OwnedObject } from './ownership.ts';
 import { addTargetReconciler } from './targets.ts';
@@ -76,7 +76,7 @@ function brokerEvents(
   const lookup = lookupOver(caches, client);
   const settled = settledCosts(client, platformNamespace, () => clock.now());
   return {
-    heartbeat: (event, from, signal) => takeHeartbeat(event, from, { client, lookup, clock }, signal),
-    usage: (event, from, signal) => takeUsage(event, from, { client, lookup, settled }, signal),
+    heartbeat: (event, from, signal) => recordHeartbeat(event, from, { client, lookup, clock }, signal),
+    usage: (event, from, signal) => recordUsage(event, from, { client, lookup, settled }, signal),
   };
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Application, Team } from '../../api/index.ts';
 import type { KubernetesObject } from '../../runtime/index.ts';
 import { applicationReady, environmentsOf, ownerResolved, worstPhase } from './application-status.ts';
-import { refusalOf } from './namespace-holder.ts';
+import { refusalOf } from './namespace-claim.ts';
 import {
   allOwned,
   costTagsOf,
@@ -233,13 +233,13 @@ describe('an Application', () => {
     const unbound = {
       type: 'DependenciesBound',
       status: 'False',
-      reason: 'NothingMatches',
+      reason: 'NoMatch',
       message: 'so',
       lastTransitionTime: '',
     } as const;
     expect(applicationReady([], owner, unbound)).toMatchObject({
       status: 'False',
-      reason: 'NothingMatches',
+      reason: 'NoMatch',
       message: 'so',
     });
   });

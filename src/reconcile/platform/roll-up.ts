@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { TEAM_LABEL } from '../../api/index.ts';
 import type { Caches, IndexFunction, Predicate, Selection } from '../../runtime/index.ts';
+import type { CostConfigMap } from '../costs/entry-store.ts';
 import { asMonthlyCost, readSettled, type SettledCost, settledSelector } from '../costs/settled.ts';
-import type { CostConfigMap } from '../costs/shelves.ts';
 import { totalCosts } from '../costs/totals.ts';
 import type { MonthlyCost, OwnedObject } from './ownership.ts';
 import { configMaps } from './resources.ts';

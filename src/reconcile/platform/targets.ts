@@ -10,11 +10,11 @@ import {
   type Manager,
   type Predicate,
 } from '../../runtime/index.ts';
-import { announceReady } from './announce.ts';
 import { brokerIndex } from './brokers.ts';
 import type { OwnedObject } from './ownership.ts';
-import { Pace } from './pace.ts';
+import { recordReadyEvent } from './ready-event.ts';
 import { applyStatus, statusDiffers } from './status.ts';
+import { Throttle } from './throttle.ts';
 
 /** Which deployable objects name a DeploymentTarget. */
 export const targetIndex = {
@@ -30,7 +30,7 @@ interface TargetOptions {
 }
 
 export function addTargetReconciler(manager: Manager, { recorder, settleMilliseconds }: TargetOptions): void {
-  const pace = new Pace(manager.clock, settleMilliseconds);
+  const throttle = new Throttle(manager.clock, settleMilliseconds);
   const builder = controllerManagedBy(manager, 'deployment-targets')
     .for<DeploymentTarget>(deploymentTarget.resource, { indexes: brokerIndex })
     .watches<Broker>(broker.resource, ({ metadata }) =>
@@ -43,7 +43,7 @@ export function addTargetReconciler(manager: Manager, { recorder, settleMillisec
     builder.watches<OwnedObject>(
       kind.resource,
       ({ spec }) => (spec.targetRef === undefined ? [] : [{ name: spec.targetRef.name }]),
-      { predicates: [comesGoesOrMoves], indexes: targetIndex },
+      { predicates: [createdDeletedOrRetargeted], indexes: targetIndex },
     );
   }
   builder.complete(async ({ name }, { client, read }) => {
@@ -54,22 +54,22 @@ export function addTargetReconciler(manager: Manager, { recorder, settleMillisec
     const { ready, phase } = targetReadiness(object, served);
     const observedGeneration = object.metadata.generation ?? 0;
     const core = { conditions: [{ ...ready, observedGeneration }], fields: { phase, observedGeneration } };
-    const wait = statusDiffers(object, core) ? 0 : pace.wait(name);
+    const wait = statusDiffers(object, core) ? 0 : throttle.wait(name);
     if (wait > 0) return { requeueAfterMilliseconds: wait };
-    pace.looked(name);
+    throttle.mark(name);
     const resources = deployableKinds.reduce(
       (count, kind) => count + read.store<OwnedObject>(kind.resource).byIndex('kidp-target', name).length,
       0,
     );
     const all = { ...core, fields: { ...core.fields, resources } };
     await applyStatus(client, deploymentTarget.resource, object, all, { now: manager.clock.now() });
-    announceReady(recorder, object, ready);
+    recordReadyEvent(recorder, object, ready);
     return;
   });
 }
 
 /** Of what is deployed, only how much there is counts here. */
-const comesGoesOrMoves: Predicate<OwnedObject> = (change) =>
+const createdDeletedOrRetargeted: Predicate<OwnedObject> = (change) =>
   change.type !== 'updated' || change.object.spec.targetRef?.name !== change.old.spec.targetRef?.name;
 
 export function targetReadiness(

@@ -11,7 +11,7 @@ const WITHIN_POLICY = 'allow-same-namespace';
 /** Before the key of each cost tag, on the namespace. */
 export const COST_TAG_PREFIX = `cost.${GROUP}/`;
 
-export interface Wanted {
+export interface DesiredObject {
   readonly resource: Resource;
   readonly object: KubernetesObject & Readonly<Record<string, unknown>>;
 }
@@ -27,7 +27,7 @@ const developerRules = [
 ];
 
 /** It has no owner reference: a namespace is kept when its Team goes. */
-export function namespaceOf({ spec }: Team): Wanted {
+export function namespaceOf({ spec }: Team): DesiredObject {
   const { tags } = costAnnotations(spec.costTags ?? {});
   const metadata = {
     name: spec.namespace,
@@ -38,7 +38,7 @@ export function namespaceOf({ spec }: Team): Wanted {
 }
 
 /** What is in the namespace. A quota only where the Team has one. */
-export function contentsOf(team: Team): Wanted[] {
+export function contentsOf(team: Team): DesiredObject[] {
   const { rbac = {}, quota = {} } = team.spec;
   const rbacGroup = roles.group;
   const role = make(roles, team, DEVELOPER_ROLE, { rules: developerRules });
@@ -84,7 +84,7 @@ export function costAnnotations(costTags: Readonly<Record<string, string>>): {
 
 const fits = ([key]: readonly [string, string]): boolean => /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(key);
 
-function make(resource: Resource, { spec }: Team, name: string, content: object): Wanted {
+function make(resource: Resource, { spec }: Team, name: string, content: object): DesiredObject {
   return {
     resource,
     object: {

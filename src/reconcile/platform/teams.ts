@@ -31,9 +31,8 @@ import {
   removeFinalizer,
   type Selection,
 } from '../../runtime/index.ts';
-import type { CostConfigMap } from '../costs/shelves.ts';
-import { announceReady } from './announce.ts';
-import { type Refusal, refusalOf } from './namespace-holder.ts';
+import type { CostConfigMap } from '../costs/entry-store.ts';
+import { type Refusal, refusalOf } from './namespace-claim.ts';
 import {
   allOwned,
   cachedOwnership,
@@ -46,7 +45,7 @@ import {
   type Phase,
   teamIndex,
 } from './ownership.ts';
-import { Pace } from './pace.ts';
+import { recordReadyEvent } from './ready-event.ts';
 import { configMaps, namespaces, networkPolicies, resourceQuotas, roleBindings, roles } from './resources.ts';
 import { rollUpChanged, settledIn, settledSelection, sumOf } from './roll-up.ts';
 import { applyStatus, type DesiredStatus, fieldManager, statusDiffers } from './status.ts';
@@ -55,10 +54,11 @@ import {
   contentsOf,
   costAnnotations,
   DEVELOPER_ROLE,
+  type DesiredObject,
   namespaceOf,
   QUOTA_NAME,
-  type Wanted,
 } from './team-objects.ts';
+import { Throttle } from './throttle.ts';
 import { isWaiting, waitingForOwned } from './waiting.ts';
 
 interface TeamOptions {
@@ -67,8 +67,8 @@ interface TeamOptions {
   readonly settleMilliseconds?: number;
 }
 
-/** Of what teams have, only what is ours is watched: all Roles of a cluster are many. */
-const ours: Selection = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGED_BY}` };
+/** Of what teams have, only what is managed is watched: all Roles of a cluster are many. */
+const managed: Selection = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGED_BY}` };
 const inNamespaces = [roles, roleBindings, resourceQuotas, networkPolicies];
 /** After so long what the API server has refused is tried again, though nothing changed here. */
 const refusedMilliseconds = 60_000;
@@ -76,7 +76,7 @@ const refusedMilliseconds = 60_000;
 export function addTeamReconciler(manager: Manager, options: TeamOptions): void {
   const { platformNamespace, recorder, settleMilliseconds } = options;
   const view = cachedOwnership((resource) => manager.caches.store(resource));
-  const pace = new Pace(manager.clock, settleMilliseconds);
+  const throttle = new Throttle(manager.clock, settleMilliseconds);
   const teamsOf = (namespace: string | undefined) =>
     namespace === undefined ? [] : view.teamsOf(namespace).map(({ metadata }) => ({ name: metadata.name }));
   const toTeams: Mapper = ({ metadata }) => teamsOf(metadata.namespace);
@@ -95,7 +95,7 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
       ({ metadata }) => teamsOf(metadata.labels?.[TEAM_LABEL]),
       settledSelection(platformNamespace),
     );
-  for (const resource of inNamespaces) builder.watches(resource, toTeams, ours);
+  for (const resource of inNamespaces) builder.watches(resource, toTeams, managed);
   for (const kind of ownedKinds) {
     builder.watches(
       kind.resource,
@@ -117,12 +117,12 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
     if (deleting && !hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
     // What is owned through an Application keeps that Application.
     if (deleting && view.directlyOwned(keyAsOwner(cached)).length === 0) {
-      if (refusal === undefined) await endRights(client, cached);
+      if (refusal === undefined) await revokeAccess(client, cached);
       await removeFinalizer(client, team.resource, cached, OWNED_RESOURCES_FINALIZER);
       return;
     }
     const object = await addFinalizer(client, team.resource, cached, OWNED_RESOURCES_FINALIZER);
-    const failure = refusal ?? (await setUp(client, read, object, namespace));
+    const failure = refusal ?? (await applyTeamObjects(client, read, object, namespace));
     const observedGeneration = object.metadata.generation ?? 0;
     const statusWith = (ready: DesiredCondition, more: object = {}): DesiredStatus => ({
       conditions: [{ ...ready, observedGeneration }],
@@ -134,16 +134,16 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
       },
     });
     const settling = deleting ? isWaiting(object) : !statusDiffers(object, statusWith(readiness(object, failure)));
-    const wait = settling ? pace.wait(name) : 0;
+    const wait = settling ? throttle.wait(name) : 0;
     if (wait > 0) return { requeueAfterMilliseconds: wait };
-    pace.looked(name);
+    throttle.mark(name);
     const owned = allOwned(keyAsOwner(object), view);
     const ready = deleting ? waitingForOwned(owned.map(describeObject)) : readiness(object, failure);
     // Another Team's namespace, another Team's bills.
     const settled = refusal === undefined ? settledIn(manager.caches, platformNamespace, object.spec.namespace) : [];
     const status = statusWith(ready, { resources: owned.length, costs: sumOf(owned, settled) });
     await applyStatus(client, team.resource, object, status, { now: manager.clock.now() });
-    announceReady(recorder, object, ready);
+    recordReadyEvent(recorder, object, ready);
     return failure === undefined ? undefined : { requeueAfterMilliseconds: refusedMilliseconds };
   });
 }
@@ -154,40 +154,40 @@ function phaseOf({ status, reason }: DesiredCondition): Phase {
   return reason === 'WaitingForOwnedResources' || reason === 'NamespaceTerminating' ? 'pending' : 'failed';
 }
 
-interface NotApplied {
-  readonly reason: 'NotApplied';
+interface ApplyFailed {
+  readonly reason: 'ApplyFailed';
   readonly message: string;
 }
 
 /** Brings the namespace and its contents to what they should be. What the API server refuses is told, not thrown. */
-async function setUp(
+async function applyTeamObjects(
   client: Client,
   read: Reader,
   object: Team,
   namespace: KubernetesObject | undefined,
-): Promise<NotApplied | undefined> {
+): Promise<ApplyFailed | undefined> {
   const wanted = namespaceOf(object);
   try {
     if (differs(namespace, wanted)) await apply(client, wanted);
     for (const each of contentsOf(object)) {
       const { name } = each.object.metadata;
-      const there = read.store(each.resource, ours).get({ namespace: object.spec.namespace, name });
+      const there = read.store(each.resource, managed).get({ namespace: object.spec.namespace, name });
       if (!differs(there, each)) continue;
-      if (each.resource === roleBindings) await dropOtherBinding(client, each);
+      if (each.resource === roleBindings) await deleteMismatchedBinding(client, each);
       await apply(client, each);
     }
     const quota = { namespace: object.spec.namespace, name: QUOTA_NAME };
-    const hasQuota = read.store(resourceQuotas, ours).has(quota);
+    const hasQuota = read.store(resourceQuotas, managed).has(quota);
     if (hasQuota && Object.keys(object.spec.quota ?? {}).length === 0) await remove(client, resourceQuotas, quota);
     return undefined;
   } catch (error) {
     if (!(error instanceof ApiError) || (error.status !== 422 && error.status !== 403)) throw error;
-    return { reason: 'NotApplied', message: `The API server refused it: ${error.message}` };
+    return { reason: 'ApplyFailed', message: `The API server refused it: ${error.message}` };
   }
 }
 
 /** A binding cannot be pointed at another role; one that is must be made anew. */
-async function dropOtherBinding(client: Client, { resource, object }: Wanted): Promise<void> {
+async function deleteMismatchedBinding(client: Client, { resource, object }: DesiredObject): Promise<void> {
   const key = keyOf(object);
   try {
     const there = await client.get(resource, key);
@@ -200,7 +200,7 @@ async function dropOtherBinding(client: Client, { resource, object }: Wanted): P
 }
 
 /** Whether what is there lacks something of what is wanted. Labels and annotations of others are theirs. */
-function differs(there: KubernetesObject | undefined, { object }: Wanted): boolean {
+function differs(there: KubernetesObject | undefined, { object }: DesiredObject): boolean {
   if (there === undefined) return true;
   const { apiVersion: _version, kind: _kind, metadata, ...content } = object;
   const current = there as KubernetesObject & Record<string, unknown>;
@@ -224,11 +224,11 @@ const stored = (value: unknown): unknown =>
     JSON.stringify(value ?? [], (_, part) => (Array.isArray(part) && part.length === 0 ? undefined : part)) ?? 'null',
   );
 
-const apply = (client: Client, { resource, object }: Wanted) =>
+const apply = (client: Client, { resource, object }: DesiredObject) =>
   client.apply(resource, object, { fieldManager, force: true });
 
 /** The namespace stays, and what is in it; its people have nothing to do there any more. */
-async function endRights(client: Client, { spec }: Team): Promise<void> {
+async function revokeAccess(client: Client, { spec }: Team): Promise<void> {
   for (const resource of [roleBindings, roles]) {
     await remove(client, resource, { namespace: spec.namespace, name: DEVELOPER_ROLE });
   }
@@ -240,7 +240,7 @@ async function remove(client: Client, resource: Resource, key: ObjectKey): Promi
   });
 }
 
-function readiness({ spec }: Team, failure: Refusal | NotApplied | undefined): DesiredCondition {
+function readiness({ spec }: Team, failure: Refusal | ApplyFailed | undefined): DesiredCondition {
   if (failure !== undefined)
     return { type: 'Ready', status: 'False', reason: failure.reason, message: failure.message };
   const { leftOut } = costAnnotations(spec.costTags ?? {});

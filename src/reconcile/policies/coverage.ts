@@ -88,12 +88,12 @@ function isCalledFor(webhooks: readonly Webhook[], { sent, ...target }: Target, 
 }
 
 const fitsRule = (rule: WebhookRule, { group, version, resource }: Omit<Target, 'sent'>, operation: string): boolean =>
-  holds(rule.apiGroups, group) &&
-  holds(rule.apiVersions, version) &&
-  holds(rule.operations, operation) &&
+  includes(rule.apiGroups, group) &&
+  includes(rule.apiVersions, version) &&
+  includes(rule.operations, operation) &&
   (rule.resources ?? []).some((pattern) => fits(pattern, resource));
 
-const holds = (listed: readonly string[] | undefined, wanted: string): boolean =>
+const includes = (listed: readonly string[] | undefined, wanted: string): boolean =>
   listed?.some((each) => each === '*' || each === wanted) === true;
 
 /** A star before the slash stands for any resource, one behind it for any subresource; alone it means no subresource. */

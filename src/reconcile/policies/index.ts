@@ -104,7 +104,7 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
     },
   });
   const replicas = new Replicas();
-  const examined = new Examined(view);
+  const examined = new Examinations(view);
 
   const reconcile = async ({ name }: ObjectKey, context: ReconcileContext): Promise<Result> => {
     const { read } = context;
@@ -189,7 +189,7 @@ async function writeStatus(object: Policy, status: NonNullable<Policy['status']>
 }
 
 /** Checks and tests of a policy, done once for each generation, and the checks again when the kinds of the cluster change. */
-class Examined {
+class Examinations {
   readonly #view: PolicyView;
   readonly #known = new Map<
     string,

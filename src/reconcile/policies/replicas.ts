@@ -37,10 +37,10 @@ export class Replicas {
 /** Those that answer and do not judge by this generation. */
 export function behind(replicas: readonly Replica[], { name, resourceVersion }: PolicyState): string[] {
   return replicas
-    .filter((replica) => !replica.silent && !hasTakenIn(replica, name, resourceVersion))
+    .filter((replica) => !replica.silent && !hasApplied(replica, name, resourceVersion))
     .map(({ identity }) => identity);
 }
 
-export function hasTakenIn({ appliedVersion, absent }: Replica, policy: string, resourceVersion: string): boolean {
+export function hasApplied({ appliedVersion, absent }: Replica, policy: string, resourceVersion: string): boolean {
   return isAtLeast(appliedVersion, resourceVersion) && !absent.includes(policy);
 }

@@ -77,9 +77,9 @@ export class Scanner {
   /** What each policy was scanned by, and what was found. */
   readonly #done = new Map<string, { readonly revision: string; readonly scan: PolicyScan }>();
   /** Kinds that policies read and that have changed since. */
-  readonly #stirred = new Set<string>();
+  readonly #changedKinds = new Set<string>();
   #types: { mapping?: ResourceMapping; of: WeakMap<CompiledPolicy, readonly ServedResource[]> } = { of: new WeakMap() };
-  #wake = () => {};
+  #wakeSleeper = () => {};
   #woken = false;
   #everything = true;
 
@@ -91,12 +91,12 @@ export class Scanner {
   /** Looks at everything again, soon. */
   rescan(): void {
     this.#everything = true;
-    this.#rouse();
+    this.#wake();
   }
 
   /** Something that is judged by may have changed. */
   refresh(): void {
-    this.#rouse();
+    this.#wake();
   }
 
   /** Of the last scan that has ended. */
@@ -107,10 +107,10 @@ export class Scanner {
   async start(signal: AbortSignal): Promise<void> {
     const { view, log, periodMilliseconds = defaultScanPeriod, settleMilliseconds = 1_000 } = this.#options;
     const ends = [
-      view.subscribe(() => this.#rouse()),
+      view.subscribe(() => this.#wake()),
       view.followObjects((apiVersion, kind) => {
-        this.#stirred.add(`${apiVersion}/${kind}`);
-        this.#rouse();
+        this.#changedKinds.add(`${apiVersion}/${kind}`);
+        this.#wake();
       }),
     ];
     let wait = 0;
@@ -151,8 +151,8 @@ export class Scanner {
     const { view, log, scanned } = this.#options;
     const { set, policies } = this.#policies();
     const everything = this.#everything;
-    const stirred = new Set(this.#stirred);
-    this.#stirred.clear();
+    const stirred = new Set(this.#changedKinds);
+    this.#changedKinds.clear();
     this.#everything = false;
     const typesOf = this.#typesOf(view.mapping);
     const now = this.#clock.now();
@@ -161,7 +161,7 @@ export class Scanner {
       (policy) =>
         everything ||
         this.#done.get(policyId(policy.model))?.revision !== revisionOf(policy) ||
-        reads(policy).some((kind) => stirred.has(kind)),
+        kindsReadBy(policy).some((kind) => stirred.has(kind)),
     );
     const plan = planOf(stale, typesOf);
     const touched = this.#forget(policies, stale, plan);
@@ -172,7 +172,7 @@ export class Scanner {
     );
     let objects = 0;
     for (const { type, policies: concerned } of plan.values()) {
-      const pass = await this.#pass(type, among(set, concerned), world, signal);
+      const pass = await this.#pass(type, subsetOf(set, concerned), world, signal);
       if (pass === undefined) continue;
       objects += pass.objects;
       const ids = concerned.map(({ model }) => policyId(model));
@@ -262,17 +262,17 @@ export class Scanner {
     };
   }
 
-  #rouse(): void {
+  #wake(): void {
     this.#woken = true;
-    this.#wake();
+    this.#wakeSleeper();
   }
 
   async #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
     if (this.#woken || milliseconds <= 0) return;
     const woken = new AbortController();
-    this.#wake = () => woken.abort();
+    this.#wakeSleeper = () => woken.abort();
     await sleep(this.#clock, milliseconds, AbortSignal.any([signal, woken.signal]));
-    this.#wake = () => {};
+    this.#wakeSleeper = () => {};
   }
 }
 
@@ -292,7 +292,7 @@ function planOf(policies: readonly CompiledPolicy[], typesOf: TypesOf) {
 }
 
 /** Some of the policies, with all exceptions that are honoured. */
-function among({ exceptions, platformNamespace }: PolicySet, policies: readonly CompiledPolicy[]): PolicySet {
+function subsetOf({ exceptions, platformNamespace }: PolicySet, policies: readonly CompiledPolicy[]): PolicySet {
   const honoured = [...new Set([...exceptions.values()].flat())];
   const exceptionNamespaces = honoured.map(({ model }) => model.namespace);
   return policySet({ policies, exceptions: honoured, platformNamespace, exceptionNamespaces });
@@ -300,7 +300,7 @@ function among({ exceptions, platformNamespace }: PolicySet, policies: readonly 
 
 const typeId = ({ group, version, plural }: ServedResource): string => `${group}/${version}/${plural}`;
 
-/** Changes when the policy does, or an exception from it, or the types that it is about, or what holds at the time. */
+/** Changes when the policy does, or an exception from it, or the types that it is about, or what includes at the time. */
 function revision(set: PolicySet, policy: CompiledPolicy, types: readonly ServedResource[], now: number): string {
   const { model } = policy;
   const exempt = (set.exceptions.get(model.name) ?? []).map(
@@ -309,5 +309,5 @@ function revision(set: PolicySet, policy: CompiledPolicy, types: readonly Served
   return [model.revision, ...exempt, scheduleStateAt(set, policy, now), ...types.map(typeId)].join('\n');
 }
 
-const reads = ({ model: { params, context } }: CompiledPolicy): string[] =>
+const kindsReadBy = ({ model: { params, context } }: CompiledPolicy): string[] =>
   [...(params === undefined ? [] : [params]), ...context].map(({ apiVersion, kind }) => `${apiVersion}/${kind}`);

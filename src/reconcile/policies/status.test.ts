@@ -108,7 +108,7 @@ describe('the other conditions', () => {
   });
   test.each([
     { type: 'TypeChecked', of: known('has(object.data)'), status: 'True', reason: 'Fits' },
-    { type: 'TypeChecked', of: known('object.dta == 1'), status: 'False', reason: 'DoesNotFit' },
+    { type: 'TypeChecked', of: known('object.dta == 1'), status: 'False', reason: 'TypeMismatch' },
     { type: 'TypeChecked', of: known('('), status: 'Unknown', reason: 'Invalid' },
     { type: 'TestsPassed', of: known('has(object.data)', {}, [trial(true)]), status: 'True', reason: 'Passed' },
     { type: 'TestsPassed', of: known('has(object.data)', {}, [trial(false)]), status: 'False', reason: 'TestsFailed' },

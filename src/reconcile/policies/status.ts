@@ -10,7 +10,7 @@ import {
 } from '../../policy/index.ts';
 import { type Condition, type DesiredCondition, mergeConditions } from '../../runtime/index.ts';
 import type { Replica } from './replicas.ts';
-import { behind, hasTakenIn } from './replicas.ts';
+import { behind, hasApplied } from './replicas.ts';
 import type { ReportApi } from './report-kinds.ts';
 import type { PolicyScan } from './scan.ts';
 
@@ -39,7 +39,7 @@ export function statusOf(known: Known, before: Status | undefined, now: Date): S
   const { conditions } = mergeConditions(before?.conditions as Condition[] | undefined, conditionsOf(known), now);
   const revision = state.model?.revision;
   const current = replicas.filter(
-    (replica) => !replica.silent && hasTakenIn(replica, state.name, state.resourceVersion),
+    (replica) => !replica.silent && hasApplied(replica, state.name, state.resourceVersion),
   );
   const mismatches = examination?.issues ?? [];
   return {
@@ -92,7 +92,7 @@ function reportsCondition({ reports: { group, version, available } }: Known): De
   };
 }
 
-/** In the order in which it comes into force: it compiles, it has what it reads, we are called for it, and everywhere. */
+/** In the order in which it comes into force: it compiles, it has what it kindsReadBy, we are called for it, and everywhere. */
 function readyCondition({ state, uncovered, replicas }: Known): DesiredCondition {
   const no = (reason: string, message: string): DesiredCondition => ({
     type: 'Ready',
@@ -125,7 +125,7 @@ function typeCondition({ examination }: Known): DesiredCondition {
   if (first === undefined) return { type, status: 'True', reason: 'Fits', message: '' };
   const message = bounded(`${issueText(first)}${more(examination.issues.length - 1)}`);
   return first.severity === 'error'
-    ? { type, status: 'False', reason: 'DoesNotFit', message }
+    ? { type, status: 'False', reason: 'TypeMismatch', message }
     : { type, status: 'True', reason: 'FitsNotAll', message };
 }
 

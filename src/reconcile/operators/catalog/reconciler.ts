@@ -17,7 +17,7 @@ import {
   type ReconcileContext,
   type UnknownObject,
 } from '../../../runtime/index.ts';
-import { announceReady } from '../../platform/announce.ts';
+import { recordReadyEvent } from '../../platform/ready-event.ts';
 import { applyStatus } from '../../platform/status.ts';
 import { BY_OPERATOR, byOperator } from '../by-operator.ts';
 import { compatibilityOf, describeDefinitions } from './definitions.ts';
@@ -71,7 +71,7 @@ export function addOperatorReconciler(manager: Manager, options: OperatorReconci
       });
       const { ready, conditions, fields } = described(object, look, now);
       await applyStatus(context.client, operatorKind.resource, object, { conditions, fields }, { now, fieldManager });
-      announceReady(options.recorder, object, ready);
+      recordReadyEvent(options.recorder, object, ready);
       await wanted.sweep(context);
       if ('failure' in look) return { requeueAfterMilliseconds: Math.min(retryMilliseconds, recheckMilliseconds) };
       return { requeueAfterMilliseconds: look.more ? 1 : recheckMilliseconds };

@@ -58,7 +58,7 @@ async function eraseThere(
   { fleet, recorder, now, patienceMilliseconds }: EraseParts,
 ): Promise<Cleanup> {
   try {
-    await fleet.erase(cluster);
+    await fleet.removeAccess(cluster);
     return undefined;
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;

@@ -24,7 +24,7 @@ import {
   type Manager,
   type ObjectKey,
 } from '../../../runtime/index.ts';
-import { announceReady } from '../../platform/announce.ts';
+import { recordReadyEvent } from '../../platform/ready-event.ts';
 import { applyStatus } from '../../platform/status.ts';
 import { eraseCluster } from './erase.ts';
 import { clusterHealth, type Look } from './health.ts';
@@ -147,7 +147,7 @@ async function tell(
     const { conditions, fields, ready } = clusterHealth(latest, look, now);
     try {
       await applyStatus(client, clusterKind.resource, latest, { conditions, fields }, { now, fieldManager });
-      announceReady(recorder, latest, ready);
+      recordReadyEvent(recorder, latest, ready);
       return;
     } catch (error) {
       if (!isConflict(error) || tries === 3) throw error;

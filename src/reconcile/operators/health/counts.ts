@@ -1,8 +1,8 @@
 /** Operators: on how many clusters each is, on how many of them it is well, and the condition `Healthy`, which tells of both. */
 import { type Operator, type OperatorInstallation, operator, operatorInstallation } from '../../../api/index.ts';
 import { controllerManagedBy, type DesiredCondition, type Manager, type Predicate } from '../../../runtime/index.ts';
-import { Pace } from '../../platform/pace.ts';
 import { applyStatus } from '../../platform/status.ts';
+import { Throttle } from '../../platform/throttle.ts';
 import { BY_OPERATOR, byOperator } from '../by-operator.ts';
 import type { HealthMetrics } from './metrics.ts';
 
@@ -12,7 +12,7 @@ export function addCounts(
   manager: Manager,
   { metrics, settleMilliseconds }: { readonly metrics: HealthMetrics; readonly settleMilliseconds?: number },
 ): void {
-  const pace = new Pace(manager.clock, settleMilliseconds);
+  const throttle = new Throttle(manager.clock, settleMilliseconds);
   controllerManagedBy(manager, 'operator-health')
     .for<Operator>(operator.resource)
     .watches<OperatorInstallation>(operatorInstallation.resource, ({ spec }) => [{ name: spec.operator }], {
@@ -25,9 +25,9 @@ export function addCounts(
         metrics.gone(name);
         return;
       }
-      const wait = pace.wait(name);
+      const wait = throttle.wait(name);
       if (wait > 0) return { requeueAfterMilliseconds: wait };
-      pace.looked(name);
+      throttle.mark(name);
       const installations = read.store<OperatorInstallation>(operatorInstallation.resource).byIndex(BY_OPERATOR, name);
       const { healthy, condition } = countOf(installations);
       metrics.operator(name, installations.length, healthy);

@@ -20,8 +20,8 @@ import {
   ClusterMirror,
   type Fleet,
   FleetError,
-  Gate,
   type HealthThresholds,
+  Semaphore,
   thresholdsOf,
   WatchBudget,
 } from '../../../fleet/index.ts';
@@ -72,20 +72,20 @@ const fieldManager = 'kidp-health';
 export class HealthRounds {
   readonly name = 'operator health';
   readonly leaderOnly = true;
-  readonly requests: Gate;
+  readonly requests: Semaphore;
   readonly watches: WatchBudget;
   readonly #manager: Manager;
   readonly #options: RoundOptions;
-  readonly #turns: Gate;
-  readonly #writes = new Gate(writesAtOnce);
+  readonly #turns: Semaphore;
+  readonly #writes = new Semaphore(writesAtOnce);
   readonly #mirrors = new Map<string, ClusterMirror>();
   readonly #busy = new Set<string>();
 
   constructor(manager: Manager, options: RoundOptions) {
     this.#manager = manager;
     this.#options = options;
-    this.requests = new Gate(options.requests);
-    this.#turns = new Gate(Math.max(1, Math.floor(options.requests / installationsAtOnce)));
+    this.requests = new Semaphore(options.requests);
+    this.#turns = new Semaphore(Math.max(1, Math.floor(options.requests / installationsAtOnce)));
     this.watches = new WatchBudget(options.watches);
   }
 
@@ -155,7 +155,7 @@ export class HealthRounds {
   #endOfTurn(): () => boolean {
     const { clock } = this.#manager;
     const end = clock.monotonic() + turnMilliseconds;
-    return () => this.#turns.wanted && clock.monotonic() >= end;
+    return () => this.#turns.hasWaiters && clock.monotonic() >= end;
   }
 
   /** What to say of all of them where the cluster cannot be asked. */

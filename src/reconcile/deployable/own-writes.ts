@@ -7,7 +7,7 @@ import type { Deployable } from './deployable.ts';
 
 const mostVersions = 4_096;
 
-export class Echoes {
+export class OwnWrites {
   /** By the uid of the object, the version that was written last. */
   readonly #written = new Map<string, string>();
 
@@ -21,7 +21,7 @@ export class Echoes {
   }
 
   /** Holds for what others have done. */
-  readonly isNews: Predicate<Deployable> = (change) => {
+  readonly isForeign: Predicate<Deployable> = (change) => {
     const { uid = '', resourceVersion } = change.object.metadata;
     if (change.type === 'updated' && this.#written.get(uid) === resourceVersion) {
       this.#written.delete(uid);

@@ -10,7 +10,7 @@ import {
 type WithConditions = KubernetesObject & { status?: { conditions?: readonly object[] } };
 
 /** Only where status or reason moved, and not for the first good news: it is no news that something works. */
-export function announceReady(
+export function recordReadyEvent(
   recorder: Pick<EventRecorder, 'record'>,
   object: WithConditions,
   ready: DesiredCondition,

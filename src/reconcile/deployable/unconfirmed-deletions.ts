@@ -7,7 +7,7 @@ import type { EventRecorder, Logger, Manager, Runnable } from '../../runtime/ind
 import type { Deployable } from './deployable.ts';
 import type { DeployableMetrics } from './metrics.ts';
 
-interface VanishedOptions {
+interface WatchOptions {
   readonly kinds: readonly Kind[];
   readonly caches: Pick<Manager['caches'], 'subscribe'>;
   readonly metrics: Pick<DeployableMetrics, 'abandoned'>;
@@ -16,9 +16,9 @@ interface VanishedOptions {
 }
 
 /** Only where it leads, so that it is told once. What goes while nobody leads is not seen. */
-export function tellOfVanished({ kinds, caches, metrics, recorder, log }: VanishedOptions): Runnable {
+export function watchUnconfirmedDeletions({ kinds, caches, metrics, recorder, log }: WatchOptions): Runnable {
   const deleted = (object: Deployable): void => {
-    if (!wentUnconfirmed(object)) return;
+    if (!isUnconfirmedDeletion(object)) return;
     const { kind, metadata, status } = object;
     const about = { kind, namespace: metadata.namespace, name: metadata.name, uid: metadata.uid };
     const { deploymentId, targetRef } = status ?? {};
@@ -52,7 +52,7 @@ export function tellOfVanished({ kinds, caches, metrics, recorder, log }: Vanish
 }
 
 /** Something was handed to a broker, it has not said that it is gone, and nobody has answered for leaving it behind. */
-export function wentUnconfirmed({ metadata, status }: Deployable): boolean {
+export function isUnconfirmedDeletion({ metadata, status }: Deployable): boolean {
   const wasDispatched = status?.dispatchedGeneration !== undefined;
   const confirmed = status?.requested === 'Delete' && status.lastReport?.phase === 'deleted';
   const abandoned = metadata.annotations?.[ABANDON_CLEANUP_ANNOTATION] === metadata.uid;

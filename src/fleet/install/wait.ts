@@ -1,7 +1,7 @@
-/** Waiting for something on a cluster: asked again and again, at first often, until it is so or the time is over. */
+/** Deadline for something on a cluster: asked again and again, at first often, until it is so or the time is over. */
 import { type Clock, sleep } from '../../runtime/index.ts';
 
-export interface Waiting {
+export interface Deadline {
   readonly clock: Clock;
   /** By the clock that never steps back. */
   readonly deadline: number;
@@ -10,14 +10,17 @@ export interface Waiting {
 
 const slowest = 1_000;
 
-export const waitingFor = (clock: Clock, milliseconds: number, signal?: AbortSignal): Waiting => ({
+export const deadlineIn = (clock: Clock, milliseconds: number, signal?: AbortSignal): Deadline => ({
   clock,
   deadline: clock.monotonic() + milliseconds,
   signal,
 });
 
 /** False where the time was over first. What the question throws is thrown. */
-export async function until({ clock, deadline, signal }: Waiting, question: () => Promise<boolean>): Promise<boolean> {
+export async function waitUntil(
+  { clock, deadline, signal }: Deadline,
+  question: () => Promise<boolean>,
+): Promise<boolean> {
   for (let pause = 50; ; pause = Math.min(slowest, pause * 1.5)) {
     signal?.throwIfAborted();
     if (await question()) return true;

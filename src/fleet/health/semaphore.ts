@@ -1,6 +1,6 @@
 /** So many at a time, the others wait their turn: connections to clusters are counted over all of them (requirement 002: fewer than 100). */
 
-export class Gate {
+export class Semaphore {
   readonly #limit: number;
   readonly #waiting: (() => void)[] = [];
   #open = 0;
@@ -16,7 +16,7 @@ export class Gate {
   }
 
   /** Somebody waits. */
-  get wanted(): boolean {
+  get hasWaiters(): boolean {
     return this.#waiting.length > 0;
   }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { FleetError } from '../contract.ts';
 import { download } from './download.ts';
-import { placesOf } from './places.ts';
+import { allowedNetworks } from './networks.ts';
 
 describe('where charts are fetched from', () => {
   test.each<{ reason: string; address: string; networks?: string[]; allowed: boolean }>([
@@ -21,11 +21,11 @@ describe('where charts are fetched from', () => {
     { reason: 'unless it is allowed', address: '169.254.169.254', networks: ['169.254.0.0/16'], allowed: true },
     { reason: 'another is not, by that', address: '127.0.0.1', networks: ['169.254.0.0/16'], allowed: false },
   ])('$reason', ({ address, networks, allowed }) => {
-    expect(placesOf(networks).allows(address)).toBe(allowed);
+    expect(allowedNetworks(networks).allows(address)).toBe(allowed);
   });
 
   test.each(['10.0.0.0', '10.0.0.0/33', 'fd00::/129', 'example.com/8', '/8', ''])('"%s" is no network', (network) => {
-    expect(() => placesOf([network])).toThrow(RangeError);
+    expect(() => allowedNetworks([network])).toThrow(RangeError);
   });
 
   test('a name that resolves to a place that is not asked is refused before anything is sent, with what to do', async () => {
@@ -38,7 +38,7 @@ describe('where charts are fetched from', () => {
     const { port } = server.address() as AddressInfo;
     const address = new URL(`http://localhost:${port}/`);
     try {
-      const refused = download(address, { mostBytes: 100, places: placesOf([]) });
+      const refused = download(address, { mostBytes: 100, networks: allowedNetworks([]) });
       await expect(refused).rejects.toBeInstanceOf(FleetError);
       await expect(refused).rejects.toMatchObject({ message: expect.stringContaining('--chart-network') });
       expect(asked).toBe(0);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Deployable } from './deployable.ts';
-import { wentUnconfirmed } from './vanished.ts';
+import { isUnconfirmedDeletion } from './unconfirmed-deletions.ts';
 
 const dispatched = { dispatchedGeneration: 2, deploymentId: 'u/2/0', requested: 'Delete' };
 
@@ -36,5 +36,5 @@ test.each([
   },
 ])('an object that is gone, where $reason: unconfirmed $unconfirmed', ({ status, annotations, unconfirmed }) => {
   const object = { metadata: { name: 'x', uid: 'u', annotations }, status } as unknown as Deployable;
-  expect(wentUnconfirmed(object)).toBe(unconfirmed);
+  expect(isUnconfirmedDeletion(object)).toBe(unconfirmed);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withoutSecrets } from './words.ts';
+import { redactSecrets } from './redact.ts';
 
 const known = {
   words: new Set(['shop', 'Service', 'v1', 'replicas']),
@@ -65,4 +65,4 @@ test.each([
   },
   { reason: 'one line', said: 'a\n  b', expected: 'a b' },
   { reason: 'not without end', said: 'a'.repeat(2000), expected: `${'a'.repeat(1024)}…` },
-])('$reason', ({ said, expected }) => expect(withoutSecrets(said, known)).toBe(expected));
+])('$reason', ({ said, expected }) => expect(redactSecrets(said, known)).toBe(expected));

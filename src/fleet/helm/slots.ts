@@ -6,29 +6,29 @@
 /** What the memory in manifests/rollouts is for, and docs/runbooks/queue-full.md says. */
 export const mostHelmRuns = 16;
 /** The way back never waits behind what is on its way: one that hangs in a hook would keep a place for minutes. */
-const leftToTheWayBack = 4;
+const reservedForRollback = 4;
 
 interface Entry {
   /** What is taken back goes first, and has places that nobody else gets. */
-  readonly isWayBack?: boolean | undefined;
+  readonly isRollback?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-export class HelmPlaces {
+export class HelmSlots {
   readonly #most: number;
   readonly #mostOnTheWay: number;
   readonly #back: (() => void)[] = [];
   readonly #onTheWay: (() => void)[] = [];
   #taken = 0;
 
-  constructor(most = mostHelmRuns, left = leftToTheWayBack) {
+  constructor(most = mostHelmRuns, left = reservedForRollback) {
     this.#most = most;
     this.#mostOnTheWay = most - left;
   }
 
   /** Rejects with the reason of the signal where that comes first. */
-  async with<Result>({ isWayBack = false, signal }: Entry, run: () => Promise<Result>): Promise<Result> {
-    await this.#enter(isWayBack ? this.#back : this.#onTheWay, signal);
+  async with<Result>({ isRollback = false, signal }: Entry, run: () => Promise<Result>): Promise<Result> {
+    await this.#enter(isRollback ? this.#back : this.#onTheWay, signal);
     try {
       return await run();
     } finally {
@@ -68,4 +68,4 @@ export class HelmPlaces {
 }
 
 /** Of this process. */
-export const helmPlaces = new HelmPlaces();
+export const helmSlots = new HelmSlots();

@@ -6,7 +6,7 @@ import { type CredentialsSource, readCredentials } from './credentials.ts';
 import { accessFailure } from './failures.ts';
 
 /** Rejects with FleetError. May be asked for again. */
-export async function eraseAccess(
+export async function removeAccess(
   source: CredentialsSource,
   cluster: Cluster,
   { namespace, budgets }: { readonly namespace: string; readonly budgets: Budgets },

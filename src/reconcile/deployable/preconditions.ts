@@ -6,32 +6,32 @@ import { RETRY_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../api/index.ts';
 import { type DesiredCondition, getCondition } from '../../runtime/index.ts';
 import type { BrokerFacts, Deployable, DeployableStatus, Facts } from './deployable.ts';
 
-export interface Hold {
+export interface Blocker {
   readonly reason: string;
   readonly message: string;
   /** What was let in and ready before is kept in repair all the same. */
-  readonly sparesRepairs?: boolean;
+  readonly allowsRepairs?: boolean;
   /** Only somebody's change of the object or of a policy will help. */
   readonly denies?: boolean;
 }
 
-interface Way {
+interface Preconditions {
   /** Admitted, OwnerResolved, TargetResolved. */
   readonly conditions: readonly DesiredCondition[];
   /** In order of weight. */
-  readonly holds: readonly Hold[];
+  readonly blockers: readonly Blocker[];
   /** Who has it, or shall have it. */
   readonly broker: BrokerFacts | undefined;
 }
 
-export function wayOf(object: Deployable, facts: Facts): Way {
+export function preconditionsOf(object: Deployable, facts: Facts): Preconditions {
   const admitted = admission(object, facts);
   const owner = ownerOf(facts);
   const target = targetOf(object, facts);
   return {
     conditions: [admitted.condition, owner.condition, target.condition],
-    holds: [admitted.hold, owner.hold, target.hold, lacksImage(object), lacksBindings(object)].filter(
-      (hold) => hold !== undefined,
+    blockers: [admitted.blocker, owner.blocker, target.blocker, lacksImage(object), lacksBindings(object)].filter(
+      (blocker) => blocker !== undefined,
     ),
     broker: target.broker,
   };
@@ -39,15 +39,15 @@ export function wayOf(object: Deployable, facts: Facts): Way {
 
 interface Found {
   readonly condition: DesiredCondition;
-  readonly hold?: Hold | undefined;
+  readonly blocker?: Blocker | undefined;
 }
 
 function found(
   type: string,
-  hold: Hold,
+  blocker: Blocker,
   status: 'False' | 'Unknown' = 'False',
-): { condition: DesiredCondition; hold: Hold } {
-  return { condition: { type, status, reason: hold.reason, message: hold.message }, hold };
+): { condition: DesiredCondition; blocker: Blocker } {
+  return { condition: { type, status, reason: blocker.reason, message: blocker.message }, blocker };
 }
 
 const fine = (type: string, reason: string, message = ''): Found => ({
@@ -74,7 +74,7 @@ function admission(object: Deployable, { admission: answer }: Facts): Found {
     return found('Admitted', { reason: 'PoliciesNotSynced', message }, 'Unknown');
   }
   const message = `it would be denied as it is now, change it or ask for an exception: ${reasons}${more}`;
-  return found('Admitted', { reason: 'PolicyDenied', message, sparesRepairs: true, denies: true });
+  return found('Admitted', { reason: 'PolicyDenied', message, allowsRepairs: true, denies: true });
 }
 
 /** The owner that was written down; that of an object that was deployed without one is `undefined` in a box. */
@@ -113,7 +113,7 @@ function ownerOf({ owner }: Facts): Found {
 }
 
 const unresolved = (reason: string, message: string): Found =>
-  found('OwnerResolved', { reason, message, sparesRepairs: true });
+  found('OwnerResolved', { reason, message, allowsRepairs: true });
 
 /** The broker that it was handed to keeps it, until somebody says at the target that another takes over: a thing has one master. */
 function targetOf(object: Deployable, { target, broker }: Facts): Found & { broker?: BrokerFacts | undefined } {
@@ -183,13 +183,13 @@ function isCapable(object: Deployable, { capabilities }: BrokerFacts): boolean {
     : capabilities.includes(wanted);
 }
 
-function lacksImage({ kind, spec }: Deployable): Hold | undefined {
+function lacksImage({ kind, spec }: Deployable): Blocker | undefined {
   if (kind !== 'Service' || typeof spec.image === 'string') return undefined;
   return { reason: 'NoImage', message: 'spec.image is missing: nothing is deployed until it is filled in' };
 }
 
 /** What it uses is looked for first, so that it is deployed once and with it; afterwards what comes and goes is followed. */
-function lacksBindings({ metadata, spec, status = {} }: Deployable): Hold | undefined {
+function lacksBindings({ metadata, spec, status = {} }: Deployable): Blocker | undefined {
   if (Object.keys(spec.dependencies ?? {}).length === 0) return undefined;
   const bound = getCondition(status.conditions, 'DependenciesBound');
   const looked = bound !== undefined && (bound.observedGeneration ?? 0) >= (metadata.generation ?? 0);

@@ -7,7 +7,7 @@ import { lookup as resolve } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { FleetError } from '../contract.ts';
 
-export interface Places {
+export interface AllowedNetworks {
   /** Of an address, without brackets. */
   allows(address: string): boolean;
   /** Only what is allowed of what a name resolves to, each time anew: an answer that changes later is asked about again. */
@@ -29,7 +29,7 @@ const refused = [
 const thisMachine = ['127.0.0.0/8', '::1/128'];
 
 /** `allowed`: networks that are asked although they would not be, as `192.0.2.0/24`. Throws a RangeError where one is none. */
-export function placesOf(allowed: readonly string[] = thisMachine): Places {
+export function allowedNetworks(allowed: readonly string[] = thisMachine): AllowedNetworks {
   const exceptions = listOf(allowed);
   const others = listOf(refused);
   const allows = (address: string): boolean => {
@@ -43,14 +43,14 @@ export function placesOf(allowed: readonly string[] = thisMachine): Places {
         if (error !== null) return done(error, []);
         const usable = found.filter(({ address }) => allows(address));
         const [first] = usable;
-        if (first === undefined) return done(notAsked(hostname), []);
+        if (first === undefined) return done(networkRefused(hostname), []);
         return options.all === true ? done(null, usable) : done(null, first.address, first.family);
       });
     },
   };
 }
 
-export const notAsked = (host: string): FleetError =>
+export const networkRefused = (host: string): FleetError =>
   new FleetError(
     'chart/unreachable',
     `No chart is fetched from ${host}: its address is of this machine, link-local or of a cloud's own. Whoever runs the platform can allow it with --chart-network`,

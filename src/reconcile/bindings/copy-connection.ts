@@ -16,7 +16,7 @@ import type { Obstacle } from './decide.ts';
 export const fieldManager = 'kidp-bindings';
 
 /** The revision that was handed over, or what is in the way. */
-export async function handOver(
+export async function copyConnection(
   client: Client,
   user: OwnedObject,
   source: OwnedObject,

@@ -1,6 +1,6 @@
 /**
- * Texts by the uid of a resource, in ConfigMaps of the platform's namespace: on each shelf as many of them as it takes. What is on a
- * shelf is read and written over by compare and swap, so that nothing is lost where replicas meet.
+ * Texts by the uid of a resource, in ConfigMaps of the platform's namespace: on each bucket as many of them as it takes. What is on a
+ * bucket is read and written over by compare and swap, so that nothing is lost where replicas meet.
  */
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
 import {
@@ -16,25 +16,25 @@ export interface CostConfigMap extends KubernetesObject {
   data?: Record<string, string>;
 }
 
-export interface Shelf {
+export interface Bucket {
   /** Its ConfigMaps are called so, with a number behind it. */
   readonly name: string;
   /** They have these labels, and no others have them. */
   readonly labels: Readonly<Record<string, string>>;
   /** Whether an entry may go; asked where its ConfigMap is written anyway. */
-  readonly isOver?: (text: string) => boolean;
+  readonly isExpired?: (text: string) => boolean;
 }
 
-interface Shelves {
+interface EntryStore {
   /**
    * Resolves once it is so: `change` is told what is there and says what shall be; undefined leaves it. It may be asked again, and the
    * last answer counts.
    */
-  change(shelf: Shelf, uid: string, change: (text: string | undefined) => string | undefined): Promise<void>;
-  find(labels: Shelf['labels'], uid: string): Promise<string | undefined>;
+  change(bucket: Bucket, uid: string, change: (text: string | undefined) => string | undefined): Promise<void>;
+  find(labels: Bucket['labels'], uid: string): Promise<string | undefined>;
 }
 
-type Change = Parameters<Shelves['change']>[2];
+type Change = Parameters<EntryStore['change']>[2];
 
 interface Batch {
   readonly changes: { readonly uid: string; readonly change: Change }[];
@@ -46,14 +46,14 @@ const mostBytes = 700_000;
 const mostTries = 10;
 
 /**
- * Many resources may go at once, and each is waited for: what comes while a shelf is being written goes together with the next write
+ * Many resources may go at once, and each is waited for: what comes while a bucket is being written goes together with the next write
  * of it.
  */
-export function openShelves(client: Client, namespace: string): Shelves {
+export function openEntryStore(client: Client, namespace: string): EntryStore {
   const waiting = new Map<string, Batch>();
   const lanes = new Map<string, Promise<void>>();
 
-  const list = async (labels: Shelf['labels']): Promise<CostConfigMap[]> => {
+  const list = async (labels: Bucket['labels']): Promise<CostConfigMap[]> => {
     const labelSelector = Object.entries(labels)
       .map(([key, value]) => `${key}=${value}`)
       .join(',');
@@ -61,9 +61,9 @@ export function openShelves(client: Client, namespace: string): Shelves {
     return items.sort((one, other) => partOf(one) - partOf(other));
   };
 
-  const write = async (shelf: Shelf, changes: Batch['changes']): Promise<void> => {
+  const write = async (bucket: Bucket, changes: Batch['changes']): Promise<void> => {
     for (let tries = 1; ; tries += 1) {
-      const known = await list(shelf.labels);
+      const known = await list(bucket.labels);
       const texts = new Map<string, string>();
       for (const { uid, change } of changes) {
         const before = texts.get(uid) ?? textIn(known, uid);
@@ -71,7 +71,7 @@ export function openShelves(client: Client, namespace: string): Shelves {
         if (after !== undefined && after !== before) texts.set(uid, after);
       }
       try {
-        return await place(shelf, known, texts);
+        return await place(bucket, known, texts);
       } catch (error) {
         if (tries >= mostTries || !(isConflict(error) || isAlreadyExists(error))) throw error;
       }
@@ -79,9 +79,9 @@ export function openShelves(client: Client, namespace: string): Shelves {
   };
 
   /** Each where the one of its resource is, else in the first that has room, else in a new one. */
-  const place = async (shelf: Shelf, known: readonly CostConfigMap[], texts: ReadonlyMap<string, string>) => {
+  const place = async (bucket: Bucket, known: readonly CostConfigMap[], texts: ReadonlyMap<string, string>) => {
     if (texts.size === 0) return;
-    const over = known.map((map) => overIn(map, shelf));
+    const over = known.map((map) => expiredIn(map, bucket));
     const sizes = known.map((map, index) => sizeOf(map, over[index]));
     const parts: Record<string, string>[] = known.map(() => ({}));
     for (const [uid, text] of texts) {
@@ -97,12 +97,12 @@ export function openShelves(client: Client, namespace: string): Shelves {
     for (const [index, data] of parts.entries()) {
       if (Object.keys(data).length === 0) continue;
       const there = known[index];
-      if (there === undefined) await client.create(configMaps, configMap(shelf, index, data));
+      if (there === undefined) await client.create(configMaps, configMap(bucket, index, data));
       else await merge(there, { ...Object.fromEntries([...(over[index] ?? [])].map((uid) => [uid, null])), ...data });
     }
   };
 
-  const configMap = ({ name, labels }: Shelf, part: number, data: Record<string, string>): CostConfigMap => ({
+  const configMap = ({ name, labels }: Bucket, part: number, data: Record<string, string>): CostConfigMap => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: {
@@ -122,8 +122,8 @@ export function openShelves(client: Client, namespace: string): Shelves {
     );
 
   return {
-    change(shelf, uid, change) {
-      const lane = shelf.name;
+    change(bucket, uid, change) {
+      const lane = bucket.name;
       const batch = waiting.get(lane);
       if (batch !== undefined) {
         batch.changes.push({ uid, change });
@@ -135,7 +135,7 @@ export function openShelves(client: Client, namespace: string): Shelves {
         .catch(() => {})
         .then(() => {
           waiting.delete(lane);
-          return write(shelf, changes);
+          return write(bucket, changes);
         })
         .finally(() => {
           if (lanes.get(lane) === written) lanes.delete(lane);
@@ -153,8 +153,8 @@ function textIn(maps: readonly CostConfigMap[], uid: string): string | undefined
   return undefined;
 }
 
-const overIn = ({ data = {} }: CostConfigMap, { isOver }: Shelf): ReadonlySet<string> =>
-  new Set(isOver === undefined ? [] : Object.keys(data).filter((uid) => isOver(data[uid] ?? '')));
+const expiredIn = ({ data = {} }: CostConfigMap, { isExpired }: Bucket): ReadonlySet<string> =>
+  new Set(isExpired === undefined ? [] : Object.keys(data).filter((uid) => isExpired(data[uid] ?? '')));
 
 const partOf = ({ metadata }: CostConfigMap): number => Number(metadata.name.split('-').at(-1));
 

@@ -3,15 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { HelmPlaces, mostHelmRuns } from './places.ts';
+import { HelmSlots, mostHelmRuns } from './slots.ts';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A run that goes on until it is ended. */
-function runIn(places: HelmPlaces, isWayBack: boolean, signal?: AbortSignal) {
+function runIn(places: HelmSlots, isRollback: boolean, signal?: AbortSignal) {
   const { promise, resolve: end } = Promise.withResolvers<void>();
   const run = { isUnderWay: false, end, ended: undefined as unknown as Promise<void> };
-  run.ended = places.with({ isWayBack, signal }, async () => {
+  run.ended = places.with({ isRollback, signal }, async () => {
     run.isUnderWay = true;
     await promise;
     run.isUnderWay = false;
@@ -23,16 +23,16 @@ function runIn(places: HelmPlaces, isWayBack: boolean, signal?: AbortSignal) {
 describe('places for Helm', () => {
   it('are never more than there are, and what is on its way never has the last', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.record({ isWayBack: fc.boolean(), ends: fc.nat() })), async (steps) => {
-        const places = new HelmPlaces(5, 2);
-        const runs: { run: ReturnType<typeof runIn>; isWayBack: boolean }[] = [];
-        for (const { isWayBack, ends } of steps) {
-          runs.push({ run: runIn(places, isWayBack), isWayBack });
+      fc.asyncProperty(fc.array(fc.record({ isRollback: fc.boolean(), ends: fc.nat() })), async (steps) => {
+        const places = new HelmSlots(5, 2);
+        const runs: { run: ReturnType<typeof runIn>; isRollback: boolean }[] = [];
+        for (const { isRollback, ends } of steps) {
+          runs.push({ run: runIn(places, isRollback), isRollback });
           await settle();
           const under = runs.filter(({ run }) => run.isUnderWay);
           expect(under.length).toBeLessThanOrEqual(5);
-          expect(under.filter((each) => !each.isWayBack).length).toBeLessThanOrEqual(3);
-          const waiting = runs.filter((each) => each.isWayBack && !each.run.isUnderWay);
+          expect(under.filter((each) => !each.isRollback).length).toBeLessThanOrEqual(3);
+          const waiting = runs.filter((each) => each.isRollback && !each.run.isUnderWay);
           if (under.length < 5) expect(waiting).toEqual([]);
           const ended = ends % 3 === 0 ? under[ends % Math.max(1, under.length)] : undefined;
           if (ended === undefined) continue;
@@ -48,7 +48,7 @@ describe('places for Helm', () => {
   });
 
   it('are had at once by the way back where every other is taken, and first where all are', async () => {
-    const places = new HelmPlaces();
+    const places = new HelmSlots();
     const installs = Array.from({ length: mostHelmRuns + 4 }, () => runIn(places, false));
     await settle();
     expect(installs.filter(({ isUnderWay }) => isUnderWay)).toHaveLength(mostHelmRuns - 4);
@@ -64,7 +64,7 @@ describe('places for Helm', () => {
   });
 
   it('are not waited for by who was told to stop, and none is lost by that', async () => {
-    const places = new HelmPlaces(2, 1);
+    const places = new HelmSlots(2, 1);
     const first = runIn(places, false);
     const stop = new AbortController();
     const second = runIn(places, false, stop.signal);

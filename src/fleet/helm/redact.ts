@@ -24,7 +24,7 @@ const INVALID = /(Invalid value: )(?:"(?:[^"\\]|\\.)*"|(?:[^:]|:(?! ))*)/g;
 const TYPED = /(valueUnstructured\{Value:)[^}]*/g;
 
 /** One line. */
-export function withoutSecrets(message: string, { words, texts = [], secrets = [] }: Known): string {
+export function redactSecrets(message: string, { words, texts = [], secrets = [] }: Known): string {
   let said = folded(message);
   for (const secret of bySize(secrets)) said = said.replaceAll(secret, hidden);
   said = said.replace(INVALID, `$1${hidden}`).replace(TYPED, `$1${hidden}`);
