@@ -7,29 +7,16 @@
  * `decide`, what the platform's own gates say, for whoever has a request in hand.
  * It must not know: how objects are reconciled, what brokers do, or how a policy is compiled.
  */
-export { denialMessage, encodeReview } from './answer.ts';
-export { askCluster } from './authorize.ts';
-export { configurationName, type FailurePolicy, type WebhookTarget } from './configuration.ts';
-export type { Applied, Configurations } from './configurations.ts';
-export { type Comparers, type CrdGateOptions, type Environment, startComparers } from './crds/index.ts';
-export { deadlineIn } from './deadline.ts';
-export { demandNobodyServes } from './elsewhere.ts';
-export {
-  type Decision,
-  decide,
-  type Facts,
-  type Findings,
-  type Gate,
-  gates,
-  noFacts,
-  type Violation,
-} from './gates.ts';
-export { type InLine, keepInLine } from './in-line.ts';
-export { type Deadline, type Judge, judgeWith, type LaterGate, type Phase } from './judge.ts';
-export * from './live/index.ts';
-export { type AdmissionMetrics, admissionMetrics } from './metrics.ts';
-export { mutateForPlatform } from './mutate.ts';
-export { type Observer, observers } from './observer.ts';
+
+export type { Applied, Configurations } from './configuration/apply.ts';
+export { configurationName, type WebhookTarget } from './configuration/build.ts';
+export { ensureNoOtherInstallation } from './configuration/other-installations.ts';
+export { type Sync, startSync } from './configuration/sync.ts';
+export type { FailurePolicy } from './configuration/types.ts';
+export { reviewAccess } from './gates/access.ts';
+export { type Comparers, type CrdGateOptions, type Environment, startComparers } from './gates/crds/index.ts';
+export { type AsyncGate, type Facts, type Gate, noFacts, type Phase } from './gates/gate.ts';
+export { type Observer, observers } from './gates/observer.ts';
 export {
   type Owner,
   type OwnerChain,
@@ -38,8 +25,16 @@ export {
   type ReadOwner,
   resolveChain,
   unknownChain,
-} from './owners.ts';
-export type { PolicySource } from './policies.ts';
-export { type AdmissionRequest, decodeReview, type Operation, type UserInfo } from './review.ts';
-export { withoutItself } from './set-for.ts';
-export { type Admission, type AdmissionOptions, startAdmission } from './start.ts';
+} from './gates/ownership/owner-chain.ts';
+export { admissionPipeline, type Pipeline } from './gates/pipeline.ts';
+export { decide, gates } from './gates/platform.ts';
+export { mutateForPlatform } from './gates/platform-mutation.ts';
+export { withoutItself } from './gates/policies/applicable-policies.ts';
+export type { PolicySource } from './gates/policies/evaluation.ts';
+export * from './live-policies/index.ts';
+export { type Deadline, deadlineIn } from './review/deadline.ts';
+export { type AdmissionRequest, decodeReview, type Operation, type UserInfo } from './review/decode.ts';
+export { denialMessage, encodeReview } from './review/encode.ts';
+export type { Decision, Findings, Violation } from './review/findings.ts';
+export { type AdmissionMetrics, admissionMetrics } from './server/metrics.ts';
+export { type Admission, type AdmissionOptions, startAdmission } from './server/start.ts';

@@ -1,10 +1,10 @@
 /** Admission as users meet it, on one real API server, which takes longer to start than any of these tests. Each has a webhook of its own there. */
 import { afterAll, beforeAll } from 'vitest';
-import { namespaceTests } from './namespaces.ts';
-import { ownershipTests } from './ownership.ts';
-import { policyTests } from './policies.ts';
+import { namespaceTests } from './support/namespace-tests.ts';
+import { ownershipTests } from './support/ownership-tests.ts';
 import { type Platform, startPlatform } from './support/platform.ts';
-import { versionTests } from './versions.ts';
+import { policyTests } from './support/policy-tests.ts';
+import { versionTests } from './support/version-tests.ts';
 
 let platform: Platform;
 beforeAll(async () => {

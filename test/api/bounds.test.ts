@@ -3,8 +3,8 @@ import { Ajv } from 'ajv';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type OpenApiSchema, schemaFor } from '../../src/api/index.ts';
 import { ApiError, type Client } from '../../src/runtime/index.ts';
-import { fixtures, installKinds, type Manifest, moved, resourceOf } from './installed.ts';
-import { fieldsWithout, type Mutation, mutationsOf } from './mutations.ts';
+import { fixtures, installKinds, type Manifest, moved, resourceOf } from './support/installed.ts';
+import { fieldsWithout, type Mutation, mutationsOf } from './support/mutations.ts';
 
 /** The fixtures that together have every field of a kind. */
 const full = kinds.map((kind) => {

@@ -13,7 +13,7 @@ import {
 } from '../../src/api/index.ts';
 import { ApiError, type Client, keyOf } from '../../src/runtime/index.ts';
 import type { Cluster } from '../support/cluster.ts';
-import { examples, fixture, fixtures, installKinds, type Manifest, moved, resourceOf } from './installed.ts';
+import { examples, fixture, fixtures, installKinds, type Manifest, moved, resourceOf } from './support/installed.ts';
 
 const manifests = [...fixtures(), ...examples().map((object) => ({ file: 'the reference', object }))].map((entry) => ({
   ...entry,

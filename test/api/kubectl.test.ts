@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../src/api/index.ts';
 import { type Client, eventually } from '../../src/runtime/index.ts';
 import type { Cluster } from '../support/cluster.ts';
-import { examples, installKinds, moved } from './installed.ts';
+import { examples, installKinds, moved } from './support/installed.ts';
 
 let cluster: Cluster;
 let client: Client;

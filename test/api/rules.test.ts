@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../src/api/index.ts';
 import { ApiError, type Client, keyOf } from '../../src/runtime/index.ts';
 import type { Cluster } from '../support/cluster.ts';
-import { installKinds, type Manifest, moved, resourceOf } from './installed.ts';
+import { installKinds, type Manifest, moved, resourceOf } from './support/installed.ts';
 
 let cluster: Cluster;
 let client: Client;

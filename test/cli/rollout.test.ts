@@ -14,7 +14,7 @@ import {
 import { declareOperators } from '../../src/cli/operators/command.ts';
 import { declareRollout } from '../../src/cli/rollout/command.ts';
 import type { Client } from '../../src/runtime/index.ts';
-import { installKinds } from '../api/installed.ts';
+import { installKinds } from '../api/support/installed.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 
 let client: Client;

@@ -19,7 +19,7 @@ import {
   startGatePlane,
   version,
   widgets,
-} from './support.ts';
+} from './support/platform.ts';
 
 let plane: GatePlane;
 beforeAll(async () => {

@@ -13,7 +13,7 @@ import {
   size,
   startGatePlane,
   widgets,
-} from './support.ts';
+} from './support/platform.ts';
 
 const allowBreaking = 'platform.company.com/allow-breaking';
 let plane: GatePlane;

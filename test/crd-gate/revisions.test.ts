@@ -10,8 +10,8 @@ import {
 } from '../../src/api/index.ts';
 import { eventually, type UnknownObject } from '../../src/runtime/index.ts';
 import { definitions } from '../admission/support/platform.ts';
-import { type PolicyPlane, startPolicyPlane } from '../live/platform.ts';
-import { change, define, patient, refusalOf, size, widgets } from './support.ts';
+import { type PolicyPlane, startPolicyPlane } from '../live-policies/support/platform.ts';
+import { change, define, patient, refusalOf, size, widgets } from './support/platform.ts';
 
 let plane: PolicyPlane;
 let kidp: Awaited<ReturnType<PolicyPlane['start']>>;

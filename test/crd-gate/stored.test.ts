@@ -13,7 +13,7 @@ import {
   size,
   startGatePlane,
   widgets,
-} from './support.ts';
+} from './support/platform.ts';
 
 const small = 2_000;
 /** More of them than a page may hold, after all those of which a page holds hundreds. */

@@ -15,7 +15,7 @@ import {
   size,
   startGatePlane,
   widgets,
-} from './support.ts';
+} from './support/platform.ts';
 
 let plane: GatePlane;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type Client, eventually, type UnknownObject } from '../../src/runtime/index.ts';
 import { definitions } from '../admission/support/platform.ts';
-import { type Definition, objectOf, patient, resourceOf, size, widgets } from '../crd-gate/support.ts';
+import { type Definition, objectOf, patient, resourceOf, size, widgets } from '../crd-gate/support/platform.ts';
 import { type Flux, kustomizations } from '../support/flux.ts';
 import type { GitRepository } from '../support/git-server.ts';
 import type { FluxStage } from './stage.ts';

@@ -18,7 +18,7 @@ import {
   type Resource,
   type UnknownObject,
 } from '../../src/runtime/index.ts';
-import { type PolicyPlane, patient, policyObject } from '../live/platform.ts';
+import { type PolicyPlane, patient, policyObject } from '../live-policies/support/platform.ts';
 import type { Flux } from '../support/flux.ts';
 import type { GitRepository } from '../support/git-server.ts';
 import type { FluxStage } from './stage.ts';

@@ -15,7 +15,7 @@ import {
   size,
   startGatePlane,
   widgets,
-} from '../crd-gate/support.ts';
+} from '../crd-gate/support/platform.ts';
 import { runCheck } from '../support/check-command.ts';
 import { sharedCluster } from '../support/cluster.ts';
 import { runCrd, widget } from '../support/crd-command.ts';

@@ -16,7 +16,7 @@ import {
   typeCheck,
 } from '../../src/policy/index.ts';
 import { eventually } from '../../src/runtime/index.ts';
-import { installKinds } from '../api/installed.ts';
+import { installKinds } from '../api/support/installed.ts';
 import type { Cluster } from '../support/cluster.ts';
 import { readPack } from './packs.ts';
 

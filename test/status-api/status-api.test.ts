@@ -27,7 +27,7 @@ import {
   silentLogger,
   type UnknownObject,
 } from '../../src/runtime/index.ts';
-import { installKinds } from '../api/installed.ts';
+import { installKinds } from '../api/support/installed.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 
 const cluster = sharedCluster();

@@ -1,5 +1,5 @@
 /** What a cluster knows, for `--kubeconfig`: namespaces, params, context, who owns what, the objects as they are, and who may do what. */
-import { askCluster } from '../../admission/index.ts';
+import { reviewAccess } from '../../admission/index.ts';
 import { API_VERSION, GROUP, VERSION } from '../../api/index.ts';
 import type { decideWithAuthorizer, Json, PolicySet, UserInfo } from '../../policy/index.ts';
 import {
@@ -91,7 +91,7 @@ class LiveCluster implements Cluster {
   }
 
   askFor(user: UserInfo): Ask {
-    return askCluster(this.client, user, () => AbortSignal.timeout(30_000));
+    return reviewAccess(this.client, user, () => AbortSignal.timeout(30_000));
   }
 
   async #readKind(key: string, group: string, version: string, kind: string): Promise<void> {

@@ -1,5 +1,5 @@
 /** A cluster that is somebody else's: joined with a webhook that can never block it, and left as it was. */
-import { demandNobodyServes } from '../../admission/index.ts';
+import { ensureNoOtherInstallation } from '../../admission/index.ts';
 import { removeReports } from '../../reconcile/index.ts';
 import { connect, loadKubeconfig } from '../../runtime/index.ts';
 import { gateOptions } from '../crd-gate-options.ts';
@@ -27,7 +27,7 @@ export async function joinCluster(
   await step('rights to join it, and nobody else who serves it', async () => {
     const hint = `Ask for these rights ("kubectl --kubeconfig ${options.kubeconfig} auth can-i VERB RESOURCE" tells what you may), or join as an administrator of the cluster`;
     await demandRights(client, config.source, joinRights(platformNamespace), hint);
-    await demandNobodyServes(client);
+    await ensureNoOtherInstallation(client);
   });
   await whole('the kinds of platform.company.com that were missing', () => addMissingDefinitions(client, undo));
   undo.add('removing the reports', () => removeReports(client));

@@ -10,12 +10,12 @@ import {
   type CrdGateOptions,
   configurationName,
   denialEvents,
-  keepInLine,
   type LivePolicySource,
-  policyJudge,
+  policyGate,
   startAdmission,
   startPolicySource,
   startReplicaReport,
+  startSync,
 } from '../../admission/index.ts';
 import type { Environment } from '../../api/index.ts';
 import type { StatusApi } from '../../broker/index.ts';
@@ -125,7 +125,7 @@ export async function startPlatform(options: PlatformOptions, undo: Undo): Promi
     policies: source,
     owners: source.owners,
     mapping: () => source.mapping,
-    judgePolicy: policyJudge({ client, source }),
+    policyGate: policyGate({ client, source }),
     crds: options.crds ?? {},
     asksAboutBreaking:
       options.rollouts === undefined
@@ -216,16 +216,16 @@ function keepRegistered({ configurations }: Admission, source: LivePolicySource,
     async start(signal) {
       await source.whenSynced(signal).catch(() => {});
       if (signal.aborted || configurations === undefined) return;
-      const kept = keepInLine({
+      const sync = startSync({
         apply: () => configurations.apply(source.current().set.scope),
         subscribe: (changed) => source.subscribe(changed),
         log,
       });
-      kept.follow();
-      const unwatch = configurations.watch(() => kept.follow());
+      sync.trigger();
+      const unwatch = configurations.watch(() => sync.trigger());
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
       await unwatch();
-      await kept.stop();
+      await sync.stop();
     },
   };
 }

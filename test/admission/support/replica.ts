@@ -1,5 +1,5 @@
 /** One replica of the webhook as a process of its own, with the live policies of its cluster. Says where it listens. */
-import { policyJudge, startAdmission, startPolicySource } from '../../../src/admission/index.ts';
+import { policyGate, startAdmission, startPolicySource } from '../../../src/admission/index.ts';
 import { connect, loadKubeconfig } from '../../../src/runtime/index.ts';
 
 const { KUBECONFIG: file = '', NAMESPACE: platformNamespace = '', IDENTITY: identity = '', PORT = '0' } = process.env;
@@ -14,7 +14,7 @@ const admission = await startAdmission({
   policies: source,
   owners: source.owners,
   mapping: () => source.mapping,
-  judgePolicy: policyJudge({ client, source }),
+  policyGate: policyGate({ client, source }),
   certificateSecret: { namespace: platformNamespace, name: 'kidp-serving' },
   certificateLives: { settleMilliseconds: 1000, resyncMilliseconds: 500 },
   platformNamespace,

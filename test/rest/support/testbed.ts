@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { writeKubeconfig } from '../../../src/fleet/index.ts';
 import type { RestOptions } from '../../../src/rest/index.ts';
 import { type Client, loadKubeconfig } from '../../../src/runtime/index.ts';
-import { installKinds } from '../../api/installed.ts';
+import { installKinds } from '../../api/support/installed.ts';
 import { sharedCluster } from '../../support/cluster.ts';
 import { type Facade, openFacade } from './facade.ts';
 

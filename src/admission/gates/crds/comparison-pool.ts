@@ -1,0 +1,196 @@
+/**
+ * Threads that compare. A definition may be a megabyte and its objects ten thousand: other requests, which wait for milliseconds,
+ * must not wait for that, and what takes too long or too much memory is ended without harm to the process.
+ *
+ * A thread is started when the first definition changes, and one is kept for a while for the next.
+ */
+import { getCompileCacheDir } from 'node:module';
+import { dirname, extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { Compared, Page } from './comparison.ts';
+
+/** A comparison under way; whoever took it gives it back. */
+export interface Comparer {
+  compare(before: string | undefined, after: string | undefined): Promise<Compared>;
+  add(list: string): Promise<Page>;
+  release(): void;
+}
+
+export interface Comparers {
+  /** Rejects, as all that was asked of it does, when the signal is aborted: whatever the thread was doing ends with it. */
+  take(signal: AbortSignal): Promise<Comparer>;
+  stop(): Promise<void>;
+}
+
+/** Asked of the thread, and its answer. */
+export interface Call {
+  readonly call: 'begin' | 'compare' | 'add';
+  readonly texts: readonly (string | undefined)[];
+}
+export type Answer = { readonly value: unknown } | { readonly failure: string };
+
+/** The thread has ended before it answered. */
+export class ComparisonFailed extends Error {
+  readonly code = 'crd-gate/comparison-failed';
+}
+
+const threadsByDefault = 2;
+const idleMilliseconds = 5 * 60_000;
+/** Several times what the largest public definition takes; two threads and the rest fit into the limit of manifests/install. */
+const mostMegabytes = 192;
+
+/** `mostThreads` at a time: who comes then waits. */
+export function startComparers(mostThreads: number = threadsByDefault): Comparers {
+  const threads = new Set<Thread>();
+  const idle: Thread[] = [];
+  const waiting: (() => void)[] = [];
+  let stopped = false;
+
+  const freed = (thread: Thread) => {
+    if (thread.ended || stopped || idle.length > 0) {
+      threads.delete(thread);
+      void thread.end();
+    } else {
+      idle.push(thread);
+      thread.restFor(idleMilliseconds, () => {
+        idle.splice(idle.indexOf(thread), 1);
+        threads.delete(thread);
+      });
+    }
+    waiting.shift()?.();
+  };
+  return {
+    async take(signal) {
+      while (idle.length === 0 && threads.size >= mostThreads) await turn(waiting, signal);
+      signal.throwIfAborted();
+      const rested = idle.pop();
+      // One that has died while nobody asked is of no use.
+      if (rested?.ended) threads.delete(rested);
+      const thread = rested === undefined || rested.ended ? new Thread() : rested;
+      threads.add(thread);
+      thread.wake();
+      const onAbort = () => thread.interrupt();
+      signal.addEventListener('abort', onAbort, { once: true });
+      const ask = async (call: Call['call'], ...texts: (string | undefined)[]) => {
+        signal.throwIfAborted();
+        try {
+          return await thread.ask({ call, texts });
+        } catch (error) {
+          throw signal.aborted ? signal.reason : error;
+        }
+      };
+      await ask('begin').catch((error: unknown) => {
+        signal.removeEventListener('abort', onAbort);
+        freed(thread);
+        throw error;
+      });
+      return {
+        compare: (before, after) => ask('compare', before, after) as Promise<Compared>,
+        add: (list) => ask('add', list) as Promise<Page>,
+        release() {
+          signal.removeEventListener('abort', onAbort);
+          freed(thread);
+        },
+      };
+    },
+    async stop() {
+      stopped = true;
+      for (const wake of waiting.splice(0)) wake();
+      await Promise.all([...threads].map((thread) => thread.end()));
+      threads.clear();
+    },
+  };
+}
+
+function turn(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const giveUp = () => {
+      waiting.splice(waiting.indexOf(wake), 1);
+      reject(signal.reason);
+    };
+    const wake = () => {
+      signal.removeEventListener('abort', giveUp);
+      resolve();
+    };
+    signal.addEventListener('abort', giveUp, { once: true });
+    waiting.push(wake);
+  });
+}
+
+/** Below what a process was given, Node keeps a directory for each version of itself. */
+const directoryOf = (compileCache: string | undefined): string | undefined =>
+  compileCache === undefined ? undefined : dirname(compileCache);
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/** One question at a time. */
+class Thread {
+  readonly #worker: Worker;
+  #asked: Waiting | undefined;
+  #resting: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  constructor() {
+    const extension = extname(fileURLToPath(import.meta.url));
+    this.#worker = new Worker(new URL(`./comparison-worker${extension}`, import.meta.url), {
+      workerData: { compileCache: directoryOf(getCompileCacheDir()) },
+      resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
+    });
+    // Nobody's end shall wait for it.
+    this.#worker.unref();
+    this.#worker.on('message', (answer: Answer) => {
+      const asked = this.#asked;
+      this.#asked = undefined;
+      if ('failure' in answer) asked?.reject(new ComparisonFailed(answer.failure));
+      else asked?.resolve(answer.value);
+    });
+    this.#worker.on('error', (error) => this.#end(new ComparisonFailed(error.message, { cause: error })));
+    this.#worker.on('exit', () => this.#end(new ComparisonFailed('it was ended before it was done')));
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  ask(call: Call): Promise<unknown> {
+    if (this.#ended) return Promise.reject(new ComparisonFailed('its thread has ended'));
+    return new Promise((resolve, reject) => {
+      this.#asked = { resolve, reject };
+      this.#worker.postMessage(call);
+    });
+  }
+
+  restFor(milliseconds: number, ended: () => void): void {
+    this.#resting = setTimeout(() => {
+      ended();
+      void this.end();
+    }, milliseconds);
+    this.#resting.unref();
+  }
+
+  wake(): void {
+    clearTimeout(this.#resting);
+  }
+
+  /** Ends it where it is at work; one that rests is still good for the next. */
+  interrupt(): void {
+    if (this.#asked !== undefined) void this.end();
+  }
+
+  async end(): Promise<void> {
+    this.wake();
+    await this.#worker.terminate();
+    this.#end(new ComparisonFailed('it was ended before it was done'));
+  }
+
+  #end(error: ComparisonFailed): void {
+    this.#ended = true;
+    this.#asked?.reject(error);
+    this.#asked = undefined;
+  }
+}

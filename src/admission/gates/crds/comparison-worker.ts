@@ -1,0 +1,32 @@
+/** What runs in a thread of comparers.ts: one comparison at a time, asked and answered by messages. */
+import { enableCompileCache } from 'node:module';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Comparison } from './comparison.ts';
+import type { Answer, Call } from './comparison-pool.ts';
+
+const { compileCache } = workerData as { readonly compileCache: string | undefined };
+// Most of what a thread does at first is reading its own source: as it was compiled, where the process keeps that.
+if (compileCache !== undefined) enableCompileCache(compileCache);
+const { startComparison } = await import('./comparison.ts');
+
+let comparison: Comparison = startComparison();
+
+parentPort?.on('message', (call: Call) => {
+  parentPort?.postMessage(answered(call));
+});
+
+function answered({ call, texts }: Call): Answer {
+  try {
+    switch (call) {
+      case 'begin':
+        comparison = startComparison();
+        return { value: undefined };
+      case 'compare':
+        return { value: comparison.compare(texts[0], texts[1]) };
+      case 'add':
+        return { value: comparison.add(texts[0] ?? '') };
+    }
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Who owns an object in the end: the chain from `spec.owner` through Applications to a Team. It is resolved once a request, before
+ * the gates are asked, so that they stay functions of values. Who has no cluster to ask (the CLI) leaves it unknown.
+ */
+import { isObject, type Json } from '../../review/decode.ts';
+
+export interface ReadOwner {
+  /** Ask the API server even where the cache has an answer: before a denial that hangs on it. */
+  readonly live?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** From caches, with a live read on a miss. A read that fails rejects: not to know is no reason to let in. */
+export interface OwnerLookup {
+  /** The namespace of that Team; undefined where there is no such Team. */
+  team(name: string, options?: ReadOwner): Promise<{ readonly namespace: string } | undefined>;
+  /** Undefined where there is no such Application. */
+  application(
+    namespace: string,
+    name: string,
+    options?: ReadOwner,
+  ): Promise<{ readonly owner: Owner | undefined } | undefined>;
+  /** The name of the Team whose namespace this is; undefined where it is no Team's. */
+  teamOf(namespace: string, options?: ReadOwner): Promise<string | undefined>;
+}
+
+export interface Owner {
+  readonly kind: unknown;
+  readonly name: unknown;
+  /** Never absent for an Application: its own namespace where none is written. A Team is cluster-scoped and has none. */
+  readonly namespace: unknown;
+  /** What is written is no object: it stands as the kind. */
+  readonly bare?: true;
+}
+
+export interface OwnerChain {
+  /**
+   * `team`: resolved. `none`: the object has no owner. `missing`: somebody on the way does not exist (yet). `cycle`: it comes back
+   * to where it was. `long`: it does not end in sight. `malformed`: what is written is no owner, or nothing that a chain could go on
+   * from. `unknown`: nobody was asked.
+   */
+  readonly end: 'team' | 'none' | 'missing' | 'cycle' | 'long' | 'malformed' | 'unknown';
+  /** The namespace of the Team at the end. */
+  readonly team?: string;
+  /** Everybody on the way, for people: `Application team-backend/user-service`. */
+  readonly path: readonly string[];
+  /** Where the owner is one of another team than the namespace of the object: both, for people. */
+  readonly foreign?: { readonly owner: string; readonly namespace: string };
+}
+
+export const unknownChain: OwnerChain = { end: 'unknown', path: [] };
+
+/** Longer than anybody nests Applications: what comes after it is not looked at, and not let in. */
+export const longestChain = 16;
+
+interface ChainRequest {
+  readonly kind: string;
+  readonly object: Json;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+}
+
+export async function resolveChain(
+  { kind, object, namespace, name }: ChainRequest,
+  lookup: OwnerLookup,
+  options: ReadOwner = {},
+): Promise<OwnerChain> {
+  // A Team is the end of its own chain.
+  if (kind === 'Team') return ofTeam(object);
+  const first = ownerOf(object, namespace);
+  if (first === undefined) return { end: 'none', path: [] };
+  const self = kind === 'Application' ? identity({ kind, name: nameOf(object) ?? name, namespace }) : '';
+  const path: string[] = [];
+  const seen = new Set([self]);
+  let foreign: OwnerChain['foreign'];
+  for (let owner = first; ; ) {
+    if (!isResolvable(owner)) return { end: 'malformed', path, ...withForeign(foreign) };
+    if (path.length === longestChain) return { end: 'long', path, ...withForeign(foreign) };
+    path.push(describeOwner(owner));
+    if (seen.has(identity(owner))) return { end: 'cycle', path };
+    seen.add(identity(owner));
+    if (owner.kind === 'Team') {
+      const team = await lookup.team(owner.name, options);
+      if (team === undefined) return { end: 'missing', path, ...withForeign(foreign) };
+      foreign ??= await foreignTeam(team.namespace, namespace, path, lookup, options);
+      return { end: 'team', team: team.namespace, path, ...withForeign(foreign) };
+    }
+    foreign ??= await foreignApplication(owner, namespace, lookup, options);
+    const application = await lookup.application(owner.namespace, owner.name, options);
+    if (application === undefined) return { end: 'missing', path, ...withForeign(foreign) };
+    if (application.owner === undefined) return { end: 'none', path, ...withForeign(foreign) };
+    owner = application.owner;
+  }
+}
+
+/** What `spec.owner` says, however it is written; undefined where nothing is. */
+export function ownerOf(object: Json, requestNamespace: string | undefined): Owner | undefined {
+  const owner = isObject(object.spec) ? object.spec.owner : undefined;
+  if (owner === undefined || owner === null) return undefined;
+  if (!isObject(owner)) return { kind: owner, name: undefined, namespace: undefined, bare: true };
+  const metadata = isObject(object.metadata) ? object.metadata : {};
+  const written = owner.namespace === '' || owner.namespace === null ? undefined : owner.namespace;
+  const own = owner.kind === 'Application' ? (metadata.namespace ?? requestNamespace) : undefined;
+  return { kind: owner.kind, name: owner.name, namespace: written ?? own };
+}
+
+/** `Application team-backend/user-service`, `Team backend-team`. */
+export function describeOwner({ kind, name, namespace }: Owner): string {
+  return `${word(kind)} ${namespace === undefined ? '' : `${word(namespace)}/`}${word(name)}`;
+}
+
+/** As it is where it is a word, else as JSON: `Team`, but `["Team"]`. */
+const word = (value: unknown): string => (typeof value === 'string' ? bounded(value) : shown(value));
+
+export const shown = (value: unknown): string =>
+  value === undefined || value === null ? 'missing' : bounded(asText(value));
+
+/** What JSON text has been read exactly may hold integers that JSON.stringify refuses. */
+export const asText = (value: unknown): string =>
+  JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? String(each) : each)) ?? 'missing';
+
+/** A denial is no place for a megabyte that somebody has put where a word belongs. */
+const bounded = (text: string): string => (text.length <= 80 ? text : `${text.slice(0, 79)}…`);
+
+function ofTeam(object: Json): OwnerChain {
+  const namespace = isObject(object.spec) ? object.spec.namespace : undefined;
+  return typeof namespace === 'string' && namespace !== ''
+    ? { end: 'team', team: namespace, path: [] }
+    : { end: 'malformed', path: [] };
+}
+
+type Resolvable =
+  | { readonly kind: 'Team'; readonly name: string; readonly namespace: unknown }
+  | { readonly kind: 'Application'; readonly name: string; readonly namespace: string };
+
+function isResolvable(owner: Owner): owner is Resolvable {
+  if (typeof owner.name !== 'string' || owner.name === '') return false;
+  if (owner.kind === 'Team') return true;
+  return owner.kind === 'Application' && typeof owner.namespace === 'string' && owner.namespace !== '';
+}
+
+const identity = ({ kind, name, namespace }: Owner): string =>
+  kind === 'Team' ? `Team ${word(name)}` : `${word(kind)} ${word(namespace)}/${word(name)}`;
+
+const nameOf = ({ metadata }: Json): unknown => (isObject(metadata) ? metadata.name : undefined);
+
+/** The Team at the end is another than the one whose namespace the object is in. In a namespace of no Team anybody may own. */
+async function foreignTeam(
+  teamNamespace: string,
+  namespace: string | undefined,
+  path: readonly string[],
+  lookup: OwnerLookup,
+  options: ReadOwner,
+): Promise<OwnerChain['foreign']> {
+  if (namespace === undefined || namespace === teamNamespace) return undefined;
+  const home = await lookup.teamOf(namespace, options);
+  if (home === undefined) return undefined;
+  return { owner: `${path.at(-1)} (namespace ${teamNamespace})`, namespace: `${namespace}, which is of Team ${home}` };
+}
+
+/** The Application is in the namespace of a Team, and the object is elsewhere. */
+async function foreignApplication(
+  owner: Extract<Resolvable, { kind: 'Application' }>,
+  namespace: string | undefined,
+  lookup: OwnerLookup,
+  options: ReadOwner,
+): Promise<OwnerChain['foreign']> {
+  if (namespace === undefined || namespace === owner.namespace) return undefined;
+  const team = await lookup.teamOf(owner.namespace, options);
+  if (team === undefined) return undefined;
+  return { owner: `${describeOwner(owner)}, of Team ${team}`, namespace };
+}
+
+const withForeign = (foreign: OwnerChain['foreign']) => (foreign === undefined ? {} : { foreign });

@@ -1,0 +1,198 @@
+/**
+ * A request through all gates, in order: mutation, ownership, labels, Policies, and what comes later (CRD compatibility, the
+ * judgement of Policies themselves). One revision of the policies holds for the whole of a request. Whoever refuses, the others are
+ * still heard, so that one denial lists every violation of every gate.
+ */
+
+import { type AskAuthorizer, type JsonPatchOperation, jsonPatchBetween } from '../../policy/index.ts';
+import type { Deadline } from '../review/deadline.ts';
+import type { AdmissionRequest, Json, UserInfo } from '../review/decode.ts';
+import { type Decision, decisionOf, type Findings, nothing } from '../review/findings.ts';
+import { denyAccess } from './access.ts';
+import type { AsyncGate, Facts, Phase } from './gate.ts';
+import type { Observer } from './observer.ts';
+import { isOurs } from './ownership/gate.ts';
+import { type OwnerLookup, resolveChain, unknownChain } from './ownership/owner-chain.ts';
+import { gates, onlyRemovesFinalizers } from './platform.ts';
+import { mutateForPlatform } from './platform-mutation.ts';
+import { withoutEvaluatedElsewhere } from './policies/applicable-policies.ts';
+import { evaluatePolicies, findingsOf, type PolicySource } from './policies/evaluation.ts';
+import { applyPolicyMutations, type PolicyMutationResult } from './policies/mutation.ts';
+import { isOwnWrite } from './policies/own-writes.ts';
+
+export interface PipelineOptions {
+  readonly policies?: PolicySource | undefined;
+  readonly owners?: OwnerLookup | undefined;
+  readonly reconcilers?: readonly string[] | undefined;
+  /** See `Facts`. */
+  readonly dispatches?: boolean | undefined;
+  readonly later?: readonly AsyncGate[] | undefined;
+  /** Who answers `authorizer`. */
+  readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => AskAuthorizer) | undefined;
+  readonly observer?: Observer | undefined;
+}
+
+/** `elsewhere` is given where the request was converted for this call, and is also asked about as it was sent (set-for.ts). */
+export type Pipeline = (
+  request: AdmissionRequest,
+  phase: Phase,
+  deadline: Deadline,
+  elsewhere?: readonly string[],
+) => Decision | Promise<Decision>;
+
+export function admissionPipeline(options: PipelineOptions): Pipeline {
+  const { later = [] } = options;
+  return (request, phase, deadline, elsewhere) => {
+    if (onlyRemovesFinalizers(request)) return letIn;
+    const question: Question = { request, phase, deadline, options, at: policiesFor(request, options, elsewhere) };
+    // Most of what an API server asks is about other people's kinds: that way is short, and waits for nothing.
+    const short =
+      phase === 'validate' &&
+      (elsewhere !== undefined || (!isOurs(request) && !later.some((gate) => gate.matches(request))));
+    if (!short || isNew(request, question)) return throughAll(question);
+    const found = throughPolicies(question);
+    return found instanceof Promise ? found.then(decisionOfOne) : decisionOfOne(found);
+  };
+}
+
+/** One revision of the policies for the whole of a request. */
+function policiesFor(
+  request: AdmissionRequest,
+  { policies, reconcilers = [] }: PipelineOptions,
+  elsewhere: readonly string[] | undefined,
+): Question['at'] {
+  if (policies === undefined || isOwnWrite(request, reconcilers)) return undefined;
+  const at = policies.current();
+  return elsewhere === undefined ? at : { ...at, set: withoutEvaluatedElsewhere(at, request, elsewhere) };
+}
+
+interface Question {
+  readonly request: AdmissionRequest;
+  readonly phase: Phase;
+  readonly deadline: Deadline;
+  readonly options: PipelineOptions;
+  readonly at: ReturnType<PolicySource['current']> | undefined;
+}
+
+const letIn: Decision = { allowed: true, ...nothing };
+
+const decisionOfOne = (found: Findings): Decision =>
+  found === nothing ? letIn : { allowed: found.violations.length === 0, ...found };
+
+/** Whether it is in a namespace that the cache has not seen yet. */
+const isNew = ({ namespace }: AdmissionRequest, { at, options }: Question): boolean =>
+  namespace !== undefined &&
+  at !== undefined &&
+  options.policies?.knowNamespace !== undefined &&
+  at.world.namespace(namespace) === undefined;
+
+async function throughAll(question: Question): Promise<Decision> {
+  const { request, phase, deadline, options } = question;
+  if (request.namespace !== undefined && isNew(request, question))
+    await options.policies?.knowNamespace?.(request.namespace, deadline.signal());
+  const { mutated, patches, found } = await throughOwnGates(question);
+  const refused = found.some(({ violations }) => violations.length > 0);
+  if (phase !== 'validate' && !refused) return { ...letIn, patches, warnings: found[0]?.warnings ?? [] };
+  const concerned = (options.later ?? []).filter((gate) => gate.matches(request));
+  const rest = await Promise.all([
+    throughPolicies({ ...question, request: mutated }),
+    ...concerned.map((gate) => gate.evaluate(mutated, deadline)),
+  ]);
+  return decisionOf([...found, ...rest]);
+}
+
+interface Passed {
+  /** The request with the object as it would be. */
+  readonly mutated: AdmissionRequest;
+  readonly patches: readonly JsonPatchOperation[];
+  readonly found: readonly Findings[];
+}
+
+/** Refusals that hang on who the Team is; a cache may be a moment behind. */
+const doubtful = new Set(['OwnerCycle', 'OwnerChainTooLong', 'OwnerOfAnotherTeam', 'LabelOfPlatform']);
+
+async function throughOwnGates(question: Question): Promise<Passed> {
+  const passed = await passOwnGates(question, false);
+  const doubt = passed.found.some(({ violations }) => violations.some(({ code }) => doubtful.has(code)));
+  return doubt && question.options.owners !== undefined ? passOwnGates(question, true) : passed;
+}
+
+async function passOwnGates(question: Question, live: boolean): Promise<Passed> {
+  const { request, phase } = question;
+  if (phase === 'mutate-once') {
+    const { object, changed, findings } = await throughMutations(request, question, 'Never');
+    if (!changed || request.object === undefined) return { mutated: request, patches: [], found: [findings] };
+    return { mutated: { ...request, object }, patches: jsonPatchBetween(request.object, object), found: [findings] };
+  }
+  const facts = await factsOf(request, question, live);
+  if (phase === 'validate')
+    return { mutated: request, patches: [], found: gates.map((gate) => gate.evaluate(request, facts)) };
+  const { mutated, patches, findings, facts: after } = await mutateAll(question, facts, live);
+  return { mutated, patches, found: [findings, ...gates.map((gate) => gate.evaluate(mutated, after))] };
+}
+
+async function throughMutations(
+  request: AdmissionRequest,
+  { at, options, deadline }: Question,
+  reinvocation: 'Never' | 'IfNeeded',
+): Promise<PolicyMutationResult> {
+  const object = request.object ?? {};
+  if (at === undefined || request.object === undefined) return { object, changed: false, findings: nothing };
+  const ask = askerFor(request, options, deadline);
+  return applyPolicyMutations({ ...at, request, ask, reinvocation, deadline: deadline.at });
+}
+
+interface MutatedAll {
+  readonly mutated: AdmissionRequest;
+  readonly patches: readonly JsonPatchOperation[];
+  readonly findings: Findings;
+  readonly facts: Facts;
+}
+
+/** The platform's first, then the Policies'; these may have given the object an owner, so the platform's once more. */
+async function mutateAll(question: Question, facts: Facts, live: boolean): Promise<MutatedAll> {
+  const { request } = question;
+  const own = mutateForPlatform(request, facts);
+  const first = own === undefined ? request : { ...request, object: own.object };
+  const { object, changed, findings: found } = await throughMutations(first, question, 'IfNeeded');
+  const findings = own === undefined ? found : { ...found, warnings: [...own.warnings, ...found.warnings] };
+  if (!changed || request.object === undefined) return { mutated: first, patches: own?.patches ?? [], findings, facts };
+  const second = { ...request, object };
+  const factsAfter = await factsOf(second, question, live);
+  const last = mutateForPlatform(second, factsAfter)?.object ?? object;
+  return {
+    mutated: { ...request, object: last },
+    patches: jsonPatchBetween(request.object, last),
+    findings,
+    facts: factsAfter,
+  };
+}
+
+async function factsOf(request: AdmissionRequest, { options, deadline }: Question, live: boolean): Promise<Facts> {
+  const { owners, reconcilers = [], dispatches } = options;
+  const { object, kind, namespace, name, operation } = request;
+  const asks = operation === 'CREATE' || operation === 'UPDATE';
+  if (!asks || owners === undefined || object === undefined || !isOurs(request) || request.subResource !== undefined)
+    return { chain: unknownChain, reconcilers, dispatches };
+  const chain = await resolveChain({ kind: kind.kind, object: object as Json, namespace, name }, owners, {
+    live,
+    signal: deadline.signal(),
+  });
+  return { chain, reconcilers, dispatches };
+}
+
+function throughPolicies({ request, at, options, deadline }: Question): Findings | Promise<Findings> {
+  if (at === undefined) return nothing;
+  const started = performance.now();
+  const ask = askerFor(request, options, deadline);
+  const evaluated = evaluatePolicies({ ...at, request, ask, deadline: deadline.at });
+  const finish = (decision: Awaited<typeof evaluated>): Findings => {
+    const microseconds = (performance.now() - started) * 1000;
+    options.observer?.evaluated?.({ request, decision, microseconds });
+    return findingsOf(decision, microseconds);
+  };
+  return evaluated instanceof Promise ? evaluated.then(finish) : finish(evaluated);
+}
+
+const askerFor = ({ userInfo = {} }: AdmissionRequest, { ask }: PipelineOptions, deadline: Deadline): AskAuthorizer =>
+  ask === undefined ? denyAccess : ask(userInfo, () => deadline.signal());

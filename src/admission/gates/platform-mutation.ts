@@ -1,0 +1,103 @@
+/**
+ * What the platform itself writes into an object that comes in: its two labels, and on what is dispatched to brokers the finalizer
+ * that keeps it until the thing is gone; into an Approval and a rollout, who asks and who decides. Defaults need no patch: the API server has filled them in from the CRD's schema, which
+ * src/api generates, before it asks us. Asked again about what it has changed, it changes nothing.
+ */
+
+import { CLEANUP_FINALIZER, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../../api/index.ts';
+import type { JsonPatchOperation } from '../../policy/index.ts';
+import { type AdmissionRequest, isObject, type Json } from '../review/decode.ts';
+import { stampApproval } from './approvals/gate.ts';
+import type { Facts, PlatformMutation } from './gate.ts';
+import { labelsOf } from './labels.ts';
+import { stampRequester } from './operators/index.ts';
+import { finalizersOf, isDeployable, isOurs, isReconciler } from './ownership/gate.ts';
+
+export function mutateForPlatform(request: AdmissionRequest, facts: Facts): PlatformMutation | undefined {
+  const stamped = stampApproval(request, facts) ?? stampRequester(request);
+  if (stamped === undefined) return mutateMetadata(request, facts);
+  const further = mutateMetadata({ ...request, object: stamped.object }, facts);
+  return { ...stamped, ...further, patches: [...stamped.patches, ...(further?.patches ?? [])] };
+}
+
+function mutateMetadata(request: AdmissionRequest, facts: Facts): PlatformMutation | undefined {
+  const { object, operation, subResource } = request;
+  if (!isOurs(request) || subResource !== undefined || (operation !== 'CREATE' && operation !== 'UPDATE'))
+    return undefined;
+  if (object === undefined || !isObject(object.metadata)) return undefined;
+  const labels = missingLabels(request, facts);
+  const unproven = hasUnprovenTeam(request, facts);
+  const finalizes = lacksFinalizer(request, facts);
+  if (labels.length === 0 && !unproven && !finalizes) return undefined;
+  const finalizers = [...finalizersOf(object), CLEANUP_FINALIZER];
+  const { [TEAM_LABEL]: team, ...others } = labelsOf(object);
+  const kept = unproven || team === undefined ? others : { ...others, [TEAM_LABEL]: team };
+  return {
+    object: {
+      ...object,
+      metadata: {
+        ...object.metadata,
+        ...(labels.length === 0 && !unproven ? {} : { labels: { ...kept, ...Object.fromEntries(labels) } }),
+        ...(finalizes ? { finalizers } : {}),
+      },
+    },
+    patches: [
+      ...labelPatches(object.metadata, labels),
+      ...(unproven ? [{ op: 'remove' as const, path: pathOf(TEAM_LABEL) }] : []),
+      ...(finalizes ? [finalizerPatch(object.metadata)] : []),
+    ],
+    warnings: unproven
+      ? [
+          `labels: ${TEAM_LABEL} is left out: who owns this is not known before the owner exists; the platform then sets it`,
+        ]
+      : [],
+  };
+}
+
+/**
+ * A team that somebody claims while the owner that would prove it does not exist. It is taken out, not refused: the same manifest is
+ * applied again by Flux until its owner is there, lands each time without a change, and needs no order among its files.
+ */
+function hasUnprovenTeam({ object, oldObject, operation }: AdmissionRequest, { chain }: Facts): boolean {
+  const claimed = labelsOf(object)[TEAM_LABEL];
+  if (chain.end !== 'missing' || claimed === undefined) return false;
+  return operation === 'CREATE' || claimed !== labelsOf(oldObject)[TEAM_LABEL];
+}
+
+/** Sets what is not there, and what was there before with another value; what the user has just written is for the labels gate. */
+function missingLabels({ object, oldObject, operation }: AdmissionRequest, { chain }: Facts): [string, string][] {
+  const [after, before] = [labelsOf(object), operation === 'UPDATE' ? labelsOf(oldObject) : {}];
+  const wanted: [string, string][] = [[MANAGED_BY_LABEL, MANAGED_BY]];
+  if (chain.end === 'team' && chain.team !== undefined) wanted.push([TEAM_LABEL, chain.team]);
+  return wanted.filter(([key, value]) => {
+    const written = after[key];
+    return written === undefined || (written !== value && written === before[key]);
+  });
+}
+
+function lacksFinalizer(request: AdmissionRequest, facts: Facts): boolean {
+  const { object, oldObject } = request;
+  if (object === undefined || !isDeployable(request) || isDeleting(object) || isDeleting(oldObject)) return false;
+  if (finalizersOf(object).includes(CLEANUP_FINALIZER)) return false;
+  const takenAway = oldObject !== undefined && finalizersOf(oldObject).includes(CLEANUP_FINALIZER);
+  // What was dispatched once may be deployed still, whoever answers now.
+  return takenAway ? !isReconciler(request, facts) : facts.dispatches !== false;
+}
+
+const isDeleting = (object: Json | undefined): boolean =>
+  isObject(object?.metadata) && typeof object.metadata.deletionTimestamp === 'string';
+
+function labelPatches(metadata: Json, labels: readonly [string, string][]): JsonPatchOperation[] {
+  if (labels.length === 0) return [];
+  if (!isObject(metadata.labels)) {
+    return [{ op: 'add', path: '/metadata/labels', value: Object.fromEntries(labels) }];
+  }
+  return labels.map(([key, value]) => ({ op: 'add', path: pathOf(key), value }));
+}
+
+const pathOf = (label: string): string => `/metadata/labels/${label.replaceAll('/', '~1')}`;
+
+const finalizerPatch = (metadata: Json): JsonPatchOperation =>
+  Array.isArray(metadata.finalizers)
+    ? { op: 'add', path: '/metadata/finalizers/-', value: CLEANUP_FINALIZER }
+    : { op: 'add', path: '/metadata/finalizers', value: [CLEANUP_FINALIZER] };

@@ -1,0 +1,79 @@
+/**
+ * Which policies judge a request at one call of the API server: all that are in force, but for the Policy itself where one is
+ * written, and for those that judge the same request at another call, in another version (versions.ts).
+ */
+import { GROUP, policy as policyKind } from '../../../api/index.ts';
+import {
+  type PolicyModel,
+  type PolicySet,
+  policyMatchesType,
+  policySet,
+  type RequestType,
+  type World,
+} from '../../../policy/index.ts';
+import type { AdmissionRequest } from '../../review/decode.ts';
+
+/** A Policy is not judged by itself: one that refuses all Policies could never be mended or deleted. */
+export function withoutItself(set: PolicySet, request: AdmissionRequest): PolicySet {
+  const { kind, name, object, operation } = request;
+  if (kind.group !== GROUP || kind.kind !== policyKind.kind) return set;
+  const own = name ?? (object?.metadata as { name?: unknown } | undefined)?.name;
+  const itself = set.policies.find(({ model }) => model.kind === 'Policy' && model.name === own);
+  // Hardly any is about Policies: only then is there anything to leave out.
+  if (itself === undefined || !policyMatchesType(itself.model, typeOf(request), operation)) return set;
+  return without(set, `itself ${itself.model.name}`, (model) => model === itself.model);
+}
+
+/**
+ * Of a request that was converted: those that are not about it as it was sent, nor in one of `elsewhere` (`v1.autoscaling`), to
+ * which it is converted too and which come first.
+ */
+export function withoutEvaluatedElsewhere(
+  { set, world }: { readonly set: PolicySet; readonly world: World },
+  request: AdmissionRequest,
+  elsewhere: readonly string[],
+): PolicySet {
+  const here = typeOf(request, world);
+  const { requestResource, requestKind, operation } = request;
+  const sent: RequestType = {
+    ...here,
+    ...(requestKind === undefined ? {} : { kind: requestKind.kind }),
+    ...(requestResource === undefined ? {} : requestResource),
+  };
+  const others = [sent, ...elsewhere.map((text) => ({ ...here, ...groupVersionOf(text) }))];
+  const key = JSON.stringify([operation, here.kind, here.resource, others]);
+  return without(set, key, (model) => others.some((type) => policyMatchesType(model, type, operation)));
+}
+
+function typeOf({ kind, resource, subResource = '' }: AdmissionRequest, world?: World): RequestType {
+  const { group, version } = resource ?? kind;
+  const plural = resource?.resource ?? '';
+  const parentKind = subResource === '' ? undefined : world?.kindOf?.(group, version, plural);
+  return { group, version, kind: kind.kind, resource: plural, subresource: subResource, parentKind };
+}
+
+function groupVersionOf(text: string): { version: string; group: string } {
+  const [version = '', ...group] = text.split('.');
+  return { version, group: group.join('.') };
+}
+
+/** What was made of a set is kept as long as it is in force: types and names are few, and a set of a thousand is not made in no time. */
+const made = new WeakMap<PolicySet, Map<string, PolicySet>>();
+const mostMade = 64;
+
+function without(set: PolicySet, key: string, leaves: (model: PolicyModel) => boolean): PolicySet {
+  const known = made.get(set) ?? new Map<string, PolicySet>();
+  made.set(set, known);
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const exceptions = [...new Set([...set.exceptions.values()].flat())];
+  const smaller = policySet({
+    policies: set.policies.filter(({ model }) => !leaves(model)),
+    exceptions,
+    platformNamespace: set.platformNamespace,
+    exceptionNamespaces: exceptions.map(({ model }) => model.namespace),
+  });
+  if (known.size >= mostMade) known.clear();
+  known.set(key, smaller);
+  return smaller;
+}

@@ -1,0 +1,66 @@
+/** Teams and Applications for the gates: from the caches, and from the API server where a cache may not know yet. */
+import { application, type Team, team } from '../../api/index.ts';
+import {
+  type Client,
+  isNotFound,
+  type ObjectKey,
+  type Reflector,
+  type Resource,
+  type UnknownObject,
+} from '../../runtime/index.ts';
+import { type OwnerLookup, ownerOf, type ReadOwner } from '../gates/ownership/owner-chain.ts';
+
+interface OwnerCaches {
+  readonly client: Client;
+  /** With the index `namespace`, of what each Team names as its own. */
+  readonly teams: Reflector<UnknownObject>;
+  readonly applications: Reflector<UnknownObject>;
+}
+
+export const teamIndexes = {
+  namespace: (object: UnknownObject): string[] => {
+    const namespace = namespaceOf(object);
+    return namespace === undefined ? [] : [namespace];
+  },
+};
+
+export function ownerLookup({ client, teams, applications }: OwnerCaches): OwnerLookup {
+  const read = async (
+    { store }: Reflector<UnknownObject>,
+    resource: Resource,
+    key: ObjectKey,
+    { live = false, signal }: ReadOwner,
+  ): Promise<UnknownObject | undefined> => {
+    const known = live ? undefined : store.get(key);
+    if (known !== undefined) return known;
+    try {
+      return await client.get(resource, key, signal === undefined ? {} : { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+  return {
+    async team(name, options = {}) {
+      const found = await read(teams, team.resource, { name }, options);
+      const namespace = found === undefined ? undefined : namespaceOf(found);
+      return namespace === undefined ? undefined : { namespace };
+    },
+    async application(namespace, name, options = {}) {
+      const found = await read(applications, application.resource, { namespace, name }, options);
+      return found === undefined ? undefined : { owner: ownerOf(found, namespace) };
+    },
+    // Most namespaces are no Team's: a miss is the usual answer, and only who is about to deny asks further.
+    async teamOf(namespace, { live = false, signal } = {}) {
+      if (!live) return teams.store.byIndex('namespace', namespace)[0]?.metadata.name;
+      const { items } = await client.list(team.resource, signal === undefined ? {} : { signal });
+      return items.find((each) => namespaceOf(each) === namespace)?.metadata.name;
+    },
+  };
+}
+
+/** The namespace that a Team names, never that of its metadata. */
+function namespaceOf(object: UnknownObject): string | undefined {
+  const { namespace } = (object.spec ?? {}) as Partial<Team['spec']>;
+  return typeof namespace === 'string' && namespace !== '' ? namespace : undefined;
+}

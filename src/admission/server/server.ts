@@ -1,0 +1,265 @@
+/**
+ * What the webhook answers over HTTP. Thin: it bounds what comes in, hands the review to the gates, and answers either an
+ * AdmissionReview with the uid of the request or a status of HTTP that says what was wrong with it. A bug of ours must never read
+ * as "allowed": it is a 500, on which the API server follows the failurePolicy.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AnswerPost, Logger, PostAnswer } from '../../runtime/index.ts';
+import type { Phase } from '../gates/gate.ts';
+import type { Observer } from '../gates/observer.ts';
+import type { Pipeline } from '../gates/pipeline.ts';
+import { noRoom, readBody, startBudget } from '../review/body.ts';
+import type { Deadline } from '../review/deadline.ts';
+import { deadlineIn, timeoutIn } from '../review/deadline.ts';
+import { decodeReview } from '../review/decode.ts';
+import { encodeReview } from '../review/encode.ts';
+import type { Decision } from '../review/findings.ts';
+import { HttpError } from '../review/http-error.ts';
+import { logAdmitted, logDenied } from './decision-log.ts';
+import type { AdmissionMetrics } from './metrics.ts';
+
+interface AnswerOptions {
+  readonly log: Logger;
+  readonly pipeline: Pipeline;
+  /** Whether `/readyz` says so. */
+  readonly ready: () => boolean;
+  /** Whether policies and caches are known; a review that comes before waits for it. */
+  readonly synced?: () => boolean;
+  readonly metrics?: AdmissionMetrics | undefined;
+  readonly observer?: Observer | undefined;
+  /** Reviews at once; beyond it the API server is asked to come again. */
+  readonly mostInFlight?: number | undefined;
+  /** Bytes of their bodies at once. */
+  readonly mostBytes?: number | undefined;
+}
+
+/** An API server has some hundred requests in flight at most. */
+const mostInFlightByDefault = 400;
+/** Room for nine of the largest, or for thousands as they usually are. */
+const mostBytesByDefault = 64 * 1024 * 1024;
+const syncPollMilliseconds = 20;
+
+/** What a webhook is called for. */
+interface AskedFor {
+  readonly phase: Phase;
+  /** Of a request that was converted: in which other versions it is sent to us. */
+  readonly elsewhere?: readonly string[];
+}
+
+/** Where each webhook of the configurations calls. */
+const webhooks = new Map<string, AskedFor>([
+  ...at('/mutate', 'mutate', ['', '/policies', '/fail-again', '/ignore-again']),
+  ...at('/mutate', 'mutate-once', ['/fail', '/ignore']),
+  ...at('/validate', 'validate', ['', '/policies', '/fail', '/ignore', '/crds', '/namespaces']),
+]);
+
+function at(verb: string, phase: Phase, paths: readonly string[]): [string, AskedFor][] {
+  return paths.map((path) => [`${verb}${path}`, { phase }]);
+}
+
+/** `/validate/fail`, and `/validate/fail/converted/v1.autoscaling` for what is sent besides in another version. */
+function askedAt(pathname: string): AskedFor | undefined {
+  const known = webhooks.get(pathname);
+  if (known !== undefined) return known;
+  const [path = '', below] = pathname.split('/converted', 2);
+  const asked = webhooks.get(path);
+  if (asked === undefined || below === undefined || !/^(?:\/[a-z0-9.-]+)*$/.test(below)) return undefined;
+  return { ...asked, elsewhere: below.split('/').slice(1) };
+}
+
+interface Answers {
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
+  /** The same for a review that is there as a whole; undefined for what is none. */
+  readonly answerPost: AnswerPost;
+}
+
+export function answerAdmission(options: AnswerOptions): Answers {
+  const reviews = startReviews(options);
+  return {
+    answer(request, response) {
+      const [pathname = '', query = ''] = (request.url ?? '').split('?', 2);
+      const asked = askedAt(pathname);
+      const answered =
+        asked === undefined ? other(pathname, response, options) : reviews.read(request, response, asked, query);
+      answered.catch((error: unknown) => refuse(response, refusalOf(error, options.log)));
+    },
+    answerPost(target, body) {
+      const [pathname = '', query = ''] = target.split('?', 2);
+      const asked = askedAt(pathname);
+      return asked === undefined ? undefined : reviews.answer(body, asked, query);
+    },
+  };
+}
+
+async function other(pathname: string, response: ServerResponse, options: AnswerOptions): Promise<void> {
+  switch (pathname) {
+    case '/healthz':
+      return sendText(response, 200, 'ok');
+    case '/readyz':
+      return options.ready() ? sendText(response, 200, 'ok') : sendText(response, 503, 'not ready');
+    case '/metrics':
+      if (options.metrics === undefined) break;
+      return send(response, 200, options.metrics.contentType, await options.metrics.text());
+    default:
+  }
+  throw new HttpError(404, `There is nothing at ${pathname.slice(0, 100)}; reviews go to /validate and /mutate`);
+}
+
+interface Reviews {
+  /** Over Node's HTTP. */
+  read(request: IncomingMessage, response: ServerResponse, asked: AskedFor, query: string): Promise<void>;
+  /** Of one that has been read. At once where nothing has to be waited for. */
+  answer(text: string, asked: AskedFor, query: string): PostAnswer | Promise<PostAnswer>;
+}
+
+function startReviews(options: AnswerOptions): Reviews {
+  const { log, metrics, mostInFlight = mostInFlightByDefault } = options;
+  const budget = startBudget(options.mostBytes ?? mostBytesByDefault);
+  let inFlight = 0;
+  const begin = ({ phase }: AskedFor) => {
+    const started = performance.now();
+    const share = budget.share();
+    inFlight += 1;
+    metrics?.inFlight(inFlight);
+    return {
+      share,
+      isOneTooMany: inFlight > mostInFlight,
+      end(result: 'allowed' | 'denied' | 'refused') {
+        share.release();
+        inFlight -= 1;
+        metrics?.inFlight(inFlight);
+        metrics?.answered(phase, result, (performance.now() - started) / 1000);
+      },
+    };
+  };
+  return {
+    async read(request, response, asked, query) {
+      const flight = begin(asked);
+      let result: 'allowed' | 'denied' | 'refused' = 'refused';
+      try {
+        checkRequest(request);
+        if (flight.isOneTooMany) {
+          request.resume();
+          throw tooMany();
+        }
+        const deadline = deadlineIn(timeoutIn(query));
+        const text = await readBody(request, deadline.at - Date.now(), flight.share);
+        const { allowed, body } = await answerReview(text, asked, deadline, options);
+        result = allowed ? 'allowed' : 'denied';
+        send(response, 200, 'application/json', body);
+      } catch (error) {
+        refuse(response, refusalOf(error, log));
+      } finally {
+        flight.end(result);
+      }
+    },
+    answer(text, asked, query) {
+      const flight = begin(asked);
+      const answered = ({ allowed, body }: Answered): PostAnswer => {
+        flight.end(allowed ? 'allowed' : 'denied');
+        return { status: 200, body };
+      };
+      const failed = (error: unknown): PostAnswer => {
+        flight.end('refused');
+        return refusalOf(error, log);
+      };
+      let answer: Answered | Promise<Answered>;
+      try {
+        if (flight.isOneTooMany) throw tooMany();
+        if (!flight.share.grow(text.length)) throw noRoom();
+        answer = answerReview(text, asked, deadlineIn(timeoutIn(query)), options);
+      } catch (error) {
+        return failed(error);
+      }
+      return answer instanceof Promise ? answer.then(answered, failed) : answered(answer);
+    },
+  };
+}
+
+interface Answered {
+  readonly allowed: boolean;
+  readonly body: string;
+}
+
+/**
+ * From the text of a review to the text of the answer, at once where nothing has to be waited for. What cannot be judged is thrown as
+ * a `HttpError`, or as a bug.
+ */
+export function answerReview(
+  text: string,
+  { phase, elsewhere }: AskedFor,
+  deadline: Deadline,
+  options: Pick<AnswerOptions, 'pipeline' | 'log' | 'synced' | 'observer'>,
+): Answered | Promise<Answered> {
+  const decoded = decodeReview(text);
+  if ('unreadable' in decoded) throw new HttpError(decoded.unreadable.status, decoded.unreadable.message);
+  const { request } = decoded;
+  const evaluate = () => options.pipeline(request, phase, deadline, elsewhere);
+  const answer = (decision: Decision): Answered => {
+    if (!decision.allowed) logDenied(request, decision, options);
+    else if (phase === 'validate' && elsewhere === undefined) logAdmitted(request, options.log);
+    return { allowed: decision.allowed, body: encodeReview(request.uid, decision) };
+  };
+  if (options.synced?.() === false) {
+    const evaluated = untilSynced(options.synced, deadline).then(evaluate);
+    return beforeDeadline(evaluated, deadline).then(answer);
+  }
+  const evaluated = evaluate();
+  return evaluated instanceof Promise ? beforeDeadline(evaluated, deadline).then(answer) : answer(evaluated);
+}
+
+function checkRequest({ method, headers }: IncomingMessage): void {
+  if (method !== 'POST') throw new HttpError(405, 'Send an AdmissionReview with POST', { allow: 'POST' });
+  const type = headers['content-type'];
+  if (type === 'application/json') return;
+  if (type?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
+    throw new HttpError(415, 'Send the AdmissionReview as application/json');
+}
+
+/** The API server's client comes again after the time that is asked for. */
+const tooMany = (): HttpError =>
+  new HttpError(429, 'Too many reviews at once; come again in a second', { 'retry-after': '1' });
+
+/** Before that, nothing would match, and to answer "allowed" would be wrong. */
+async function untilSynced(synced: () => boolean, { at }: Deadline): Promise<void> {
+  while (!synced()) {
+    if (Date.now() + syncPollMilliseconds >= at) {
+      throw new HttpError(503, 'Policies are still being read; try again in a moment', { 'retry-after': '1' });
+    }
+    await sleep(syncPollMilliseconds);
+  }
+}
+
+async function beforeDeadline(evaluated: Promise<Decision>, { at }: Deadline): Promise<Decision> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const refusal = new HttpError(504, 'The review was not evaluated in the time that the API server waits');
+    timer = setTimeout(() => reject(refusal), Math.max(1, at - Date.now()));
+  });
+  try {
+    return await Promise.race([evaluated, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function refusalOf(error: unknown, log: Logger): HttpError {
+  if (error instanceof HttpError) return error;
+  log.error('a review could not be answered', { error });
+  return new HttpError(500, 'The review could not be evaluated; the log of the webhook says why');
+}
+
+function refuse(response: ServerResponse, { status, headers, body }: HttpError): void {
+  if (response.headersSent || response.destroyed) return;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  send(response, status, 'application/json', body);
+}
+
+const sendText = (response: ServerResponse, status: number, text: string): void =>
+  send(response, status, 'text/plain; charset=utf-8', text);
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}
