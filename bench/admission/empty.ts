@@ -1,7 +1,7 @@
 /** A contestant: a webhook that answers "allowed" without looking, as little as Node lets one write. Says where it listens. */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { issueAuthority, issueLeaf } from '../../src/runtime/index.ts';
+import { issueAuthority, issueLeaf } from '../../src/runtime/internal.ts';
 
 const validity = { now: Date.now(), validMilliseconds: 3_600_000, backdateMilliseconds: 60_000 };
 const authority = issueAuthority(validity);

@@ -6,14 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crdFor, kinds, policy as policyKind } from '../../src/api/index.ts';
 import { startControlPlane } from '../../src/controlplane/index.ts';
-import {
-  type Client,
-  connect,
-  eventually,
-  type KubernetesObject,
-  loadKubeconfig,
-  type Resource,
-} from '../../src/runtime/index.ts';
+import { type Client, connect, type KubernetesObject, loadKubeconfig, type Resource } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { admissionReview } from '../../test/support/review.ts';
 import { type Contestant, register, startContestant, steadily } from './contestant.ts';
 import { deployment, matching, native, other } from './policies.ts';

@@ -7,7 +7,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { startControlPlane } from '../../src/controlplane/index.ts';
-import { type Client, connect, eventually, loadKubeconfig } from '../../src/runtime/index.ts';
+import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { read } from './ours.ts';
 import { fleet, type Pair } from './pairs.ts';
 

@@ -13,14 +13,8 @@ import { fileKeyStore, openKeyRing } from '../../src/broker/index.ts';
 import { ensureAssets, startControlPlane, startKafka } from '../../src/controlplane/index.ts';
 import { createAuthority, issueLeaf } from '../../src/controlplane/pki.ts';
 import { freePort } from '../../src/controlplane/ports.ts';
-import {
-  type Client,
-  connect,
-  eventually,
-  type KubernetesObject,
-  loadKubeconfig,
-  type Resource,
-} from '../../src/runtime/index.ts';
+import { type Client, connect, type KubernetesObject, loadKubeconfig, type Resource } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { type LogLine, type Program, superviseProgram } from '../../test/chaos/support/program.ts';
 import { layOutPackage } from '../../test/support/package.ts';
 

@@ -1,6 +1,6 @@
 /** What the requirement says there may be at most, tried: rollouts at once, and definitions of one operator. */
 import { API_VERSION, type OperatorDeployment, operatorDeployment } from '../../src/api/index.ts';
-import { eventually } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { definitionFiles, largeDefinitions } from './definitions.ts';
 import { type Figure, inParallel, say, seconds, timed } from './figures.ts';
 import { rollOut } from './rollouts.ts';

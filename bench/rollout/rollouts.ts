@@ -1,6 +1,7 @@
 /** Rollouts over the clusters of the stage, begun and waited for as somebody at a terminal would. */
 import { API_VERSION, type OperatorDeployment, operatorDeployment, type rolloutPhases } from '../../src/api/index.ts';
-import { type Client, eventually } from '../../src/runtime/index.ts';
+import type { Client } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { timed } from './figures.ts';
 
 type Phase = (typeof rolloutPhases)[number];

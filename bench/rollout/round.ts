@@ -14,7 +14,8 @@ import {
 } from '../../src/api/index.ts';
 import { healthChecker, mostHelmRuns } from '../../src/fleet/index.ts';
 import { addOperatorHealth } from '../../src/reconcile/index.ts';
-import { eventually, Manager } from '../../src/runtime/index.ts';
+import { Manager } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { memoryCluster } from '../../test/support/memory-cluster.ts';
 import { type Figure, mebibytes, say, seconds } from './figures.ts';
 import { operatorName, snapshotOf } from './simulated-objects.ts';

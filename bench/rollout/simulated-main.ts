@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { issueAuthority, issueLeaf } from '../../src/runtime/index.ts';
+import { issueAuthority, issueLeaf } from '../../src/runtime/internal.ts';
 import { listsOf } from './simulated-objects.ts';
 
 const [operators = 0, listMilliseconds = 0, dryRunMilliseconds = 0] = process.argv.slice(2).map(Number);

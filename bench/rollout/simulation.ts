@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { connectionLimits } from '../../src/fleet/index.ts';
-import { type Client, ConnectionBudget, connect } from '../../src/runtime/index.ts';
+import { type Client, connect } from '../../src/runtime/index.ts';
+import { ConnectionBudget } from '../../src/runtime/internal.ts';
 import { operatorOf } from './simulated-objects.ts';
 
 export interface Simulation {

@@ -19,14 +19,9 @@ import { addNamespaces } from '../../src/cli/up/starter.ts';
 import { startUndo } from '../../src/cli/up/undo.ts';
 import { ensureAssets, renderProgress, startControlPlane } from '../../src/controlplane/index.ts';
 import { keysFromFile, newKeySet, type SealingKeys } from '../../src/fleet/index.ts';
-import {
-  type Client,
-  ConnectionBudget,
-  connect,
-  eventually,
-  getCondition,
-  loadKubeconfig,
-} from '../../src/runtime/index.ts';
+import { type Client, connect, getCondition, loadKubeconfig } from '../../src/runtime/index.ts';
+import { ConnectionBudget } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { addCluster, type Target } from '../../test/rollout-e2e/support/testbed.ts';
 import { systemNamespace, unapproved } from '../../test/rollout-e2e/support/timing.ts';
 import { type OperatorChart, operatorFrom, serveRepository } from '../../test/support/operator-charts.ts';

@@ -4,7 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { connect, type TLSSocket } from 'node:tls';
-import { loadKubeconfig, type Material } from '../../src/runtime/index.ts';
+import { loadKubeconfig } from '../../src/runtime/index.ts';
+import type { Material } from '../../src/runtime/internal.ts';
 import type { FloorMeasures } from './main.ts';
 import {
   configMaps,

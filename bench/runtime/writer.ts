@@ -4,7 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
-import { loadKubeconfig, type Material } from '../../src/runtime/index.ts';
+import { loadKubeconfig } from '../../src/runtime/index.ts';
+import type { Material } from '../../src/runtime/internal.ts';
 import { configMaps, watched } from './objects.ts';
 
 export interface Writer {

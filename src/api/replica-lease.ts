@@ -3,7 +3,7 @@
  * version of all Policies that it has taken in. One small object a replica, however many policies there are; the leader works
  * out from it which revision of each Policy is in force everywhere.
  */
-import type { Lease } from '../runtime/index.ts';
+import type { Lease } from '../runtime/internal.ts';
 import { GROUP } from './constants.ts';
 
 export interface ReplicaReport {

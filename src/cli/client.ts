@@ -1,12 +1,6 @@
 /** A cluster for as long as a command needs it. */
-import {
-  ApiError,
-  type Client,
-  ConnectionError,
-  connect,
-  type KubeconfigOptions,
-  loadKubeconfig,
-} from '../runtime/index.ts';
+import { ApiError, type Client, ConnectionError, connect, loadKubeconfig } from '../runtime/index.ts';
+import type { KubeconfigOptions } from '../runtime/internal.ts';
 import { InputError } from './failure.ts';
 
 /**

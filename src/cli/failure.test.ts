@@ -15,12 +15,6 @@ describe('a failure is one sentence and an exit code', () => {
     },
     { reason: 'no permission says what to do', error: coded('EACCES', 'open'), sentence: /may not do that/, exit: 1 },
     {
-      reason: 'a taken port says what to do',
-      error: coded('EADDRINUSE', 'listen'),
-      sentence: /port is taken .* --port/,
-      exit: 1,
-    },
-    {
       reason: 'what carries a code explains itself',
       error: coded('api/Forbidden', 'forbidden'),
       sentence: /^forbidden$/,

@@ -24,8 +24,6 @@ export function describeFailure(error: unknown): string {
     case 'EACCES':
     case 'EPERM':
       return `this user may not do that (${error.message}): fix the owner or the mode, then run the command again.`;
-    case 'EADDRINUSE':
-      return `the port is taken (${error.message}): stop what listens there, or choose another with --port or --webhook-port.`;
     case undefined:
       // A bug of ours: the stack is what the report needs.
       return error.stack ?? error.message;

@@ -5,14 +5,8 @@
  */
 import { DEFAULT_PLATFORM_NAMESPACE } from '../policy/index.ts';
 import type { ReportApi } from '../reconcile/index.ts';
-import {
-  type ClusterConfig,
-  connect,
-  giveMemoryBack,
-  type Logger,
-  loadKubeconfig,
-  telemetrySettings,
-} from '../runtime/index.ts';
+import { type ClusterConfig, connect, type Logger, loadKubeconfig, telemetrySettings } from '../runtime/index.ts';
+import { giveMemoryBack } from '../runtime/internal.ts';
 import { type CrdGateFlags, gateOptions } from './crd-gate-options.ts';
 import { demandAccess } from './serve/access.ts';
 import { listenAddress, webhookTarget } from './serve/address.ts';

@@ -1,8 +1,8 @@
 /** The certificates of one control plane: its own authorities and the leaves they sign, all in memory as PEM. */
 import { generateKeyPairSync } from 'node:crypto';
-import { issueAuthority, issueLeaf as issueLeafFor, type KeyKind, type KeyPair } from '../runtime/index.ts';
+import { issueAuthority, issueLeaf as issueLeafFor, type KeyKind, type KeyPair } from '../runtime/internal.ts';
 
-export type { KeyKind, KeyPair } from '../runtime/index.ts';
+export type { KeyKind, KeyPair } from '../runtime/internal.ts';
 
 interface LeafRequest {
   commonName: string;

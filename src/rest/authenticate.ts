@@ -1,6 +1,7 @@
 /** From the token of a request to who calls. Nothing in it is believed before its signature is. */
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import { type Clock, Problem } from '../runtime/index.ts';
+import type { Clock } from '../runtime/index.ts';
+import { Problem } from '../runtime/internal.ts';
 import { type Caller, callerOf } from './caller.ts';
 
 export interface TokenRules {

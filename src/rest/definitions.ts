@@ -15,7 +15,8 @@ import {
 } from '../api/index.ts';
 import { type Crd, compareCrds, readCrd, type Verdict } from '../crd-compat/index.ts';
 import { compareVersions } from '../fleet/index.ts';
-import { type Client, type KubernetesObject, Problem, type Resource, type UnknownObject } from '../runtime/index.ts';
+import type { Client, KubernetesObject, Resource, UnknownObject } from '../runtime/index.ts';
+import { Problem } from '../runtime/internal.ts';
 import { all } from './objects.ts';
 import { unavailable } from './problems.ts';
 import type { Call } from './route.ts';

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { FakeClock, silentLogger } from '../runtime/index.ts';
+import { silentLogger } from '../runtime/index.ts';
+import { FakeClock } from '../runtime/testing/index.ts';
 import { authenticate } from './authenticate.ts';
 import { type TokenKeys, tokenKeys } from './keys.ts';
 

@@ -4,8 +4,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
-import { fetchDocument } from '../broker/index.ts';
-import { type Clock, type Logger, Problem, retryAfter } from '../runtime/index.ts';
+import type { Clock, Logger } from '../runtime/index.ts';
+import { fetchDocument, Problem, retryAfter } from '../runtime/internal.ts';
 
 export type TokenKeys =
   | { readonly file: string }

@@ -1,14 +1,7 @@
 /** Objects of the API server as the caller sees them: read, listed page by page, and changed as nobody but the caller. */
 import type { Kind } from '../api/index.ts';
-import {
-  ApiError,
-  apiVersionOf,
-  type Client,
-  type KubernetesObject,
-  type ObjectMeta,
-  Problem,
-  type StatusDetails,
-} from '../runtime/index.ts';
+import { ApiError, apiVersionOf, type Client, type KubernetesObject, type ObjectMeta } from '../runtime/index.ts';
+import { Problem, type StatusDetails } from '../runtime/internal.ts';
 import { notFound } from './problems.ts';
 import type { Call } from './route.ts';
 

@@ -2,15 +2,8 @@
 import type { Registry } from 'prom-client';
 import type { Crd, Verdict } from '../crd-compat/index.ts';
 import type { Charts, SealingKeys } from '../fleet/index.ts';
-import type {
-  Client,
-  Clock,
-  ListenerLimits,
-  Logger,
-  ServingCertificate,
-  Tracer,
-  UnknownObject,
-} from '../runtime/index.ts';
+import type { Client, Clock, Logger, Tracer, UnknownObject } from '../runtime/index.ts';
+import type { ListenerLimits, ServingCertificate } from '../runtime/internal.ts';
 import type { TokenRules } from './authenticate.ts';
 import type { TokenKeys } from './keys.ts';
 

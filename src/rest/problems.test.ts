@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { FleetError } from '../fleet/index.ts';
-import { ApiError, ConnectionError, Problem } from '../runtime/index.ts';
+import { ApiError, ConnectionError } from '../runtime/index.ts';
+import { Problem } from '../runtime/internal.ts';
 import { pointerOf, problemOf } from './problems.ts';
 
 test.each([

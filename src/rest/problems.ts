@@ -1,6 +1,7 @@
 /** From what went wrong to what is answered. What is the caller's to mend is 4xx and names the field; what is not is 5xx and names nothing. */
 import { FleetError } from '../fleet/index.ts';
-import { ApiError, ConfigError, ConnectionError, Problem, retryAfter } from '../runtime/index.ts';
+import { ApiError, ConfigError, ConnectionError } from '../runtime/index.ts';
+import { Problem, retryAfter } from '../runtime/internal.ts';
 
 export interface FieldError {
   /** A JSON Pointer into the body, or the name of a parameter. */

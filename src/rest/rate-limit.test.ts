@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FakeClock } from '../runtime/index.ts';
+import { FakeClock } from '../runtime/testing/index.ts';
 import { rateLimiter } from './rate-limit.ts';
 
 const passes = (spend: () => void): boolean => {

@@ -2,7 +2,8 @@
  * How often a user may call (requirement 002, Rate Limiting): so many requests within any minute. Each replica lets its share
  * through, so that all together let through what is listed, whichever of them a request reaches.
  */
-import { type Clock, Problem, retryAfter } from '../runtime/index.ts';
+import type { Clock } from '../runtime/index.ts';
+import { Problem, retryAfter } from '../runtime/internal.ts';
 
 export interface RateLimiter {
   /** Throws a 429. `what` is what the limit is on, for example `POST /api/v1/deployments`. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Cluster, Operator, OperatorDeployment } from '../api/index.ts';
 import { type Charts, FleetError } from '../fleet/index.ts';
-import { ApiError, type Client, noTracer, Problem, silentLogger } from '../runtime/index.ts';
+import { ApiError, type Client, noTracer, silentLogger } from '../runtime/index.ts';
+import { Problem } from '../runtime/internal.ts';
 import { callerOf } from './caller.ts';
 import { renderCheck, renderingsOf } from './rendering.ts';
 import type { Call } from './route.ts';

@@ -15,7 +15,7 @@ import {
 } from '../api/index.ts';
 import { type Charts, FleetError } from '../fleet/index.ts';
 import { type LabelSelector, selects } from '../policy/index.ts';
-import { Problem } from '../runtime/index.ts';
+import { Problem } from '../runtime/internal.ts';
 import { all, get, orNothing } from './objects.ts';
 import { invalid } from './problems.ts';
 import type { Call } from './route.ts';

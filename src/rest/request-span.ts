@@ -1,6 +1,7 @@
 /** The span of a request: it goes on from what the caller says, and lasts until the answer is sent or nobody waits for it any more. */
 import type { FastifyReply } from 'fastify';
-import { childTraceparent, parseTraceparent, type Tracer } from '../runtime/index.ts';
+import type { Tracer } from '../runtime/index.ts';
+import { childTraceparent, parseTraceparent } from '../runtime/internal.ts';
 
 interface RequestSpan {
   /** For whoever is asked on behalf of this request; also where nothing is recorded. */

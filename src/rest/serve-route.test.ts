@@ -1,14 +1,8 @@
 import fastify from 'fastify';
 import { expect, test } from 'vitest';
-import {
-  currentTraceparent,
-  eventually,
-  makeApp,
-  parseTraceparent,
-  type SpanOptions,
-  silentLogger,
-  type Tracer,
-} from '../runtime/index.ts';
+import { silentLogger, type Tracer } from '../runtime/index.ts';
+import { currentTraceparent, makeApp, parseTraceparent, type SpanOptions } from '../runtime/internal.ts';
+import { eventually } from '../runtime/testing/index.ts';
 import { callerOf } from './caller.ts';
 import { problemOf } from './problems.ts';
 import type { Route } from './route.ts';

@@ -1,15 +1,8 @@
 /** One request, from the token to the answer: who it is, how often, whether they may, what it says, and then the route. */
 import { performance } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import {
-  type Client,
-  type Logger,
-  Problem,
-  parseTraceparent,
-  sendProblem,
-  type Tracer,
-  withTraceparent,
-} from '../runtime/index.ts';
+import type { Client, Logger, Tracer } from '../runtime/index.ts';
+import { Problem, parseTraceparent, sendProblem, withTraceparent } from '../runtime/internal.ts';
 import { type Caller, holdsOneOf } from './caller.ts';
 import { routeCheck } from './check.ts';
 import type { RestMetrics } from './metrics.ts';

@@ -3,18 +3,8 @@
  * so that any number of replicas serve.
  */
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { parseStrictly } from '../broker/index.ts';
-import { isLoopback } from '../fleet/index.ts';
-import {
-  ConfigError,
-  listen,
-  type MadeApp,
-  makeApp,
-  noTracer,
-  Problem,
-  type Served,
-  systemClock,
-} from '../runtime/index.ts';
+import { ConfigError, noTracer, systemClock } from '../runtime/index.ts';
+import { isLoopback, listen, type MadeApp, makeApp, Problem, parseStrictly, type Served } from '../runtime/internal.ts';
 import { authenticate } from './authenticate.ts';
 import { docsPage } from './docs-page.ts';
 import { tokenKeys } from './keys.ts';

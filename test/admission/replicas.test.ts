@@ -1,7 +1,8 @@
 /** Replicas of the webhook come and go while the API server asks them: what users see of it, which is to be nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, eventually } from '../../src/runtime/index.ts';
+import type { Client } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import {
   applyPolicy,
   configMap,

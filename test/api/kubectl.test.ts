@@ -1,7 +1,8 @@
 /** How the kinds look to someone at a terminal. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../src/api/index.ts';
-import { type Client, eventually } from '../../src/runtime/index.ts';
+import type { Client } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import type { Cluster } from '../support/cluster.ts';
 import { examples, installKinds, moved } from './support/installed.ts';
 

@@ -6,7 +6,7 @@ import { type KeyRing, openKeyRing, secretKeyStore } from '../../src/broker/inde
 import { declareBroker } from '../../src/cli/broker/command.ts';
 import { freePort } from '../../src/controlplane/ports.ts';
 import { connect, loadKubeconfig } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import { startTestPlatform, type TestPlatform } from './support/platform.ts';
 import { type BrokerProcess, endBrokerProcesses, startBrokerProcess } from './support/process.ts';

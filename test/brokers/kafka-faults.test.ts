@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fileKeyStore, type KeyRing, kafkaProvider, openKeyRing, startBroker } from '../../src/broker/index.ts';
 import { movesUnderWay } from '../../src/broker/reference/kafka/reassignment.ts';
 import { freePort } from '../../src/controlplane/ports.ts';
-import { eventually } from '../../src/runtime/testing.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { joinKafka, type Kafka, startKafka } from '../support/kafka.ts';
 import { log, type ResourceSketch, startTestPlatform, type TestPlatform } from './support/platform.ts';

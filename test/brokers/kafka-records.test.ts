@@ -4,7 +4,8 @@ import { Producer } from '@platformatic/kafka';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeploymentRecord } from '../../src/broker/index.ts';
 import { type RecordLog, recordLog } from '../../src/broker/reference/kafka/record-log.ts';
-import { eventually, silentLogger, systemClock } from '../../src/runtime/index.ts';
+import { silentLogger, systemClock } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { useKafka } from '../support/kafka.ts';
 

@@ -24,7 +24,7 @@ import {
 } from '../../src/broker/index.ts';
 import { topicAdmin } from '../../src/broker/reference/kafka/admin.ts';
 import { silentLogger } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { useKafka } from '../support/kafka.ts';
 import { brokerKeys, log, type ResourceSketch, startTestPlatform, type TestPlatform } from './support/platform.ts';

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { encryptTo, kubernetesProvider, type RunningBroker, startBroker } from '../../src/broker/index.ts';
 import { type Client, connect, loadKubeconfig, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import { untilQuotaRefuses } from '../support/quota.ts';
 import { brokerKeys, log, type ResourceSketch, startTestPlatform, type TestPlatform } from './support/platform.ts';

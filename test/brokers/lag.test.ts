@@ -1,7 +1,7 @@
 /** A broker whose watches are behind what it has itself just made: it must not take what it sees for what is there. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import { untilQuotaRefuses } from '../support/quota.ts';
 import {

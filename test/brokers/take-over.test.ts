@@ -1,7 +1,7 @@
 /** Two brokers of one cluster: what the one has made, the other goes on with, and removes. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import { untilQuotaRefuses } from '../support/quota.ts';
 import {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CheckResult } from '../../src/cli/check.ts';
-import { eventually } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { runCheck, runImpact } from '../support/check-command.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CrdRevision, packDefinition, REVISION_LABEL, revisionName } from '../../src/api/index.ts';
-import { eventually } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import { runCrd } from '../support/crd-command.ts';
 

@@ -56,8 +56,22 @@ test('arrows point one way', () => {
   expect(wrong).toEqual([]);
 });
 
-test('a room is entered by its index.ts', () => {
-  expect(importsBetweenRooms().filter(({ target }) => target.split('/').slice(1).join('/') !== 'index.ts')).toEqual([]);
+/** Besides `index.ts`: the parts of the runtime that its users outside this project do not get, and its helpers for tests. */
+const otherEntries = ['runtime/internal.ts', 'runtime/testing/index.ts'];
+
+test('a module is entered by its index.ts', () => {
+  const entry = /^[^/]+\/index\.ts$/;
+  expect(importsBetweenRooms().filter(({ target }) => !entry.test(target) && !otherEntries.includes(target))).toEqual(
+    [],
+  );
+});
+
+test('only tests import the helpers for tests', () => {
+  const isTest = (file: string) => /\.test\.ts$|\/support\//.test(file);
+  const wrong = importsBetweenRooms().filter(
+    ({ file, target }) => target.startsWith('runtime/testing/') && !isTest(file),
+  );
+  expect(wrong).toEqual([]);
 });
 
 test('every room opens with a comment that says what it is', () => {

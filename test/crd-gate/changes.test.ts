@@ -1,7 +1,8 @@
 /** Definitions that change, as users meet the gate: on a real API server, with objects in etcd. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventually, isNotFound } from '../../src/runtime/index.ts';
+import { isNotFound } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { definitions } from '../admission/support/platform.ts';
 import { sharedCluster } from '../support/cluster.ts';
 import {

@@ -8,7 +8,8 @@ import {
   REVISION_LABEL,
   unpackRevision,
 } from '../../src/api/index.ts';
-import { eventually, type UnknownObject } from '../../src/runtime/index.ts';
+import type { UnknownObject } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { definitions } from '../admission/support/platform.ts';
 import { type PolicyPlane, startPolicyPlane } from '../live-policies/support/platform.ts';
 import { change, define, patient, refusalOf, size, widgets } from './support/platform.ts';

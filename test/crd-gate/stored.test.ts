@@ -1,7 +1,8 @@
 /** Many stored objects, and too little time for them. */
 import { request as httpsRequest } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Client, eventually } from '../../src/runtime/index.ts';
+import type { Client } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import {
   change,
   define,

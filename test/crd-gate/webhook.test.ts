@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Admission, startAdmission, startPolicySource } from '../../src/admission/index.ts';
 import { crdFor, database } from '../../src/api/index.ts';
-import { eventually, type UnknownObject } from '../../src/runtime/index.ts';
+import type { UnknownObject } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { applyPolicy, configurations, definitions, platformNamespace, policy } from '../admission/support/platform.ts';
 import {
   change,

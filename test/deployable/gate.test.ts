@@ -10,7 +10,8 @@ import {
 } from '../../src/admission/index.ts';
 import { ABANDON_CLEANUP_ANNOTATION, RETRY_ANNOTATION } from '../../src/api/index.ts';
 import type { Deployable } from '../../src/reconcile/index.ts';
-import { eventually, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
+import type { Resource, UnknownObject } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import {
   applyPolicy,
   deletePolicy,

@@ -7,7 +7,8 @@ import {
   TAKE_OVER_ANNOTATION,
 } from '../../src/api/index.ts';
 import type { Deployable } from '../../src/reconcile/index.ts';
-import { eventually, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
+import type { Resource, UnknownObject } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { namespaces, type Platform, startPlatform } from '../admission/support/platform.ts';
 import { untilQuotaRefuses } from '../support/quota.ts';
 import {

@@ -5,14 +5,9 @@ import { type AddressInfo, connect as connectTcp, createServer, type Socket } fr
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Cluster, cluster as clusterKind, ERASE_FINALIZER, operatorInstallation } from '../../src/api/index.ts';
 import { fetchSealingKey, type SecretObject, sealedSecret, sealKubeconfig } from '../../src/fleet/index.ts';
-import {
-  type Client,
-  coreSecrets,
-  eventually,
-  isNotFound,
-  type Resource,
-  type UnknownObject,
-} from '../../src/runtime/index.ts';
+import { type Client, isNotFound, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
+import { coreSecrets } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { accessTests } from './access.ts';
 import { commandTests } from './commands.ts';
 import {

@@ -8,7 +8,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type Cluster, cluster as clusterKind } from '../../src/api/index.ts';
 import { declareClusters } from '../../src/cli/clusters/command.ts';
 import { keysFromFile, type SecretObject } from '../../src/fleet/index.ts';
-import { connect, coreSecrets, eventually, isForbidden, isNotFound, loadKubeconfig } from '../../src/runtime/index.ts';
+import { connect, isForbidden, isNotFound, loadKubeconfig } from '../../src/runtime/index.ts';
+import { coreSecrets } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster } from '../support/cluster.ts';
 import { type Management, patient, says, systemNamespace, whenCluster } from './support.ts';
 

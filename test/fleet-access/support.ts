@@ -20,20 +20,9 @@ import {
   sealKubeconfig,
 } from '../../src/fleet/index.ts';
 import { addClusterReconciler, type ClusterReconcilerOptions } from '../../src/reconcile/index.ts';
-import {
-  type Client,
-  type Condition,
-  connect,
-  coreSecrets,
-  type EventInput,
-  eventually,
-  getCondition,
-  type LogFields,
-  type Logger,
-  loadKubeconfig,
-  Manager,
-  type Resource,
-} from '../../src/runtime/index.ts';
+import { type Client, type Condition, connect, type EventInput, getCondition, type Logger, loadKubeconfig, Manager, type Resource } from '../../src/runtime/index.ts';
+import { coreSecrets, type LogFields } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { type ControlPlane, startControlPlane } from '../support/cluster.ts';
 
 export const systemNamespace = 'kidp-system';

@@ -1,7 +1,8 @@
 /** Health on a real cluster: real Deployments with KWOK's pods, a real webhook, real custom resources. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type HealthReport, type HealthTarget, healthChecker, type Snapshot } from '../../src/fleet/index.ts';
-import { type Client, connect, eventually, loadKubeconfig } from '../../src/runtime/index.ts';
+import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import {
   apply,

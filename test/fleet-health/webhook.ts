@@ -1,7 +1,7 @@
 /** A webhook that answers over HTTPS as it is told: late, with a refusal, with another certificate, or not at all. */
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { issueAuthority, issueLeaf, type KeyPair } from '../../src/runtime/index.ts';
+import { issueAuthority, issueLeaf, type KeyPair } from '../../src/runtime/internal.ts';
 
 const hour = 3_600_000;
 

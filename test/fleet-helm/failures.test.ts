@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type ClusterConnection, FleetError } from '../../src/fleet/index.ts';
-import { type Client, eventually } from '../../src/runtime/index.ts';
+import type { Client } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import { applying, type HelmPlane, openHelmPlane, resources } from './support.ts';
 

@@ -1,7 +1,8 @@
 /** Releases on a real cluster, by the real Helm: forward, back, and away again; what others have made there stays as it was. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Snapshot } from '../../src/fleet/index.ts';
-import { eventually, type UnknownObject } from '../../src/runtime/index.ts';
+import type { UnknownObject } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import type { OperatorChart } from '../support/operator-charts.ts';
 import { installByHand } from './by-hand.ts';

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { openInstaller } from '../../src/fleet/index.ts';
-import { eventually, systemClock, type UnknownObject } from '../../src/runtime/index.ts';
+import { systemClock, type UnknownObject } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import type { OperatorChart } from '../support/operator-charts.ts';
 import { byHand, installByHand } from './by-hand.ts';

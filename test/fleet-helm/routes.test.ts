@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { Snapshot } from '../../src/fleet/index.ts';
-import { eventually } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import type { OperatorChart } from '../support/operator-charts.ts';
 import { applying, type HelmPlane, openHelmPlane, resources, widgetsOf } from './support.ts';

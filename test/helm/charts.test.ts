@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
-import { eventually } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { definitions } from '../admission/support/platform.ts';
 import {
   type Definition,

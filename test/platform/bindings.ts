@@ -1,12 +1,7 @@
 /** Relationships on a real API server: bind, rotate, unbind; and that one team never gets the credentials of another. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  type Client,
-  type Condition,
-  eventually,
-  type KubernetesObject,
-  type UnknownObject,
-} from '../../src/runtime/index.ts';
+import type { Client, Condition, KubernetesObject, UnknownObject } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import {
   coreSecrets,
   create,

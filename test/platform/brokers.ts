@@ -2,7 +2,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { HeartbeatEvent, UsageEvent, VerifiedBroker } from '../../src/broker/index.ts';
 import type { OwnedObject } from '../../src/reconcile/index.ts';
-import { type Client, eventually, type KubernetesObject, type UnknownObject } from '../../src/runtime/index.ts';
+import type { Client, KubernetesObject, UnknownObject } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import {
   create,
   createTeam,

@@ -15,7 +15,7 @@ import {
   type SchemaSource,
   typeCheck,
 } from '../../src/policy/index.ts';
-import { eventually } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { installKinds } from '../api/support/installed.ts';
 import type { Cluster } from '../support/cluster.ts';
 import { readPack } from './packs.ts';

@@ -5,14 +5,9 @@ import { generateKeyPair } from 'jose';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startRest } from '../../src/rest/index.ts';
-import {
-  type Client,
-  FakeClock,
-  issueAuthority,
-  issueLeaf,
-  type KubernetesObject,
-  type Resource,
-} from '../../src/runtime/index.ts';
+import type { Client, KubernetesObject, Resource } from '../../src/runtime/index.ts';
+import { issueAuthority, issueLeaf } from '../../src/runtime/internal.ts';
+import { FakeClock } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { audience, signed } from './support/facade.ts';
 import { openStage, type Stage } from './support/testbed.ts';

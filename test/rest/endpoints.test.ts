@@ -16,7 +16,9 @@ import {
   operatorInstallation,
 } from '../../src/api/index.ts';
 import { openDefinitionStore, openKubeconfig, readSealedSecret } from '../../src/fleet/index.ts';
-import { coreSecrets, eventually, type UnknownObject } from '../../src/runtime/index.ts';
+import type { UnknownObject } from '../../src/runtime/index.ts';
+import { coreSecrets } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { type AskOptions, openStage, type Stage } from './support/testbed.ts';
 

@@ -1,7 +1,9 @@
 /** What is told of requests that do something: by the names of requirement 002, in the trace of the caller. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment, TRACEPARENT_ANNOTATION } from '../../src/api/index.ts';
-import { childTraceparent, eventually, parseTraceparent, type Tracer } from '../../src/runtime/index.ts';
+import type { Tracer } from '../../src/runtime/index.ts';
+import { childTraceparent, parseTraceparent } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { openStage, type Stage } from './support/testbed.ts';
 

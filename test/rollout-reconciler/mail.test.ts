@@ -3,7 +3,8 @@ import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Approval, approval } from '../../src/api/index.ts';
 import { addApprovalMail, mailerOf } from '../../src/reconcile/index.ts';
-import { type Client, eventually, Manager, silentLogger } from '../../src/runtime/index.ts';
+import { type Client, Manager, silentLogger } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { installKinds } from '../api/support/installed.ts';
 import { uniqueName } from '../support/cluster.ts';
 

@@ -1,7 +1,8 @@
 /** Each strategy, to its end and back, on a real API server: what is written, in which order, and what is left when the manager goes. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OperatorDeployment, ROLLOUT_FINALIZER } from '../../src/api/index.ts';
-import { eventually, leases } from '../../src/runtime/index.ts';
+import { leases } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { type Platform, startPlatform } from '../admission/support/platform.ts';
 import { Objects, Played, patient, type Running, reasonOf, startRollouts, states } from './support/testbed.ts';
 

@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/fleet/index.ts';
 import { defaultRolloutSettings } from '../../src/reconcile/index.ts';
-import { eventually, isNotFound, leases, type UnknownObject } from '../../src/runtime/index.ts';
+import { isNotFound, type UnknownObject } from '../../src/runtime/index.ts';
+import { leases } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { type Platform, startPlatform } from '../admission/support/platform.ts';
 import { Objects, Played, patient, type Running, reasonOf, startRollouts, states } from './support/testbed.ts';
 

@@ -1,6 +1,8 @@
 /** The event recorder on the real API server, as kubectl shows it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Client, connect, EventRecorder, events, eventually, loadKubeconfig } from '../../src/runtime/index.ts';
+import { type Client, connect, EventRecorder, loadKubeconfig } from '../../src/runtime/index.ts';
+import { events } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 
 const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };

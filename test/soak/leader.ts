@@ -9,15 +9,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startControlPlane } from '../../src/controlplane/index.ts';
-import {
-  type Client,
-  connect,
-  eventually,
-  type KubernetesObject,
-  type Lease,
-  leases,
-  loadKubeconfig,
-} from '../../src/runtime/index.ts';
+import { type Client, connect, type KubernetesObject, loadKubeconfig } from '../../src/runtime/index.ts';
+import { type Lease, leases } from '../../src/runtime/internal.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 
 const timing = { leaseDurationMilliseconds: 3000, renewDeadlineMilliseconds: 2000, retryPeriodMilliseconds: 500 };
 /** A takeover is read off two wall-clock times of two processes, either of which may wait for a core first. */

@@ -21,12 +21,12 @@ import {
 import {
   type Client,
   connect,
-  eventually,
   loadKubeconfig,
   Reflector,
   silentLogger,
   type UnknownObject,
 } from '../../src/runtime/index.ts';
+import { eventually } from '../../src/runtime/testing/index.ts';
 import { installKinds } from '../api/support/installed.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 

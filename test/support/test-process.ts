@@ -3,7 +3,7 @@
  * the process exits, with its exit code and the last lines of its output. Without that, the wait runs into its timeout and hides the cause.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { type EventuallyOptions, eventually } from '../../src/runtime/testing.ts';
+import { type EventuallyOptions, eventually } from '../../src/runtime/testing/index.ts';
 
 /** The exit code of a process, or the signal that ended it. */
 export interface ProcessExit {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { type Loose, memoryCluster } from '../../../test/support/memory-cluster.ts';
-import { resourceMapping } from '../../runtime/index.ts';
+import { resourceMapping } from '../../runtime/internal.ts';
 import { webhookConfigurations } from './apply.ts';
 import {
   configurationName,

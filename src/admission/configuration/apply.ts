@@ -6,18 +6,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ScopeEntry } from '../../policy/index.ts';
 import {
-  type Bundle,
   type Client,
   ConfigError,
-  discover,
   isAlreadyExists,
   isConflict,
   isNotFound,
   Reflector,
   type Resource,
-  type ResourceMapping,
-  resourceMapping,
 } from '../../runtime/index.ts';
+import { type Bundle, discover, type ResourceMapping, resourceMapping } from '../../runtime/internal.ts';
 import {
   addressOf,
   buildConfiguration,

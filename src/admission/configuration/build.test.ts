@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ScopeEntry } from '../../policy/index.ts';
-import { resourceMapping, type ServedResource } from '../../runtime/index.ts';
+import { resourceMapping, type ServedResource } from '../../runtime/internal.ts';
 import {
   buildConfiguration,
   type ConfigurationOptions,

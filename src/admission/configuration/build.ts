@@ -12,7 +12,8 @@
 
 import { GROUP, kinds, policy, policyException, VERSION } from '../../api/index.ts';
 import type { ScopeEntry } from '../../policy/index.ts';
-import type { Bundle, KubernetesObject, Resource, ResourceMapping } from '../../runtime/index.ts';
+import type { KubernetesObject, Resource } from '../../runtime/index.ts';
+import type { Bundle, ResourceMapping } from '../../runtime/internal.ts';
 import { gatePath, gateTimeoutSeconds, gateWebhooks } from './crd-webhook.ts';
 import { namespacesPath, namespaceWebhooks } from './namespace-webhook.ts';
 import { exemptNamespaces, rulesFor } from './rules.ts';

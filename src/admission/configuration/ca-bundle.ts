@@ -1,13 +1,6 @@
 /** Brings the bundle of authorities into the webhook configurations, so that the API server trusts the certificate it is shown. */
-import {
-  type Bundle,
-  type Client,
-  isConflict,
-  isNotFound,
-  type Publication,
-  type PublishBundle,
-  type Resource,
-} from '../../runtime/index.ts';
+import { type Client, isConflict, isNotFound, type PublishBundle, type Resource } from '../../runtime/index.ts';
+import type { Bundle, Publication } from '../../runtime/internal.ts';
 import { readConfiguration } from './apply.ts';
 import {
   fieldManager,

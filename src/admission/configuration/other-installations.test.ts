@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Loose, memoryCluster } from '../../../test/support/memory-cluster.ts';
 import { replicaLease } from '../../api/index.ts';
-import { leases } from '../../runtime/index.ts';
+import { leases } from '../../runtime/internal.ts';
 import { type Admission, startAdmission } from '../server/start.ts';
 import { configurationName, installationAnnotation, managedByLabel, phases } from './build.ts';
 import { ensureNoOtherInstallation } from './other-installations.ts';

@@ -10,7 +10,8 @@
 import { request } from 'node:https';
 import { hostname } from 'node:os';
 import { readReplicaLease, replicaSelector } from '../../api/index.ts';
-import { type Client, ConfigError, type Lease, leases } from '../../runtime/index.ts';
+import { type Client, ConfigError } from '../../runtime/index.ts';
+import { type Lease, leases } from '../../runtime/internal.ts';
 import { readConfiguration } from './apply.ts';
 import {
   configurationName,

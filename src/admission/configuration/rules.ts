@@ -8,7 +8,7 @@
  */
 
 import type { ScopeEntry } from '../../policy/index.ts';
-import type { ResourceMapping } from '../../runtime/index.ts';
+import type { ResourceMapping } from '../../runtime/internal.ts';
 import { isSentToGate, withoutDefinitions } from './crd-webhook.ts';
 import { onlyConverted, withoutAsked, withoutNoise, withoutPlatform, withoutSystem } from './match-conditions.ts';
 import { isSentToNamespaceGate, withoutNamespaceDeletions } from './namespace-webhook.ts';

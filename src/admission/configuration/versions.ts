@@ -7,7 +7,7 @@
  * version that a policy names. A policy that is about it as it was sent is judged by there; each other one where it is first
  * converted to what that policy names (setFor, which leaves out who is judged elsewhere).
  */
-import type { ResourceMapping, ServedResource } from '../../runtime/index.ts';
+import type { ResourceMapping, ServedResource } from '../../runtime/internal.ts';
 import { isNoise } from './match-conditions.ts';
 import { standsFor, type Target } from './targets.ts';
 

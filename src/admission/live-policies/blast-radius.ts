@@ -11,13 +11,8 @@ import {
   storedTypes,
   type World,
 } from '../../policy/index.ts';
-import {
-  type Client,
-  eachObject,
-  type ResourceMapping,
-  type ServedResource,
-  type UnknownObject,
-} from '../../runtime/index.ts';
+import { type Client, eachObject, type UnknownObject } from '../../runtime/index.ts';
+import type { ResourceMapping, ServedResource } from '../../runtime/internal.ts';
 import { worldWithNeeds } from './needs.ts';
 import { selectorText } from './objects.ts';
 

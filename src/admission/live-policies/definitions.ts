@@ -5,21 +5,16 @@
  * Schemas are kept as text and read when one is asked for: a cluster may hold hundreds of definitions of half a megabyte each.
  */
 import { combineSchemas, crdSchemas, kubernetesSchemas, type SchemaSource } from '../../policy/index.ts';
+import { type Client, type Logger, Reflector, type Resource, systemClock, type UnknownObject } from '../../runtime/index.ts';
 import {
-  type Client,
   type DefinitionLike,
   discover,
-  type Logger,
-  Reflector,
-  type Resource,
   type ResourceMapping,
   resourceMapping,
   type ServedResource,
   servedByDefinition,
   sleep,
-  systemClock,
-  type UnknownObject,
-} from '../../runtime/index.ts';
+} from '../../runtime/internal.ts';
 import { plainMetadata } from './objects.ts';
 
 const customResourceDefinitions: Resource = {

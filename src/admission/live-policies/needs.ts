@@ -3,7 +3,8 @@
  * here (one that is about to be written, one of Kubernetes' own).
  */
 import type { Json, PolicyModel, World } from '../../policy/index.ts';
-import { type Client, eachObject, type ResourceMapping, type UnknownObject } from '../../runtime/index.ts';
+import { type Client, eachObject, type UnknownObject } from '../../runtime/index.ts';
+import type { ResourceMapping } from '../../runtime/internal.ts';
 import { byKey, isAsked, servedAs } from './objects.ts';
 import { needsOf } from './registry.ts';
 

@@ -1,6 +1,7 @@
 /** Objects of the cluster as policies read them, and queries over them. */
 import { type LabelSelector, type ObjectQuery, selects } from '../../policy/index.ts';
-import type { ObjectMeta, ResourceMapping, ServedResource, UnknownObject } from '../../runtime/index.ts';
+import type { ObjectMeta, UnknownObject } from '../../runtime/index.ts';
+import type { ResourceMapping, ServedResource } from '../../runtime/internal.ts';
 
 /**
  * Plain data without managedFields: a property that is there and undefined is nothing that JSON could hold, and an expression

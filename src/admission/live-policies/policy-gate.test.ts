@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type PolicyCluster, policyCluster, policySpec } from '../../../test/support/live-policies.ts';
-import { eventually } from '../../runtime/index.ts';
+import { eventually } from '../../runtime/testing/index.ts';
 import { deadlineIn } from '../review/deadline.ts';
 import type { AdmissionRequest, Json } from '../review/decode.ts';
 import { policyGate, describe as words } from './policy-gate.ts';

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { leaseResource, policyCluster } from '../../../test/support/live-policies.ts';
 import { readReplicaLease } from '../../api/index.ts';
-import { eventually, type Lease } from '../../runtime/index.ts';
+import type { Lease } from '../../runtime/internal.ts';
+import { eventually } from '../../runtime/testing/index.ts';
 import { startReplicaReport } from './replica-report.ts';
 import { startPolicySource } from './source.ts';
 

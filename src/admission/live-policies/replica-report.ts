@@ -1,6 +1,7 @@
 /** Tells the leader, from every replica, which policies it judges by: see `replicaLease`. Written on change, and as a heartbeat. */
 import { replicaLease, replicaLeaseName } from '../../api/index.ts';
-import { type Client, isNotFound, type Logger, leases, silentLogger, sleep, systemClock } from '../../runtime/index.ts';
+import { type Client, isNotFound, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
+import { leases, sleep } from '../../runtime/internal.ts';
 import type { LivePolicySource } from './source.ts';
 
 export interface ReplicaReportOptions {

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { definitions, namespaces, policyCluster } from '../../../test/support/live-policies.ts';
 import { application, policy, team } from '../../api/index.ts';
 import { decide } from '../../policy/index.ts';
-import { eventually, isNotFound } from '../../runtime/index.ts';
+import { isNotFound } from '../../runtime/index.ts';
+import { eventually } from '../../runtime/testing/index.ts';
 import { type LivePolicySource, startPolicySource } from './source.ts';
 
 const running: LivePolicySource[] = [];

@@ -20,10 +20,10 @@ import {
   type Logger,
   Reflector,
   type Resource,
-  type ResourceMapping,
   silentLogger,
   type UnknownObject,
 } from '../../runtime/index.ts';
+import type { ResourceMapping } from '../../runtime/internal.ts';
 import type { OwnerLookup } from '../gates/ownership/owner-chain.ts';
 import { type Definitions, startDefinitions } from './definitions.ts';
 import { worldWithNeeds } from './needs.ts';

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { namespaces, policyCluster } from '../../../test/support/live-policies.ts';
 import { application, database, policy, team } from '../../api/index.ts';
-import { eventually, FakeClock, type UnknownObject } from '../../runtime/index.ts';
+import type { UnknownObject } from '../../runtime/index.ts';
+import { eventually, FakeClock } from '../../runtime/testing/index.ts';
 import { startPolicySource } from './source.ts';
 import { storedGate } from './stored-gate.ts';
 

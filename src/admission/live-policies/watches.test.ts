@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import type { ObjectQuery } from '../../policy/index.ts';
-import { ApiError, eventually, silentLogger } from '../../runtime/index.ts';
+import { ApiError, silentLogger } from '../../runtime/index.ts';
+import { eventually } from '../../runtime/testing/index.ts';
 import { KindWatches } from './watches.ts';
 
 const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };

@@ -5,7 +5,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AnswerPost, Logger, PostAnswer } from '../../runtime/index.ts';
+import type { Logger } from '../../runtime/index.ts';
+import type { AnswerPost, PostAnswer } from '../../runtime/internal.ts';
 import type { Phase } from '../gates/gate.ts';
 import type { Observer } from '../gates/observer.ts';
 import type { Pipeline } from '../gates/pipeline.ts';

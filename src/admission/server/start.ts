@@ -6,7 +6,6 @@ import { type Environment, GROUP, policyException, policy as policyKind } from '
 import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/index.ts';
 import {
   type Authority,
-  type CertificateLives,
   type CertificateSource,
   type Client,
   ConfigError,
@@ -14,11 +13,11 @@ import {
   directoryStore,
   type Logger,
   memoryStore,
-  type ResourceMapping,
   serveHttps,
   silentLogger,
   startAuthority,
 } from '../../runtime/index.ts';
+import type { CertificateLives, ResourceMapping } from '../../runtime/internal.ts';
 import { type Configurations, webhookConfigurations } from '../configuration/apply.ts';
 import type { WebhookTarget } from '../configuration/build.ts';
 import { publishToConfigurations } from '../configuration/ca-bundle.ts';

@@ -1,11 +1,11 @@
 /** The broker under test, as the platform talks to it. */
 import { randomUUID } from 'node:crypto';
 import { request } from 'undici';
+import { readAtMost } from '../../runtime/internal.ts';
 import { encodeEvent, newTraceparent, requestEvent } from '../contract/index.ts';
 import { formatDeploymentId } from '../deployment-id.ts';
 import type { KeyRing } from '../identity/index.ts';
 import type { Action, DeployableKind, DeploymentRequest, RequestEvent, StatusReport } from '../messages.ts';
-import { readAtMost } from '../outgoing.ts';
 import { goodToken, type SigningIdentity } from './identity.ts';
 import type { Receiver } from './receiver.ts';
 

@@ -1,5 +1,5 @@
 /** Events, made so that they pass their own schema: the identity, the source and the subject follow from the data. */
-import { childTraceparent } from '../../runtime/index.ts';
+import { childTraceparent } from '../../runtime/internal.ts';
 import {
   type CloudEvent,
   type DeployableKind,

@@ -10,7 +10,7 @@ export {
   newTraceparent,
   parseTraceparent,
   type TraceParent,
-} from '../../runtime/index.ts';
+} from '../../runtime/internal.ts';
 export {
   encodeEvent,
   heartbeatEvent,
@@ -28,4 +28,3 @@ export {
 } from './read.ts';
 export type { JsonSchema } from './schema-parts.ts';
 export { type EventKind, eventDefinitions, eventKinds } from './schemas.ts';
-export { parseStrictly } from './strict-json.ts';

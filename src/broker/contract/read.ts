@@ -3,11 +3,11 @@
  * report, with a code that the dead-letter topic and the status API both use.
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { parseStrictly, problemOfValue } from '../../runtime/internal.ts';
 import { parseDeploymentId } from '../deployment-id.ts';
 import type { HeartbeatEvent, RequestEvent, StatusEvent, UsageEvent } from '../messages.ts';
 import { subjectOf } from './build.ts';
 import { type EventKind, eventDefinitions, eventKinds } from './schemas.ts';
-import { parseStrictly, problemOfValue } from './strict-json.ts';
 
 /** Below what Kafka takes by default (1 MiB with headers), so that what passes here passes there. */
 export const MOST_EVENT_BYTES = 1_000_000;

@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { FakeClock, issueAuthority, issueLeaf } from '../../runtime/index.ts';
+import { issueAuthority, issueLeaf } from '../../runtime/internal.ts';
+import { FakeClock } from '../../runtime/testing/index.ts';
 import type { BrokerAddress, Channel, ChannelError, ChannelFailure } from '../channel.ts';
 import { requestEvent } from '../contract/index.ts';
 import { httpChannel } from './channel.ts';

@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
 import { type Clock, systemClock } from '../../runtime/index.ts';
+import { isSafeToReach, readAtMost } from '../../runtime/internal.ts';
 import { type BrokerAddress, type Channel, ChannelError } from '../channel.ts';
 import { encodeEvent } from '../contract/index.ts';
 import type { RequestEvent } from '../messages.ts';
-import { isSafeToReach, readAtMost } from '../outgoing.ts';
 import { healthOf } from './health.ts';
 import { type Answer, failure, failureIn } from './response.ts';
 

@@ -1,6 +1,7 @@
 /** What a broker's answer over HTTP means. A decision from values: nothing is sent here. */
+
+import { parseStrictly } from '../../runtime/internal.ts';
 import { ChannelError, type ChannelFailure } from '../channel.ts';
-import { parseStrictly } from '../contract/index.ts';
 
 export interface Answer {
   readonly status: number;

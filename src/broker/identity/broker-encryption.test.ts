@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { Broker } from '../../api/index.ts';
-import { FakeClock } from '../../runtime/index.ts';
+import { FakeClock } from '../../runtime/testing/index.ts';
 import { brokerEncryption } from './broker-encryption.ts';
 import { encryptTo } from './encryption.ts';
 import { openKeyRing } from './key-ring.ts';

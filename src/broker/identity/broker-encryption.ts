@@ -2,10 +2,12 @@
  * The key that credentials for a broker are encrypted to: one of `use: enc` among its published keys. A broker that publishes none is
  * given references only, which it can follow where it runs in the management cluster.
  */
+
 import type { Broker } from '../../api/index.ts';
 import { type Clock, systemClock } from '../../runtime/index.ts';
+import { fetchDocument } from '../../runtime/internal.ts';
 import { keySetAddress } from './broker-verifier.ts';
-import { type FetchOptions, fetchDocument } from './fetch-key-set.ts';
+import type { FetchOptions } from './fetch-key-set.ts';
 import { isRecord } from './public-keys.ts';
 
 type EncryptionKey = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@
  * Compression is refused: a few bytes could become gigabytes, and lengths would tell of contents.
  */
 import { CompactEncrypt, calculateJwkThumbprint, compactDecrypt, importJWK, type JWK } from 'jose';
-import { parseStrictly } from '../contract/index.ts';
+import { parseStrictly } from '../../runtime/internal.ts';
 
 export const ENCRYPTION_ALGORITHM = 'ECDH-ES+A256KW';
 const contentEncryption = 'A256GCM';

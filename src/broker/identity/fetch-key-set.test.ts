@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { issueAuthority, issueLeaf } from '../../runtime/index.ts';
+import { issueAuthority, issueLeaf } from '../../runtime/internal.ts';
 import { fetchKeySet } from './fetch-key-set.ts';
 
 const key = { ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }), kid: 'one' };

@@ -11,7 +11,7 @@ export {
   findBroker,
 } from './broker-verifier.ts';
 export { encryptTo } from './encryption.ts';
-export { fetchDocument, type KeySetAddress } from './fetch-key-set.ts';
+export type { KeySetAddress } from './fetch-key-set.ts';
 export { IdentityError, type RefusalReason } from './identity-error.ts';
 export { type KeyRing, type KeyRingOptions, openKeyRing } from './key-ring.ts';
 export type { KeyLives } from './key-schedule.ts';

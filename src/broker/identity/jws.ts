@@ -3,7 +3,7 @@
  * would accept and we do not need (other algorithms, `crit`, keys in the header) ends here.
  */
 import { compactVerify } from 'jose';
-import { parseStrictly } from '../contract/index.ts';
+import { parseStrictly } from '../../runtime/internal.ts';
 import { IdentityError } from './identity-error.ts';
 import type { VerificationKey } from './public-keys.ts';
 

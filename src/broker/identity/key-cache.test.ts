@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../../runtime/index.ts';
+import { FakeClock } from '../../runtime/testing/index.ts';
 import type { KeySetAddress } from './fetch-key-set.ts';
 import { keyCache } from './key-cache.ts';
 import type { VerificationKey } from './public-keys.ts';

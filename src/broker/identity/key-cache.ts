@@ -3,7 +3,8 @@
  * making must not be able to make us ask without end, so that is bounded. Keys that cannot be fetched anew go on for a while: a
  * broker whose key server is down is still that broker.
  */
-import { type Clock, TokenBucket } from '../../runtime/index.ts';
+import type { Clock } from '../../runtime/index.ts';
+import { TokenBucket } from '../../runtime/internal.ts';
 import type { FetchKeySet, KeySetAddress } from './fetch-key-set.ts';
 import { IdentityError } from './identity-error.ts';
 import type { VerificationKey } from './public-keys.ts';

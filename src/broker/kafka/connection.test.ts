@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { issueAuthority, issueLeaf, silentLogger } from '../../runtime/index.ts';
+import { silentLogger } from '../../runtime/index.ts';
+import { issueAuthority, issueLeaf } from '../../runtime/internal.ts';
 import { clientOptions, type KafkaTls } from './connection.ts';
 
 const validity = { now: Date.now(), validMilliseconds: 60_000, backdateMilliseconds: 60_000 };

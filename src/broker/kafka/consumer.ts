@@ -3,7 +3,8 @@
  * handler refuses for good (`DeadLetter`) goes to the dead-letter topic; what it fails at otherwise is tried again, later and later,
  * and holds up its own key only. An offset is committed when everything before it is done. It connects anew by itself, for ever.
  */
-import { sleep, systemClock } from '../../runtime/index.ts';
+import { systemClock } from '../../runtime/index.ts';
+import { sleep } from '../../runtime/internal.ts';
 import type { KafkaConnection } from './connection.ts';
 import { bury } from './dead-letter.ts';
 import { describeFailure } from './failure.ts';

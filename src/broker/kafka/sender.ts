@@ -9,7 +9,8 @@
  * have another way or another time. What failed as `unavailable` or `timeout` may have arrived; receivers know a message by its id.
  */
 import type { Producer as ProducerClient } from '@platformatic/kafka';
-import { sleep, systemClock } from '../../runtime/index.ts';
+import { systemClock } from '../../runtime/index.ts';
+import { sleep } from '../../runtime/internal.ts';
 import type { ChannelError, SendOptions } from '../channel.ts';
 import { clientOptions, end, type KafkaConnection, loadClient } from './connection.ts';
 import { describeFailure, failed, failureOf, isAboutOne } from './failure.ts';

@@ -1,5 +1,6 @@
 /** Waits for something, but not for ever. */
-import { sleep, systemClock } from '../../runtime/index.ts';
+import { systemClock } from '../../runtime/index.ts';
+import { sleep } from '../../runtime/internal.ts';
 
 /** Resolves when the work has ended, however, or the time is over. */
 export async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {

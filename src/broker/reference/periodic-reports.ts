@@ -1,5 +1,6 @@
 /** What a broker says unasked and again and again: that it is alive, and what things cost. A later one replaces an earlier one. */
-import { type Clock, type Logger, sleep } from '../../runtime/index.ts';
+import type { Clock, Logger } from '../../runtime/index.ts';
+import { sleep } from '../../runtime/internal.ts';
 import { heartbeatEvent, usageEvent } from '../contract/index.ts';
 import type { BrokerEvent } from '../messages.ts';
 import type { BrokerMetrics } from './metrics.ts';

@@ -1,11 +1,12 @@
 /** How a report reaches the platform: through Kafka first, over HTTP where that is away. */
+
 import { Agent, request } from 'undici';
+import { isSafeToReach, parseStrictly, readAtMost } from '../../runtime/internal.ts';
 import { ChannelError, type ChannelName } from '../channel.ts';
-import { encodeEvent, parseStrictly } from '../contract/index.ts';
+import { encodeEvent } from '../contract/index.ts';
 import { type KeyRing, STATUS_SCOPE } from '../identity/index.ts';
 import type { KafkaProducer } from '../kafka/index.ts';
 import { type BrokerEvent, type ReplyTo, USAGE_TYPE } from '../messages.ts';
-import { isSafeToReach, readAtMost } from '../outgoing.ts';
 
 export interface StatusSender {
   /** Resolves once it is acknowledged. Rejects with a `ChannelError`: `refused` where the platform will never take it. */

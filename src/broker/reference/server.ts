@@ -2,14 +2,16 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
+import type { Logger } from '../../runtime/index.ts';
 import {
   defaultLimits,
-  type Logger,
   makeListener,
   Problem,
+  portError,
+  reachableHost,
   retryAfter,
   type ServingCertificate,
-} from '../../runtime/index.ts';
+} from '../../runtime/internal.ts';
 import { MOST_EVENT_BYTES, readEvent } from '../contract/index.ts';
 import { DEPLOYMENTS_SCOPE, IdentityError, type KeyRing, type PlatformVerifier } from '../identity/index.ts';
 import { problemOf } from '../status-api/problem.ts';
@@ -62,12 +64,16 @@ export async function startBrokerServer(options: BrokerServerOptions): Promise<B
   answerProblems(app, options);
   addDeployments(app, options);
   addPages(app, options);
-  await app.listen({ host, port });
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    listener?.end();
+    throw portError(error, { host, port, what: 'the broker' });
+  }
   const bound = (app.server.address() as AddressInfo).port;
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return {
     port: bound,
-    url: `${tls === undefined ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${bound}`,
+    url: `${tls === undefined ? 'http' : 'https'}://${reachableHost(host)}:${bound}`,
     async stop() {
       const cutOff = setTimeout(() => listener?.cutOff(), 5_000);
       await app.close();

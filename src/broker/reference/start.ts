@@ -5,7 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
-import { type Clock, type Logger, type ServingCertificate, systemClock } from '../../runtime/index.ts';
+import { type Clock, type Logger, systemClock } from '../../runtime/index.ts';
+import type { ServingCertificate } from '../../runtime/internal.ts';
 import { brokerNamedIn, readEvent } from '../contract/index.ts';
 import { IdentityError, type KeyRing, type KeySetAddress, platformVerifier } from '../identity/index.ts';
 import {

@@ -1,6 +1,8 @@
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FakeClock, type LogFields, type Logger, silentLogger } from '../../runtime/index.ts';
+import { type Logger, silentLogger } from '../../runtime/index.ts';
+import type { LogFields } from '../../runtime/internal.ts';
+import { FakeClock } from '../../runtime/testing/index.ts';
 import { encodeEvent, heartbeatEvent, MOST_EVENT_BYTES, statusEvent } from '../contract/index.ts';
 import { type BrokerVerifier, IdentityError, type RefusalReason } from '../identity/index.ts';
 import { DeadLetter, type IncomingMessage } from '../kafka/index.ts';

@@ -1,5 +1,5 @@
 /** From the body of a request to what became of each event in it. */
-import { Problem, retryAfter } from '../../runtime/index.ts';
+import { Problem, retryAfter } from '../../runtime/internal.ts';
 import { brokerEventKinds, type EventProblem, readEvent } from '../contract/index.ts';
 import type { BrokerEvent } from '../messages.ts';
 import type { ReportOutcome } from '../sink.ts';

@@ -2,7 +2,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { Problem, silentLogger } from '../../runtime/index.ts';
+import { silentLogger } from '../../runtime/index.ts';
+import { Problem } from '../../runtime/internal.ts';
 import { heartbeatEvent, statusEvent } from '../contract/index.ts';
 import { newAjv } from '../contract/read.ts';
 import { openApi } from './openapi.ts';

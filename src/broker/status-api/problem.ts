@@ -1,5 +1,5 @@
 /** What the status API says no with. */
-import { Problem, retryAfter } from '../../runtime/index.ts';
+import { Problem, retryAfter } from '../../runtime/internal.ts';
 import { IdentityError } from '../identity/index.ts';
 
 /** RFC 6750. */

@@ -1,5 +1,6 @@
 /** How much a broker may say: so many reports a second (Broker.spec.rateLimit), and so many requests at once. */
-import { type Clock, Problem, retryAfter } from '../../runtime/index.ts';
+import type { Clock } from '../../runtime/index.ts';
+import { Problem, retryAfter } from '../../runtime/internal.ts';
 
 export interface RateLimit {
   readonly requestsPerSecond: number;

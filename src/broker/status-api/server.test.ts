@@ -5,7 +5,8 @@ import { Registry } from 'prom-client';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Broker } from '../../api/index.ts';
-import { issueAuthority, issueLeaf, type KeyPair, type LogFields, type Logger } from '../../runtime/index.ts';
+import type { Logger } from '../../runtime/index.ts';
+import { issueAuthority, issueLeaf, type KeyPair, type LogFields } from '../../runtime/internal.ts';
 import { heartbeatEvent, statusEvent } from '../contract/index.ts';
 import {
   brokerVerifier,
@@ -637,7 +638,7 @@ describe('stopping', () => {
     const { port } = await start();
     await expect(start({ port })).rejects.toMatchObject({
       code: 'config/port',
-      message: expect.stringContaining('is taken'),
+      message: expect.stringContaining('is already in use'),
     });
   });
 });

@@ -2,22 +2,22 @@
  * The status API (requirement 000): brokers report here where Kafka is not at hand. Who it is is known before a byte of the body is
  * read; then it is a matter of the sink.
  */
+
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
+import { type Clock, type Logger, systemClock } from '../../runtime/index.ts';
 import {
-  type Clock,
   type ListenerLimits,
-  type Logger,
   listen,
   type MadeApp,
   makeApp,
   Problem,
+  parseStrictly,
   retryAfter,
   type Served,
   type ServingCertificate,
-  systemClock,
-} from '../../runtime/index.ts';
-import { formatTraceparent, parseStrictly, parseTraceparent, type TraceParent } from '../contract/index.ts';
+} from '../../runtime/internal.ts';
+import { formatTraceparent, parseTraceparent, type TraceParent } from '../contract/index.ts';
 import { type BrokerVerifier, IdentityError, STATUS_SCOPE } from '../identity/index.ts';
 import type { BrokerEvent } from '../messages.ts';
 import { reportMetrics, reportTaker } from '../reports/index.ts';

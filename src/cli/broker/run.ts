@@ -14,15 +14,8 @@ import {
   secretKeyStore,
   startBroker,
 } from '../../broker/index.ts';
-import {
-  connect,
-  giveMemoryBack,
-  isAlreadyExists,
-  type Logger,
-  loadKubeconfig,
-  coreNamespaces as namespaces,
-  processMetrics,
-} from '../../runtime/index.ts';
+import { connect, isAlreadyExists, type Logger, loadKubeconfig, processMetrics } from '../../runtime/index.ts';
+import { giveMemoryBack, coreNamespaces as namespaces } from '../../runtime/internal.ts';
 import { InputError } from '../failure.ts';
 import { logOnStandardOutput } from '../serve/log.ts';
 import { untilStopped } from '../up/stop.ts';

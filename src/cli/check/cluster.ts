@@ -2,16 +2,8 @@
 import { reviewAccess } from '../../admission/index.ts';
 import { API_VERSION, GROUP, VERSION } from '../../api/index.ts';
 import type { decideWithAuthorizer, Json, PolicySet, UserInfo } from '../../policy/index.ts';
-import {
-  ApiError,
-  type Client,
-  discover,
-  isNotFound,
-  type ResourceMapping,
-  resourceMapping,
-  type ServedResource,
-  type UnknownObject,
-} from '../../runtime/index.ts';
+import { ApiError, type Client, isNotFound, type UnknownObject } from '../../runtime/index.ts';
+import { discover, type ResourceMapping, resourceMapping, type ServedResource } from '../../runtime/internal.ts';
 import { withClient } from '../client.ts';
 import type { LocatedObject } from '../documents.ts';
 import { identityOf } from './result.ts';

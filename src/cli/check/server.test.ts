@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RawRequest, RawResponse } from '../../runtime/index.ts';
+import type { RawRequest, RawResponse } from '../../runtime/internal.ts';
 import { parseObjects } from '../documents.ts';
 import type { Cluster } from './cluster.ts';
 import { noProgress } from './progress.ts';

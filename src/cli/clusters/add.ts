@@ -21,15 +21,8 @@ import {
   sealKubeconfig,
   writeKubeconfig,
 } from '../../fleet/index.ts';
-import {
-  type Client,
-  type ClusterConfig,
-  coreSecrets,
-  isAlreadyExists,
-  isForbidden,
-  isNotFound,
-  loadKubeconfig,
-} from '../../runtime/index.ts';
+import { type Client, type ClusterConfig, isAlreadyExists, isForbidden, isNotFound, loadKubeconfig } from '../../runtime/index.ts';
+import { coreSecrets } from '../../runtime/internal.ts';
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';
 import { type WhereFlags, withManagement } from '../management.ts';

@@ -1,6 +1,7 @@
 /** `kidp clusters remove`, `pause` and `resume`. */
 import { type Cluster, cluster as clusterKind } from '../../api/index.ts';
-import { type Client, isNotFound, sleep, systemClock } from '../../runtime/index.ts';
+import { type Client, isNotFound, systemClock } from '../../runtime/index.ts';
+import { sleep } from '../../runtime/internal.ts';
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';
 import { type WhereFlags, withManagement } from '../management.ts';

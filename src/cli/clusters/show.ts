@@ -6,7 +6,8 @@ import {
   type OperatorInstallation,
   operatorInstallation,
 } from '../../api/index.ts';
-import { type Condition, getCondition, isNotFound, liveReader } from '../../runtime/index.ts';
+import { type Condition, getCondition, isNotFound } from '../../runtime/index.ts';
+import { liveReader } from '../../runtime/internal.ts';
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';
 import { facts, print, table, withManagement } from '../management.ts';

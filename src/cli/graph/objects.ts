@@ -2,13 +2,8 @@
 import { GROUP, kindNamed, schemaFor, type Team, team } from '../../api/index.ts';
 import { nearest } from '../../cel/index.ts';
 import { describeObject, ownedKinds } from '../../reconcile/index.ts';
-import {
-  ApiError,
-  type Client,
-  eachObject,
-  type KubernetesObject,
-  coreNamespaces as namespaces,
-} from '../../runtime/index.ts';
+import { ApiError, type Client, eachObject, type KubernetesObject } from '../../runtime/index.ts';
+import { coreNamespaces as namespaces } from '../../runtime/internal.ts';
 import { inputErrorOf, type LocatedObject, type Problem, problemAt, readObjects } from '../documents.ts';
 import { InputError } from '../failure.ts';
 

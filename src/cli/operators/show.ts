@@ -6,7 +6,8 @@ import {
   operatorInstallation,
   operator as operatorKind,
 } from '../../api/index.ts';
-import { type Client, type Condition, eachObject, getCondition, isNotFound, liveReader } from '../../runtime/index.ts';
+import { type Client, type Condition, eachObject, getCondition, isNotFound } from '../../runtime/index.ts';
+import { liveReader } from '../../runtime/internal.ts';
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';
 import { facts, print, type ShowFlags, table, withManagement } from '../management.ts';

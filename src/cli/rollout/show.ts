@@ -1,6 +1,6 @@
 /** `kidp rollout list` and `status`. */
 import { operatorDeployment, type RolloutPhase } from '../../api/index.ts';
-import { liveReader } from '../../runtime/index.ts';
+import { liveReader } from '../../runtime/internal.ts';
 import type { Streams } from '../check.ts';
 import { facts, print, type ShowFlags, table, withManagement } from '../management.ts';
 import { existingRollout } from './find.ts';

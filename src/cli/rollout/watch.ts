@@ -2,7 +2,8 @@
  * `kidp rollout watch`: follows a rollout to its end. On a terminal it is one view that is drawn over; elsewhere a line for each thing that
  * happens. Exit code 0 where it is completed, 1 where it failed, was rolled back or is gone.
  */
-import { type Client, type Clock, ConnectionError, sleep, systemClock } from '../../runtime/index.ts';
+import { type Client, type Clock, ConnectionError, systemClock } from '../../runtime/index.ts';
+import { sleep } from '../../runtime/internal.ts';
 import type { Streams } from '../check.ts';
 import { type WhereFlags, withManagement } from '../management.ts';
 import { existingRollout, findRollout } from './find.ts';

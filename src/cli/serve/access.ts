@@ -20,14 +20,8 @@ import {
   team,
   VERSION,
 } from '../../api/index.ts';
-import {
-  type Client,
-  ConfigError,
-  isNotFound,
-  type KubernetesObject,
-  coreNamespaces as namespaces,
-  type Resource,
-} from '../../runtime/index.ts';
+import { type Client, ConfigError, isNotFound, type KubernetesObject, type Resource } from '../../runtime/index.ts';
+import { coreNamespaces as namespaces } from '../../runtime/internal.ts';
 
 /** Throws a `ConfigError` that says what is missing and what to do. `source` is what tells who we are. */
 export async function demandAccess(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newTraceparent, withTraceparent } from '../../runtime/index.ts';
+import { newTraceparent, withTraceparent } from '../../runtime/internal.ts';
 import { logTo } from './log.ts';
 
 const written = (use: (log: ReturnType<typeof logTo>) => void) => {

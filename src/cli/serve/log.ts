@@ -1,6 +1,7 @@
 /** The log of a replica: a line of JSON for each entry, on standard output, by the names of requirement 002. */
 import { destination, pino, stdSerializers } from 'pino';
-import { currentTraceId, type Logger, pinoLogger } from '../../runtime/index.ts';
+import { type Logger, pinoLogger } from '../../runtime/index.ts';
+import { currentTraceId } from '../../runtime/internal.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 

@@ -1,7 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import { replicaLease } from '../../api/index.ts';
-import { ApiError, FakeClock, leases, silentLogger } from '../../runtime/index.ts';
+import { ApiError, silentLogger } from '../../runtime/index.ts';
+import { leases } from '../../runtime/internal.ts';
+import { FakeClock } from '../../runtime/testing/index.ts';
 import { countReplicas } from './replicas.ts';
 
 const namespace = 'kidp-system';

@@ -1,16 +1,8 @@
 /** How many replicas there are now, told by the Leases that each of them renews: what they share is divided by it. */
 import { replicaSelector } from '../../api/index.ts';
 import { Replicas } from '../../reconcile/index.ts';
-import {
-  type Client,
-  type Clock,
-  type Lease,
-  type Logger,
-  leases,
-  type Runnable,
-  sleep,
-  systemClock,
-} from '../../runtime/index.ts';
+import { type Client, type Clock, type Logger, type Runnable, systemClock } from '../../runtime/index.ts';
+import { type Lease, leases, sleep } from '../../runtime/internal.ts';
 
 interface ReplicaCount extends Runnable {
   /** At least one: this. */

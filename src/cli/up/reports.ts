@@ -19,7 +19,8 @@ import {
   STATUS_TOPIC,
   statusHandler,
 } from '../../broker/index.ts';
-import { type Logger, type Manager, type Runnable, sleep, systemClock } from '../../runtime/index.ts';
+import { type Logger, type Manager, type Runnable, systemClock } from '../../runtime/index.ts';
+import { sleep } from '../../runtime/internal.ts';
 
 interface FollowReportsOptions {
   readonly brokers: () => readonly Broker[];

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { PolicySource } from '../../admission/index.ts';
 import { policy } from '../../api/index.ts';
 import { emptyWorld } from '../../policy/index.ts';
-import { type Client, isAlreadyExists, coreNamespaces as namespaces, type Resource } from '../../runtime/index.ts';
+import { type Client, isAlreadyExists, type Resource } from '../../runtime/index.ts';
+import { coreNamespaces as namespaces } from '../../runtime/internal.ts';
 import { takeInventory } from '../check/inventory.ts';
 import { inputErrorOf, readObjects } from '../documents.ts';
 

@@ -1,5 +1,5 @@
 /** A real Kafka of one node on loopback, from nothing or from a directory, and the handles to use it and to hurt it. */
-import { issueLeaf } from '../../runtime/index.ts';
+import { issueLeaf } from '../../runtime/internal.ts';
 import type { AssetOptions } from '../assets.ts';
 import { type ControlPlaneDirectory, openDirectory } from '../directory.ts';
 import { createAuthority, type KeyPair } from '../pki.ts';

@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
-import {
-  ApiError,
-  type Client,
-  ConfigError,
-  ConnectionError,
-  type ConnectionFailure,
-  type Resource,
-} from '../../runtime/index.ts';
+import { ApiError, type Client, ConfigError, ConnectionError, type Resource } from '../../runtime/index.ts';
+import type { ConnectionFailure } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 import { accessFailure, redactingClient } from './failures.ts';
 

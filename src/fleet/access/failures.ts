@@ -2,14 +2,8 @@
  * What a cluster answered, or that it did not, in words that hold nothing of its kubeconfig: no address, no name of a user, no
  * certificate; and with nothing else attached that a log would print.
  */
-import {
-  ApiError,
-  type Client,
-  ConfigError,
-  ConnectionError,
-  type ConnectionFailure,
-  type WatchEvent,
-} from '../../runtime/index.ts';
+import { ApiError, type Client, ConfigError, ConnectionError, type WatchEvent } from '../../runtime/index.ts';
+import type { ConnectionFailure } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 
 const words: Readonly<Record<ConnectionFailure, string>> = {

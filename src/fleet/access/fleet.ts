@@ -3,16 +3,8 @@
  * connections are kept while they last, and are fewer than a hundred however many clusters there are. Each access is audited.
  */
 import { type Cluster, cluster as clusterKind } from '../../api/index.ts';
-import {
-  type Client,
-  type Clock,
-  ConnectionBudget,
-  clientUntil,
-  isNotFound,
-  type Logger,
-  silentLogger,
-  systemClock,
-} from '../../runtime/index.ts';
+import { type Client, type Clock, isNotFound, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
+import { ConnectionBudget, clientUntil } from '../../runtime/internal.ts';
 import { type ClusterConnection, type Fleet, FleetError, type Purpose, type WorkContext } from '../contract.ts';
 import type { SealingKeys } from '../seal/index.ts';
 import { grantObserver, installerAccount, OBSERVER, prepareInstaller, prepareObserver } from './accounts.ts';

@@ -3,7 +3,8 @@
  * the records of Helm in the namespace of the release; and the rights that the chart gives to its own roles, because Kubernetes lets
  * nobody give what they do not have. Definitions may be made and changed, and never deleted.
  */
-import type { ResourceMapping, UnknownObject } from '../../runtime/index.ts';
+import type { UnknownObject } from '../../runtime/index.ts';
+import type { ResourceMapping } from '../../runtime/internal.ts';
 import type { Snapshot } from '../contract.ts';
 import type { DefinitionObject, PolicyRule, RoleObject } from './resources.ts';
 

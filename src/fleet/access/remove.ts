@@ -1,6 +1,7 @@
 /** Takes away from a cluster what was made there for access to it. */
 import type { Cluster } from '../../api/index.ts';
-import { type Budgets, connect } from '../../runtime/index.ts';
+import { connect } from '../../runtime/index.ts';
+import type { Budgets } from '../../runtime/internal.ts';
 import { removeAccounts } from './accounts.ts';
 import { type CredentialsSource, readCredentials } from './credentials.ts';
 import { accessFailure } from './failures.ts';

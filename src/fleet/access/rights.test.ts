@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { resourceMapping, type ServedResource, type UnknownObject } from '../../runtime/index.ts';
+import type { UnknownObject } from '../../runtime/index.ts';
+import { resourceMapping, type ServedResource } from '../../runtime/internal.ts';
 import type { Snapshot } from '../contract.ts';
 import { installerAccount } from './accounts.ts';
 import { installerRights, outlineOf } from './installer-rights.ts';

@@ -3,16 +3,8 @@
  * another. The kubeconfig is opened for that, and not kept.
  */
 import type { Cluster } from '../../api/index.ts';
-import {
-  ApiError,
-  type Budgets,
-  type Client,
-  type Clock,
-  type ClusterConfig,
-  connect,
-  type Logger,
-  sleep,
-} from '../../runtime/index.ts';
+import { ApiError, type Client, type Clock, type ClusterConfig, connect, type Logger } from '../../runtime/index.ts';
+import { type Budgets, sleep } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 import { writeKubeconfig } from '../kubeconfig/index.ts';
 import { type IssuedToken, type Marker, type Place, requestToken, rightsAreEffective } from './accounts.ts';

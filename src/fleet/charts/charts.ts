@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import { parse } from 'yaml';
 import { type Operator, sameVersion } from '../../api/index.ts';
-import { type Client, isNotFound, coreSecrets as secrets, type UnknownObject } from '../../runtime/index.ts';
+import { type Client, isNotFound, type UnknownObject } from '../../runtime/index.ts';
+import { coreSecrets as secrets } from '../../runtime/internal.ts';
 import { type Chart, type Charts, FleetError, type WorkContext } from '../contract.ts';
 import { findHelm, type HelmBinary, type HelmLocation } from '../helm/index.ts';
 import { type ChartFiles, unpack } from './archive.ts';

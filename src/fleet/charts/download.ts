@@ -4,6 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { Agent, request } from 'undici';
+import { isLoopback } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 import { type AllowedNetworks, allowedNetworks, networkRefused } from './networks.ts';
 
@@ -110,9 +111,10 @@ async function follow(
 
 /** Plain HTTP only where nobody can listen; and a redirect never leads from the network to this machine's own loopback. */
 function mayBeAsked(address: URL, from: URL): void {
-  const isLocal = isLoopback(from);
-  if (address.protocol === 'https:' && (isLocal || !isLoopback(address) || address.origin === from.origin)) return;
-  if (address.protocol === 'http:' && isLocal && isLoopback(address)) return;
+  const isLocal = isLoopback(from.hostname);
+  if (address.protocol === 'https:' && (isLocal || !isLoopback(address.hostname) || address.origin === from.origin))
+    return;
+  if (address.protocol === 'http:' && isLocal && isLoopback(address.hostname)) return;
   const why = address === from ? 'it must be https' : 'it redirects to where it must not';
   throw unreachable(from, why, undefined, true);
 }
@@ -121,10 +123,6 @@ function mayBeAsked(address: URL, from: URL): void {
 export function addressIn(text: string): URL {
   if (URL.canParse(text)) return new URL(text);
   throw new FleetError('chart/invalid', 'The address of the chart cannot be read: see spec.chart');
-}
-
-export function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 async function bounded(body: AsyncIterable<Buffer>, most: number, from: URL): Promise<Buffer> {

@@ -1,7 +1,8 @@
 /** A chart in an OCI registry: tags are its versions, and one layer of what a tag names is the archive. */
 import { createHash } from 'node:crypto';
+import { isLoopback } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
-import { addressIn, authorization, type Downloaded, download, isLoopback, type Source, shown } from './download.ts';
+import { addressIn, authorization, type Downloaded, download, type Source, shown } from './download.ts';
 import { isVersion } from './semver.ts';
 
 const manifestTypes = 'application/vnd.oci.image.manifest.v1+json';
@@ -60,7 +61,7 @@ export async function fetchFromRegistry(
 function placeOf(address: string): Place {
   const { host, pathname } = addressIn(address);
   const path = pathname.replace(/^\/+|\/+$/g, '');
-  const scheme = isLoopback(addressIn(`http://${host}`)) ? 'http' : 'https';
+  const scheme = isLoopback(addressIn(`http://${host}`).hostname) ? 'http' : 'https';
   return { origin: `${scheme}://${host}`, path };
 }
 
@@ -99,7 +100,7 @@ export function tokenAddress(challenge: string, { origin, path }: Place): URL {
     throw new FleetError('chart/unreachable', `${origin} does not say where to get a token`);
   }
   const address = new URL(realm);
-  if (isLoopback(address) && !isLoopback(addressIn(origin))) {
+  if (isLoopback(address.hostname) && !isLoopback(addressIn(origin).hostname)) {
     throw new FleetError('chart/unreachable', `${origin} wants a token from where it must not`);
   }
   if (said.service !== undefined) address.searchParams.set('service', said.service);

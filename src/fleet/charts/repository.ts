@@ -1,8 +1,9 @@
 /** A Helm repository: an index that says which versions there are, and archives that it points to. */
 import { parse } from 'yaml';
 import { sameVersion } from '../../api/index.ts';
+import { isLoopback } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
-import { addressIn, download, isLoopback, type Source, shown } from './download.ts';
+import { addressIn, download, type Source, shown } from './download.ts';
 import { isVersion } from './semver.ts';
 
 export interface IndexedVersion {
@@ -58,9 +59,10 @@ function indexed(entry: unknown, base: URL): IndexedVersion[] {
   if (!URL.canParse(first, base.href)) return [];
   const address = new URL(first, base);
   // A repository elsewhere does not lead to this very machine.
-  const isLocal = isLoopback(base);
+  const isLocal = isLoopback(base.hostname);
   const mayBeAsked =
-    (address.protocol === 'https:' && (isLocal || !isLoopback(address))) || (address.protocol === 'http:' && isLocal);
+    (address.protocol === 'https:' && (isLocal || !isLoopback(address.hostname))) ||
+    (address.protocol === 'http:' && isLocal);
   if (!mayBeAsked) return [];
   return [
     {

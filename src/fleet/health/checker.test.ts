@@ -1,13 +1,8 @@
 /** The three parts together: what the whole comes to, what is traced, and what ends it. */
 import { describe, expect, it } from 'vitest';
 import type { Operator } from '../../api/index.ts';
-import {
-  type Client,
-  ConnectionError,
-  type SpanOptions,
-  type Tracer,
-  type UnknownObject,
-} from '../../runtime/index.ts';
+import { type Client, ConnectionError, type Tracer, type UnknownObject } from '../../runtime/index.ts';
+import type { SpanOptions } from '../../runtime/internal.ts';
 import type { ClusterConnection, Snapshot } from '../contract.ts';
 import { healthChecker } from './checker.ts';
 import { profileOf } from './profile.ts';

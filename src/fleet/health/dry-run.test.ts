@@ -1,7 +1,8 @@
 /** A webhook is judged by how long it takes itself, and by nothing that it was kept waiting by on this side. */
 import { describe, expect, it } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
-import { type Client, ConnectionError, FakeClock, settle, type WriteOptions } from '../../runtime/index.ts';
+import { type Client, ConnectionError, type WriteOptions } from '../../runtime/index.ts';
+import { FakeClock, settle } from '../../runtime/testing/index.ts';
 import type { HealthState } from '../contract.ts';
 import { healthChecker } from './checker.ts';
 import { ClusterMirror } from './mirror.ts';

@@ -2,15 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
-import {
-  ApiError,
-  type Client,
-  ConnectionError,
-  eventually,
-  FakeClock,
-  type Resource,
-  systemClock,
-} from '../../runtime/index.ts';
+import { ApiError, type Client, ConnectionError, type Resource, systemClock } from '../../runtime/index.ts';
+import { eventually, FakeClock } from '../../runtime/testing/index.ts';
 import { ClusterMirror } from './mirror.ts';
 import { podMetrics, pods, workloadResources } from './resources.ts';
 import { Semaphore, WatchBudget } from './semaphore.ts';

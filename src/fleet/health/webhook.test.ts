@@ -1,13 +1,7 @@
 /** What is concluded from each thing that an API server may say to a dry run. On a real one: test/fleet-health. */
 import { describe, expect, it } from 'vitest';
-import {
-  ApiError,
-  type Client,
-  ConnectionError,
-  issueAuthority,
-  systemClock,
-  type UnknownObject,
-} from '../../runtime/index.ts';
+import { ApiError, type Client, ConnectionError, systemClock, type UnknownObject } from '../../runtime/index.ts';
+import { issueAuthority } from '../../runtime/internal.ts';
 import type { HealthState } from '../contract.ts';
 import type { ClusterObjects } from './objects.ts';
 import type { HealthProfile } from './profile.ts';

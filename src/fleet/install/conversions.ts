@@ -2,7 +2,8 @@
  * Who converts custom resources from one version to another. Definitions only roll forward, so that on the way back an older side finds
  * versions that it does not know: who converts these must not go, or nobody could read what is stored.
  */
-import { type Client, servedByDefinition } from '../../runtime/index.ts';
+import type { Client } from '../../runtime/index.ts';
+import { servedByDefinition } from '../../runtime/internal.ts';
 import { FleetError, type Snapshot } from '../contract.ts';
 import {
   areAlike,

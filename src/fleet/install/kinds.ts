@@ -1,5 +1,6 @@
 /** Which resource an object is of, and where it lives: asked of the cluster, one request for each version of a group that is needed. */
-import { type Client, type Resource, servedByDefinition, type UnknownObject } from '../../runtime/index.ts';
+import type { Client, Resource, UnknownObject } from '../../runtime/index.ts';
+import { servedByDefinition } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 
 export interface Kinds {

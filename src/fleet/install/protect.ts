@@ -2,13 +2,8 @@
  * What must outlive a release that had it: definitions and Namespaces, with the custom resources of whoever uses them. Helm removes what
  * is no longer in a release unless the object itself says `keep`.
  */
-import {
-  type Client,
-  isNotFound,
-  coreNamespaces as namespaces,
-  type Resource,
-  type UnknownObject,
-} from '../../runtime/index.ts';
+import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
+import { coreNamespaces as namespaces } from '../../runtime/internal.ts';
 import { isDefinition } from '../charts/render.ts';
 import { definitionResource, fieldManager } from './definitions.ts';
 import { objectsOf, type Release, type ReleaseName, readRelease, revisionsOf } from './releases.ts';

@@ -4,14 +4,8 @@
  */
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import {
-  type Client,
-  eachObject,
-  isConflict,
-  isNotFound,
-  coreSecrets as secrets,
-  type UnknownObject,
-} from '../../runtime/index.ts';
+import { type Client, eachObject, isConflict, isNotFound, type UnknownObject } from '../../runtime/index.ts';
+import { coreSecrets as secrets } from '../../runtime/internal.ts';
 import { objectsIn } from '../charts/manifests.ts';
 import { FleetError } from '../contract.ts';
 

@@ -1,5 +1,6 @@
 /** Deadline for something on a cluster: asked again and again, at first often, until it is so or the time is over. */
-import { type Clock, sleep } from '../../runtime/index.ts';
+import type { Clock } from '../../runtime/index.ts';
+import { sleep } from '../../runtime/internal.ts';
 
 export interface Deadline {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { issueAuthority } from '../../runtime/index.ts';
+import { issueAuthority } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 import { readClusterKubeconfig } from './read.ts';
 import { writeKubeconfig } from './write.ts';

@@ -6,6 +6,7 @@ import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { parseAllDocuments } from 'yaml';
 import type { ClusterConfig } from '../../runtime/index.ts';
+import { isLoopback } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -129,9 +130,6 @@ function addressIn(value: unknown, field: string): string {
   if (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) return value;
   throw refused(field, 'must begin with https://');
 }
-
-export const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
 
 const userFields = [
   'token',

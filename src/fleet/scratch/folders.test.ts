@@ -4,7 +4,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventually } from '../../runtime/index.ts';
+import { eventually } from '../../runtime/testing/index.ts';
 import { scratchFolder, sweepFolders, withWorkspace } from './folders.ts';
 
 let parent: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { CompactEncrypt, importJWK } from 'jose';
 import { afterAll, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../runtime/index.ts';
+import { FakeClock } from '../../runtime/testing/index.ts';
 import { FleetError } from '../contract.ts';
 import { newKeySet, readKeyRing, readSealingKey } from './key-ring.ts';
 import { keysFromCommand, keysFromFile } from './key-source.ts';

@@ -7,7 +7,8 @@ import {
   SEALED_KUBECONFIG_KEY,
   SEALED_KUBECONFIG_TYPE,
 } from '../../api/index.ts';
-import { type Client, isNotFound, type KubernetesObject, coreSecrets as secrets } from '../../runtime/index.ts';
+import { type Client, isNotFound, type KubernetesObject } from '../../runtime/index.ts';
+import { coreSecrets as secrets } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 
 export interface SecretObject extends KubernetesObject {

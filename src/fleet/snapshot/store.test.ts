@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
 import { type Loose, type MemoryCluster, memoryCluster } from '../../../test/support/memory-cluster.ts';
-import { FakeClock, type Resource } from '../../runtime/index.ts';
+import type { Resource } from '../../runtime/index.ts';
+import { FakeClock } from '../../runtime/testing/index.ts';
 import { ContentStore } from './store.ts';
 
 const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };

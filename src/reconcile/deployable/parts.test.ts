@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { ChannelError } from '../../broker/index.ts';
-import { FakeClock } from '../../runtime/index.ts';
+import { FakeClock } from '../../runtime/testing/index.ts';
 import { Breakers } from './breakers.ts';
 import type { Deployable } from './deployable.ts';
 import { Latest } from './latest.ts';

@@ -13,15 +13,8 @@ import {
   type StatusReport,
   type VerifiedBroker,
 } from '../../broker/index.ts';
-import {
-  ApiError,
-  type Client,
-  type Clock,
-  type EventRecorder,
-  isConflict,
-  isNotFound,
-  sleep,
-} from '../../runtime/index.ts';
+import { ApiError, type Client, type Clock, type EventRecorder, isConflict, isNotFound } from '../../runtime/index.ts';
+import { sleep } from '../../runtime/internal.ts';
 import { type Unusable, writeConnectionSecret } from './connection-secret.ts';
 import type { Deployable, Settings } from './deployable.ts';
 import type { DeployableOptions } from './index.ts';

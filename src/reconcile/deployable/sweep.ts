@@ -2,15 +2,8 @@
  * Looks at every object again after the policies, or what they read, have changed: at what waits for them at once, at all else bit by bit,
  * so that a policy that changes costs a share of one core for a moment and not all of it.
  */
-import {
-  type Clock,
-  type Condition,
-  getCondition,
-  keyOf,
-  type ObjectKey,
-  type Runnable,
-  sleep,
-} from '../../runtime/index.ts';
+import { type Clock, type Condition, getCondition, keyOf, type ObjectKey, type Runnable } from '../../runtime/index.ts';
+import { sleep } from '../../runtime/internal.ts';
 import type { Deployable } from './deployable.ts';
 
 interface SweptKind {

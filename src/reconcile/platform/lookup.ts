@@ -1,12 +1,6 @@
 /** Finds an object for a report of a broker: in a cache where there is one, else at the API server, since a cache may be behind. */
-import {
-  type Caches,
-  type Client,
-  isNotFound,
-  type KubernetesObject,
-  type ObjectKey,
-  type Resource,
-} from '../../runtime/index.ts';
+import { type Client, isNotFound, type KubernetesObject, type ObjectKey, type Resource } from '../../runtime/index.ts';
+import type { Caches } from '../../runtime/internal.ts';
 
 export interface Lookup {
   /** What a cache has, else what the API server says. */

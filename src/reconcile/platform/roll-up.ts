@@ -1,7 +1,8 @@
 /** What a Team or an Application is told about what it owns: counts, phases and costs, from caches only. */
 import { isDeepStrictEqual } from 'node:util';
 import { TEAM_LABEL } from '../../api/index.ts';
-import type { Caches, IndexFunction, Predicate, Selection } from '../../runtime/index.ts';
+import type { IndexFunction, Predicate } from '../../runtime/index.ts';
+import type { Caches, Selection } from '../../runtime/internal.ts';
 import type { CostConfigMap } from '../costs/entry-store.ts';
 import { asMonthlyCost, readSettled, type SettledCost, settledSelector } from '../costs/settled.ts';
 import { totalCosts } from '../costs/totals.ts';

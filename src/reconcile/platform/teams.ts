@@ -29,8 +29,8 @@ import {
   type Reader,
   type Resource,
   removeFinalizer,
-  type Selection,
 } from '../../runtime/index.ts';
+import type { Selection } from '../../runtime/internal.ts';
 import type { CostConfigMap } from '../costs/entry-store.ts';
 import { type Refusal, refusalOf } from './namespace-claim.ts';
 import {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ScopeEntry } from '../../policy/index.ts';
-import { resourceMapping, type ServedResource, type UnknownObject } from '../../runtime/index.ts';
+import type { UnknownObject } from '../../runtime/index.ts';
+import { resourceMapping, type ServedResource } from '../../runtime/internal.ts';
 import { uncovered } from './coverage.ts';
 
 const served = (group: string, kind: string, plural: string, subresources: string[] = []): ServedResource => ({

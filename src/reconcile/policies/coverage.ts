@@ -4,7 +4,8 @@
  */
 
 import { matchesType, type ScopeEntry } from '../../policy/index.ts';
-import type { ResourceMapping, ServedResource, UnknownObject } from '../../runtime/index.ts';
+import type { UnknownObject } from '../../runtime/index.ts';
+import type { ResourceMapping, ServedResource } from '../../runtime/internal.ts';
 
 interface WebhookRule {
   readonly apiGroups?: readonly string[];

@@ -17,16 +17,9 @@ import {
   policySet,
   readPolicy,
 } from '../../policy/index.ts';
-import {
-  type Condition,
-  discover,
-  eventually,
-  getCondition,
-  Manager,
-  type Resource,
-  resourceMapping,
-  silentLogger,
-} from '../../runtime/index.ts';
+import { type Condition, getCondition, Manager, type Resource, silentLogger } from '../../runtime/index.ts';
+import { discover, resourceMapping } from '../../runtime/internal.ts';
+import { eventually } from '../../runtime/testing/index.ts';
 import { addPolicyReconcilers, type PolicyReconcilers } from './index.ts';
 import { clusterReports, reports } from './reports.ts';
 import type { PolicyView } from './view.ts';

@@ -1,7 +1,7 @@
 /** Which replicas of the webhook there are, and by what revision of a policy each judges. */
 import { isAtLeast, type ReplicaReport, readReplicaLease } from '../../api/index.ts';
 import type { PolicyState } from '../../policy/index.ts';
-import type { Lease } from '../../runtime/index.ts';
+import type { Lease } from '../../runtime/internal.ts';
 
 export interface Replica extends ReplicaReport {
   /** Not renewed for longer than it said it would be. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
-import { ApiError, discover, resourceMapping, silentLogger } from '../../runtime/index.ts';
+import { ApiError, silentLogger } from '../../runtime/index.ts';
+import { discover, resourceMapping } from '../../runtime/internal.ts';
 import type { Finding } from './ledger.ts';
 import { reportKinds } from './report-kinds.ts';
 import { clusterReports, type Report, type ReportContent, ReportWriter, reportOf, reports } from './reports.ts';

@@ -1,7 +1,8 @@
 /** What the scan holds while it goes through a cluster that is far larger than memory should be. */
 import { expect, test } from 'vitest';
 import { compilePolicy, kubernetesSchemas, policySet, readPolicy } from '../../policy/index.ts';
-import { ApiError, type Client, type ListOptions, resourceMapping, silentLogger } from '../../runtime/index.ts';
+import { ApiError, type Client, type ListOptions, silentLogger } from '../../runtime/index.ts';
+import { resourceMapping } from '../../runtime/internal.ts';
 import { Scanner, type ScanResult } from './scan.ts';
 import type { PolicyView } from './view.ts';
 

@@ -15,18 +15,8 @@ import {
   storedTypes,
   type World,
 } from '../../policy/index.ts';
-import {
-  type Client,
-  type Clock,
-  eachObject,
-  isGone,
-  type Logger,
-  type ResourceMapping,
-  type ServedResource,
-  sleep,
-  systemClock,
-  type UnknownObject,
-} from '../../runtime/index.ts';
+import { type Client, type Clock, eachObject, isGone, type Logger, systemClock, type UnknownObject } from '../../runtime/index.ts';
+import { type ResourceMapping, type ServedResource, sleep } from '../../runtime/internal.ts';
 import { Ledger } from './ledger.ts';
 import { Meter } from './meter.ts';
 import type { ScannedReports } from './reports.ts';

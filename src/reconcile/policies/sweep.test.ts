@@ -1,7 +1,9 @@
 import { test } from 'vitest';
 import { leaseResource, policyCluster } from '../../../test/support/live-policies.ts';
 import { replicaLease } from '../../api/index.ts';
-import { eventually, type Lease, silentLogger, systemClock } from '../../runtime/index.ts';
+import { silentLogger, systemClock } from '../../runtime/index.ts';
+import type { Lease } from '../../runtime/internal.ts';
+import { eventually } from '../../runtime/testing/index.ts';
 import { silentReplicas } from './sweep.ts';
 
 test('the report of a replica that is gone goes too, and that of one that is there stays', async () => {

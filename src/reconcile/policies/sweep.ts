@@ -2,7 +2,8 @@
  * Takes away the reports of replicas that have ended without a word (killed, or their machine gone): nobody else would, and each
  * that starts anew under another name leaves one more. A replica that only was slow writes its report again.
  */
-import { type Client, type Clock, type Lease, type Logger, leases, type Runnable, sleep } from '../../runtime/index.ts';
+import type { Client, Clock, Logger, Runnable } from '../../runtime/index.ts';
+import { type Lease, leases, sleep } from '../../runtime/internal.ts';
 import { Replicas } from './replicas.ts';
 
 interface SweepOptions {

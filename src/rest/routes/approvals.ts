@@ -1,6 +1,6 @@
 /** Approvals: what waits, and what somebody with the right to has decided (requirement 002, FR-OP-007). */
 import { type Approval, approval, approvalOutcome } from '../../api/index.ts';
-import { Problem } from '../../runtime/index.ts';
+import { Problem } from '../../runtime/internal.ts';
 import { find, page, shown, update } from '../objects.ts';
 import { type Answer, type Call, everybody, type Route } from '../route.ts';
 import { idSchema, ref } from '../schemas.ts';

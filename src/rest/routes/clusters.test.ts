@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 
-import { ApiError, ConnectionError, coreSecrets, silentLogger } from '../../runtime/index.ts';
+import { ApiError, ConnectionError, silentLogger } from '../../runtime/index.ts';
+import { coreSecrets } from '../../runtime/internal.ts';
 import { takeBack } from './clusters.ts';
 
 const key = { namespace: 'system', name: 'cluster-one-1' };

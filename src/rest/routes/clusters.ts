@@ -8,7 +8,8 @@ import {
   sealedSecret,
   sealKubeconfig,
 } from '../../fleet/index.ts';
-import { ApiError, type Client, coreSecrets } from '../../runtime/index.ts';
+import { ApiError, type Client } from '../../runtime/index.ts';
+import { coreSecrets } from '../../runtime/internal.ts';
 import { create, get, page, remove, shown } from '../objects.ts';
 import { invalid } from '../problems.ts';
 import { admins, type Call, everybody, type Route } from '../route.ts';

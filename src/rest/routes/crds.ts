@@ -15,7 +15,7 @@ import {
   operatorInstallation,
 } from '../../api/index.ts';
 import { type Crd, changeDigest, readCrd } from '../../crd-compat/index.ts';
-import { Problem } from '../../runtime/index.ts';
+import { Problem } from '../../runtime/internal.ts';
 import { type Known, type KnownDefinitions, migrationGuideOf, summaries } from '../definitions.ts';
 import { all, find, get, orNothing, page } from '../objects.ts';
 import { invalid, notFound } from '../problems.ts';

@@ -1,7 +1,7 @@
 /** Deployments: begun, followed, paused, promoted, aborted and taken back (requirement 002, FR-OP-003 and FR-OP-006). */
 import { randomBytes } from 'node:crypto';
 import { type OperatorDeployment, operatorDeployment, rolloutPhases, TRACEPARENT_ANNOTATION } from '../../api/index.ts';
-import { Problem } from '../../runtime/index.ts';
+import { Problem } from '../../runtime/internal.ts';
 import { create, find, page, patchSpec, remove, shown } from '../objects.ts';
 import type { RenderCheck } from '../rendering.ts';
 import { type Answer, admins, type Call, changers, everybody, type Route } from '../route.ts';

@@ -9,7 +9,7 @@
  */
 import { type Clock, sleep, systemClock } from '../clock.ts';
 import { ConfigError } from '../errors.ts';
-import { type Logger, silentLogger } from '../logger.ts';
+import { type Logger, silentLogger } from '../telemetry/logger.ts';
 import type { Bundle, CertificateSource, PublishBundle } from './bundle.ts';
 import { inspect, joinBundle } from './inspect.ts';
 import type { KeyPair } from './issue.ts';

@@ -6,16 +6,16 @@
  * Needs, in its namespace: get, create, update on the two Secrets; list, create, patch, delete on Leases.
  */
 import { createHash } from 'node:crypto';
-import type { Client } from '../client.ts';
+import type { Client } from '../client/client.ts';
 import { type Clock, microTime, systemClock } from '../clock.ts';
-import { coreSecrets as secrets } from '../core-resources.ts';
 import { ApiError, isAlreadyExists, isConflict, isNotFound } from '../errors.ts';
 import { type Lease, leases } from '../leader/lease.ts';
-import type { KubernetesObject } from '../object.ts';
+import { coreSecrets as secrets } from '../objects/core-resources.ts';
+import type { KubernetesObject } from '../objects/object.ts';
 import { decodeKeys, decodeMaterial, encodeKeys, encodeMaterial, type Fields } from './encoding.ts';
 import type { CertificateStore, ReplicaReport, Versioned, WriteResult } from './store.ts';
 
-export interface ClusterStoreOptions {
+interface ClusterStoreOptions {
   client: Client;
   namespace: string;
   /** Of the Secret with the serving certificate. */

@@ -5,7 +5,7 @@
  */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FakeClock, settle } from '../testing.ts';
+import { FakeClock, settle } from '../testing/index.ts';
 import { type Authority, startAuthority } from './authority.ts';
 import type { Bundle, Publication } from './bundle.ts';
 import { inspect, issuerIn, splitBundle } from './inspect.ts';

@@ -22,7 +22,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-export interface Validity {
+interface Validity {
   /** When it is issued, in milliseconds since 1970. */
   readonly now: number;
   readonly validMilliseconds: number;
@@ -30,7 +30,7 @@ export interface Validity {
   readonly backdateMilliseconds: number;
 }
 
-export interface AuthorityRequest extends Validity {
+interface AuthorityRequest extends Validity {
   /** The default is a name of its own, so that a verifier that looks an issuer up by name finds the right one of two. */
   readonly commonName?: string;
   readonly keys?: KeyKind;
@@ -39,7 +39,7 @@ export interface AuthorityRequest extends Validity {
 export type KeyKind = 'ec' | 'rsa';
 
 /** For a server, for a client, or for what is both. */
-export interface LeafRequest extends Validity {
+interface LeafRequest extends Validity {
   /** A server's DNS names (a leading `*.` is allowed) and IP addresses. */
   readonly names?: readonly string[];
   /** Who a client is. Kubernetes reads the common name as the user and the organizations as its groups. */

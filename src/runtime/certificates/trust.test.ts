@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeClock } from '../testing.ts';
+import { FakeClock } from '../testing/index.ts';
 import { inspect } from './inspect.ts';
 import { issueAuthority } from './issue.ts';
 import { Trust } from './trust.ts';

@@ -4,16 +4,16 @@
  *     controllerManagedBy(manager, 'mirror').for(sources).owns(copies).complete(async ({ namespace, name }, { read, client }) => …)
  */
 import { ConfigError } from '../errors.ts';
-import type { Manager } from '../manager.ts';
-import type { KubernetesObject, Resource } from '../object.ts';
-import type { IndexFunction } from '../store.ts';
+import type { Manager } from '../manager/manager.ts';
+import type { KubernetesObject, Resource } from '../objects/object.ts';
+import type { IndexFunction } from '../reflector/store.ts';
 import type { Selection } from './caches.ts';
 import { Controller, type ControllerOptions, type WatchedSource } from './controller.ts';
 import { type Mapper, toController, toItself } from './mappers.ts';
 import type { Predicate } from './predicates.ts';
 import type { Reconcile } from './reconcile.ts';
 
-export interface SourceOptions<T extends KubernetesObject> extends Selection {
+interface SourceOptions<T extends KubernetesObject> extends Selection {
   /** All must hold for a change to count. */
   predicates?: readonly Predicate<T>[];
   indexes?: Readonly<Record<string, IndexFunction<T>>>;

@@ -1,9 +1,9 @@
 /** Which cache answers which question, and which none may. What fills them: src/runtime/reflector. */
 import { describe, expect, it } from 'vitest';
-import type { Client } from '../client.ts';
-import { silentLogger } from '../logger.ts';
-import type { ObjectKey } from '../object.ts';
-import { FakeClock } from '../testing.ts';
+import type { Client } from '../client/client.ts';
+import type { ObjectKey } from '../objects/object.ts';
+import { silentLogger } from '../telemetry/logger.ts';
+import { FakeClock } from '../testing/index.ts';
 import { Caches, type Selection } from './caches.ts';
 import { type ListFrom, type ReadFrom, readerOver } from './reader.ts';
 

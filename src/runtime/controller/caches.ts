@@ -1,11 +1,11 @@
 /** One reflector for each resource and selection, however many controllers watch it. */
-import type { Client } from '../client.ts';
+import type { Client } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
 import { ConfigError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import type { KubernetesObject, Resource, UnknownObject } from '../object.ts';
+import type { KubernetesObject, Resource, UnknownObject } from '../objects/object.ts';
 import { Reflector, type ReflectorHandlers } from '../reflector/index.ts';
-import type { IndexFunction, ReadonlyStore } from '../store.ts';
+import type { IndexFunction, ReadonlyStore } from '../reflector/store.ts';
+import type { Logger } from '../telemetry/logger.ts';
 
 /** Which objects of a resource. */
 export interface Selection {
@@ -14,7 +14,7 @@ export interface Selection {
   fieldSelector?: string;
 }
 
-export interface CacheRequest<T extends KubernetesObject> extends Selection {
+interface CacheRequest<T extends KubernetesObject> extends Selection {
   resource: Resource;
   /** By name; two that ask for the same selection share them. */
   indexes?: Readonly<Record<string, IndexFunction<T>>>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KubernetesObject, ObjectKey, ObjectMeta } from '../object.ts';
+import type { KubernetesObject, ObjectKey, ObjectMeta } from '../objects/object.ts';
 import { type Mapper, toController, toItself, toLabelled } from './mappers.ts';
 import {
   allOf,

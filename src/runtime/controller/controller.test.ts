@@ -1,13 +1,13 @@
 /** How a controller takes what goes wrong, with time held still. Controllers that work: test/runtime/controller.test.ts. */
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { Client } from '../client.ts';
+import type { Client } from '../client/client.ts';
 import { ApiError, ConfigError, FenceError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import { Manager, stopSignal } from '../manager.ts';
-import type { KubernetesObject, ObjectKey } from '../object.ts';
+import { Manager, stopSignal } from '../manager/manager.ts';
+import type { KubernetesObject, ObjectKey } from '../objects/object.ts';
 import type { ReflectorHandlers } from '../reflector/index.ts';
-import { FakeClock, settle } from '../testing.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { FakeClock, settle } from '../testing/index.ts';
 import { controllerManagedBy } from './builder.ts';
 import { Caches } from './caches.ts';
 import { Controller, type ControllerOptions, type WatchedSource } from './controller.ts';

@@ -1,13 +1,14 @@
 /** Watches, queues and reconciles: what a builder puts together and a manager runs. */
-import type { BackoffOptions, BucketOptions } from '../backoff.ts';
-import { clientUntil } from '../bound-client.ts';
-import type { Client } from '../client.ts';
+
+import { clientUntil } from '../client/bound-client.ts';
+import type { Client } from '../client/client.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { ApiError, FenceError, isConflict } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import type { ControllerMetrics, ReconcileOutcome, RuntimeMetrics } from '../metrics.ts';
-import { formatKey, type ObjectKey, type Resource } from '../object.ts';
-import { Workqueue } from '../workqueue.ts';
+import { formatKey, type ObjectKey, type Resource } from '../objects/object.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { ControllerMetrics, ReconcileOutcome, RuntimeMetrics } from '../telemetry/metrics.ts';
+import type { BackoffOptions, BucketOptions } from '../workqueue/backoff.ts';
+import { Workqueue } from '../workqueue/workqueue.ts';
 import type { Caches, Selection } from './caches.ts';
 import type { Mapper } from './mappers.ts';
 import type { Change, Predicate } from './predicates.ts';

@@ -1,6 +1,6 @@
 /** From an object that changed to those that have to be reconciled because of it. */
-import { type KubernetesObject, keyOf, type ObjectKey, type Resource } from '../object.ts';
-import { controllerOf } from '../owner.ts';
+import { type KubernetesObject, keyOf, type ObjectKey, type Resource } from '../objects/object.ts';
+import { controllerOf } from '../objects/owner.ts';
 
 export type Mapper<T extends KubernetesObject = KubernetesObject> = (object: T) => Iterable<ObjectKey>;
 

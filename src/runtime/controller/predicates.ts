@@ -1,5 +1,5 @@
 /** Which changes are worth a reconcile. */
-import type { KubernetesObject } from '../object.ts';
+import type { KubernetesObject } from '../objects/object.ts';
 
 export type Change<T extends KubernetesObject = KubernetesObject> =
   | { readonly type: 'added'; readonly object: T; readonly initial: boolean }

@@ -1,8 +1,8 @@
 /** Reads from the caches, and from the API server where that is asked for. */
-import type { Client } from '../client.ts';
+import type { Client } from '../client/client.ts';
 import { ConfigError, isNotFound } from '../errors.ts';
-import type { KubernetesObject, ObjectKey, Resource, UnknownObject } from '../object.ts';
-import type { ReadonlyStore } from '../store.ts';
+import type { KubernetesObject, ObjectKey, Resource, UnknownObject } from '../objects/object.ts';
+import type { ReadonlyStore } from '../reflector/store.ts';
 import type { Caches, Selection } from './caches.ts';
 
 export interface ReadFrom {

@@ -1,7 +1,7 @@
 /** What a reconciler is given and what it gives back. */
-import type { Client } from '../client.ts';
-import type { Logger } from '../logger.ts';
-import type { ObjectKey } from '../object.ts';
+import type { Client } from '../client/client.ts';
+import type { ObjectKey } from '../objects/object.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { Reader } from './reader.ts';
 
 /** Only a name: a reconciler is level-triggered and reads the world anew, whatever it was that changed. */

@@ -3,10 +3,10 @@
  * store behind it does what the API server does with one object. Two real processes on a real server: test/runtime/leader.test.ts.
  */
 import { describe, expect, it } from 'vitest';
-import type { Client } from '../client.ts';
+import type { Client } from '../client/client.ts';
 import { sleep } from '../clock.ts';
 import { ApiError, ConfigError, ConnectionError, FenceError } from '../errors.ts';
-import { eventually, FakeClock } from '../testing.ts';
+import { eventually, FakeClock } from '../testing/index.ts';
 import { LeaderElection } from './election.ts';
 import { fenced } from './fence.ts';
 import type { Lease } from './lease.ts';

@@ -9,11 +9,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Client, Fence, RequestOptions } from '../client.ts';
+import type { Client, Fence, RequestOptions } from '../client/client.ts';
 import { type Clock, microTime, sleep, systemClock } from '../clock.ts';
 import { ConfigError, FenceError, isAlreadyExists, isConflict, isNotFound } from '../errors.ts';
-import { type Logger, silentLogger } from '../logger.ts';
-import type { ObjectKey } from '../object.ts';
+import type { ObjectKey } from '../objects/object.ts';
+import { type Logger, silentLogger } from '../telemetry/logger.ts';
 import { type Lease, type LeaseSpec, leases } from './lease.ts';
 
 export interface ElectionOptions {

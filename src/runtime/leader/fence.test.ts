@@ -1,6 +1,6 @@
 /** What a fence puts on a write. What that does on the wire: src/runtime/transport, and test/runtime/leader.test.ts with a real server. */
 import { expect, it } from 'vitest';
-import type { Client, Fence, WriteOptions } from '../client.ts';
+import type { Client, Fence, WriteOptions } from '../client/client.ts';
 import { FenceError } from '../errors.ts';
 import { fenced } from './fence.ts';
 

@@ -18,8 +18,8 @@
  * `remainingMilliseconds` themselves and pass `term` along. Against these, write with a resourceVersion or a uid: then at
  * least nothing newer is overwritten.
  */
-import { boundClient } from '../bound-client.ts';
-import type { Client, Fence, RequestOptions } from '../client.ts';
+import { boundClient } from '../client/bound-client.ts';
+import type { Client, Fence, RequestOptions } from '../client/client.ts';
 import { FenceError } from '../errors.ts';
 
 /** Reads pass; writes are refused with a `FenceError` once the fence has fallen. */

@@ -1,5 +1,5 @@
 /** coordination.k8s.io/v1 Lease: the record that candidates read and the leader renews. */
-import type { KubernetesObject, Resource } from '../object.ts';
+import type { KubernetesObject, Resource } from '../objects/object.ts';
 
 export interface LeaseSpec {
   /** Absent: released. */

@@ -1,5 +1,5 @@
 /** What an object goes through once between the wire and the store: made smaller, and given over to `transform`. */
-import { apiVersionOf, type Condition, type KubernetesObject, type ObjectMeta } from '../object.ts';
+import { apiVersionOf, type Condition, type KubernetesObject, type ObjectMeta } from '../objects/object.ts';
 import type { ReflectorOptions } from './options.ts';
 
 export type Admission<T> = (object: T) => T;

@@ -1,8 +1,8 @@
 /** What a reflector is asked for, and what it tells. */
-import type { Client } from '../client.ts';
+import type { Client } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
-import type { KubernetesObject, Resource } from '../object.ts';
-import type { IndexFunction } from '../store.ts';
+import type { KubernetesObject, Resource } from '../objects/object.ts';
+import type { IndexFunction } from './store.ts';
 
 /**
  * Called one at a time, after the store has changed. Keep them short, as in "put the key into a queue": the next event waits.

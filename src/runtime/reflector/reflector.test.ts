@@ -1,9 +1,9 @@
 /** What a real API server shows too rarely to wait for. What it can show is in test/runtime. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Client, ListOptions, WatchEvent, WatchOptions } from '../client.ts';
+import type { Client, ListOptions, WatchEvent, WatchOptions } from '../client/client.ts';
 import { ApiError, ConnectionError } from '../errors.ts';
-import type { KubernetesObject, ObjectList, Resource } from '../object.ts';
+import type { KubernetesObject, ObjectList, Resource } from '../objects/object.ts';
 import type { ReflectorOptions } from './options.ts';
 import { Reflector } from './reflector.ts';
 

@@ -7,14 +7,14 @@
  * event each, encoded one by one). So the first page is a large one, and it is read item by item while it comes in, which
  * bounds memory as small pages would.
  */
-import type { ListEachOptions, WatchEvent } from '../client.ts';
+import type { ListEachOptions, WatchEvent } from '../client/client.ts';
 import { type Clock, sleep, systemClock } from '../clock.ts';
 import { ApiError, isGone } from '../errors.ts';
-import type { KubernetesObject, ObjectList } from '../object.ts';
-import { type ReadonlyStore, Store } from '../store.ts';
+import type { KubernetesObject, ObjectList } from '../objects/object.ts';
 import { type Admission, admission } from './admission.ts';
 import { endedAtOnce, isBeyondHistory, isServerFault, silence, statusOf } from './failures.ts';
 import type { ReflectorHandlers, ReflectorObserver, ReflectorOptions, ReflectorStatus } from './options.ts';
+import { type ReadonlyStore, Store } from './store.ts';
 
 const firstPageSize = 10_000;
 const laterPageSize = 500;

@@ -1,9 +1,8 @@
 /** An app of fastify from its first hook to its last answer: the same for every server of the house. */
 import type { AddressInfo } from 'node:net';
-import { isIPv6 } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyServerOptions } from 'fastify';
-import { ConfigError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { portError, reachableHost } from './address.ts';
 import {
   defaultLimits,
   type Listener,
@@ -13,7 +12,7 @@ import {
 } from './listener.ts';
 import { Problem } from './problem.ts';
 
-export interface AppOptions {
+interface AppOptions {
   /** For messages: `the status API`. */
   readonly what: string;
   readonly tls: ServingCertificate | undefined;
@@ -28,7 +27,7 @@ export interface AppOptions {
 const mostAddressCharacters = 32 * 1024;
 
 /** `fastify` is handed in: who only calls API servers need not load it. */
-export type MakeApp = (options: FastifyServerOptions) => FastifyInstance;
+type MakeApp = (options: FastifyServerOptions) => FastifyInstance;
 
 export interface MadeApp {
   readonly app: FastifyInstance;
@@ -97,12 +96,12 @@ export async function listen(
     await app.listen({ host, port });
   } catch (error) {
     listener.end();
-    throw portProblem(error, host, port, what);
+    throw portError(error, { host, port, what });
   }
   const bound = (app.server.address() as AddressInfo).port;
   let stopped: Promise<void> | undefined;
   return {
-    url: `${tls === undefined ? 'http' : 'https'}://${reachable(host)}:${bound}`,
+    url: `${tls === undefined ? 'http' : 'https'}://${reachableHost(host)}:${bound}`,
     port: bound,
     stop({ limitMilliseconds = 10_000 } = {}) {
       drain();
@@ -148,17 +147,3 @@ export const sendProblem = (reply: FastifyReply, problem: Problem) =>
     .headers(problem.headers)
     .type('application/problem+json')
     .send(JSON.stringify(problem.body));
-
-/** Somebody who listens everywhere is found here. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return isIPv6(host) ? `[${host}]` : host;
-}
-
-function portProblem(error: unknown, host: string, port: number, what: string): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== 'EADDRINUSE' && code !== 'EACCES') return error;
-  const problem = code === 'EADDRINUSE' ? 'is taken' : 'may not be used by this user';
-  const hint = `Choose another port for ${what}, or stop whoever listens there`;
-  return new ConfigError({ code: 'port', message: `Port ${port} on ${host} ${problem}`, hint, cause: error });
-}

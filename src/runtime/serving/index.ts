@@ -1,7 +1,11 @@
 /**
- * What the HTTP servers of the house share: a bounded socket whose certificate turns while it runs, answers that say no, and an orderly
- * end. In: an app of fastify, which it does not load itself. Out: something that listens. It must not know what is served.
+ * The HTTP servers of this project share this module: a bounded socket whose certificate is replaced while it runs, problem details
+ * for errors, a fast path for admission reviews, and an orderly shutdown.
+ *
+ * In: a request handler or a fastify app (fastify is passed in, not loaded). Out: a listening server. It must not know what is served.
  */
-export * from './app.ts';
-export * from './listener.ts';
-export * from './problem.ts';
+export { portError, reachableHost } from './address.ts';
+export { listen, type MadeApp, makeApp, type Served, sendProblem } from './app.ts';
+export { defaultLimits, type ListenerLimits, makeListener, type ServingCertificate } from './listener.ts';
+export type { AnswerPost, PostAnswer } from './posts.ts';
+export { Problem, retryAfter } from './problem.ts';

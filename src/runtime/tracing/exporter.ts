@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { type Clock, sleep } from '../clock.ts';
 import { ConfigError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../telemetry/logger.ts';
 
 export interface Destination {
   readonly url: string;

@@ -1,10 +1,17 @@
 /**
- * Spans: what was done, when, how long it took and as part of what; and where they go, metrics beside them.
+ * Traces: spans with their parents and attributes, and the export of spans and metrics over OTLP.
  *
- * In: names, attributes and the work itself, and a registry of metrics. Out: OTLP over HTTP for whoever collects it. It must not know
- * what is done.
+ * In: names, attributes, the traced work, and a registry of metrics. Out: OTLP over HTTP for a collector. It must not know what the
+ * traced work is.
  */
-export * from './context.ts';
-export * from './telemetry.ts';
-export * from './traceparent.ts';
-export * from './tracer.ts';
+export { currentTraceId, currentTraceparent, withTraceparent } from './context.ts';
+export { type TelemetrySettings, telemetrySettings } from './settings.ts';
+export { startTelemetry } from './telemetry.ts';
+export {
+  childTraceparent,
+  formatTraceparent,
+  newTraceparent,
+  parseTraceparent,
+  type TraceParent,
+} from './traceparent.ts';
+export { noTracer, type PastSpan, type SpanAttributes, type SpanOptions, type Tracer } from './tracer.ts';

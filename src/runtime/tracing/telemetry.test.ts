@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Answer, type Collected, startCollector } from '../../../test/support/otlp-collector.ts';
-import { eventually } from '../testing.ts';
+import { eventually } from '../testing/index.ts';
 import { currentTraceparent } from './context.ts';
 import { dottedName } from './otlp-metrics.ts';
 import { startTelemetry, type Telemetry, type TelemetryOptions, telemetrySettings } from './telemetry.ts';

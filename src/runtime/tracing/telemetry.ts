@@ -1,7 +1,7 @@
 /** Telemetry of one process: a tracer to work with, spans in batches and metrics from time to time, and all of it sent before it ends. */
 import { Counter, type Registry } from 'prom-client';
 import { type Clock, sleep, systemClock } from '../clock.ts';
-import { type Logger, silentLogger } from '../logger.ts';
+import { type Logger, silentLogger } from '../telemetry/logger.ts';
 import { type ExportOutcomes, OtlpSender, readAuthority, type Signal } from './exporter.ts';
 import { metricsRequest } from './otlp-metrics.ts';
 import { type EndedSpan, traceRequest } from './otlp-spans.ts';

@@ -2,7 +2,7 @@
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-export interface Span {
+interface Span {
   /** W3C trace context, for whoever is asked next. Empty where nothing is traced. */
   readonly traceparent: string;
   set(attributes: SpanAttributes): void;

@@ -14,9 +14,15 @@ import type {
   WatchEvent,
   WatchOptions,
   WriteOptions,
-} from '../client.ts';
-import type { ClusterConfig } from '../kubeconfig.ts';
-import { apiVersionOf, type KubernetesObject, type ObjectKey, type ObjectList, type Resource } from '../object.ts';
+} from '../client/client.ts';
+import type { ClusterConfig } from '../kubeconfig/kubeconfig.ts';
+import {
+  apiVersionOf,
+  type KubernetesObject,
+  type ObjectKey,
+  type ObjectList,
+  type Resource,
+} from '../objects/object.ts';
 import { parseObject, statusError, warningsOf } from './answers.ts';
 import { type Budgets, openConnections } from './connections.ts';
 import type { Answer } from './exchange.ts';

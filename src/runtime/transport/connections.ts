@@ -7,7 +7,7 @@
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { ProxyAgent } from 'undici';
-import type { ClusterConfig } from '../kubeconfig.ts';
+import type { ClusterConfig } from '../kubeconfig/kubeconfig.ts';
 import { type Credentials, readCredentials } from './credentials.ts';
 import { ProxiedHolding } from './proxied-holding.ts';
 import { type ConnectionBudget, type Dispatcher, type HoldingDispatcher, Pool } from './wire/index.ts';

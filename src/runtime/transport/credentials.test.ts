@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ClusterConfig } from '../kubeconfig.ts';
+import type { ClusterConfig } from '../kubeconfig/kubeconfig.ts';
 import { readCredentials } from './credentials.ts';
 
 describe('credentials', () => {

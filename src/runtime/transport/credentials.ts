@@ -5,7 +5,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { ConfigError } from '../errors.ts';
-import type { ClusterConfig, Material } from '../kubeconfig.ts';
+import type { ClusterConfig, Material } from '../kubeconfig/kubeconfig.ts';
 
 export interface Credentials {
   /** The value of the Authorization header. */

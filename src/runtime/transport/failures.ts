@@ -1,7 +1,7 @@
 /** From what sockets, OpenSSL and undici throw to one sentence: what happened, and what the user can do next. */
 import { X509Certificate } from 'node:crypto';
 import { ConfigError, ConnectionError, type ConnectionFailure } from '../errors.ts';
-import type { ClusterConfig } from '../kubeconfig.ts';
+import type { ClusterConfig } from '../kubeconfig/kubeconfig.ts';
 
 export const sizeFailure = 'KIDP_RESPONSE_TOO_LARGE';
 

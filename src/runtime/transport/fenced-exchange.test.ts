@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Fence } from '../client.ts';
+import type { Fence } from '../client/client.ts';
 import { ConnectionError, FenceError } from '../errors.ts';
 import type { Credentials } from './credentials.ts';
 import { type Exchange, Interrupted, Lost } from './exchange.ts';

@@ -6,7 +6,7 @@
  * when its body comes is answered with 504 and changes nothing. The acknowledgement proves that the count began before the
  * second check, so a body that is sent late after it (the process was stopped, the network held it back) finds the time over.
  */
-import type { Fence } from '../client.ts';
+import type { Fence } from '../client/client.ts';
 import { ConnectionError, FenceError } from '../errors.ts';
 import { type Answer, type Exchange, Interrupted, Lost } from './exchange.ts';
 import { sizeFailure } from './failures.ts';

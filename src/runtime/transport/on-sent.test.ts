@@ -2,7 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventually } from '../testing.ts';
+import { eventually } from '../testing/index.ts';
 import { connect } from './connect.ts';
 import { ConnectionBudget } from './wire/index.ts';
 

@@ -1,5 +1,5 @@
 /** How a resource, a key and options are spelled in a URL, and how a request is named in a message. */
-import type { ObjectKey, Resource } from '../object.ts';
+import type { ObjectKey, Resource } from '../objects/object.ts';
 
 /** Where a request goes within a resource. */
 export interface Place {

@@ -4,7 +4,7 @@
  */
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { ClusterConfig } from '../kubeconfig.ts';
+import type { ClusterConfig } from '../kubeconfig/kubeconfig.ts';
 import type { Credentials } from './credentials.ts';
 import type { Flow, HeldHandler, HeldRequest, HoldingDispatcher } from './wire/index.ts';
 

@@ -5,9 +5,9 @@
  * - put off by the server (429, 503 with Retry-After): as long as it asks, within the deadline.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fence } from '../client.ts';
+import type { Fence } from '../client/client.ts';
 import { type ApiError, FenceError } from '../errors.ts';
-import type { ClusterConfig } from '../kubeconfig.ts';
+import type { ClusterConfig } from '../kubeconfig/kubeconfig.ts';
 import { currentTraceparent } from '../tracing/context.ts';
 import { retryAfterSeconds, statusError, warningsOf } from './answers.ts';
 import type { Connections, Pools } from './connections.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Client } from '../client.ts';
+import type { Client } from '../client/client.ts';
 import { newTraceparent, withTraceparent } from '../tracing/index.ts';
 import { connect } from './connect.ts';
 

@@ -1,5 +1,5 @@
 /** A watch: one long answer, a JSON event a line, given out as they come and held back when the reader is slow. */
-import type { WatchEvent } from '../client.ts';
+import type { WatchEvent } from '../client/client.ts';
 import { ConnectionError } from '../errors.ts';
 import { statusError } from './answers.ts';
 import type { Answer, Exchange, HeaderValues } from './exchange.ts';

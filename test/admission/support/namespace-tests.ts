@@ -10,7 +10,8 @@ import {
   startPolicySource,
 } from '../../../src/admission/index.ts';
 import { API_VERSION, CLEANUP_FINALIZER, database, TEAM_LABEL } from '../../../src/api/index.ts';
-import { type Client, eventually, isNotFound, type UnknownObject } from '../../../src/runtime/index.ts';
+import { type Client, isNotFound, type UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import {
   applyPolicy,
   configMap,

@@ -6,13 +6,13 @@ import { type Admission, startAdmission } from '../../../src/admission/index.ts'
 import { database as databaseKind } from '../../../src/api/index.ts';
 import {
   type Client,
-  eventually,
   isNotFound,
-  issueAuthority,
   type KubernetesObject,
   type Logger,
   silentLogger,
 } from '../../../src/runtime/index.ts';
+import { issueAuthority } from '../../../src/runtime/internal.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { configurations, type Platform } from './platform.ts';
 
 const { resource: databases } = databaseKind;

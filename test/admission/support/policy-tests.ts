@@ -9,13 +9,8 @@ import {
   startPolicySource,
 } from '../../../src/admission/index.ts';
 import { application, database, team } from '../../../src/api/index.ts';
-import {
-  type Client,
-  eventually,
-  isNotFound,
-  type KubernetesObject,
-  type UnknownObject,
-} from '../../../src/runtime/index.ts';
+import { type Client, isNotFound, type KubernetesObject, type UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import {
   applyPolicy,
   configMap,

@@ -7,7 +7,8 @@ import {
   startPolicySource,
 } from '../../../src/admission/index.ts';
 import { policy as policyKind } from '../../../src/api/index.ts';
-import { type Client, eventually, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import type { Client, Resource, UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { applyPolicy, deletePolicy, type Platform, platformNamespace, policy } from './platform.ts';
 
 export function versionTests(running: () => Platform): void {

@@ -23,7 +23,7 @@ import {
   startStatusApi,
 } from '../../../src/broker/index.ts';
 import { type Logger, pinoLogger, silentLogger } from '../../../src/runtime/index.ts';
-import { eventually } from '../../../src/runtime/testing.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 
 /** Set KIDP_TEST_LOG to see what brokers log. */
 export const log: Logger = process.env.KIDP_TEST_LOG === undefined ? silentLogger : pinoLogger(pino());

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { eventually } from '../../../src/runtime/testing.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const children = new Set<ChildProcess>();

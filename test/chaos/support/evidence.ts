@@ -4,13 +4,8 @@ import type { DeploymentRecord } from '../../../src/broker/index.ts';
 import { topicAdmin } from '../../../src/broker/reference/kafka/admin.ts';
 import { committedReader, endOfCommitted } from '../../../src/broker/reference/kafka/committed.ts';
 import type { Deployable } from '../../../src/reconcile/index.ts';
-import {
-  type Client,
-  eventually,
-  type KubernetesObject,
-  silentLogger,
-  systemClock,
-} from '../../../src/runtime/index.ts';
+import { type Client, type KubernetesObject, silentLogger, systemClock } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import type { Evidence, Thing } from './invariants.ts';
 import { KAFKA_BROKER, NAMESPACE, type Stage, THINGS_NAMESPACE, TOPIC_PREFIX } from './stage.ts';
 import type { Witness } from './witness.ts';

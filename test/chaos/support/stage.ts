@@ -18,7 +18,8 @@ import {
 } from '../../../src/controlplane/index.ts';
 import { createAuthority, issueLeaf } from '../../../src/controlplane/pki.ts';
 import { freePort } from '../../../src/controlplane/ports.ts';
-import { type Client, connect, eventually, type KubernetesObject, loadKubeconfig } from '../../../src/runtime/index.ts';
+import { type Client, connect, type KubernetesObject, loadKubeconfig } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type Program, superviseProgram } from './program.ts';
 import { type Front, startFront } from './proxy.ts';
 

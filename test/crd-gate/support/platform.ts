@@ -1,6 +1,7 @@
 /** A control plane of one's own with the gate in it, and a definition to change. */
 import { type Admission, type CrdGateOptions, startAdmission } from '../../../src/admission/index.ts';
-import { ApiError, type Client, eventually, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import { ApiError, type Client, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { definitions, type Platform, platformNamespace, startPlatform } from '../../admission/support/platform.ts';
 import type { ControlPlaneOptions } from '../../support/cluster.ts';
 

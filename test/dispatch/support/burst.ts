@@ -1,7 +1,7 @@
 /** Many at once. The numbers are in `npm run bench -- dispatch`; here all of them have to come to where they should be. */
 import { expect, test } from 'vitest';
 import type { Deployable } from '../../../src/reconcile/index.ts';
-import { eventually } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { isReady, ledgerFaults, namespace, Objects, resourceOf, type Stage } from './stage.ts';
 
 const count = 100;

@@ -13,7 +13,8 @@ import {
 } from '../../../src/api/index.ts';
 import { declareCost } from '../../../src/cli/cost/command.ts';
 import { compareAmounts, sumOfAmounts } from '../../../src/reconcile/index.ts';
-import { eventually, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import type { Resource, UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { endBrokerProcesses, startBrokerProcess } from '../../brokers/support/process.ts';
 import { runCommand } from '../../support/check-command.ts';
 import { namespace, Objects, patient, type Stage } from './stage.ts';

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API_VERSION, policy, team } from '../../../src/api/index.ts';
 import { customResourceDefinitions, installDefinitions } from '../../../src/cli/up/definitions.ts';
-import { type Client, eventually, type UnknownObject } from '../../../src/runtime/index.ts';
+import type { Client, UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { conditionOf, ledgerOf, Objects, patient, type Stage } from './stage.ts';
 
 const policyName = 'nothing-forbidden';

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { CLEANUP_FINALIZER } from '../../../src/api/index.ts';
 import type { ChannelName } from '../../../src/broker/index.ts';
-import { eventually, type UnknownObject } from '../../../src/runtime/index.ts';
+import type { UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import {
   allKinds,
   conditionOf,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { RETRY_ANNOTATION } from '../../../src/api/index.ts';
 import { parseDeploymentId } from '../../../src/broker/index.ts';
 import type { Deployable } from '../../../src/reconcile/index.ts';
-import { eventually } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { conditionOf, isReady, ledgerFaults, Objects, patient, type Stage } from './stage.ts';
 
 const attemptOf = ({ status }: Deployable): number => parseDeploymentId(status?.deploymentId ?? '')?.attempt ?? 0;

@@ -4,7 +4,8 @@ import { policy } from '../../../src/api/index.ts';
 import { customResourceDefinitions } from '../../../src/cli/up/definitions.ts';
 import { reportKinds } from '../../../src/reconcile/policies/report-kinds.ts';
 import type { Report } from '../../../src/reconcile/policies/reports.ts';
-import { type Client, eventually, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import type { Client, Resource, UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type PolicyPlane, patient, policyObject } from './platform.ts';
 
 export function ownWriteTests(running: () => PolicyPlane): void {

@@ -4,14 +4,8 @@ import { installDefinitions } from '../../../src/cli/up/definitions.ts';
 import { type Platform, type PlatformOptions, startPlatform } from '../../../src/cli/up/platform.ts';
 import { addNamespaces } from '../../../src/cli/up/starter.ts';
 import { startUndo, type Undo } from '../../../src/cli/up/undo.ts';
-import {
-  type Client,
-  type Condition,
-  connect,
-  eventually,
-  getCondition,
-  loadKubeconfig,
-} from '../../../src/runtime/index.ts';
+import { type Client, type Condition, connect, getCondition, loadKubeconfig } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import {
   type CommandResult,
   type ControlPlane,

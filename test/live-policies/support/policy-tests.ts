@@ -4,7 +4,9 @@ import { type PolicyException, policyException } from '../../../src/api/index.ts
 import { customResourceDefinitions } from '../../../src/cli/up/definitions.ts';
 import type { Platform } from '../../../src/cli/up/platform.ts';
 import { clusterReports, type Report, reports } from '../../../src/reconcile/policies/reports.ts';
-import { type Client, events, eventually, type UnknownObject } from '../../../src/runtime/index.ts';
+import type { Client, UnknownObject } from '../../../src/runtime/index.ts';
+import { events } from '../../../src/runtime/internal.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { uniqueName } from '../../support/cluster.ts';
 import { openReportsDefinitions } from '../../support/openreports.ts';
 import { type PolicyPlane, patient, policyObject } from './platform.ts';

@@ -1,7 +1,9 @@
 /** Several replicas on a real API server: who writes, whom a policy waits for, and what becomes of it when the leader ends. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../../src/controlplane/ports.ts';
-import { type Client, connect, eventually, isNotFound, leases, loadKubeconfig } from '../../../src/runtime/index.ts';
+import { type Client, connect, isNotFound, loadKubeconfig } from '../../../src/runtime/index.ts';
+import { leases } from '../../../src/runtime/internal.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type PolicyPlane, patient, platformNamespace, policyObject } from './platform.ts';
 
 export function replicaTests(running: () => PolicyPlane): void {

@@ -1,6 +1,7 @@
 /** Whether a Cluster can be worked on, as its status says it. */
 import { type Cluster, cluster } from '../../../src/api/index.ts';
-import { type Client, type Condition, eventually, getCondition } from '../../../src/runtime/index.ts';
+import { type Client, type Condition, getCondition } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { patient } from './testbed.ts';
 
 export const untilReady = (client: Client, name: string, status: 'True' | 'False'): Promise<Condition> =>

@@ -1,7 +1,8 @@
 /** The platform as a process that is ended with `kill -9` at every moment of a rollout that can be seen, and started again. */
 import { join } from 'node:path';
 import { type OperatorDeployment, operatorDeployment } from '../../../src/api/index.ts';
-import { type Client, eventually } from '../../../src/runtime/index.ts';
+import type { Client } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { exitError, startTestProcess, type TestProcess } from '../../support/test-process.ts';
 import { releasesOn, type Stage, type Target, versionOn } from './testbed.ts';
 

@@ -8,13 +8,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeKubeconfig } from '../../../src/fleet/index.ts';
-import {
-  type Client,
-  issueAuthority,
-  issueLeaf,
-  type Resource,
-  type UnknownObject,
-} from '../../../src/runtime/index.ts';
+import type { Client, Resource, UnknownObject } from '../../../src/runtime/index.ts';
+import { issueAuthority, issueLeaf } from '../../../src/runtime/internal.ts';
 import type { ControlPlane } from '../../support/cluster.ts';
 import { addCluster, type Stage, type Target } from './testbed.ts';
 

@@ -25,15 +25,9 @@ import type { RolloutsOptions } from '../../../src/cli/up/rollouts.ts';
 import { addNamespaces } from '../../../src/cli/up/starter.ts';
 import { startUndo } from '../../../src/cli/up/undo.ts';
 import { keysFromFile, newKeySet, sealedSecret, sealKubeconfig } from '../../../src/fleet/index.ts';
-import {
-  type Client,
-  connect,
-  coreSecrets,
-  eventually,
-  loadKubeconfig,
-  type Resource,
-  type UnknownObject,
-} from '../../../src/runtime/index.ts';
+import { type Client, connect, loadKubeconfig, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import { coreSecrets } from '../../../src/runtime/internal.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type ControlPlane, startControlPlane } from '../../support/cluster.ts';
 import { realHelm } from '../../support/helm.ts';
 import {

@@ -28,18 +28,9 @@ import {
   type Switcher,
 } from '../../../src/fleet/index.ts';
 import { addRolloutReconciler, defaultRolloutSettings, type RolloutSettings } from '../../../src/reconcile/index.ts';
-import {
-  ApiError,
-  type Client,
-  childTraceparent,
-  type EventInput,
-  eventually,
-  isNotFound,
-  Manager,
-  newTraceparent,
-  type Tracer,
-  type UnknownObject,
-} from '../../../src/runtime/index.ts';
+import { ApiError, type Client, type EventInput, isNotFound, Manager, type Tracer, type UnknownObject } from '../../../src/runtime/index.ts';
+import { childTraceparent, newTraceparent } from '../../../src/runtime/internal.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 
 /** A machine that does much else at the same time. */
 export const patient = { within: 180_000, every: 100 };

@@ -1,7 +1,8 @@
 /** How the objects of a definition are read: in pages that stay small, whatever comes after what. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Client, ConnectionError, type RawRequest } from '../../../runtime/index.ts';
+import { type Client, ConnectionError } from '../../../runtime/index.ts';
+import type { RawRequest } from '../../../runtime/internal.ts';
 import { startComparison } from './comparison.ts';
 import type { Comparer } from './comparison-pool.ts';
 import { readStored } from './stored-objects.ts';

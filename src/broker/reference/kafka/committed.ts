@@ -16,7 +16,8 @@ import {
   ListOffsetTimestamps,
   type RecordsBatch,
 } from '@platformatic/kafka';
-import { type Clock, sleep } from '../../../runtime/index.ts';
+import type { Clock } from '../../../runtime/index.ts';
+import { sleep } from '../../../runtime/internal.ts';
 import { clientOptions, end, type KafkaConnection } from '../../kafka/connection.ts';
 import { describeFailure } from '../../kafka/failure.ts';
 

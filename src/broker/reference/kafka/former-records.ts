@@ -1,6 +1,7 @@
 /** The records of other brokers of the same Kafka, for what was taken over from them: read, and never written. */
 import type { KafkaRecord } from '@platformatic/kafka';
-import { type Clock, sleep } from '../../../runtime/index.ts';
+import type { Clock } from '../../../runtime/index.ts';
+import { sleep } from '../../../runtime/internal.ts';
 import type { KafkaConnection } from '../../kafka/connection.ts';
 import type { DeploymentRecord } from '../record.ts';
 import type { TopicAdmin } from './admin.ts';

@@ -7,7 +7,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type KafkaRecord, Producer } from '@platformatic/kafka';
-import { type Clock, sleep } from '../../../runtime/index.ts';
+import type { Clock } from '../../../runtime/index.ts';
+import { sleep } from '../../../runtime/internal.ts';
 import { clientOptions, end, type KafkaConnection } from '../../kafka/connection.ts';
 import { ensureTopics } from '../../kafka/index.ts';
 import { type Leadership, NotLeading, type RecordStore, type StoredRecord } from '../provider.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { FakeClock, silentLogger } from '../../../runtime/index.ts';
+import { silentLogger } from '../../../runtime/index.ts';
+import { FakeClock } from '../../../runtime/testing/index.ts';
 import type { PresentTopic } from './topic.ts';
 import { watchTopics } from './watch.ts';
 

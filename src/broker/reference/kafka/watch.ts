@@ -1,6 +1,7 @@
 /** Looks at all topics at once, again and again, and tells of those that are no longer as they were: Kafka itself tells nobody. */
 import { createHash } from 'node:crypto';
-import { type Clock, type Logger, sleep } from '../../../runtime/index.ts';
+import type { Clock, Logger } from '../../../runtime/index.ts';
+import { sleep } from '../../../runtime/internal.ts';
 import { stable } from '../record.ts';
 import type { TopicAdmin } from './admin.ts';
 

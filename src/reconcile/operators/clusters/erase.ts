@@ -10,14 +10,8 @@ import {
   SEALED_KUBECONFIG_TYPE,
 } from '../../../api/index.ts';
 import { FleetError, type ManagedFleet, type SecretObject, sealedSecretName } from '../../../fleet/index.ts';
-import {
-  type Cleanup,
-  type Client,
-  coreSecrets,
-  type EventRecorder,
-  isNotFound,
-  liveReader,
-} from '../../../runtime/index.ts';
+import { type Cleanup, type Client, type EventRecorder, isNotFound } from '../../../runtime/index.ts';
+import { coreSecrets, liveReader } from '../../../runtime/internal.ts';
 
 interface EraseParts {
   readonly client: Client;

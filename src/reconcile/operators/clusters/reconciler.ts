@@ -15,7 +15,6 @@ import {
   addFinalizer,
   type Client,
   controllerManagedBy,
-  coreSecrets,
   type EventRecorder,
   finalize,
   generationChanged,
@@ -24,6 +23,7 @@ import {
   type Manager,
   type ObjectKey,
 } from '../../../runtime/index.ts';
+import { coreSecrets } from '../../../runtime/internal.ts';
 import { recordReadyEvent } from '../../platform/ready-event.ts';
 import { applyStatus } from '../../platform/status.ts';
 import { eraseCluster } from './erase.ts';

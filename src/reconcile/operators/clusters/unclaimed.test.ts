@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { memoryCluster } from '../../../../test/support/memory-cluster.ts';
 import { type Cluster, cluster as clusterKind } from '../../../api/index.ts';
 import type { SecretObject } from '../../../fleet/index.ts';
-import { coreSecrets, silentLogger } from '../../../runtime/index.ts';
+import { silentLogger } from '../../../runtime/index.ts';
+import { coreSecrets } from '../../../runtime/internal.ts';
 import { eraseUnclaimed } from './unclaimed.ts';
 
 const now = Date.parse('2026-01-01T12:00:00Z');

@@ -4,7 +4,8 @@
  */
 import { type Cluster, cluster as clusterKind } from '../../../api/index.ts';
 import { type SecretObject, sealedSecretName } from '../../../fleet/index.ts';
-import { type Client, coreSecrets, isConflict, isNotFound, type Logger, liveReader } from '../../../runtime/index.ts';
+import { type Client, isConflict, isNotFound, type Logger } from '../../../runtime/index.ts';
+import { coreSecrets, liveReader } from '../../../runtime/internal.ts';
 
 interface UnclaimedParts {
   readonly client: Client;

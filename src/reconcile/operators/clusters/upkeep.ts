@@ -1,5 +1,6 @@
 /** What is done for all Clusters together, now and then: the key that kubeconfigs are sealed with is published, what no Cluster names is erased. */
-import { type Clock, type Logger, type Runnable, sleep } from '../../../runtime/index.ts';
+import type { Clock, Logger, Runnable } from '../../../runtime/index.ts';
+import { sleep } from '../../../runtime/internal.ts';
 
 interface Chore {
   readonly name: string;

@@ -10,7 +10,8 @@ import {
   operatorInstallation,
 } from '../../../api/index.ts';
 import { FleetError, type HealthReport, type Snapshot } from '../../../fleet/index.ts';
-import { type Client, eventually, Manager, systemClock } from '../../../runtime/index.ts';
+import { type Client, Manager, systemClock } from '../../../runtime/index.ts';
+import { eventually } from '../../../runtime/testing/index.ts';
 import { addOperatorHealth } from './index.ts';
 
 const healthy = { state: 'Healthy' as const, milliseconds: 1 };

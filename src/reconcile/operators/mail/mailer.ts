@@ -1,4 +1,5 @@
 /** Hands a message to a mail server. Encrypted, unless the server is on this machine or whoever runs the platform says otherwise. */
+import { isLoopback } from '../../../runtime/internal.ts';
 import type { Message } from './message.ts';
 
 interface SmtpOptions {
@@ -28,8 +29,6 @@ export interface Mailer {
 }
 
 const patienceMilliseconds = 15_000;
-
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\./.test(host);
 
 export function mailerOf({ smtp, from }: MailOptions): Mailer {
   const { host, port, implicitTls = false, ca } = smtp;

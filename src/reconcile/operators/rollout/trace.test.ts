@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { TRACEPARENT_ANNOTATION } from '../../../api/index.ts';
-import { noTracer, type PastSpan, parseTraceparent, type Tracer } from '../../../runtime/index.ts';
+import { noTracer, type Tracer } from '../../../runtime/index.ts';
+import { type PastSpan, parseTraceparent } from '../../../runtime/internal.ts';
 import type { Rollout, RolloutStatus } from './rollout.ts';
 import { traceIdOf, traceOf, traceRollout } from './trace.ts';
 

@@ -1,6 +1,7 @@
 /** The span of a rollout as a whole (requirement 002, tracing): told at its end, by whoever is there then, from what its status says. */
 import { TRACEPARENT_ANNOTATION } from '../../../api/index.ts';
-import { childTraceparent, parseTraceparent, type SpanAttributes, type Tracer } from '../../../runtime/index.ts';
+import type { Tracer } from '../../../runtime/index.ts';
+import { childTraceparent, parseTraceparent, type SpanAttributes } from '../../../runtime/internal.ts';
 import { phaseOf, type Rollout, timeOf } from './rollout.ts';
 
 export const spanAttributes = ({ spec, metadata }: Rollout): SpanAttributes => ({

@@ -1,7 +1,8 @@
 /** A version whose definition breaks what is in Production: nothing is touched there before an Admin has agreed, and never where one refuses. */
 import { expect, test } from 'vitest';
 import { type Approval, approval, type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
-import { type Client, eventually, type Resource, type UnknownObject } from '../../../../src/runtime/index.ts';
+import type { Client, Resource, UnknownObject } from '../../../../src/runtime/index.ts';
+import { eventually } from '../../../../src/runtime/testing/index.ts';
 import type { Show } from '../suite-context.ts';
 import {
   addWidgets,

@@ -1,7 +1,8 @@
 /** Blue-green over three clusters, to its end and back, with a webhook that everybody who writes a custom resource has to pass. */
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { eventually, type Resource, type UnknownObject } from '../../../../src/runtime/index.ts';
+import type { Resource, UnknownObject } from '../../../../src/runtime/index.ts';
+import { eventually } from '../../../../src/runtime/testing/index.ts';
 import { startWebhook, type TestWebhook } from '../../../fleet-health/webhook.ts';
 import type { OperatorChart } from '../../../support/operator-charts.ts';
 import type { Show } from '../suite-context.ts';

@@ -1,7 +1,7 @@
 /** What the log says of rollouts: each line can be joined with the trace, the operator, the cluster and who asked (requirement 002, logging). */
 import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
-import { parseTraceparent } from '../../../../src/runtime/index.ts';
+import { parseTraceparent } from '../../../../src/runtime/internal.ts';
 import type { Show } from '../suite-context.ts';
 import { asked } from './rest.ts';
 

@@ -1,7 +1,7 @@
 /** The manager is killed with `kill -9` wherever a rollout can be seen to be, there and back: the next one goes on. */
 import { expect, test } from 'vitest';
 import { operatorDeployment } from '../../../../src/api/index.ts';
-import { eventually } from '../../../../src/runtime/index.ts';
+import { eventually } from '../../../../src/runtime/testing/index.ts';
 import { isEnded, type Moments, MortalManager, thereOn, wasValidated, wasValidatedBack } from '../killable-manager.ts';
 import type { Show } from '../suite-context.ts';
 import { anotherManagement, patient, rollOut, statesOf, untilPhase } from '../testbed.ts';

@@ -1,7 +1,7 @@
 /** What is counted of rollouts, as somebody reads it who scrapes the platform. */
 import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
-import { eventually } from '../../../../src/runtime/index.ts';
+import { eventually } from '../../../../src/runtime/testing/index.ts';
 import { read } from '../http-get.ts';
 import type { Show } from '../suite-context.ts';
 

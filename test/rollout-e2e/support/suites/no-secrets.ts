@@ -14,7 +14,8 @@ import {
   operatorInstallation,
   operator as operatorKind,
 } from '../../../../src/api/index.ts';
-import { type Client, coreSecrets, type KubernetesObject } from '../../../../src/runtime/index.ts';
+import type { Client, KubernetesObject } from '../../../../src/runtime/index.ts';
+import { coreSecrets } from '../../../../src/runtime/internal.ts';
 import { read } from '../http-get.ts';
 import type { Show } from '../suite-context.ts';
 

@@ -8,7 +8,8 @@ import {
   operator as operatorKind,
   REQUESTED_BY_ANNOTATION,
 } from '../../../../src/api/index.ts';
-import { type Client, eventually } from '../../../../src/runtime/index.ts';
+import type { Client } from '../../../../src/runtime/index.ts';
+import { eventually } from '../../../../src/runtime/testing/index.ts';
 import type { Show } from '../suite-context.ts';
 import { patient, statesOf, untilPhase } from '../testbed.ts';
 

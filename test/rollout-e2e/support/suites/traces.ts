@@ -1,7 +1,8 @@
 /** What a collector is told of rollouts: each is one trace, nested as requirement 002 draws it, and it goes on into the API servers. */
 import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment } from '../../../../src/api/index.ts';
-import { eventually, parseTraceparent } from '../../../../src/runtime/index.ts';
+import { parseTraceparent } from '../../../../src/runtime/internal.ts';
+import { eventually } from '../../../../src/runtime/testing/index.ts';
 import type { Collector } from '../../../support/otlp-collector.ts';
 import type { Show } from '../suite-context.ts';
 import { asked } from './rest.ts';

@@ -2,7 +2,9 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { type OperatorDeployment, operatorDeployment, SEALED_KUBECONFIG_KEY } from '../../../../src/api/index.ts';
-import { type Client, coreSecrets, eventually, type UnknownObject } from '../../../../src/runtime/index.ts';
+import type { Client, UnknownObject } from '../../../../src/runtime/index.ts';
+import { coreSecrets } from '../../../../src/runtime/internal.ts';
+import { eventually } from '../../../../src/runtime/testing/index.ts';
 import { untilReady } from '../cluster-ready.ts';
 import type { FarCluster } from '../proxied-cluster.ts';
 import type { Show } from '../suite-context.ts';

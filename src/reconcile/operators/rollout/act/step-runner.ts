@@ -2,7 +2,8 @@
  * Steps that take minutes, under way in this process. What is wanted of a rollout is said again and again: what runs already goes on,
  * what is no longer wanted is cut off, and of one cluster there is never more than one step at a time.
  */
-import { type Clock, type Logger, type Runnable, sleep } from '../../../../runtime/index.ts';
+import type { Clock, Logger, Runnable } from '../../../../runtime/index.ts';
+import { sleep } from '../../../../runtime/internal.ts';
 
 type Lane = 'whole' | 'install' | 'check' | 'restore';
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Client, leases, type Resource } from '../../../../runtime/index.ts';
+import type { Client, Resource } from '../../../../runtime/index.ts';
+import { leases } from '../../../../runtime/internal.ts';
 import type { Rollout } from '../rollout.ts';
 import { Holds } from './leases.ts';
 

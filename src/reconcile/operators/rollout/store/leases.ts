@@ -5,15 +5,8 @@
  */
 import { createHash } from 'node:crypto';
 import { installationLabels, operatorDeployment } from '../../../../api/index.ts';
-import {
-  type Client,
-  eachObject,
-  isAlreadyExists,
-  isConflict,
-  isNotFound,
-  type Lease,
-  leases,
-} from '../../../../runtime/index.ts';
+import { type Client, eachObject, isAlreadyExists, isConflict, isNotFound } from '../../../../runtime/index.ts';
+import { type Lease, leases } from '../../../../runtime/internal.ts';
 import { isUnderWay, phaseOf, type Rollout, takesPlace } from '../rollout.ts';
 import { fieldManager } from './status-writer.ts';
 

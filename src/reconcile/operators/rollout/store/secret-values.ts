@@ -2,7 +2,8 @@
 import { parse } from 'yaml';
 import type { Environment } from '../../../../api/index.ts';
 import { FleetError } from '../../../../fleet/index.ts';
-import { type Client, isNotFound, coreSecrets as secrets, type UnknownObject } from '../../../../runtime/index.ts';
+import { type Client, isNotFound, type UnknownObject } from '../../../../runtime/index.ts';
+import { coreSecrets as secrets } from '../../../../runtime/internal.ts';
 
 /** On a Secret with values: for which Operator they are. */
 const operatorLabel = 'platform.company.com/values-for';

@@ -1,0 +1,172 @@
+/** What an API server serves: which kinds there are, and by which plural each is asked for. */
+
+import type { Resource } from '../objects/object.ts';
+import type { Client } from './client.ts';
+
+export interface ServedResource extends Resource {
+  /** `get`, `list`, `watch`, `create` …; none where they are not known. */
+  readonly verbs: readonly string[];
+  /** `status`, `scale`, `exec` …, without the resource's own name. */
+  readonly subresources: readonly string[];
+  /** Whether it is in the version of its group that the server prefers. */
+  readonly preferred: boolean;
+}
+
+interface Discovery {
+  readonly resources: readonly ServedResource[];
+  /** The group versions that did not answer, such as that of an aggregated API server that is away. */
+  readonly failed: readonly string[];
+}
+
+/** Kinds and plurals as of one moment. */
+export interface ResourceMapping {
+  readonly resources: readonly ServedResource[];
+  /** `version` left out: the preferred one that has the kind. */
+  byKind(group: string, kind: string, version?: string): ServedResource | undefined;
+  byPlural(group: string, plural: string, version?: string): ServedResource | undefined;
+}
+
+interface GroupList {
+  groups?: { name: string; versions?: { version: string }[]; preferredVersion?: { version: string } }[];
+}
+
+interface ResourceList {
+  resources?: { name: string; kind: string; namespaced?: boolean; verbs?: string[] }[];
+}
+
+/** Asks for everything, one request a group version. Rejects where not even the list of groups can be had. */
+export async function discover(client: Client, options: { signal?: AbortSignal } = {}): Promise<Discovery> {
+  const groups = await groupVersionsOf(client, options);
+  const failed: string[] = [];
+  const found = await Promise.all(
+    groups.map(async ({ group, version, preferred }) => {
+      const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+      try {
+        const list = await read<ResourceList>(client, path, options);
+        return servedBy(list, { group, version, preferred });
+      } catch (error) {
+        if (options.signal?.aborted === true) throw error;
+        failed.push(group === '' ? version : `${group}/${version}`);
+        return [];
+      }
+    }),
+  );
+  return { resources: found.flat(), failed };
+}
+
+export function resourceMapping(resources: readonly ServedResource[]): ResourceMapping {
+  const kinds = new Map<string, ServedResource>();
+  const plurals = new Map<string, ServedResource>();
+  for (const resource of resources) {
+    const { group, version, kind, plural } = resource;
+    kinds.set(keyOf(group, version, kind), resource);
+    plurals.set(keyOf(group, version, plural), resource);
+    for (const [names, name] of [
+      [kinds, kind],
+      [plurals, plural],
+    ] as const) {
+      const any = keyOf(group, '', name);
+      if (resource.preferred || !names.has(any)) names.set(any, resource);
+    }
+  }
+  return {
+    resources,
+    byKind: (group, kind, version = '') => kinds.get(keyOf(group, version, kind)),
+    byPlural: (group, plural, version = '') => plurals.get(keyOf(group, version, plural)),
+  };
+}
+
+/** The part of a CustomResourceDefinition that says what is served. */
+export interface DefinitionLike {
+  readonly spec?: {
+    readonly group?: string;
+    readonly scope?: string;
+    readonly names?: { readonly plural?: string; readonly kind?: string };
+    readonly versions?: readonly {
+      readonly name?: string;
+      readonly served?: boolean;
+      readonly subresources?: object;
+    }[];
+  };
+  readonly status?: { readonly conditions?: readonly { readonly type?: string; readonly status?: string }[] };
+}
+
+const ofCustomResources = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** What the API server serves because of a definition: known from the definition itself, without asking again. */
+export function servedByDefinition({ spec, status }: DefinitionLike): ServedResource[] {
+  const { group, scope, names, versions = [] } = spec ?? {};
+  const { plural, kind } = names ?? {};
+  const established = status?.conditions?.some(({ type, status: state }) => type === 'Established' && state === 'True');
+  if (established !== true || group === undefined || plural === undefined || kind === undefined) return [];
+  const served = versions.flatMap(({ name, served: isServed, subresources }) =>
+    name === undefined || isServed !== true ? [] : [{ name, subresources: Object.keys(subresources ?? {}) }],
+  );
+  const [preferred] = served.map(({ name }) => name).sort(byPriority);
+  return served.map(({ name, subresources }) => ({
+    group,
+    version: name,
+    plural,
+    kind,
+    namespaced: scope === 'Namespaced',
+    verbs: ofCustomResources,
+    subresources,
+    preferred: name === preferred,
+  }));
+}
+
+/** As the API server orders versions: stable ones before beta before alpha, later ones first, other names last. */
+function byPriority(one: string, other: string): number {
+  const [a, b] = [priorityOf(one), priorityOf(other)];
+  for (const [index, value] of a.entries()) if (value !== b[index]) return (b[index] ?? 0) - value;
+  return one < other ? -1 : 1;
+}
+
+function priorityOf(version: string): readonly number[] {
+  const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
+  if (match === null) return [0, 0, 0];
+  const stability = match[2] === undefined ? 3 : match[2] === 'beta' ? 2 : 1;
+  return [stability, Number(match[1]), Number(match[3] ?? 0)];
+}
+
+async function groupVersionsOf(client: Client, options: { signal?: AbortSignal }) {
+  const [core, named] = await Promise.all([
+    read<{ versions?: string[] }>(client, '/api', options),
+    read<GroupList>(client, '/apis', options),
+  ]);
+  return [
+    ...(core.versions ?? []).map((version, index) => ({ group: '', version, preferred: index === 0 })),
+    ...(named.groups ?? []).flatMap(({ name, versions = [], preferredVersion }) =>
+      versions.map(({ version }) => ({ group: name, version, preferred: version === preferredVersion?.version })),
+    ),
+  ];
+}
+
+function servedBy(
+  { resources = [] }: ResourceList,
+  at: { group: string; version: string; preferred: boolean },
+): ServedResource[] {
+  const subresources = new Map<string, string[]>();
+  for (const { name } of resources) {
+    const [plural = '', ...rest] = name.split('/');
+    if (rest.length > 0) subresources.set(plural, [...(subresources.get(plural) ?? []), rest.join('/')]);
+  }
+  return resources
+    .filter(({ name }) => !name.includes('/'))
+    .map(({ name, kind, namespaced, verbs }) => ({
+      ...at,
+      plural: name,
+      kind,
+      namespaced: namespaced === true,
+      verbs: verbs ?? [],
+      subresources: subresources.get(name) ?? [],
+    }));
+}
+
+async function read<T>(client: Client, path: string, { signal }: { signal?: AbortSignal }): Promise<T> {
+  const { status, text } = await client.request({ method: 'GET', path, ...(signal === undefined ? {} : { signal }) });
+  if (status !== 200) throw new Error(`GET ${path}: the server answered ${status}`);
+  return JSON.parse(text) as T;
+}
+
+const keyOf = (group: string, version: string, name: string): string => `${group}/${version}/${name}`;

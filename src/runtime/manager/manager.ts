@@ -1,0 +1,230 @@
+/**
+ * Runs what a process consists of, in order: the caches, and without waiting for them what runs on every replica; once they are
+ * filled, leadership, where it is asked for; then what only the leader does. Stops in reverse. One that fails, or leadership
+ * that is lost, stops it all.
+ *
+ * It installs no signal handlers: `start` takes an AbortSignal (`stopSignal` makes one of SIGINT and SIGTERM, at the edge).
+ */
+import type { Registry } from 'prom-client';
+import type { Client } from '../client/client.ts';
+import { type Clock, sleep, systemClock } from '../clock.ts';
+import { Caches } from '../controller/caches.ts';
+import { ConfigError, FenceError } from '../errors.ts';
+import { type ElectionOptions, LeaderElection } from '../leader/election.ts';
+import { fenced } from '../leader/fence.ts';
+import { type Logger, silentLogger } from '../telemetry/logger.ts';
+import { type RuntimeMetrics, runtimeMetrics } from '../telemetry/metrics.ts';
+
+export interface Runnable {
+  readonly name: string;
+  /** Only while this process leads; otherwise always. */
+  readonly leaderOnly: boolean;
+  /** Runs until the signal is aborted, and resolves once it has stopped. */
+  start(signal: AbortSignal): Promise<void>;
+}
+
+export interface ManagerOptions {
+  client: Client;
+  /** Without it, every replica acts. Its client is another one, which who made it closes once the manager has stopped. */
+  leaderElection?: Omit<ElectionOptions, 'clock' | 'log'>;
+  log?: Logger;
+  registry?: Registry;
+  clock?: Clock;
+  /** How long everything together may take to stop. */
+  stopMilliseconds?: number;
+}
+
+export type HealthCheck = () => void | Promise<void>;
+
+interface HealthReport {
+  readonly healthy: boolean;
+  readonly checks: readonly { readonly name: string; readonly error?: string }[];
+}
+
+interface Running {
+  readonly name: string;
+  readonly ended: Promise<void>;
+}
+
+export class Manager {
+  readonly client: Client;
+  /** For what only the leader does: its writes are refused once leadership is lost. */
+  readonly leaderClient: Client;
+  readonly caches: Caches;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: RuntimeMetrics | undefined;
+  readonly election: LeaderElection | undefined;
+  readonly #runnables: Runnable[] = [];
+  readonly #checks = new Map<string, HealthCheck>();
+  readonly #stopMilliseconds: number;
+  readonly #failed = Promise.withResolvers<never>();
+  #synced = false;
+  #startedLeaderOnly = false;
+  #startedAlways = false;
+  readonly #always = new AbortController();
+  readonly #leading = new AbortController();
+  readonly #runningAlways: Running[] = [];
+  readonly #runningLeading: Running[] = [];
+
+  constructor(options: ManagerOptions) {
+    this.client = options.client;
+    this.clock = options.clock ?? systemClock;
+    this.log = options.log ?? silentLogger;
+    this.metrics = options.registry === undefined ? undefined : runtimeMetrics(options.registry);
+    this.#stopMilliseconds = options.stopMilliseconds ?? 30_000;
+    this.caches = new Caches(options.client, { clock: this.clock, log: this.log });
+    this.#failed.promise.catch(() => {});
+    if (options.leaderElection === undefined) {
+      this.leaderClient = options.client;
+      return;
+    }
+    if (options.leaderElection.client === options.client) {
+      throw new ConfigError({
+        code: 'leader-election',
+        message:
+          'The lease would be renewed over the connections that the leader writes with, and wait behind its writes',
+        hint: 'Call connect once more and give that client to leaderElection',
+      });
+    }
+    const election = new LeaderElection({ ...options.leaderElection, clock: this.clock, log: this.log });
+    this.election = election;
+    this.leaderClient = fenced(options.client, election);
+    this.metrics?.leading(`${election.lease.namespace}/${election.lease.name}`, () => election.leading);
+  }
+
+  /** Before or after `start`; what is added later starts as soon as its turn has come. */
+  add(runnable: Runnable): void {
+    this.#runnables.push(runnable);
+    if (runnable.leaderOnly ? this.#startedLeaderOnly : this.#startedAlways) this.#run(runnable);
+  }
+
+  addHealthCheck(name: string, check: HealthCheck): void {
+    this.#checks.set(name, check);
+  }
+
+  /** For a liveness probe: the checks that were added. */
+  health(): Promise<HealthReport> {
+    return report([...this.#checks]);
+  }
+
+  /** For a readiness probe: those, and that the caches are filled and get through. */
+  readiness(): Promise<HealthReport> {
+    return report([...this.#checks, ['caches', () => this.#checkCaches()]]);
+  }
+
+  /**
+   * Runs until the signal is aborted and everything has stopped. Rejects, after stopping everything, where leadership was lost
+   * (a `FenceError`) or a runnable failed: the process should exit with a code other than 0.
+   */
+  async start(signal: AbortSignal): Promise<void> {
+    let failure: unknown;
+    const stopping = new AbortController();
+    const stop = () => stopping.abort(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    const running = this.#runUntil(stopping.signal);
+    try {
+      await Promise.race([running, this.#failed.promise]);
+    } catch (error) {
+      failure = error;
+      this.log.error('stopping', { error });
+    }
+    // A candidacy that is under way must not succeed behind our back.
+    stop();
+    await running.catch(() => {});
+    await this.#stop(failure);
+    if (failure !== undefined) throw failure;
+  }
+
+  async #runUntil(signal: AbortSignal): Promise<void> {
+    this.caches.start();
+    this.#startedAlways = true;
+    for (const runnable of this.#runnables) if (!runnable.leaderOnly) this.#run(runnable);
+    if (!(await before(signal, this.caches.synced()))) return;
+    this.#synced = true;
+    this.log.info('the caches are filled');
+    if (this.election !== undefined) {
+      if (!(await this.election.acquire(signal)) || signal.aborted) return;
+      const { signal: lost } = this.election;
+      lost.addEventListener('abort', () => this.#failed.reject(lost.reason), { once: true });
+      if (lost.aborted) throw lost.reason;
+    }
+    this.#startedLeaderOnly = true;
+    for (const runnable of this.#runnables) if (runnable.leaderOnly) this.#run(runnable);
+    await before(signal, new Promise(() => {}));
+  }
+
+  #run(runnable: Runnable): void {
+    const { name, leaderOnly } = runnable;
+    const { signal } = leaderOnly ? this.#leading : this.#always;
+    const ended = (async () => runnable.start(signal))().catch((error: unknown) => {
+      this.log.error('a part failed', { part: name, error });
+      this.#failed.reject(error);
+    });
+    (leaderOnly ? this.#runningLeading : this.#runningAlways).push({ name, ended });
+    this.log.info('started', { part: name });
+  }
+
+  async #stop(failure: unknown): Promise<void> {
+    this.#startedAlways = false;
+    this.#startedLeaderOnly = false;
+    const deadline = this.clock.monotonic() + this.#stopMilliseconds;
+    this.#leading.abort(failure instanceof FenceError ? failure : new Error('the manager stops'));
+    await this.#ended(this.#runningLeading, deadline);
+    // Whoever still runs has lost its right to write before the next leader may begin.
+    await this.election?.release();
+    this.#always.abort(new Error('the manager stops'));
+    await this.#ended(this.#runningAlways, deadline);
+    await this.caches.stop();
+  }
+
+  async #ended(running: readonly Running[], deadline: number): Promise<void> {
+    const open = new Set(running);
+    const all = Promise.all(running.map((one) => one.ended.then(() => open.delete(one))));
+    const inTime = new AbortController();
+    await Promise.race([all, sleep(this.clock, deadline - this.clock.monotonic(), inTime.signal)]);
+    inTime.abort();
+    if (open.size > 0) this.log.error('did not stop in time', { parts: [...open].map(({ name }) => name) });
+  }
+
+  #checkCaches(): void {
+    if (!this.#synced) throw new Error('the caches are not filled yet');
+    const [failing] = this.caches.failing();
+    if (failing !== undefined) throw new Error(`the cache of ${failing.cache} is behind: ${failing.error.message}`);
+  }
+}
+
+/** Aborted by the first SIGINT or SIGTERM. A second one ends the process as if nobody listened. For `main` only. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
+  return stop.signal;
+}
+
+/** True where the work ended before the signal was aborted; rejects with the work. */
+function before(signal: AbortSignal, work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const stop = () => resolve(false);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(
+      () => resolve(true),
+      (error: unknown) => reject(error),
+    );
+  });
+}
+
+async function report(checks: readonly (readonly [string, HealthCheck])[]): Promise<HealthReport> {
+  const results = await Promise.all(
+    checks.map(async ([name, check]) => {
+      try {
+        await check();
+        return { name };
+      } catch (error) {
+        return { name, error: error instanceof Error ? error.message : String(error) };
+      }
+    }),
+  );
+  return { healthy: results.every((result) => !('error' in result)), checks: results };
+}
