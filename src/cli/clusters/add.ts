@@ -21,7 +21,14 @@ import {
   sealKubeconfig,
   writeKubeconfig,
 } from '../../fleet/index.ts';
-import { type Client, type ClusterConfig, isAlreadyExists, isForbidden, isNotFound, loadKubeconfig } from '../../runtime/index.ts';
+import {
+  type Client,
+  type ClusterConfig,
+  isAlreadyExists,
+  isForbidden,
+  isNotFound,
+  loadKubeconfig,
+} from '../../runtime/index.ts';
 import { coreSecrets } from '../../runtime/internal.ts';
 import type { Streams } from '../check.ts';
 import { InputError } from '../failure.ts';

@@ -26,7 +26,14 @@ import {
   type RolloutSettings,
 } from '../../reconcile/index.ts';
 import { type Rest, type RestOptions, startRest } from '../../rest/index.ts';
-import { type Client, type EventRecorder, type Logger, type Manager, noTracer, type Tracer } from '../../runtime/index.ts';
+import {
+  type Client,
+  type EventRecorder,
+  type Logger,
+  type Manager,
+  noTracer,
+  type Tracer,
+} from '../../runtime/index.ts';
 import type { ServingCertificate } from '../../runtime/internal.ts';
 import { startComparing } from './comparing.ts';
 import { countReplicas } from './replicas.ts';

@@ -3,7 +3,13 @@
  * bucket is read and written over by compare and swap, so that nothing is lost where replicas meet.
  */
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
-import { type Client, isAlreadyExists, isConflict, type KubernetesObject, type ObjectMeta } from '../../runtime/index.ts';
+import {
+  type Client,
+  isAlreadyExists,
+  isConflict,
+  type KubernetesObject,
+  type ObjectMeta,
+} from '../../runtime/index.ts';
 import { configMaps } from '../platform/resources.ts';
 
 export interface CostConfigMap extends KubernetesObject {

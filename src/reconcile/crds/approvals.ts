@@ -1,7 +1,14 @@
 /** The status of an Approval: what its decisions come to, for people and `kubectl wait`. Admission itself reads the decisions. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Approval, type ApprovalOutcome, approval, approvalLevel, approvalOutcome } from '../../api/index.ts';
-import { type Condition, controllerManagedBy, type DesiredCondition, generationChanged, type Manager, mergeConditions } from '../../runtime/index.ts';
+import {
+  type Condition,
+  controllerManagedBy,
+  type DesiredCondition,
+  generationChanged,
+  type Manager,
+  mergeConditions,
+} from '../../runtime/index.ts';
 
 type Status = NonNullable<Approval['status']>;
 

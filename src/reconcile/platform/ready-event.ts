@@ -1,5 +1,11 @@
 /** Tells of a change of the `Ready` condition as an event, for who watches events instead of objects. */
-import { type Condition, type DesiredCondition, type EventRecorder, getCondition, type KubernetesObject } from '../../runtime/index.ts';
+import {
+  type Condition,
+  type DesiredCondition,
+  type EventRecorder,
+  getCondition,
+  type KubernetesObject,
+} from '../../runtime/index.ts';
 
 type WithConditions = KubernetesObject & { status?: { conditions?: readonly object[] } };
 

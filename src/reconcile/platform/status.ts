@@ -1,6 +1,14 @@
 /** Writes a status by server-side apply: only what this writer speaks for, and only where something changes. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Client, type Condition, type DesiredCondition, getCondition, type KubernetesObject, mergeConditions, type Resource } from '../../runtime/index.ts';
+import {
+  type Client,
+  type Condition,
+  type DesiredCondition,
+  getCondition,
+  type KubernetesObject,
+  mergeConditions,
+  type Resource,
+} from '../../runtime/index.ts';
 
 export const fieldManager = 'kidp-platform';
 

@@ -3,7 +3,17 @@
  * that is asked for, as their predecessors. Only what has changed is written, and a finding keeps the time at which it was first seen.
  */
 import { createHash } from 'node:crypto';
-import { apiVersionOf, type Client, eachObject, isForbidden, isNotFound, type KubernetesObject, type Logger, type ObjectKey, keyOf as objectKeyOf } from '../../runtime/index.ts';
+import {
+  apiVersionOf,
+  type Client,
+  eachObject,
+  isForbidden,
+  isNotFound,
+  type KubernetesObject,
+  type Logger,
+  type ObjectKey,
+  keyOf as objectKeyOf,
+} from '../../runtime/index.ts';
 import type { ResourceMapping } from '../../runtime/internal.ts';
 import { type Counts, type Finding, identityOf } from './ledger.ts';
 import { type ReportApi, type ReportKinds, reportKinds } from './report-kinds.ts';

@@ -31,7 +31,18 @@ import { type Platform, startPlatform } from '../../../src/cli/up/platform.ts';
 import { addNamespaces } from '../../../src/cli/up/starter.ts';
 import { startUndo, type Undo } from '../../../src/cli/up/undo.ts';
 import type { Deployable } from '../../../src/reconcile/index.ts';
-import { type Client, type ClusterConfig, type Condition, connect, getCondition, isNotFound, type Logger, loadKubeconfig, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import {
+  type Client,
+  type ClusterConfig,
+  type Condition,
+  connect,
+  getCondition,
+  isNotFound,
+  type Logger,
+  loadKubeconfig,
+  type Resource,
+  type UnknownObject,
+} from '../../../src/runtime/index.ts';
 import { events } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { type ControlPlane, startControlPlane, uniqueName } from '../../support/cluster.ts';

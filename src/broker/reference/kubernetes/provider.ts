@@ -3,7 +3,14 @@
  * its records in a namespace of the same cluster. Of several instances the one that holds a Lease works; its writes are fenced, so
  * that one that was stopped for long cannot write over its successor.
  */
-import { type Client, fenced, isAlreadyExists, LeaderElection, type Logger, type UnknownObject } from '../../../runtime/index.ts';
+import {
+  type Client,
+  fenced,
+  isAlreadyExists,
+  LeaderElection,
+  type Logger,
+  type UnknownObject,
+} from '../../../runtime/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { type Credentials, type Provider, permanent, type Removal, type Seen } from '../provider.ts';
 import type { DeploymentRecord, Report } from '../record.ts';

@@ -3,7 +3,14 @@
  * write count only over the record it was made from, whichever instance makes it.
  */
 import { createHash } from 'node:crypto';
-import { type Client, isAlreadyExists, isConflict, isNotFound, type KubernetesObject, Reflector } from '../../../runtime/index.ts';
+import {
+  type Client,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubernetesObject,
+  Reflector,
+} from '../../../runtime/index.ts';
 import { compareDeployments, parseDeploymentId } from '../../deployment-id.ts';
 import type { RecordStore, StoredRecord } from '../provider.ts';
 import { type DeploymentRecord, handedOver } from '../record.ts';

@@ -18,7 +18,23 @@ import {
   operatorInstallation,
 } from '../../../api/index.ts';
 import type { Charts, Fleet, HealthChecker, Installer, SnapshotStore, Switcher } from '../../../fleet/index.ts';
-import { type Clock, type Condition, type Controller, controllerManagedBy, type EventRecorder, getCondition, type KubernetesObject, keyOf, type Logger, type Manager, noTracer, type ObjectKey, type Predicate, type Resource, type Tracer } from '../../../runtime/index.ts';
+import {
+  type Clock,
+  type Condition,
+  type Controller,
+  controllerManagedBy,
+  type EventRecorder,
+  getCondition,
+  type KubernetesObject,
+  keyOf,
+  type Logger,
+  type Manager,
+  noTracer,
+  type ObjectKey,
+  type Predicate,
+  type Resource,
+  type Tracer,
+} from '../../../runtime/index.ts';
 import { defaultRolloutSettings, type RolloutSettings } from '../settings.ts';
 import { Work } from './act/cluster-steps.ts';
 import { Verdicts } from './act/crd-verdicts.ts';

@@ -1,7 +1,22 @@
 /** Brings one rollout on: takes the step that the core has worked out, writing before acting, so that it can be cut off at any point. */
 import { operatorDeployment, REQUESTED_BY_ANNOTATION, ROLLOUT_FINALIZER } from '../../../api/index.ts';
 import type { WorkContext } from '../../../fleet/index.ts';
-import { addFinalizer, type Client, type Clock, type Condition, type EventRecorder, isConflict, isNotFound, type Logger, mergeConditions, type ObjectKey, type ReconcileContext, type Result, removeFinalizer, type Tracer } from '../../../runtime/index.ts';
+import {
+  addFinalizer,
+  type Client,
+  type Clock,
+  type Condition,
+  type EventRecorder,
+  isConflict,
+  isNotFound,
+  type Logger,
+  mergeConditions,
+  type ObjectKey,
+  type ReconcileContext,
+  type Result,
+  removeFinalizer,
+  type Tracer,
+} from '../../../runtime/index.ts';
 import type { RolloutSettings } from '../settings.ts';
 import type { Place, Work } from './act/cluster-steps.ts';
 import { failureOf, isOurEnd } from './act/failures.ts';

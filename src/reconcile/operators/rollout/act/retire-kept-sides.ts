@@ -1,7 +1,14 @@
 /** The sides of blue-green deployments that were kept for an instant way back go when their time is over (requirement 002: 24 hours). */
 import { type OperatorInstallation, operatorInstallation } from '../../../../api/index.ts';
 import { type Fleet, FleetError, type Installer, type SnapshotStore, type Switcher } from '../../../../fleet/index.ts';
-import { type Client, type Clock, controllerManagedBy, isNotFound, type Manager, type Result } from '../../../../runtime/index.ts';
+import {
+  type Client,
+  type Clock,
+  controllerManagedBy,
+  isNotFound,
+  type Manager,
+  type Result,
+} from '../../../../runtime/index.ts';
 import { timeOf } from '../rollout.ts';
 import { type KeptSide, keptSides } from '../store/installations.ts';
 import type { Holds } from '../store/leases.ts';

@@ -10,7 +10,13 @@ import {
   operatorDeployment,
   operatorInstallation,
 } from '../../../../api/index.ts';
-import { type Condition, getCondition, type KubernetesObject, type ReadonlyStore, type Resource } from '../../../../runtime/index.ts';
+import {
+  type Condition,
+  getCondition,
+  type KubernetesObject,
+  type ReadonlyStore,
+  type Resource,
+} from '../../../../runtime/index.ts';
 import type { RolloutSettings } from '../../settings.ts';
 import { isAskedFor } from '../decide/approvals.ts';
 import { type ClusterFacts, type Facts, phaseOf, type Rollout } from '../rollout.ts';
