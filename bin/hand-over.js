@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 
 /**
  * Signals are passed on, and the exit code back. A Ctrl-C in a terminal reaches both processes, so the program gets it twice: what runs
- * here takes a second one for the first (src/cli/up/stop.ts). Should this process be killed, the program sees its channel close.
+ * here takes a second one for the first (src/cli/common/stop.ts). Should this process be killed, the program sees its channel close.
  */
 export function handOver(node, args, onError) {
   const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });

@@ -1,4 +1,4 @@
-// `npm start`: installs what is missing, then runs `kidp up` (src/cli/up.ts).
+// `npm start`: installs what is missing, then runs `kidp up` (src/cli/up/run.ts).
 import { join } from 'node:path';
 import { handOver } from './hand-over.mjs';
 import { ensureInstalled, root } from './install.mjs';

@@ -1,5 +1,5 @@
 /** Our side: from the text of two files to a verdict as JSON, as `kidp crd diff -o json` has it. */
-import { parseObjects } from '../../src/cli/documents.ts';
+import { parseObjects } from '../../src/cli/documents/index.ts';
 import { type Crd, compareCrds, readCrd } from '../../src/crd-compat/index.ts';
 
 export function compareTexts(before: string, after: string): string {

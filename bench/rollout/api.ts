@@ -17,10 +17,8 @@ import {
   operatorInstallation,
   operator as operatorKind,
 } from '../../src/api/index.ts';
-import { startComparing } from '../../src/cli/up/comparing.ts';
-import { startPlatform } from '../../src/cli/up/platform.ts';
-import { startUndo } from '../../src/cli/up/undo.ts';
 import { openCharts, openDefinitionStore } from '../../src/fleet/index.ts';
+import { createCleanup, startComparing, startPlatform } from '../../src/platform/index.ts';
 import { startRest } from '../../src/rest/index.ts';
 import { type Client, type KubernetesObject, silentLogger } from '../../src/runtime/index.ts';
 import { definitionFiles, largeDefinitions } from './definitions.ts';
@@ -43,7 +41,7 @@ export async function apiAtScale(stage: Stage): Promise<Figure[]> {
   ]);
   await stage.stopRollouts();
   await fill(client);
-  const undo = startUndo();
+  const undo = createCleanup();
   try {
     await addRoles(client);
     await startPlatform({ client, platformNamespace: systemNamespace }, undo);

@@ -14,11 +14,10 @@ import {
   operator as operatorKind,
 } from '../../src/api/index.ts';
 import { installDefinitions } from '../../src/cli/up/definitions.ts';
-import { startPlatform } from '../../src/cli/up/platform.ts';
-import { addNamespaces } from '../../src/cli/up/starter.ts';
-import { startUndo } from '../../src/cli/up/undo.ts';
+import { addNamespaces } from '../../src/cli/up/starter-policies.ts';
 import { ensureAssets, renderProgress, startControlPlane } from '../../src/controlplane/index.ts';
 import { keysFromFile, newKeySet, type SealingKeys } from '../../src/fleet/index.ts';
+import { createCleanup, startPlatform } from '../../src/platform/index.ts';
 import { type Client, connect, getCondition, loadKubeconfig } from '../../src/runtime/index.ts';
 import { ConnectionBudget } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
@@ -51,7 +50,7 @@ export const ownConnections = 8;
 export async function startStage(clusters: number): Promise<Stage> {
   const { helm } = await ensureAssets(['helm'], { onProgress: renderProgress(process.stderr) });
   const directory = await mkdtemp(join(tmpdir(), 'kidp-bench-'));
-  const undo = startUndo();
+  const undo = createCleanup();
   undo.add('removing the folder', () => rm(directory, { recursive: true, force: true }));
   try {
     const management = await startControlPlane();
@@ -63,7 +62,7 @@ export async function startStage(clusters: number): Promise<Stage> {
     await addNamespaces(client, [systemNamespace]);
     const names = Array.from({ length: clusters }, (_, index) => `cluster-${String(index + 1).padStart(2, '0')}`);
     const targets: Target[] = [];
-    const ofClusters = startUndo();
+    const ofClusters = createCleanup();
     undo.add('stopping the clusters', () => ofClusters.run());
     const budgets = { short: new ConnectionBudget(ownConnections), watch: new ConnectionBudget(1) };
     await inParallel(names, cpus().length, async (name) => {
@@ -81,7 +80,7 @@ export async function startStage(clusters: number): Promise<Stage> {
     const served: OperatorChart[] = [];
     const repository = await serveRepository(served);
     undo.add('closing the repository', () => repository.stop());
-    const platform = startUndo();
+    const platform = createCleanup();
     undo.add('stopping the platform', () => platform.run());
     const keys = keysFromFile(keyFile);
     await startPlatform(
@@ -127,7 +126,7 @@ const environmentOf = (index: number, clusters: number): Environment =>
 
 function connectTo(
   kubeconfig: string,
-  undo: ReturnType<typeof startUndo>,
+  undo: ReturnType<typeof createCleanup>,
   options?: Parameters<typeof connect>[1],
 ): Client {
   const client = connect(loadKubeconfig({ file: kubeconfig }), options);

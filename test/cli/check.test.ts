@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { CheckResult } from '../../src/cli/check.ts';
+import type { CheckResult } from '../../src/cli/check/result.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { runCheck, runImpact } from '../support/check-command.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';

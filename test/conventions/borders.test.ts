@@ -17,7 +17,9 @@ const mayImport: Record<string, readonly string[]> = {
   admission: ['policy', 'crd-compat', 'broker', 'fleet', 'api', 'cel', 'runtime'],
   reconcile: ['policy', 'crd-compat', 'broker', 'fleet', 'api', 'cel', 'runtime'],
   rest: ['policy', 'crd-compat', 'broker', 'fleet', 'api', 'cel', 'runtime'],
+  platform: ['admission', 'reconcile', 'rest', 'policy', 'crd-compat', 'broker', 'fleet', 'api', 'cel', 'runtime'],
   cli: [
+    'platform',
     'admission',
     'reconcile',
     'rest',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { declareCheck } from '../../src/cli/check/command.ts';
-import { describeFailure, exitCodeOf } from '../../src/cli/failure.ts';
+import { describeFailure, exitCodeOf } from '../../src/cli/common/failure.ts';
 import { declareImpact } from '../../src/cli/impact/command.ts';
 
 export interface CommandRun {

@@ -1,5 +1,6 @@
 /** The words of `kidp broker`, and what each is for. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { port } from '../common/flags.ts';
 import type { KafkaBrokerFlags, KubernetesBrokerFlags, VerifyFlags } from './options.ts';
 
 export interface BrokerStreams {
@@ -92,7 +93,7 @@ function serving(command: Command): Command {
       'iss of its tokens, as spec.identity.issuer of the Broker says (default: its name)',
     )
     .option('--host <address>', 'address to listen on', '0.0.0.0')
-    .option('--port <number>', 'port to listen on', port, 8080)
+    .option('--port <number>', 'port to listen on', port(0), 8080)
     .option('--tls-cert <file>', 'certificate (PEM) to serve with; read again when it changes')
     .option('--tls-key <file>', 'its key')
     .option('--kafka <servers>', 'take requests from this Kafka and report to it, as HOST:PORT,…', list)
@@ -136,12 +137,6 @@ function pairs(text: string, before: Record<string, string> = {}): Record<string
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('it is NAME=VALUE');
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
-}
-
-function port(text: string): number {
-  const number = Number(text);
-  if (Number.isInteger(number) && number >= 0 && number <= 65_535) return number;
-  throw new InvalidArgumentError('a port is a whole number up to 65535');
 }
 
 function seconds(text: string): number {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { KafkaTls, KeySetAddress, PriceTable, ServingCertificate } from '../../broker/index.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
 import type { BrokerFlags, KafkaFlags } from './options.ts';
 
 export function readText(file: string, what: string): string {

@@ -1,6 +1,6 @@
 /** What the command line says about a broker. */
 import type { DeployableKind } from '../../broker/index.ts';
-import type { LogLevel } from '../serve/log.ts';
+import type { LogLevel } from '../common/log.ts';
 
 /** How Kafka is reached. */
 export interface KafkaFlags {

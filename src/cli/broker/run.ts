@@ -1,5 +1,4 @@
 /** `kidp broker kubernetes` and `kidp broker kafka`: a reference broker, until it is told to stop. */
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import {
@@ -16,9 +15,10 @@ import {
 } from '../../broker/index.ts';
 import { connect, isAlreadyExists, type Logger, loadKubeconfig, processMetrics } from '../../runtime/index.ts';
 import { giveMemoryBack, coreNamespaces as namespaces } from '../../runtime/internal.ts';
-import { InputError } from '../failure.ts';
-import { logOnStandardOutput } from '../serve/log.ts';
-import { untilStopped } from '../up/stop.ts';
+import { InputError } from '../common/failure.ts';
+import { logOnStandardOutput } from '../common/log.ts';
+import { untilStopped } from '../common/stop.ts';
+import { version } from '../common/version.ts';
 import { kafkaTls, platformKeys, priceTable, readText, servingCertificate } from './files.ts';
 import type { BrokerFlags, KafkaBrokerFlags, KubernetesBrokerFlags } from './options.ts';
 
@@ -157,8 +157,4 @@ function settingsOf(flags: BrokerFlags): Omit<BrokerOptions, 'provider' | 'keys'
     tombstoneDays: flags.tombstones,
     ledger: flags.debugLedger ?? false,
   };
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version;
 }

@@ -1,6 +1,6 @@
 /** `kidp broker verify`: whether a broker keeps the contract, as a table or as JSON. */
 import { type CheckResult, type ConformanceOptions, verifyBroker } from '../../broker/index.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
 import type { BrokerStreams } from './command.ts';
 import { kafkaTls, readFields } from './files.ts';
 import type { VerifyFlags } from './options.ts';

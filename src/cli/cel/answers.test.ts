@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runCel as run, withCelFiles } from '../../../test/support/cel-command.ts';
-import { evaluateOne } from '../cel.ts';
+import { evaluateOne } from './run.ts';
 import type { CelOptions } from './session.ts';
 
 withCelFiles();

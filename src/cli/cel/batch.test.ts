@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { runCel as run, withCelFiles } from '../../../test/support/cel-command.ts';
-import { evaluateBatch } from '../cel.ts';
+import { evaluateBatch } from './run.ts';
 import type { CelOptions } from './session.ts';
 
 withCelFiles();

@@ -12,7 +12,7 @@ export function declareCel(cel: Command, report: (code: number) => void): void {
     .argument('[expression]', 'the expression; after -- when it starts with a minus')
     .option('--batch', 'read JSON lines {"expr", "object", …variables} from standard input and answer each with a line')
     .action(async (expression: string | undefined, options: CelOptions & { batch?: boolean }) => {
-      const { evaluateBatch, evaluateOne } = await import('../cel.ts');
+      const { evaluateBatch, evaluateOne } = await import('./run.ts');
       report(await (options.batch === true ? evaluateBatch : evaluateOne)(expression, options, streams));
     });
 
@@ -20,7 +20,7 @@ export function declareCel(cel: Command, report: (code: number) => void): void {
     .description('say everything that is wrong with an expression, or its type and what it may cost')
     .argument('<expression>')
     .action(async (expression: string, options: CelOptions) => {
-      const { checkOne } = await import('../cel.ts');
+      const { checkOne } = await import('./run.ts');
       report(await checkOne(expression, options, streams));
     });
 
@@ -28,7 +28,7 @@ export function declareCel(cel: Command, report: (code: number) => void): void {
     .description('draw the value of each part of an expression under it')
     .argument('<expression>')
     .action(async (expression: string, options: CelOptions) => {
-      const { explainOne } = await import('../cel.ts');
+      const { explainOne } = await import('./run.ts');
       report(await explainOne(expression, options, streams));
     });
 
@@ -36,7 +36,7 @@ export function declareCel(cel: Command, report: (code: number) => void): void {
     .description('evaluate line by line; `name = expression` keeps a value, :help shows what else there is')
     .argument('[expression]', 'evaluated first')
     .action(async (expression: string | undefined, options: CelOptions) => {
-      const { repl } = await import('../cel.ts');
+      const { repl } = await import('./run.ts');
       report(await repl(expression, options, streams));
     });
 
@@ -44,7 +44,7 @@ export function declareCel(cel: Command, report: (code: number) => void): void {
     .description('write an expression in the one style; comments are not kept')
     .argument('<expression>', 'the expression, or - for standard input')
     .action(async (expression: string, options: CelOptions) => {
-      const { formatOne } = await import('../cel.ts');
+      const { formatOne } = await import('./run.ts');
       report(await formatOne(expression, options, streams));
     });
 }

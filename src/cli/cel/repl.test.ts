@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { runCel as run, withCelFiles } from '../../../test/support/cel-command.ts';
-import { repl } from '../cel.ts';
+import { repl } from './run.ts';
 
 withCelFiles();
 

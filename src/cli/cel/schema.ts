@@ -1,6 +1,6 @@
 /** The types of `object` from a CustomResourceDefinition. */
 import { isMap, type JsonMap, type Schema, type SchemaTypes, typesFromSchema, type Value } from '../../cel/index.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
 import { parseValue, readText } from './values.ts';
 
 /** `version` names one of the definition's; without it, the one that is stored. */

@@ -22,7 +22,7 @@ import {
   type Value,
   valueBySchema,
 } from '../../cel/index.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
 import { readSchema } from './schema.ts';
 import { readValue } from './values.ts';
 

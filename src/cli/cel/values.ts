@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { LineCounter } from 'yaml';
 import { DecodeError, decodeJson, hostValue, INT_MAX, INT_MIN, NonValue, type Value } from '../../cel/index.ts';
+import { InputError } from '../common/failure.ts';
 import { parseDocuments, TooDeep } from '../documents/parse.ts';
-import { InputError } from '../failure.ts';
 
 export async function readValue(path: string, standardInput: NodeJS.ReadableStream): Promise<Value> {
   return path === '-' ? parseValue(await text(standardInput), '<stdin>') : parseValue(readText(path), path);

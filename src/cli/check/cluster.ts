@@ -4,8 +4,8 @@ import { API_VERSION, GROUP, VERSION } from '../../api/index.ts';
 import type { decideWithAuthorizer, Json, PolicySet, UserInfo } from '../../policy/index.ts';
 import { ApiError, type Client, isNotFound, type UnknownObject } from '../../runtime/index.ts';
 import { discover, type ResourceMapping, resourceMapping, type ServedResource } from '../../runtime/internal.ts';
-import { withClient } from '../client.ts';
-import type { LocatedObject } from '../documents.ts';
+import { withClient } from '../common/client.ts';
+import type { LocatedObject } from '../documents/index.ts';
 import { identityOf } from './result.ts';
 
 type Ask = Parameters<typeof decideWithAuthorizer>[3];

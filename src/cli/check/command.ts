@@ -1,6 +1,7 @@
 /** The words of `kidp check`, and what each is for. */
 import type { Command } from 'commander';
-import type { Streams } from '../check.ts';
+import { repeated } from '../common/flags.ts';
+import { type Streams, terminal } from '../common/streams.ts';
 import type { CheckOptions } from './options.ts';
 
 /** `done` gets the exit code. What it takes to answer is loaded only when it is asked. */
@@ -20,7 +21,7 @@ export function declareCheck(command: Command, done: (code: number) => void, str
     .option(
       '--namespace-labels <namespace=key=value,...>',
       'labels of a namespace that is not among the files',
-      collect,
+      repeated,
     )
     .option('--exception-namespace <name...>', 'where PolicyExceptions are taken from (default: policy-exceptions)')
     .option('--kubeconfig <file>', 'read namespaces, params, context and the objects as they are from this cluster')
@@ -31,11 +32,7 @@ export function declareCheck(command: Command, done: (code: number) => void, str
     .option('-q, --quiet', 'tell only what fails')
     .addHelpText('after', '\nExit codes: 0 clean, 1 violations, 2 bad input.')
     .action(async (options: CheckOptions) => {
-      const { check } = await import('../check.ts');
+      const { check } = await import('./run.ts');
       done(await check(options, streams));
     });
 }
-
-const terminal: Streams = { out: process.stdout, err: process.stderr, in: process.stdin };
-
-const collect = (value: string, before: string[] = []): string[] => [...before, value];

@@ -19,7 +19,7 @@ import {
   readNative,
   readPolicy,
 } from '../../policy/index.ts';
-import { type LocatedObject, type Problem, problemAt } from '../documents.ts';
+import { type LocatedObject, type Problem, problemAt } from '../documents/index.ts';
 import { identityOf } from './result.ts';
 
 export interface Inventory {

@@ -1,7 +1,7 @@
 /** The words of the command line, as values; what cannot be one is bad input. */
 import type { Operation, UserInfo } from '../../policy/index.ts';
-import { InputError } from '../failure.ts';
-import { type OutputFormat, outputFormats } from '../output/format.ts';
+import { InputError } from '../common/failure.ts';
+import { type OutputFormat, outputFormats } from './output/format.ts';
 
 /** As commander gives them. */
 export interface CheckOptions {

@@ -1,6 +1,6 @@
 /** What `kidp check` has to say of one object and one rule: the shape of `-o json`, which every other format is made from. */
 import type { RuleResult } from '../../policy/index.ts';
-import type { LocatedObject } from '../documents.ts';
+import type { LocatedObject } from '../documents/index.ts';
 
 type Verdict = 'pass' | 'fail' | 'warn' | 'error' | 'skip';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { RawRequest, RawResponse } from '../../runtime/internal.ts';
-import { parseObjects } from '../documents.ts';
+import { noProgress } from '../common/progress.ts';
+import { parseObjects } from '../documents/index.ts';
 import type { Cluster } from './cluster.ts';
-import { noProgress } from './progress.ts';
 import { askServer } from './server.ts';
 
 const [pod] = parseObjects(

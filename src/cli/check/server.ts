@@ -3,9 +3,9 @@
  * policies of the cluster. Nothing is stored.
  */
 import type { UnknownObject } from '../../runtime/index.ts';
-import type { LocatedObject } from '../documents.ts';
+import type { Progress } from '../common/progress.ts';
+import type { LocatedObject } from '../documents/index.ts';
 import { type Cluster, groupVersion, inParallel } from './cluster.ts';
-import type { Progress } from './progress.ts';
 import { type CheckResult, referenceOf } from './result.ts';
 
 const FIELD_MANAGER = 'kidp-check';

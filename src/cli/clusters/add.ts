@@ -30,9 +30,9 @@ import {
   loadKubeconfig,
 } from '../../runtime/index.ts';
 import { coreSecrets } from '../../runtime/internal.ts';
-import type { Streams } from '../check.ts';
-import { InputError } from '../failure.ts';
-import { type WhereFlags, withManagement } from '../management.ts';
+import { InputError } from '../common/failure.ts';
+import { type WhereFlags, withManagement } from '../common/management.ts';
+import type { Streams } from '../common/streams.ts';
 import { readAndWrite } from './tries.ts';
 
 export interface AddFlags extends WhereFlags {

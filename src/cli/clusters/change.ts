@@ -2,9 +2,9 @@
 import { type Cluster, cluster as clusterKind } from '../../api/index.ts';
 import { type Client, isNotFound, systemClock } from '../../runtime/index.ts';
 import { sleep } from '../../runtime/internal.ts';
-import type { Streams } from '../check.ts';
-import { InputError } from '../failure.ts';
-import { type WhereFlags, withManagement } from '../management.ts';
+import { InputError } from '../common/failure.ts';
+import { type WhereFlags, withManagement } from '../common/management.ts';
+import type { Streams } from '../common/streams.ts';
 import type { RemoveFlags } from './options.ts';
 import { readAndWrite } from './tries.ts';
 

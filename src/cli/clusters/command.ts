@@ -1,7 +1,7 @@
 /** The words of `kidp clusters`, and what each is for. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Streams } from '../check.ts';
-import { output, type WhereFlags, where } from '../management.ts';
+import { output, type WhereFlags, where } from '../common/management.ts';
+import { type Streams, terminal } from '../common/streams.ts';
 import type { AddFlags } from './add.ts';
 import type { KeygenFlags } from './keygen.ts';
 import type { ListFlags, RemoveFlags } from './options.ts';
@@ -96,5 +96,3 @@ function seconds(text: string): number {
   }
   return number;
 }
-
-const terminal: Streams = { out: process.stdout, err: process.stderr, in: process.stdin };

@@ -1,8 +1,8 @@
 /** `kidp clusters keygen`: a key set with a new key first, which seals from then on; those before it still open. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { newKeySet, readKeyRing } from '../../fleet/index.ts';
-import type { Streams } from '../check.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
+import type { Streams } from '../common/streams.ts';
 
 export interface KeygenFlags {
   readonly out?: string;

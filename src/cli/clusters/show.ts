@@ -8,9 +8,9 @@ import {
 } from '../../api/index.ts';
 import { type Condition, getCondition, isNotFound } from '../../runtime/index.ts';
 import { liveReader } from '../../runtime/internal.ts';
-import type { Streams } from '../check.ts';
-import { InputError } from '../failure.ts';
-import { facts, print, table, withManagement } from '../management.ts';
+import { InputError } from '../common/failure.ts';
+import { facts, print, table, withManagement } from '../common/management.ts';
+import type { Streams } from '../common/streams.ts';
 import type { ListFlags } from './options.ts';
 
 export async function listClusters(flags: ListFlags, streams: Streams): Promise<number> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../runtime/index.ts';
-import { exitCodeOf } from '../failure.ts';
+import { exitCodeOf } from '../common/failure.ts';
 import { readAndWrite } from './tries.ts';
 
 const refused = (status: number, reason: string) =>

@@ -22,7 +22,7 @@ resources of their kinds are called; other objects are left out. What has no cou
 Exit codes: 0 converted, 1 something could not be converted (with --strict: not entirely), 2 bad input.`,
     )
     .action(async (options) => {
-      const { convert } = await import('../convert.ts');
+      const { convert } = await import('./run.ts');
       done(await convert(options, { out: process.stdout, err: process.stderr, in: process.stdin }));
     });
 }

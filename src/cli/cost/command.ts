@@ -1,7 +1,7 @@
 /** The words of `kidp cost`, and what each is for. */
 import { type Command, Option } from 'commander';
-import type { Streams } from '../check.ts';
-import type { CostOptions } from '../cost.ts';
+import { type Streams, terminal } from '../common/streams.ts';
+import type { CostOptions } from './run.ts';
 
 /** `done` gets the exit code. What it takes to answer is loaded only when it is asked. */
 export function declareCost(command: Command, done: (code: number) => void, streams: Streams = terminal): void {
@@ -16,9 +16,7 @@ export function declareCost(command: Command, done: (code: number) => void, stre
       new Option('-o, --output <format>', 'table, csv or json').choices(['table', 'csv', 'json']).default('table'),
     )
     .action(async (options: CostOptions) => {
-      const { cost } = await import('../cost.ts');
+      const { cost } = await import('./run.ts');
       done(await cost(options, streams));
     });
 }
-
-const terminal: Streams = { out: process.stdout, err: process.stderr, in: process.stdin };

@@ -1,7 +1,7 @@
 /** The revision that `kidp crd check` compares the work tree with, and what of both is the same. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { firstRevision, ignoredFiles, mergeBase, wayInRepository } from '../check/base.ts';
+import { firstRevision, ignoredFiles, mergeBase, wayInRepository } from '../common/git.ts';
 import type { FoundProblem } from './paths.ts';
 import type { Side } from './side.ts';
 

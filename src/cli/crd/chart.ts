@@ -4,9 +4,9 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { Problem, SourceText } from '../documents/index.ts';
 import { parseYaml } from '../documents/parse.ts';
 import { helmTemplate, rendered } from '../documents/sources.ts';
-import type { Problem, SourceText } from '../documents.ts';
 import { archivesInArchive, filesInArchive } from './archive.ts';
 import { mentionsBelow } from './directory.ts';
 

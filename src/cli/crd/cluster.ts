@@ -1,7 +1,7 @@
 /** Definitions and objects as a cluster has them now. */
 import type { Crd, Json } from '../../crd-compat/index.ts';
 import { type Client, eachObject, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
 import { type Definitions, liveDefinition } from './definitions.ts';
 
 const customResourceDefinitions: Resource = {

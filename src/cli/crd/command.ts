@@ -1,6 +1,6 @@
 /** The words of `kidp crd`, and what each is for. */
 import type { Command } from 'commander';
-import type { Streams } from '../check.ts';
+import { type Streams, terminal } from '../common/streams.ts';
 import type { HistoryOptions } from './history.ts';
 import type { CheckOptions, CompareOptions } from './options.ts';
 
@@ -27,7 +27,7 @@ export function declareCrd(command: Command, done: (code: number) => void, strea
     .option('--name <name>', 'only the definition of this name')
     .addHelpText('after', SIDES + EXIT_CODES)
     .action(async (old: string, now: string, options: CompareOptions) => {
-      const { diff } = await import('../crd.ts');
+      const { diff } = await import('./run.ts');
       done(await diff(old, now, options, streams));
     });
 
@@ -44,7 +44,7 @@ export function declareCrd(command: Command, done: (code: number) => void, strea
     .option('--name <name>', 'only the definition of this name')
     .addHelpText('after', EXIT_CODES)
     .action(async (paths: string[], options: CheckOptions) => {
-      const { check } = await import('../crd.ts');
+      const { check } = await import('./run.ts');
       done(await check(paths.length === 0 ? ['.'] : paths, options, streams));
     });
 
@@ -94,5 +94,3 @@ const answering = (command: Command): Command =>
     .option('-o, --output <format>', 'text, json, yaml, sarif, github or markdown', 'text')
     .option('--fail-on <class>', 'breaking, or risky to fail on either', 'breaking')
     .option('-q, --quiet', 'tell only what fails');
-
-const terminal: Streams = { out: process.stdout, err: process.stderr, in: process.stdin };

@@ -1,6 +1,6 @@
 /** From manifests to definitions that can be compared, each with the places of its fields; what cannot be one is told with its place. */
 import { type Crd, type CrdIssue, readCrd, refusedParts } from '../../crd-compat/index.ts';
-import type { LocatedObject, Place, Problem, SourceDocument } from '../documents.ts';
+import type { LocatedObject, Place, Problem, SourceDocument } from '../documents/index.ts';
 
 /** Where a definition was found. */
 interface Origin {

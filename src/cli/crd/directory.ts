@@ -4,9 +4,9 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { LocatedObject, Problem, SourceDocument } from '../documents/index.ts';
 import { parseYaml } from '../documents/parse.ts';
 import { kustomizationIn, usedBy } from '../documents/sources.ts';
-import type { LocatedObject, Problem, SourceDocument } from '../documents.ts';
 
 /** Where this is not to be found, there is no definition. */
 export const MENTION = 'CustomResourceDefinition';

@@ -3,11 +3,11 @@ import type { CrdRevision } from '../../api/index.ts';
 import { unpackRevision } from '../../api/index.ts';
 import { type Change, type ChangeClass, type Crd, compareCrds, readCrd } from '../../crd-compat/index.ts';
 import { oneOf } from '../check/options.ts';
-import type { Streams } from '../check.ts';
-import { withClient } from '../client.ts';
-import { InputError } from '../failure.ts';
+import { withClient } from '../common/client.ts';
+import { InputError } from '../common/failure.ts';
+import type { Streams } from '../common/streams.ts';
 import type { ClusterOptions } from './options.ts';
-import { tally } from './output/words.ts';
+import { tally } from './output/phrases.ts';
 import { revisionsOf } from './revisions.ts';
 import { clusterOf } from './side.ts';
 

@@ -1,9 +1,9 @@
 /** `kidp crd migrate OLD NEW`: a plan for each definition that changes in a breaking way. */
 import { stringify } from 'yaml';
 import { oneOf } from '../check/options.ts';
-import type { Streams } from '../check.ts';
-import { inputErrorOf } from '../documents.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
+import type { Streams } from '../common/streams.ts';
+import { inputErrorOf } from '../documents/index.ts';
 import { refusals } from './definitions.ts';
 import { type Migration, migrationOf } from './migration.ts';
 import type { CompareOptions } from './options.ts';

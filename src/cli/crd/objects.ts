@@ -1,6 +1,6 @@
 /** Objects that exist, for `--objects`: from files, or from the cluster itself (`cluster:`). */
 import type { Json } from '../../crd-compat/index.ts';
-import { readObjects } from '../documents.ts';
+import { readObjects } from '../documents/index.ts';
 import type { Objects } from './compare.ts';
 import type { Definition } from './definitions.ts';
 import { clusterOf, type SideOptions } from './side.ts';
@@ -15,7 +15,7 @@ export async function objectsFrom(words: readonly string[], options: SideOptions
   return async (definition, each) => {
     for (const object of objects) if (isOf(object, definition)) each(object);
     if (!live) return;
-    const { withClient } = await import('../client.ts');
+    const { withClient } = await import('../common/client.ts');
     const { eachStoredObject } = await import('./cluster.ts');
     await withClient(clusterOf(options), (client) => eachStoredObject(client, definition.crd, each));
   };

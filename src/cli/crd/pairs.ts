@@ -3,7 +3,7 @@
  * by where they are. What neither tells is guessed, and told as a riddle.
  */
 import { alike } from '../../crd-compat/index.ts';
-import type { Problem } from '../documents.ts';
+import type { Problem } from '../documents/index.ts';
 import type { Definition } from './definitions.ts';
 import { twice } from './paths.ts';
 import type { Side } from './side.ts';

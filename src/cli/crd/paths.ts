@@ -4,9 +4,9 @@
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { type LocatedObject, type Manifests, type Problem, parseSource, type SourceText } from '../documents/index.ts';
 import { filesOf } from '../documents/origins.ts';
 import { build, readSources, type Sources, shownPath } from '../documents/sources.ts';
-import { type LocatedObject, type Manifests, type Problem, parseSource, type SourceText } from '../documents.ts';
 import { chartTexts, isArchive, type TakeNote } from './chart.ts';
 import { acceptDocument, type Definition, definitionIn, isDefinition } from './definitions.ts';
 import { isBeside, isUnfinished, MENTION, mayBuildDefinitions } from './directory.ts';

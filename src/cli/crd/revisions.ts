@@ -9,7 +9,7 @@ import {
   VERSION,
 } from '../../api/index.ts';
 import { type Client, isNotFound, type Resource } from '../../runtime/index.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
 import { type Definitions, liveDefinition } from './definitions.ts';
 
 const revisions: Resource = {

@@ -3,9 +3,9 @@
  * `revision:NAME[@NUMBER]` or a Helm chart.
  */
 import { relative } from 'node:path';
-import { checkOutBase, type Reason } from '../check/base.ts';
-import { describeProblem } from '../documents.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
+import { checkOutBase, type Reason } from '../common/git.ts';
+import { describeProblem } from '../documents/index.ts';
 import type { Definition } from './definitions.ts';
 import { type FoundProblem, type PathOptions, type PathsRead, readPaths } from './paths.ts';
 
@@ -49,7 +49,7 @@ async function readSide(word: string, options: SideOptions, others: readonly Def
 
 /** What it takes to speak to a cluster is loaded only when one is asked. */
 async function readLive(word: string, options: SideOptions, others: readonly Definition[]): Promise<Side> {
-  const { withClient } = await import('../client.ts');
+  const { withClient } = await import('../common/client.ts');
   if (word.startsWith('revision:')) {
     const { definitionAt } = await import('./revisions.ts');
     const found = await withClient(clusterOf(options), (client) => definitionAt(client, word));

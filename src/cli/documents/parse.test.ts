@@ -50,7 +50,7 @@ test('one document is wanted where one is read', () => {
 
 test('three megabytes of them are told in little memory, whatever they are of', () => {
   const program = `
-    import { parseSource } from ${JSON.stringify(new URL('../documents.ts', import.meta.url).href)};
+    import { parseSource } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)};
     for (const piece of ['[', '{a: ', '- ', '? ', 'a: ', '[{a: ']) {
       const manifests = { objects: [], problems: [] };
       parseSource({ file: 'x.yaml', text: piece.repeat(Math.floor(2_900_000 / piece.length)) }, manifests);

@@ -1,6 +1,7 @@
 /** The words of `kidp explain`, and what each is for. */
 import { type Command, Option } from 'commander';
-import type { ExplainOptions } from '../explain.ts';
+import { repeated } from '../common/flags.ts';
+import type { ExplainOptions } from './run.ts';
 
 /** `done` gets the exit code. What it takes to answer is loaded only when it is asked. */
 export function declareExplain(command: Command, done: (code: number) => void): void {
@@ -17,16 +18,14 @@ export function declareExplain(command: Command, done: (code: number) => void): 
     .option(
       '--namespace-labels <namespace=key=value,...>',
       'labels of a namespace that is not among the files',
-      collect,
+      repeated,
     )
     .option('--exception-namespace <name...>', 'where PolicyExceptions are taken from (default: policy-exceptions)')
     .option('--now <date>', 'explain as if it were then: enforceAfter and expiresAt hang on it')
     .addOption(new Option('-o, --output <format>', 'how to answer').choices(['text', 'json']).default('text'))
     .addHelpText('after', '\nExit codes: 0 explained, whatever the answer is, 2 bad input.')
     .action(async (options: ExplainOptions) => {
-      const { explain } = await import('../explain.ts');
+      const { explain } = await import('./run.ts');
       done(await explain(options, { out: process.stdout, err: process.stderr, in: process.stdin }));
     });
 }
-
-const collect = (value: string, before: string[] = []): string[] => [...before, value];

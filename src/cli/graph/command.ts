@@ -1,7 +1,7 @@
 /** The words of `kidp graph`, and what each is for. */
 import { type Command, Option } from 'commander';
-import type { Streams } from '../check.ts';
-import type { GraphOptions } from '../graph.ts';
+import { type Streams, terminal } from '../common/streams.ts';
+import type { GraphOptions } from './run.ts';
 
 /** `done` gets the exit code. What it takes to answer is loaded only when it is asked. */
 export function declareGraph(command: Command, done: (code: number) => void, streams: Streams = terminal): void {
@@ -17,9 +17,7 @@ export function declareGraph(command: Command, done: (code: number) => void, str
         .default('text'),
     )
     .action(async (options: GraphOptions) => {
-      const { graph } = await import('../graph.ts');
+      const { graph } = await import('./run.ts');
       done(await graph(options, streams));
     });
 }
-
-const terminal: Streams = { out: process.stdout, err: process.stderr, in: process.stdin };

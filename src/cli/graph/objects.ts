@@ -4,8 +4,8 @@ import { nearest } from '../../cel/index.ts';
 import { describeObject, ownedKinds } from '../../reconcile/index.ts';
 import { ApiError, type Client, eachObject, type KubernetesObject } from '../../runtime/index.ts';
 import { coreNamespaces as namespaces } from '../../runtime/internal.ts';
-import { inputErrorOf, type LocatedObject, type Problem, problemAt, readObjects } from '../documents.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
+import { inputErrorOf, type LocatedObject, type Problem, problemAt, readObjects } from '../documents/index.ts';
 
 /** Objects of other kinds are left out. Those of the platform must be what their schema says, or the graph would be of something else. */
 export async function objectsInFiles(

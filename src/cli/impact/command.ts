@@ -1,7 +1,8 @@
 /** The words of `kidp impact`, and what each is for. */
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Streams } from '../check.ts';
-import type { ImpactOptions } from '../impact.ts';
+import { repeated } from '../common/flags.ts';
+import { type Streams, terminal } from '../common/streams.ts';
+import type { ImpactOptions } from './run.ts';
 
 /** `done` gets the exit code. What it takes to answer is loaded only when it is asked. */
 export function declareImpact(command: Command, done: (code: number) => void, streams: Streams = terminal): void {
@@ -13,7 +14,7 @@ export function declareImpact(command: Command, done: (code: number) => void, st
     .option(
       '--namespace-labels <namespace=key=value,...>',
       'labels of a namespace that is not among the files',
-      collect,
+      repeated,
     )
     .option('--exception-namespace <name...>', 'where PolicyExceptions are taken from (default: policy-exceptions)')
     .option('--now <date>', 'judge as if it were then: enforceAfter and expiresAt hang on it')
@@ -22,14 +23,10 @@ export function declareImpact(command: Command, done: (code: number) => void, st
     .option('-o, --output <format>', 'text or json', 'text')
     .option('-q, --quiet', 'no progress on standard error')
     .action(async (options: ImpactOptions) => {
-      const { impact } = await import('../impact.ts');
+      const { impact } = await import('./run.ts');
       done(await impact(options, streams));
     });
 }
-
-const terminal: Streams = { out: process.stdout, err: process.stderr, in: process.stdin };
-
-const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
 function amount(text: string): number {
   const number = Number(text);

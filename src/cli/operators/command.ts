@@ -1,7 +1,7 @@
 /** The words of `kidp operators`, and what each is for. */
 import type { Command } from 'commander';
-import type { Streams } from '../check.ts';
-import { output, type ShowFlags, where } from '../management.ts';
+import { output, type ShowFlags, where } from '../common/management.ts';
+import { type Streams, terminal } from '../common/streams.ts';
 
 /** `done` gets the exit code. What it takes is loaded only when it is asked for. */
 export function declareOperators(command: Command, done: (code: number) => void, streams: Streams = terminal): void {
@@ -24,5 +24,3 @@ export function declareOperators(command: Command, done: (code: number) => void,
       done(await operatorStatus(name, options, streams));
     });
 }
-
-const terminal: Streams = { out: process.stdout, err: process.stderr, in: process.stdin };

@@ -8,9 +8,9 @@ import {
 } from '../../api/index.ts';
 import { type Client, type Condition, eachObject, getCondition, isNotFound } from '../../runtime/index.ts';
 import { liveReader } from '../../runtime/internal.ts';
-import type { Streams } from '../check.ts';
-import { InputError } from '../failure.ts';
-import { facts, print, type ShowFlags, table, withManagement } from '../management.ts';
+import { InputError } from '../common/failure.ts';
+import { facts, print, type ShowFlags, table, withManagement } from '../common/management.ts';
+import type { Streams } from '../common/streams.ts';
 
 export async function listOperators(flags: ShowFlags, streams: Streams): Promise<number> {
   const all = await withManagement(flags, (client) => liveReader(client).list<Operator>(operatorKind.resource));

@@ -4,7 +4,7 @@ import { type Approval, approval } from '../../api/index.ts';
 import { ApiError, type Client, type ObjectKey, type Resource } from '../../runtime/index.ts';
 import { type Control, changeOf } from './change.ts';
 import { decideWith } from './decide.ts';
-import { rollout } from './testing.ts';
+import { rollout } from './support/rollouts.ts';
 
 describe('what is said to a rollout', () => {
   test.each<{

@@ -1,9 +1,9 @@
 /** `kidp rollout pause`, `resume`, `promote`, `abort` and `rollback`: what is said to a rollout, which the platform then does. */
 import { operatorDeployment } from '../../api/index.ts';
 import { ApiError, type Client } from '../../runtime/index.ts';
-import type { Streams } from '../check.ts';
-import { InputError } from '../failure.ts';
-import { type WhereFlags, withManagement } from '../management.ts';
+import { InputError } from '../common/failure.ts';
+import { type WhereFlags, withManagement } from '../common/management.ts';
+import type { Streams } from '../common/streams.ts';
 import { existingRollout } from './find.ts';
 import { isFinished, type Rollout, summaryOf } from './summary.ts';
 

@@ -1,8 +1,8 @@
 /** The words of `kidp rollout`, and what each is for. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { rolloutPhases } from '../../api/index.ts';
-import type { Streams } from '../check.ts';
-import { output, type ShowFlags, where } from '../management.ts';
+import { output, type ShowFlags, where } from '../common/management.ts';
+import { type Streams, terminal } from '../common/streams.ts';
 import type { ChangeFlags, Control } from './change.ts';
 import type { DecideFlags, Decision } from './decide.ts';
 import type { ListFlags } from './show.ts';
@@ -85,5 +85,3 @@ function stage(text: string): number {
   }
   return number;
 }
-
-const terminal: Streams = { out: process.stdout, err: process.stderr, in: process.stdin };

@@ -4,9 +4,9 @@
  */
 import { type Approval, approval, approvalLevel, approvalOutcome } from '../../api/index.ts';
 import { ApiError, type Client, isNotFound } from '../../runtime/index.ts';
-import type { Streams } from '../check.ts';
-import { InputError } from '../failure.ts';
-import { type WhereFlags, withManagement } from '../management.ts';
+import { InputError } from '../common/failure.ts';
+import { type WhereFlags, withManagement } from '../common/management.ts';
+import type { Streams } from '../common/streams.ts';
 import { findRollout } from './find.ts';
 import { plain } from './summary.ts';
 

@@ -1,7 +1,7 @@
 /** Rollouts by their names. */
 import { operatorDeployment } from '../../api/index.ts';
 import { type Client, isNotFound } from '../../runtime/index.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
 import type { Rollout } from './summary.ts';
 
 export async function findRollout(client: Pick<Client, 'get'>, name: string): Promise<Rollout | undefined> {

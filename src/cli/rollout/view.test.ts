@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { clusterStates } from '../../api/index.ts';
 import { listText, statusText } from './show.ts';
 import { reportOf, summaryOf } from './summary.ts';
-import { cluster, now, rollout } from './testing.ts';
+import { cluster, now, rollout } from './support/rollouts.ts';
 import { duration } from './times.ts';
 import { barOf, viewOf } from './view.ts';
 

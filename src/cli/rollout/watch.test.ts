@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { reportOf } from './summary.ts';
-import { rollout } from './testing.ts';
+import { rollout } from './support/rollouts.ts';
 import { linesBetween, screenOn } from './watch.ts';
 
 const entry = (minute: number, what: string) => ({ at: `2026-01-31T12:${String(minute).padStart(2, '0')}:00Z`, what });

@@ -4,8 +4,8 @@
  */
 import { type Client, type Clock, ConnectionError, systemClock } from '../../runtime/index.ts';
 import { sleep } from '../../runtime/internal.ts';
-import type { Streams } from '../check.ts';
-import { type WhereFlags, withManagement } from '../management.ts';
+import { type WhereFlags, withManagement } from '../common/management.ts';
+import type { Streams } from '../common/streams.ts';
 import { existingRollout, findRollout } from './find.ts';
 import { isFinished, type Report, reportOf } from './summary.ts';
 import { entryText, viewOf } from './view.ts';

@@ -1,7 +1,7 @@
 /** Where a replica listens, and where the API server finds it. */
 import { networkInterfaces } from 'node:os';
 import type { WebhookTarget } from '../../admission/index.ts';
-import { InputError } from '../failure.ts';
+import { InputError } from '../common/failure.ts';
 
 export function webhookTarget(
   { service, url }: { readonly service?: string; readonly url?: string },

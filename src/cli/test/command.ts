@@ -1,6 +1,6 @@
 /** The words of `kidp test`, and what each is for. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { TestOptions } from '../test.ts';
+import type { TestOptions } from './run.ts';
 
 /** `done` gets the exit code. What it takes to answer is loaded only when it is asked. */
 export function declareTest(command: Command, done: (code: number) => void): void {
@@ -12,7 +12,7 @@ export function declareTest(command: Command, done: (code: number) => void): voi
     .option('--min-coverage <percent>', 'fail where the tests of a policy reach less of it', percentage)
     .addHelpText('after', '\nExit codes: 0 all is well, 1 a test or a check fails, 2 bad input.')
     .action(async (paths: string[], options: Omit<TestOptions, 'paths'>) => {
-      const { test } = await import('../test.ts');
+      const { test } = await import('./run.ts');
       done(await test({ ...options, paths }, { out: process.stdout, err: process.stderr, in: process.stdin }));
     });
 }

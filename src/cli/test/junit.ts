@@ -1,5 +1,5 @@
 /** JUnit's XML: a suite for each policy, a case for each of its tests, one for the schemas and one for the coverage. */
-import { content, element } from '../output/xml.ts';
+import { content, element } from '../common/xml.ts';
 import { describePlace, errorsOf, type Placed, reachesTooLittle, type TestedPolicy } from './tested.ts';
 
 export function asJunit(policies: readonly TestedPolicy[], minCoverage: number | undefined): string {

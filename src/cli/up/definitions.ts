@@ -1,8 +1,8 @@
 /** Our CustomResourceDefinitions in a cluster: put there, waited for, and taken back where they were ours to take. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CustomResourceDefinition, crdFor, kinds } from '../../api/index.ts';
+import type { Cleanup } from '../../platform/index.ts';
 import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
-import type { Undo } from './undo.ts';
 
 export const customResourceDefinitions: Resource = {
   group: 'apiextensions.k8s.io',
@@ -21,13 +21,13 @@ export async function installDefinitions(client: Client): Promise<void> {
  * Adds the kinds that a cluster of somebody else's does not have; those it has stay as they are. Taken back is what was added, but
  * never a kind of which there are objects: the user is told which those are.
  */
-export async function addMissingDefinitions(client: Client, undo: Undo): Promise<void> {
+export async function addMissingDefinitions(client: Client, cleanup: Cleanup): Promise<void> {
   for (const kind of kinds) {
     const definition = crdFor(kind);
     const { name } = definition.metadata;
     if (await exists(client, name)) continue;
     // Before it is there, so that a failure halfway leaves nothing.
-    undo.add(`removing ${name}`, () => removeUnused(client, name, kind.resource));
+    cleanup.add(`removing ${name}`, () => removeUnused(client, name, kind.resource));
     await applyDefinition(client, definition);
   }
 }

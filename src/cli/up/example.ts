@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { CustomResourceDefinition } from '../../api/index.ts';
 import { type Client, isAlreadyExists, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
-import { readObjects } from '../documents.ts';
+import { readObjects } from '../documents/index.ts';
 import { customResourceDefinitions, untilEstablished } from './definitions.ts';
 
 const fileOf = (name: string) =>

@@ -15,8 +15,8 @@ import {
   type StatusApi,
   startBroker,
 } from '../../broker/index.ts';
+import type { Cleanup } from '../../platform/index.ts';
 import { type Client, type ClusterConfig, connect, type KubernetesObject, silentLogger } from '../../runtime/index.ts';
-import type { Undo } from './undo.ts';
 
 interface LocalBrokersOptions {
   readonly client: Client;
@@ -30,21 +30,21 @@ interface LocalBrokersOptions {
 /** In place of `docs/brokers.md`'s own namespace for each. */
 const namespace = 'kidp-brokers';
 
-export async function startLocalBrokers(options: LocalBrokersOptions, undo: Undo): Promise<void> {
+export async function startLocalBrokers(options: LocalBrokersOptions, cleanup: Cleanup): Promise<void> {
   const { client, config, kafka } = options;
-  await startOne(options, undo, {
+  await startOne(options, cleanup, {
     name: 'local',
     provider: 'onprem',
     capabilities: ['Database', 'Service', 'Cache', 'Secret'],
     with(decrypt) {
       const leaseClient = connect(config);
-      undo.add('closing the connection of the broker', () => leaseClient.close());
+      cleanup.add('closing the connection of the broker', () => leaseClient.close());
       const parts = { broker: 'local', client, leaseClient, namespace, decrypt, managementCluster: true };
       return kubernetesProvider({ ...parts, log: silentLogger });
     },
   });
   if (kafka === undefined) return;
-  await startOne(options, undo, {
+  await startOne(options, cleanup, {
     name: 'local-kafka',
     provider: 'kafka',
     capabilities: ['Topic'],
@@ -62,11 +62,11 @@ interface LocalBroker {
 
 async function startOne(
   { client, directory, statusApi, kafka }: LocalBrokersOptions,
-  undo: Undo,
+  cleanup: Cleanup,
   { name, provider, capabilities, ...local }: LocalBroker,
 ): Promise<void> {
   const keys = await openKeyRing(fileKeyStore(join(directory, `broker-${name}.keys`)), { issuer: name, subject: name });
-  undo.add(`closing the keys of the broker ${name}`, async () => keys.close());
+  cleanup.add(`closing the keys of the broker ${name}`, async () => keys.close());
   const jwks = { url: new URL('/.well-known/jwks.json', statusApi.url).href };
   const start = async (port?: number) =>
     startBroker({
@@ -82,7 +82,7 @@ async function startOne(
   let running = await start();
   const { url, port } = running;
   let stopping = false;
-  undo.add(`stopping the broker ${name}`, () => {
+  cleanup.add(`stopping the broker ${name}`, () => {
     stopping = true;
     return running.stop();
   });

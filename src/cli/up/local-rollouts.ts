@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { API_VERSION, type Cluster, cluster as clusterKind } from '../../api/index.ts';
 import { type AssetOptions, ControlPlaneError, ensureAssets } from '../../controlplane/index.ts';
 import { FleetError, findHelm, keysFromFile, newKeySet, sealedSecret, sealKubeconfig } from '../../fleet/index.ts';
+import type { RolloutsOptions } from '../../platform/index.ts';
 import type { Client } from '../../runtime/index.ts';
 import { coreSecrets } from '../../runtime/internal.ts';
-import type { RolloutsOptions } from './rollouts.ts';
 
 const charts = fileURLToPath(new URL('../../../examples', import.meta.url));
 const name = 'local';

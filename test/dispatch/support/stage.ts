@@ -26,10 +26,9 @@ import {
   startBroker,
 } from '../../../src/broker/index.ts';
 import { installDefinitions } from '../../../src/cli/up/definitions.ts';
-import type { DispatchOptions } from '../../../src/cli/up/dispatch.ts';
-import { type Platform, startPlatform } from '../../../src/cli/up/platform.ts';
-import { addNamespaces } from '../../../src/cli/up/starter.ts';
-import { startUndo, type Undo } from '../../../src/cli/up/undo.ts';
+import { addNamespaces } from '../../../src/cli/up/starter-policies.ts';
+import type { DispatchOptions } from '../../../src/platform/index.ts';
+import { type Cleanup, createCleanup, type Platform, startPlatform } from '../../../src/platform/index.ts';
 import type { Deployable } from '../../../src/reconcile/index.ts';
 import {
   type Client,
@@ -98,7 +97,7 @@ export interface Stage {
 }
 
 export async function startStage(options: StageOptions): Promise<Stage> {
-  const undo = startUndo(60_000);
+  const undo = createCleanup(60_000);
   try {
     return await assemble(options, undo);
   } catch (error) {
@@ -107,7 +106,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   }
 }
 
-async function assemble(options: StageOptions, undo: Undo): Promise<Stage> {
+async function assemble(options: StageOptions, undo: Cleanup): Promise<Stage> {
   const plane = await startControlPlane({ controllerManager: true, scheduler: true, nodes: 1 });
   undo.add('the control plane', () => plane.stop());
   const config = loadKubeconfig({ file: plane.kubeconfig });
@@ -117,11 +116,11 @@ async function assemble(options: StageOptions, undo: Undo): Promise<Stage> {
   await addNamespaces(client, [platformNamespace, 'policy-exceptions']);
   const lines: Line[] = [];
   let platform: Platform;
-  let taking: Undo;
+  let taking: Cleanup;
   /** Brokers know where it is: it comes back there. */
   let port = 0;
   const start = async (settings = options.settings) => {
-    taking = startUndo(60_000);
+    taking = createCleanup(60_000);
     platform = await startPlatform(
       {
         client,
@@ -205,7 +204,7 @@ interface Way {
   readonly statusUrl: () => string;
   readonly kafka: KafkaAddress | undefined;
   readonly lines: Line[];
-  readonly undo: Undo;
+  readonly undo: Cleanup;
 }
 
 interface BrokerSketch {

@@ -1,9 +1,14 @@
 /** kidp with its policies in a control plane of its own: webhook configurations are the cluster's, so tests cannot share one. */
 import { type Policy, policy, policyException } from '../../../src/api/index.ts';
 import { installDefinitions } from '../../../src/cli/up/definitions.ts';
-import { type Platform, type PlatformOptions, startPlatform } from '../../../src/cli/up/platform.ts';
-import { addNamespaces } from '../../../src/cli/up/starter.ts';
-import { startUndo, type Undo } from '../../../src/cli/up/undo.ts';
+import { addNamespaces } from '../../../src/cli/up/starter-policies.ts';
+import {
+  type Cleanup,
+  createCleanup,
+  type Platform,
+  type PlatformOptions,
+  startPlatform,
+} from '../../../src/platform/index.ts';
 import { type Client, type Condition, connect, getCondition, loadKubeconfig } from '../../../src/runtime/index.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import {
@@ -38,7 +43,7 @@ export async function startPolicyPlane(): Promise<PolicyPlane> {
   const client = connect(loadKubeconfig({ file: plane.kubeconfig }));
   await installDefinitions(client);
   await addNamespaces(client, [platformNamespace, 'policy-exceptions']);
-  const undos: Undo[] = [];
+  const undos: Cleanup[] = [];
   const end = async () => {
     for (const undo of undos.splice(0).reverse()) await undo.run();
   };
@@ -52,7 +57,7 @@ export async function startPolicyPlane(): Promise<PolicyPlane> {
     condition,
     kubectl: (flags, options) => sharedCluster().kubectl(flags, { kubeconfig: plane.kubeconfig, ...options }),
     async start(options = {}) {
-      const undo = startUndo();
+      const undo = createCleanup();
       undos.push(undo);
       const scan = { settleMilliseconds: 100 };
       const platform = await startPlatform(

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PolicyException, policyException } from '../../../src/api/index.ts';
 import { customResourceDefinitions } from '../../../src/cli/up/definitions.ts';
-import type { Platform } from '../../../src/cli/up/platform.ts';
+import type { Platform } from '../../../src/platform/index.ts';
 import { clusterReports, type Report, reports } from '../../../src/reconcile/policies/reports.ts';
 import type { Client, UnknownObject } from '../../../src/runtime/index.ts';
 import { events } from '../../../src/runtime/internal.ts';

@@ -1,7 +1,7 @@
 /** The platform as a process of its own, so that a test can end it with `kill -9`: what it works with comes as JSON in the first word. */
-import { startPlatform } from '../../../src/cli/up/platform.ts';
-import { startUndo } from '../../../src/cli/up/undo.ts';
+
 import { keysFromFile } from '../../../src/fleet/index.ts';
+import { createCleanup, startPlatform } from '../../../src/platform/index.ts';
 import { connect, loadKubeconfig, silentLogger } from '../../../src/runtime/index.ts';
 import { intervals, systemNamespace, unapproved } from './timing.ts';
 
@@ -27,6 +27,6 @@ await startPlatform(
     rollouts: { keys: keysFromFile(keys), helm: { program: helm }, settings: unapproved, intervals },
     log: silentLogger,
   },
-  startUndo(),
+  createCleanup(),
 );
 process.stdout.write('up\n');

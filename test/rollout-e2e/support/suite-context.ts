@@ -1,7 +1,7 @@
 /** All that the tests of rollouts share: one stage, a platform that tells everything it can, people, and a cluster that can be cut off. */
 import { join } from 'node:path';
-import { logTo } from '../../../src/cli/serve/log.ts';
-import type { Platform } from '../../../src/cli/up/platform.ts';
+import { logTo } from '../../../src/cli/common/log.ts';
+import type { Platform } from '../../../src/platform/index.ts';
 import { telemetrySettings } from '../../../src/runtime/index.ts';
 import { type Collector, startCollector } from '../../support/otlp-collector.ts';
 import { lineFrom, startTestProcess } from '../../support/test-process.ts';

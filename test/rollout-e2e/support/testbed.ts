@@ -20,11 +20,10 @@ import {
   operator as operatorKind,
 } from '../../../src/api/index.ts';
 import { installDefinitions } from '../../../src/cli/up/definitions.ts';
-import { type Platform, type PlatformOptions, startPlatform } from '../../../src/cli/up/platform.ts';
-import type { RolloutsOptions } from '../../../src/cli/up/rollouts.ts';
-import { addNamespaces } from '../../../src/cli/up/starter.ts';
-import { startUndo } from '../../../src/cli/up/undo.ts';
+import { addNamespaces } from '../../../src/cli/up/starter-policies.ts';
 import { keysFromFile, newKeySet, sealedSecret, sealKubeconfig } from '../../../src/fleet/index.ts';
+import type { RolloutsOptions } from '../../../src/platform/index.ts';
+import { createCleanup, type Platform, type PlatformOptions, startPlatform } from '../../../src/platform/index.ts';
 import { type Client, connect, loadKubeconfig, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
 import { coreSecrets } from '../../../src/runtime/internal.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';
@@ -113,7 +112,7 @@ export async function startStage(): Promise<Stage> {
       keys,
       helm,
       async run(options = {}, more = {}) {
-        const undo = startUndo();
+        const undo = createCleanup();
         const own = connect(loadKubeconfig({ file: management.kubeconfig }));
         undo.add('closing the connection', () => own.close());
         const rollouts = {

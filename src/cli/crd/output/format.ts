@@ -1,6 +1,6 @@
 /** What came of a comparison, in the words of whoever reads it: people, programs, GitHub, a pull request, code scanning. */
 import type { ChangeClass } from '../../../crd-compat/index.ts';
-import type { Problem } from '../../documents.ts';
+import type { Problem } from '../../documents/index.ts';
 import type { Compared } from '../compare.ts';
 import { asGithub } from './github.ts';
 import { asJson, shown } from './json.ts';

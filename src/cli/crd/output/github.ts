@@ -1,10 +1,10 @@
 /** Workflow commands of GitHub Actions: each change that is not safe becomes an annotation at its line in the pull request. */
 import type { Change } from '../../../crd-compat/index.ts';
-import { command, problemCommand } from '../../output/github.ts';
+import { command, problemCommand } from '../../check/output/github.ts';
 import type { Compared } from '../compare.ts';
 import { changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
-import { decisionInWords, objectsInWords, ofClass, placeInWords, summary, witnessInWords } from './words.ts';
+import { decisionInWords, objectsInWords, ofClass, placeInWords, summary, witnessInWords } from './phrases.ts';
 
 export function asGithub({ compared, problems, quiet, failOn }: CrdReport): string {
   const classes = quiet && failOn === 'breaking' ? (['breaking'] as const) : (['breaking', 'risky'] as const);

@@ -13,7 +13,7 @@ import {
   summary,
   tally,
   witnessInWords,
-} from './words.ts';
+} from './phrases.ts';
 
 const marks: Readonly<Record<ChangeClass, string>> = { breaking: '🔴', risky: '🟡', safe: '🟢' };
 

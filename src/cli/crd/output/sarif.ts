@@ -1,11 +1,11 @@
 /** SARIF 2.1.0, for code scanning: a rule for each kind of change, a result for each change that is not safe. */
 import { createHash } from 'node:crypto';
 import type { Change } from '../../../crd-compat/index.ts';
-import { sarifLog, uriOf } from '../../output/sarif.ts';
+import { sarifLog, uriOf } from '../../check/output/sarif.ts';
 import { type Compared, classOf } from '../compare.ts';
 import { changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
-import { decisionInWords, nameInWords, objectsInWords, placeInWords, witnessInWords } from './words.ts';
+import { decisionInWords, nameInWords, objectsInWords, placeInWords, witnessInWords } from './phrases.ts';
 
 interface Finding {
   readonly change: Change;

@@ -1,6 +1,6 @@
 /** For people: every change with the lines that were changed, who is hit, and what to do instead. */
 import type { Change, ChangeClass, Witness } from '../../../crd-compat/index.ts';
-import { coloured, count, type Paint, plain } from '../../output/text.ts';
+import { coloured, count, type Paint, plain } from '../../check/output/text.ts';
 import { type Compared, classOf } from '../compare.ts';
 import { type ChangedLine, changedLines } from '../places.ts';
 import type { CrdReport } from './format.ts';
@@ -15,7 +15,7 @@ import {
   summary,
   tally,
   witnessInWords,
-} from './words.ts';
+} from './phrases.ts';
 
 /** How many lines of an example are shown. */
 const MOST_LINES = 20;

@@ -1,0 +1,16 @@
+/** Parsers of flag values that several commands share. */
+import { InvalidArgumentError } from 'commander';
+
+/** `port` returns a parser of port numbers; a lowest of 0 admits "any free port". */
+export const port =
+  (lowest: 0 | 1) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (Number.isInteger(number) && number >= lowest && number <= 65_535) return number;
+    throw new InvalidArgumentError(
+      lowest === 0 ? 'want a port from 0 (any free one) to 65535' : 'want a port from 1 to 65535',
+    );
+  };
+
+/** `repeated` collects the values of a flag that may be given several times. */
+export const repeated = (value: string, earlier: string[] = []): string[] => [...earlier, value];

@@ -1,0 +1,60 @@
+/** The management cluster, where Operators, Clusters and rollouts are: how commands are told which it is, and how they print what is there. */
+import { type Command, Option } from 'commander';
+import { stringify } from 'yaml';
+import type { Client } from '../../runtime/index.ts';
+import { withClient } from './client.ts';
+import type { Streams } from './streams.ts';
+
+export interface WhereFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+}
+
+export interface ShowFlags extends WhereFlags {
+  readonly output: 'table' | 'json' | 'yaml';
+}
+
+export function where(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'of the management cluster (default: $KUBECONFIG, or ~/.kube/config)')
+    .option('--context <name>', 'the context of the kubeconfig (default: the current one)');
+}
+
+export const output = (): Option =>
+  new Option('-o, --output <format>', 'table, json or yaml').choices(['table', 'json', 'yaml']).default('table');
+
+/** The management cluster, for as long as it takes. */
+export function withManagement<Answer>(
+  { kubeconfig, context }: WhereFlags,
+  task: (client: Client) => Promise<Answer>,
+): Promise<Answer> {
+  return withClient(
+    { ...(kubeconfig === undefined ? {} : { file: kubeconfig }), ...(context === undefined ? {} : { context }) },
+    task,
+  );
+}
+
+/** What programs read, or else the text for people. */
+export function print(value: unknown, text: () => string, { output: format }: ShowFlags, { out }: Streams): void {
+  if (format === 'json') out.write(`${JSON.stringify(value, null, 2)}\n`);
+  else if (format === 'yaml') out.write(stringify(value));
+  else out.write(text());
+}
+
+export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  return [heads, ...rows]
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+/** One fact on a line; what is not known is left out. */
+export function facts(all: readonly (readonly [string, string | undefined])[]): string {
+  return all.flatMap(([label, value]) => (value === undefined ? [] : [`${label.padEnd(16)} ${value}\n`])).join('');
+}

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { exampleLines } from './phrases.ts';
+
+test('an example of thousands of equal elements is cut, and written without anchors', () => {
+  const element = { name: 'a' };
+  const lines = exampleLines({ spec: { items: Array.from({ length: 2001 }, () => element) } }, 40);
+  expect(lines).toHaveLength(41);
+  expect(lines[2]).toBe('    - name: a');
+  expect(lines[40]).toBe('… 1963 more lines');
+  expect(lines.join('\n')).not.toMatch(/[&*]/);
+});
+
+test('a text as long as a limit is cut within its line', () => {
+  expect(exampleLines({ text: 'x'.repeat(5000) }, 40).map(({ length }) => length)).toEqual([160]);
+});

@@ -1,0 +1,43 @@
+/**
+ * `kidp graph`: who owns what and who uses what, in manifests or in a cluster, with suggestions of dependencies.
+ *
+ * Exit codes: 0 answered, whatever the answer is; 2 bad input.
+ */
+
+import { withClient } from '../common/client.ts';
+import { InputError } from '../common/failure.ts';
+import type { Streams } from '../common/streams.ts';
+import { buildGraph, type Graph } from './build.ts';
+import { objectsInCluster, objectsInFiles, teamNamed } from './objects.ts';
+import { asDot, asMermaid, asText } from './render.ts';
+
+export interface GraphOptions {
+  readonly filename?: string[];
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly team?: string;
+  readonly output: keyof typeof formats;
+}
+
+const formats = {
+  text: asText,
+  dot: asDot,
+  mermaid: asMermaid,
+  json: (graph: Graph) => `${JSON.stringify(graph, null, 2)}\n`,
+};
+
+export async function graph(options: GraphOptions, streams: Streams): Promise<number> {
+  const { filename, kubeconfig, context, team, output } = options;
+  if (filename !== undefined && kubeconfig !== undefined) {
+    throw new InputError('option', 'give -f or --kubeconfig, not both: either manifests are looked at, or a cluster.');
+  }
+  const where = {
+    ...(kubeconfig === undefined ? {} : { file: kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+  };
+  const objects =
+    filename === undefined ? await withClient(where, objectsInCluster) : await objectsInFiles(filename, streams.in);
+  const built = buildGraph(objects, team === undefined ? undefined : teamNamed(team, objects));
+  streams.out.write(formats[output](built));
+  return 0;
+}

@@ -1,0 +1,70 @@
+/** The flags and the help of `kidp serve`. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ReportApi } from '../../reconcile/index.ts';
+import { type CrdGateFlags, declareCrdGate } from '../common/crd-gate-flags.ts';
+import { port } from '../common/flags.ts';
+import type { LogLevel } from '../common/log.ts';
+import { type DispatchFlags, declareDispatch } from './flags/dispatch.ts';
+import { declareRest, type RestFlags } from './flags/rest.ts';
+import { declareRollouts, type RolloutFlags } from './flags/rollouts.ts';
+import { declareTelemetry, type TelemetryFlags } from './flags/telemetry.ts';
+
+export interface ServeFlags extends CrdGateFlags, DispatchFlags, RolloutFlags, RestFlags, TelemetryFlags {
+  kubeconfig?: string;
+  namespace?: string;
+  service?: string;
+  url?: string;
+  host?: string;
+  port: number;
+  reusePort?: boolean;
+  failurePolicy: 'Fail' | 'Ignore';
+  drainSeconds: number;
+  exceptionNamespace?: string[];
+  reportApi: ReportApi;
+  logLevel: LogLevel;
+}
+
+/** Declares `kidp serve`; `done` gets the exit code. */
+export function declareServe(command: Command, done: (code: number) => void): void {
+  declareTelemetry(declareRest(declareRollouts(declareDispatch(declareCrdGate(command)))))
+    .description('Run one replica of kidp in a cluster, the way manifests/install does')
+    .option('--kubeconfig <file>', "Use this cluster (default: $KUBECONFIG, or the pod's service account)")
+    .option('--namespace <name>', 'Set the namespace of the platform itself (default: $POD_NAMESPACE, or kidp-system)')
+    .option('--service <name>', 'Name the Service in that namespace through which the API server reaches the replicas')
+    .option('--url <url>', 'Set the https://HOST:PORT at which the API server reaches it, outside the cluster')
+    .option('--host <address>', 'Listen on this address (default: all)')
+    .option('--port <number>', 'Listen on this port', port(1), 8443)
+    .option('--reuse-port', 'Allow several replicas on one machine to listen on the same port')
+    .addOption(
+      new Option('--failure-policy <policy>', 'Set what the API server does with requests while no replica answers')
+        .choices(['Fail', 'Ignore'])
+        .default('Fail'),
+    )
+    .option('--drain-seconds <number>', 'Keep answering requests for this long after SIGTERM', seconds, 5)
+    .option(
+      '--exception-namespace <name...>',
+      'Honor PolicyExceptions in these namespaces (default: policy-exceptions)',
+    )
+    .addOption(
+      new Option('--report-api <group>', 'Write the findings of the background scan as kinds of this API group')
+        .choices(['openreports.io', 'wgpolicyk8s.io'])
+        .default('openreports.io'),
+    )
+    .addOption(
+      new Option('--log-level <level>', 'Log entries of this level and above')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
+    .action(async (flags: ServeFlags) => {
+      const { serve } = await import('./run.ts');
+      done(await serve(flags));
+    });
+}
+
+function seconds(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 0 || number > 600) {
+    throw new InvalidArgumentError('want a whole number of seconds from 0 to 600');
+  }
+  return number;
+}

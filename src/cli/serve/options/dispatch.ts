@@ -1,0 +1,26 @@
+/** From the flags of `serve` to what becomes of admitted objects. */
+
+import type { DispatchOptions } from '../../../platform/index.ts';
+import type { Logger } from '../../../runtime/index.ts';
+import type { DispatchFlags } from '../flags/dispatch.ts';
+import { certificateFiles, kafkaFiles } from './certificate-files.ts';
+
+/** Undefined where nothing is to be dispatched. */
+export function dispatchOptions(flags: DispatchFlags, host: string, log: Logger): DispatchOptions | undefined {
+  if (!flags.dispatch) return undefined;
+  const { kafka, kafkaTls, statusTls } = flags;
+  return {
+    issuer: flags.brokerIssuer,
+    kafka:
+      kafka === undefined
+        ? undefined
+        : { bootstrapServers: kafka, tls: kafkaTls === undefined ? undefined : kafkaFiles(kafkaTls) },
+    statusApi: {
+      host: flags.statusHost ?? host,
+      port: flags.statusPort,
+      url: flags.statusUrl,
+      tls: statusTls === undefined ? 'as the webhook' : certificateFiles(statusTls, log),
+    },
+    insecureHttp: flags.insecureHttp,
+  };
+}

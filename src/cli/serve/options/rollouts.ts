@@ -1,0 +1,79 @@
+/** From the flags of `serve` to rollouts, and to the REST API that stands before them. */
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { allowedNetworks, keysFromCommand, keysFromFile } from '../../../fleet/index.ts';
+import type { RolloutsOptions } from '../../../platform/index.ts';
+import { type MailOptions, readRolloutSettings } from '../../../reconcile/index.ts';
+import type { Logger } from '../../../runtime/index.ts';
+import { InputError } from '../../common/failure.ts';
+import type { RestFlags } from '../flags/rest.ts';
+import type { RolloutFlags } from '../flags/rollouts.ts';
+import { restServing } from './rest.ts';
+
+/** Undefined where nothing is to be rolled out. */
+export function rolloutsOptions(
+  flags: RolloutFlags & RestFlags,
+  host: string,
+  log: Logger,
+): RolloutsOptions | undefined {
+  const { clusterKeys, clusterKeysCommand, rolloutSettings } = flags;
+  if (clusterKeys === undefined && clusterKeysCommand === undefined) {
+    if (flags.restPort === undefined) return undefined;
+    throw new InputError('cluster-keys', '--rest-port needs --cluster-keys, or --cluster-keys-command, as well.');
+  }
+  if (clusterKeys !== undefined && clusterKeysCommand !== undefined) {
+    throw new InputError('cluster-keys', 'give either --cluster-keys or --cluster-keys-command, not both.');
+  }
+  return {
+    keys:
+      clusterKeys === undefined
+        ? keysFromCommand([clusterKeysCommand ?? ''], { log })
+        : keysFromFile(clusterKeys, { log, isAlone: process.env.KUBERNETES_SERVICE_HOST !== undefined }),
+    settings:
+      rolloutSettings === undefined ? undefined : readRolloutSettings(textOf('--rollout-settings', rolloutSettings)),
+    helm: flags.helm === undefined ? undefined : { program: flags.helm },
+    charts: flags.charts,
+    chartNetworks: networks(flags.chartNetwork),
+    mail: mailOptions(flags),
+    rest: restServing(flags, host, log),
+  };
+}
+
+function networks(given: readonly string[] = []): readonly string[] {
+  try {
+    allowedNetworks(given);
+  } catch (error) {
+    throw new InputError('chart-network', `--chart-network ${(error as RangeError).message}.`);
+  }
+  return given;
+}
+
+function mailOptions({ smtp, smtpFrom, smtpTls, smtpCa, smtpCredentials }: RolloutFlags): MailOptions | undefined {
+  if (smtp === undefined) return undefined;
+  if (smtpFrom === undefined) throw new InputError('smtp-from', '--smtp needs --smtp-from ADDRESS as well.');
+  return {
+    from: smtpFrom,
+    smtp: {
+      ...smtp,
+      implicitTls: smtpTls,
+      ca: smtpCa === undefined ? undefined : textOf('--smtp-ca', smtpCa),
+      credentials: smtpCredentials === undefined ? undefined : () => credentialsIn(smtpCredentials),
+    },
+  };
+}
+
+async function credentialsIn(directory: string) {
+  const [user, password] = await Promise.all(
+    ['username', 'password'].map(async (name) => (await readFile(join(directory, name), 'utf8')).trim()),
+  );
+  return { user: user ?? '', password: password ?? '' };
+}
+
+function textOf(flag: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new InputError('file', `${flag} ${file} cannot be read (${(error as Error).message}).`);
+  }
+}

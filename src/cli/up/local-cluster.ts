@@ -1,0 +1,178 @@
+/** A control plane of our own, with its state in a directory of the user's. */
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { kinds } from '../../api/index.ts';
+import {
+  type AssetOptions,
+  type ControlPlane,
+  ControlPlaneError,
+  ensureAssets,
+  type Kafka,
+  type ProcessHandle,
+  renderProgress,
+  startControlPlane,
+  startKafka,
+} from '../../controlplane/index.ts';
+import { type Cleanup, startPlatform } from '../../platform/index.ts';
+import { DEFAULT_EXCEPTION_NAMESPACES, DEFAULT_PLATFORM_NAMESPACE } from '../../policy/index.ts';
+import { connect, loadKubeconfig } from '../../runtime/index.ts';
+import { gateOptions } from '../common/crd-gate-flags.ts';
+import type { UpFlags } from './command.ts';
+import { installDefinitions } from './definitions.ts';
+import { addExample } from './example.ts';
+import { startLocalBrokers } from './local-brokers.ts';
+import { localRollouts, registerCluster } from './local-rollouts.ts';
+import { endOf, type Running } from './running.ts';
+import { addNamespaces, addPlatformAdmin, addStarterPolicies } from './starter-policies.ts';
+import type { Steps } from './steps.ts';
+import { addVolumes } from './volumes.ts';
+import { webhookAddress } from './webhook-address.ts';
+import { commandsToTry, rolloutsToTry } from './welcome.ts';
+
+const nodes = 2;
+
+export async function startOwnCluster(options: UpFlags, step: Steps['step'], cleanup: Cleanup): Promise<Running> {
+  const directory = resolve(options.directory);
+  const assets = { onProgress: renderProgress(process.stderr) };
+  const { kubectl } = await step('programs of the control plane', () =>
+    ensureAssets(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok', 'kubectl'], assets),
+  );
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const rollouts = await step('Helm', () => localRollouts(directory, assets));
+  const ofKafka = join(directory, 'kafka');
+  // It starts while the control plane does; where its state is to be forgotten, not before it is certain that nobody else uses it.
+  const starting = options.reset === true ? undefined : startLocalKafka(ofKafka, assets, cleanup);
+  starting?.catch(() => undefined);
+  const plane = await step(`etcd, kube-apiserver, controller-manager, scheduler, ${nodes} nodes`, () =>
+    startControlPlane({
+      directory: join(directory, 'cluster'),
+      reset: options.reset === true,
+      controllerManager: true,
+      scheduler: true,
+      nodes,
+      ...(options.port === undefined ? {} : { port: options.port }),
+      assets,
+    }),
+  );
+  cleanup.add('stopping the control plane', () => plane.stop());
+  const config = await loadKubeconfig({ file: plane.kubeconfig });
+  const client = connect(config);
+  cleanup.add('closing the connections', () => client.close());
+  await step(`${kinds.length} kinds of platform.company.com`, () => installDefinitions(client));
+  const { policies, example } = await step('starter policies, and an example of a CRD', async () => {
+    await addVolumes(client);
+    await addPlatformAdmin(client);
+    await addNamespaces(client, [DEFAULT_PLATFORM_NAMESPACE, ...DEFAULT_EXCEPTION_NAMESPACES]);
+    const adding = addExample(client).then(
+      () => true,
+      () => false,
+    );
+    return { policies: await addStarterPolicies(client), example: await adding };
+  });
+  const kafka = await step('Kafka', async () => {
+    if (starting !== undefined) return starting;
+    await rm(ofKafka, { recursive: true, force: true });
+    return startLocalKafka(ofKafka, assets, cleanup);
+  });
+  const platform = await step('admission webhooks, reconcilers, status API', () =>
+    startPlatform(
+      {
+        client,
+        ...webhookAddress(options),
+        failurePolicy: 'Fail',
+        crds: gateOptions(options),
+        revisions: { kept: options.crdHistory },
+        platformNamespace: DEFAULT_PLATFORM_NAMESPACE,
+        dispatch: { kafka: 'away' in kafka ? undefined : kafka },
+        rollouts: 'away' in rollouts ? undefined : rollouts,
+      },
+      cleanup,
+    ),
+  );
+  const { admission, statusApi } = platform;
+  if (statusApi !== undefined) {
+    const ways = 'away' in kafka ? undefined : kafka;
+    const what =
+      ways === undefined ? 'a broker for this cluster' : 'brokers: one for this cluster, one for topics of Kafka';
+    await step(what, () => startLocalBrokers({ client, config, directory, statusApi, kafka: ways }, cleanup));
+  }
+  if (!('away' in rollouts)) {
+    const register = () => registerCluster(client, DEFAULT_PLATFORM_NAMESPACE, rollouts.keys, plane.kubeconfig);
+    await step('this cluster, for operators to be rolled out to', register);
+  }
+  // A run that was killed has left its webhook behind, which lets no definition in: by now it is ours.
+  if (!example) await step('an example of a CRD', () => addExample(client, 10));
+  const kubeconfig = join(directory, 'kubeconfig');
+  await rm(kubeconfig, { force: true });
+  await symlink(relative(directory, plane.kubeconfig), kubeconfig);
+  await writeKubectl(join(directory, 'kubectl'), kubectl, kubeconfig);
+  const beside = (file: string) => `${relative(process.cwd(), directory) || '.'}/${file}`;
+  const watch = watchProcesses(plane);
+  cleanup.add('watching the processes', async () => watch.stop());
+  return {
+    ended: Promise.race([watch.died, endOf(platform)]),
+    welcome: [
+      `  API server  ${plane.url}`,
+      `  admission   ${admission.url}`,
+      `  status API  ${statusApi?.url}`,
+      'away' in kafka
+        ? `  Kafka       none, brokers are reached over HTTP: ${kafka.away}`
+        : `  Kafka       ${kafka.bootstrapServers}`,
+      'away' in rollouts
+        ? `  rollouts    none without Helm: ${rollouts.away}`
+        : '  rollouts    to the Cluster local, which is this one',
+      `  policies    ${policies} starter policies (policies/), and those that you apply`,
+      `  kubeconfig  ${kubeconfig}`,
+      `  state       ${directory} (npm start -- --reset begins anew)`,
+      '',
+      ...commandsToTry(beside('kubectl')),
+      ...('away' in rollouts ? [] : rolloutsToTry(beside('kubectl'), beside('kubeconfig'))),
+    ],
+  };
+}
+
+/** Without Java everything goes over HTTP; who waits at the terminal is told why. */
+async function startLocalKafka(
+  directory: string,
+  assets: AssetOptions,
+  cleanup: Cleanup,
+): Promise<Pick<Kafka, 'bootstrapServers'> | { readonly away: string }> {
+  try {
+    const kafka = await startKafka({ directory, assets });
+    cleanup.add('stopping Kafka', () => kafka.stop());
+    return kafka;
+  } catch (error) {
+    if (
+      error instanceof ControlPlaneError &&
+      ['assets/no-java', 'assets/java-too-old', 'assets/no-maven'].includes(error.code)
+    ) {
+      return { away: error.message };
+    }
+    throw error;
+  }
+}
+
+/** A kubectl for this cluster, whatever kubectl and KUBECONFIG the machine has. */
+async function writeKubectl(file: string, kubectl: string, kubeconfig: string): Promise<void> {
+  const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  await writeFile(file, `#!/bin/sh\nKUBECONFIG=${quote(kubeconfig)} exec ${quote(kubectl)} "$@"\n`, { mode: 0o755 });
+}
+
+/** A cluster without its API server is none: whoever waits at the terminal should hear of it. */
+function watchProcesses(plane: ControlPlane): { died: Promise<string>; stop(): void } {
+  const processes: ProcessHandle[] = [
+    ...plane.etcd.members,
+    plane.apiServer,
+    plane.controllerManager,
+    plane.scheduler,
+    plane.kwok,
+  ].filter((handle) => handle !== undefined);
+  let timer: NodeJS.Timeout | undefined;
+  const died = new Promise<string>((resolve) => {
+    timer = setInterval(() => {
+      const dead = processes.find(({ pid }) => pid === undefined);
+      if (dead !== undefined) resolve(`${dead.name} has ended by itself: its last words are in ${dead.logFile}`);
+    }, 1_000);
+  });
+  return { died, stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,58 @@
+/** The starter policies that come with the platform (policies/): put into a cluster of our own, or judged by without one. */
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { PolicySource } from '../../admission/index.ts';
+import { policy } from '../../api/index.ts';
+import { emptyWorld } from '../../policy/index.ts';
+import { type Client, isAlreadyExists, type Resource } from '../../runtime/index.ts';
+import { coreNamespaces as namespaces } from '../../runtime/internal.ts';
+import { takeInventory } from '../check/inventory.ts';
+import { inputErrorOf, readObjects } from '../documents/index.ts';
+
+const folders = ['platform', 'pod-security'].map((name) =>
+  fileURLToPath(new URL(`../../../policies/${name}`, import.meta.url)),
+);
+
+const readStarter = () => readObjects(folders, Readable.from([]));
+
+/** Adds those that are not there; one that is there is the user's by now. Returns how many there are. */
+export async function addStarterPolicies(client: Client): Promise<number> {
+  const found = await readStarter();
+  await Promise.all(found.map(({ object }) => addMissing(client, policy.resource, object)));
+  return found.length;
+}
+
+export async function addNamespaces(client: Client, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    await addMissing(client, namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  }
+}
+
+const platformAdmin = fileURLToPath(new URL('../../../manifests/install/platform-admin.yaml', import.meta.url));
+const clusterRoles: Resource = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural: 'clusterroles',
+  kind: 'ClusterRole',
+  namespaced: false,
+};
+
+/** The role of who runs the platform, as manifests/install has it. */
+export async function addPlatformAdmin(client: Client): Promise<void> {
+  for (const { object } of await readObjects([platformAdmin], Readable.from([]))) {
+    await addMissing(client, clusterRoles, object);
+  }
+}
+
+/** Without a cluster nothing changes: the same set for as long as it runs. */
+export async function starterSource(): Promise<PolicySource> {
+  const { set, problems } = takeInventory(await readStarter());
+  if (problems.length > 0) throw inputErrorOf(problems);
+  return { current: () => ({ set, world: emptyWorld(Date.now()) }), synced: () => true };
+}
+
+async function addMissing(client: Client, resource: Resource, object: Parameters<Client['create']>[1]): Promise<void> {
+  await client.create(resource, object, { fieldManager: 'kidp' }).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+  });
+}
