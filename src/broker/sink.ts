@@ -27,10 +27,10 @@ export type ReportOutcome = (
 
 export interface ReportSink {
   /** Rejects only where trying again may help (no API server): the report must then be delivered again. */
-  take(event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
+  receive(event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
   /**
    * A report that nobody will deliver again, since it was not known who made it (`reason`). Anybody may have: nothing in it is to be
    * believed, but that word of the broker may be missing. Rejects as `take` does.
    */
-  missed?(event: StatusEvent, reason: string, signal?: AbortSignal): Promise<void>;
+  recordMissed?(event: StatusEvent, reason: string, signal?: AbortSignal): Promise<void>;
 }

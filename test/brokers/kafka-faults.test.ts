@@ -10,7 +10,7 @@ import { Admin, alterPartitionReassignmentsV0 } from '@platformatic/kafka';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fileKeyStore, type KeyRing, kafkaProvider, openKeyRing, startBroker } from '../../src/broker/index.ts';
-import { movesUnderWay } from '../../src/broker/reference/kafka/reassignment.ts';
+import { listReassignments } from '../../src/broker/reference/kafka/reassignment.ts';
 import { freePort } from '../../src/controlplane/ports.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
@@ -162,7 +162,7 @@ test('each message is kept on as many servers as asked for: more, fewer, more th
     // Together with a third partition, which Kafka gives as many servers as the others have in that moment.
     expect((await deploy(2, { partitions: 3, replication: 2 })).outputs).toMatchObject({ replication: '2' });
     // Nothing is called ready that is still being copied. What its controller has decided, servers of Kafka show a moment later.
-    expect((await movesUnderWay(admin, 1)).get(topic.name)).toBeUndefined();
+    expect((await listReassignments(admin, 1)).get(topic.name)).toBeUndefined();
     await eventually(async () => expect(await copies()).toEqual([2, 2, 2]));
 
     const refused = await deploy(3, { partitions: 3, replication: 3 }, 'failed');

@@ -84,7 +84,7 @@ export class StageBroker {
     const reported = statusEvent(report, { cause: event });
     return eventually(async () => {
       if (this.sink === undefined) throw new Error('nobody takes reports');
-      return this.sink.take(reported, { name: from, channel: 'HTTP' });
+      return this.sink.receive(reported, { name: from, channel: 'HTTP' });
     }, patient);
   }
 
@@ -136,7 +136,7 @@ export async function startReconcilers(
     ...options,
   });
   // As the consumer of Kafka and the status API deliver it.
-  const sink: ReportSink = { take: reportTaker({ sink: taking, log }) };
+  const sink: ReportSink = { receive: reportTaker({ sink: taking, log }) };
   from.sink = sink;
   const stopping = new AbortController();
   const running = manager.start(stopping.signal);

@@ -94,7 +94,7 @@ test('what is signed is taken, what is not is put aside, and what is replayed ha
         audience: 'kidp',
         log: silentLogger,
       }),
-      sink: { take },
+      sink: { receive: take },
       log: silentLogger,
     });
     consumers.push(consumer);
@@ -168,11 +168,11 @@ test('a thousand reports of a broker whose keys are away hold up nobody else, an
       log: silentLogger,
     }),
     sink: {
-      async take({ id }) {
+      async receive({ id }) {
         taken.push(id);
         return { result: 'applied' };
       },
-      async missed({ id }, reason) {
+      async recordMissed({ id }, reason) {
         expect(reason).toBe('keys-unavailable');
         missed.add(id);
       },

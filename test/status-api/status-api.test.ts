@@ -59,7 +59,7 @@ beforeAll(async () => {
   api = await startStatusApi({
     verifier,
     sink: {
-      async take(_event, { name }) {
+      async receive(_event, { name }) {
         heard.push(name);
         return { result: 'applied' };
       },

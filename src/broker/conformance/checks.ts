@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseTraceparent } from '../contract/index.ts';
 import { badTokens, type SigningIdentity } from './identity.ts';
-import { type Answer, demand, type Subject } from './subject.ts';
+import { type Answer, assert, type Subject } from './subject.ts';
 
 export interface Check {
   readonly id: string;
@@ -11,32 +11,35 @@ export interface Check {
 }
 
 const outcomeOf = ({ body }: Answer): unknown => (body as { outcome?: unknown } | undefined)?.outcome;
-const said = ({ status, text }: Answer): string => `it answered ${status} ${text.slice(0, 200)}`;
+const describeAnswer = ({ status, text }: Answer): string => `it answered ${status} ${text.slice(0, 200)}`;
 const isRefusal = ({ status }: Answer): boolean => status >= 400 && status < 500;
 
-function demandReceipt(answer: Answer, deploymentId: string, outcome: string): void {
-  demand(answer.status === 202, `must answer 202; ${said(answer)}`);
-  demand(
+function assertReceipt(answer: Answer, deploymentId: string, outcome: string): void {
+  assert(answer.status === 202, `must answer 202; ${describeAnswer(answer)}`);
+  assert(
     (answer.body as { deploymentId?: unknown } | undefined)?.deploymentId === deploymentId,
-    `must answer {"deploymentId": "${deploymentId}", …}; ${said(answer)}`,
+    `must answer {"deploymentId": "${deploymentId}", …}; ${describeAnswer(answer)}`,
   );
-  demand(outcomeOf(answer) === outcome, `must answer with the outcome "${outcome}"; ${said(answer)}`);
+  assert(outcomeOf(answer) === outcome, `must answer with the outcome "${outcome}"; ${describeAnswer(answer)}`);
 }
 
-const pages: readonly Check[] = [
+const endpoints: readonly Check[] = [
   {
     id: 'health',
     title: 'GET /v1/health says name, version and capabilities',
     async run(subject) {
       const answer = await subject.get('/v1/health');
       const { version, capabilities } = (answer.body ?? {}) as { version?: unknown; capabilities?: unknown };
-      demand(answer.status === 200 && typeof version === 'string', `must answer 200 with a version; ${said(answer)}`);
+      assert(
+        answer.status === 200 && typeof version === 'string',
+        `must answer 200 with a version; ${describeAnswer(answer)}`,
+      );
       const forms =
         Array.isArray(capabilities) &&
         capabilities.every((each) =>
           /^(Database|Service|Cache|Topic|Secret)(\/[a-z0-9][-a-z0-9.]*)?$/.test(String(each)),
         );
-      demand(forms, `capabilities must be kinds, or kinds with an engine; ${said(answer)}`);
+      assert(forms, `capabilities must be kinds, or kinds with an engine; ${describeAnswer(answer)}`);
     },
   },
   {
@@ -45,13 +48,13 @@ const pages: readonly Check[] = [
     async run(subject) {
       const answer = await subject.get('/.well-known/jwks.json');
       const keys = ((answer.body ?? {}) as { keys?: Record<string, unknown>[] }).keys ?? [];
-      demand(answer.status === 200, `must answer 200; ${said(answer)}`);
+      assert(answer.status === 200, `must answer 200; ${describeAnswer(answer)}`);
       const signs = ({ kty, crv, kid, use }: Record<string, unknown>) =>
         typeof kid === 'string' &&
         use !== 'enc' &&
         ((kty === 'OKP' && crv === 'Ed25519') || (kty === 'EC' && crv === 'P-256'));
-      demand(keys.some(signs), 'must have a signing key (Ed25519 or P-256) with a key id');
-      demand(!keys.some((key) => 'd' in key || 'k' in key), 'must not show a private or symmetric key');
+      assert(keys.some(signs), 'must have a signing key (Ed25519 or P-256) with a key id');
+      assert(!keys.some((key) => 'd' in key || 'k' in key), 'must not show a private or symmetric key');
     },
   },
   {
@@ -59,18 +62,18 @@ const pages: readonly Check[] = [
     title: 'GET /metrics answers in the format of Prometheus',
     async run(subject) {
       const answer = await subject.get('/metrics');
-      demand(
+      assert(
         answer.status === 200 && /^# (HELP|TYPE) /m.test(answer.text),
-        `must answer 200 with metrics; ${said(answer).slice(0, 120)}`,
+        `must answer 200 with metrics; ${describeAnswer(answer).slice(0, 120)}`,
       );
     },
   },
 ];
 
 /** A request that must not be taken is not carried out either: nothing is known of its object afterwards. */
-async function demandUntouched(subject: Subject, uid: string): Promise<void> {
+async function assertNotAccepted(subject: Subject, uid: string): Promise<void> {
   const record = await subject.get(`/v1/deployments/${uid}`, await subject.token());
-  demand(record.status === 404, `must not have taken it; GET /v1/deployments/${uid}: ${said(record)}`);
+  assert(record.status === 404, `must not have taken it; GET /v1/deployments/${uid}: ${describeAnswer(record)}`);
 }
 
 const refusals: readonly Check[] = [
@@ -79,7 +82,7 @@ const refusals: readonly Check[] = [
     title: 'what is no JSON is refused',
     async run(subject) {
       const answer = await subject.post(Buffer.from('{"specversion":'));
-      demand(isRefusal(answer), `must answer 4xx; ${said(answer)}`);
+      assert(isRefusal(answer), `must answer 4xx; ${describeAnswer(answer)}`);
     },
   },
   {
@@ -90,8 +93,8 @@ const refusals: readonly Check[] = [
       const event = subject.event({ uid });
       const later = { ...event, type: event.type.replace(/\.v1$/, '.v999') };
       const answer = await subject.post(Buffer.from(JSON.stringify(later)));
-      demand(isRefusal(answer), `must answer 4xx; ${said(answer)}`);
-      await demandUntouched(subject, uid);
+      assert(isRefusal(answer), `must answer 4xx; ${describeAnswer(answer)}`);
+      await assertNotAccepted(subject, uid);
     },
   },
   {
@@ -100,8 +103,8 @@ const refusals: readonly Check[] = [
     async run(subject) {
       const uid = randomUUID();
       const answer = await subject.post(subject.event({ uid, data: { broker: `${subject.broker}-other` } }));
-      demand(isRefusal(answer), `must answer 4xx; ${said(answer)}`);
-      await demandUntouched(subject, uid);
+      assert(isRefusal(answer), `must answer 4xx; ${describeAnswer(answer)}`);
+      await assertNotAccepted(subject, uid);
     },
   },
   {
@@ -111,7 +114,7 @@ const refusals: readonly Check[] = [
       const [uid, other] = [randomUUID(), randomUUID()];
       const event = subject.event({ uid, data: { deploymentId: `${other}/1/0` } });
       const answer = await subject.post(event);
-      demand(isRefusal(answer), `must answer 4xx; ${said(answer)}`);
+      assert(isRefusal(answer), `must answer 4xx; ${describeAnswer(answer)}`);
     },
   },
   {
@@ -121,23 +124,23 @@ const refusals: readonly Check[] = [
       const event = subject.event({ uid: randomUUID(), data: { spec: { padding: 'x'.repeat(4 * 1024 * 1024) } } });
       // Who closes the connection on it has refused it too.
       const answer = await subject.post(event).catch(() => undefined);
-      if (answer !== undefined) demand(isRefusal(answer), `must answer 413; ${said(answer)}`);
+      if (answer !== undefined) assert(isRefusal(answer), `must answer 413; ${describeAnswer(answer)}`);
       const alive = await subject.get('/v1/health');
-      demand(alive.status === 200, 'must go on afterwards');
+      assert(alive.status === 200, 'must go on afterwards');
     },
   },
 ];
 
-const story: readonly Check[] = [
+const lifecycle: readonly Check[] = [
   {
     id: 'deploy-once',
     title: 'the same request, sent five times at once, is accepted once and known four times',
     async run(subject) {
       const event = { ...subject.event(), additional: 'fields of later versions are no reason to refuse it' };
       const answers = await Promise.all(Array.from({ length: 5 }, () => subject.post(event)));
-      for (const answer of answers) demand(answer.status === 202, `must answer 202; ${said(answer)}`);
+      for (const answer of answers) assert(answer.status === 202, `must answer 202; ${describeAnswer(answer)}`);
       const outcomes = answers.map(outcomeOf).sort();
-      demand(
+      assert(
         outcomes.join() === 'accepted,duplicate,duplicate,duplicate,duplicate',
         `one must be accepted and four be duplicates; they are ${outcomes.join(', ')}`,
       );
@@ -148,15 +151,15 @@ const story: readonly Check[] = [
     title: 'it is reported ready, with a token that the platform believes',
     async run(subject) {
       const { uid } = subject.object;
-      const done = await subject.until(
+      const done = await subject.waitForReport(
         uid,
         'is ready (or failed)',
         ({ phase }) => phase === 'ready' || phase === 'failed',
       );
-      demand(done.phase === 'ready', `must be ready, but it failed: ${done.error?.message ?? 'without an error'}`);
-      demand(done.broker === subject.broker, `the report must name the broker ${subject.broker}, not ${done.broker}`);
-      demand(done.deploymentId === `${uid}/1/0`, `the report must be on ${uid}/1/0, not on ${done.deploymentId}`);
-      demand(subject.receiver.refusals.length === 0, `no report may have a bad token: ${subject.receiver.refusals[0]}`);
+      assert(done.phase === 'ready', `must be ready, but it failed: ${done.error?.message ?? 'without an error'}`);
+      assert(done.broker === subject.broker, `the report must name the broker ${subject.broker}, not ${done.broker}`);
+      assert(done.deploymentId === `${uid}/1/0`, `the report must be on ${uid}/1/0, not on ${done.deploymentId}`);
+      assert(subject.receiver.refusals.length === 0, `no report may have a bad token: ${subject.receiver.refusals[0]}`);
     },
   },
   {
@@ -165,11 +168,11 @@ const story: readonly Check[] = [
     async run(subject) {
       const wanted = parseTraceparent(subject.traceparent)?.traceId;
       for (const { event } of subject.receiver.reportsOf(subject.object.uid)) {
-        demand(
+        assert(
           parseTraceparent(event.traceparent)?.traceId === wanted,
           `traceparent must be of the trace ${wanted}, not ${event.traceparent}`,
         );
-        demand(
+        assert(
           event.correlationid === subject.object.uid,
           `correlationid must be ${subject.object.uid}, not ${event.correlationid}`,
         );
@@ -184,10 +187,10 @@ const story: readonly Check[] = [
         const { credentials } = report;
         if (credentials === undefined || 'secretRef' in credentials) continue;
         const values = await subject.keys.decrypt(credentials.jwe).catch((error: Error) => {
-          demand(false, `credentials.jwe cannot be decrypted: ${error.message}`);
+          assert(false, `credentials.jwe cannot be decrypted: ${error.message}`);
         });
         const { password } = values;
-        demand(
+        assert(
           password === undefined || !JSON.stringify(report.outputs ?? {}).includes(password),
           'outputs must not hold the password',
         );
@@ -200,8 +203,8 @@ const story: readonly Check[] = [
     async run(subject) {
       const { uid } = subject.object;
       const before = subject.receiver.reportsOf(uid).length;
-      demandReceipt(await subject.post(subject.event()), `${uid}/1/0`, 'duplicate');
-      await subject.until(uid, 'says it again', () => subject.receiver.reportsOf(uid).length > before);
+      assertReceipt(await subject.post(subject.event()), `${uid}/1/0`, 'duplicate');
+      await subject.waitForReport(uid, 'says it again', () => subject.receiver.reportsOf(uid).length > before);
     },
   },
   {
@@ -211,12 +214,12 @@ const story: readonly Check[] = [
       const { uid } = subject.object;
       const answer = await subject.get(`/v1/deployments/${uid}`, await subject.token());
       const { deploymentId } = (answer.body ?? {}) as { deploymentId?: unknown };
-      demand(
+      assert(
         answer.status === 200 && deploymentId === `${uid}/1/0`,
-        `must answer 200 with ${uid}/1/0; ${said(answer)}`,
+        `must answer 200 with ${uid}/1/0; ${describeAnswer(answer)}`,
       );
       const stranger = await subject.get(`/v1/deployments/${uid}`);
-      demand(stranger.status === 401, `without a token it must answer 401; ${said(stranger)}`);
+      assert(stranger.status === 401, `without a token it must answer 401; ${describeAnswer(stranger)}`);
     },
   },
   {
@@ -224,11 +227,11 @@ const story: readonly Check[] = [
     title: 'what is older than what was done is stale, and changes nothing',
     async run(subject) {
       const { uid } = subject.object;
-      demandReceipt(await subject.post(subject.event({ generation: 3 })), `${uid}/3/0`, 'accepted');
-      demandReceipt(await subject.post(subject.event({ generation: 2 })), `${uid}/2/0`, 'stale');
-      demandReceipt(await subject.post(subject.event({ generation: 3, attempt: 1 })), `${uid}/3/1`, 'accepted');
-      demandReceipt(await subject.post(subject.event({ generation: 3 })), `${uid}/3/0`, 'stale');
-      await subject.until(
+      assertReceipt(await subject.post(subject.event({ generation: 3 })), `${uid}/3/0`, 'accepted');
+      assertReceipt(await subject.post(subject.event({ generation: 2 })), `${uid}/2/0`, 'stale');
+      assertReceipt(await subject.post(subject.event({ generation: 3, attempt: 1 })), `${uid}/3/1`, 'accepted');
+      assertReceipt(await subject.post(subject.event({ generation: 3 })), `${uid}/3/0`, 'stale');
+      await subject.waitForReport(
         uid,
         'is ready',
         (report) => report.deploymentId === `${uid}/3/1` && report.phase === 'ready',
@@ -236,7 +239,7 @@ const story: readonly Check[] = [
       const stale = subject.receiver
         .reportsOf(uid)
         .find(({ report }) => report.deploymentId === `${uid}/2/0` && report.phase === 'ready');
-      demand(stale === undefined, 'a stale request must never be reported ready');
+      assert(stale === undefined, 'a stale request must never be reported ready');
     },
   },
   {
@@ -246,8 +249,8 @@ const story: readonly Check[] = [
       const { uid } = subject.object;
       const highest = Math.max(...subject.receiver.reportsOf(uid).map(({ report }) => report.sequence));
       const answer = await subject.post(subject.event({ generation: 3, attempt: 1, action: 'Query', query: 1 }));
-      demand(answer.status === 202, `must answer 202; ${said(answer)}`);
-      await subject.until(
+      assert(answer.status === 202, `must answer 202; ${describeAnswer(answer)}`);
+      await subject.waitForReport(
         uid,
         `is ready, with a sequence above ${highest}`,
         ({ phase, sequence }) => phase === 'ready' && sequence > highest,
@@ -260,8 +263,8 @@ const story: readonly Check[] = [
     async run(subject) {
       const uid = randomUUID();
       const answer = await subject.post(subject.event({ uid, action: 'Query' }));
-      demand(answer.status === 202, `must answer 202; ${said(answer)}`);
-      await subject.until(uid, 'is absent', ({ phase }) => phase === 'absent');
+      assert(answer.status === 202, `must answer 202; ${describeAnswer(answer)}`);
+      await subject.waitForReport(uid, 'is absent', ({ phase }) => phase === 'absent');
     },
   },
   {
@@ -269,8 +272,8 @@ const story: readonly Check[] = [
     title: 'a deletion is reported, once it is gone',
     async run(subject) {
       const { uid } = subject.object;
-      demandReceipt(await subject.post(subject.event({ generation: 4, action: 'Delete' })), `${uid}/4/0`, 'accepted');
-      await subject.until(
+      assertReceipt(await subject.post(subject.event({ generation: 4, action: 'Delete' })), `${uid}/4/0`, 'accepted');
+      await subject.waitForReport(
         uid,
         'is deleted',
         (report) => report.deploymentId === `${uid}/4/0` && report.phase === 'deleted',
@@ -284,8 +287,8 @@ const story: readonly Check[] = [
       const { uid } = subject.object;
       const deleted = () => subject.receiver.reportsOf(uid).filter(({ report }) => report.phase === 'deleted').length;
       const before = deleted();
-      demandReceipt(await subject.post(subject.event({ generation: 4, action: 'Delete' })), `${uid}/4/0`, 'duplicate');
-      await subject.until(uid, 'is deleted, once more', () => deleted() > before);
+      assertReceipt(await subject.post(subject.event({ generation: 4, action: 'Delete' })), `${uid}/4/0`, 'duplicate');
+      await subject.waitForReport(uid, 'is deleted, once more', () => deleted() > before);
     },
   },
   {
@@ -296,8 +299,8 @@ const story: readonly Check[] = [
       const answer = await subject.post(
         subject.event({ uid, name: `conformance-${uid.slice(0, 8)}`, action: 'Delete' }),
       );
-      demand(answer.status === 202, `must answer 202; ${said(answer)}`);
-      await subject.until(uid, 'is deleted', ({ phase }) => phase === 'deleted');
+      assert(answer.status === 202, `must answer 202; ${describeAnswer(answer)}`);
+      await subject.waitForReport(uid, 'is deleted', ({ phase }) => phase === 'deleted');
     },
   },
   {
@@ -305,7 +308,7 @@ const story: readonly Check[] = [
     title: 'what was deleted does not come back by an old request',
     async run(subject) {
       const { uid } = subject.object;
-      demandReceipt(await subject.post(subject.event({ generation: 3, attempt: 1 })), `${uid}/3/1`, 'stale');
+      assertReceipt(await subject.post(subject.event({ generation: 3, attempt: 1 })), `${uid}/3/1`, 'stale');
     },
   },
   {
@@ -315,9 +318,9 @@ const story: readonly Check[] = [
       const seen = new Map<string, string>();
       for (const { report } of subject.receiver.reportsOf(subject.object.uid)) {
         const { deploymentId, sequence, phase } = report;
-        demand(Number.isSafeInteger(sequence) && sequence >= 0, `a sequence must be a whole number, not ${sequence}`);
+        assert(Number.isSafeInteger(sequence) && sequence >= 0, `a sequence must be a whole number, not ${sequence}`);
         const known = seen.get(`${deploymentId} ${sequence}`);
-        demand(
+        assert(
           known === undefined || known === phase,
           `${deploymentId} has both ${known} and ${phase} under the sequence ${sequence}`,
         );
@@ -327,7 +330,7 @@ const story: readonly Check[] = [
       for (const { report } of subject.receiver.reportsOf(subject.object.uid)) {
         const before = final.get(report.deploymentId);
         const isFirst = report.phase === 'accepted' && before?.phase === 'ready';
-        demand(
+        assert(
           !(isFirst && report.sequence > before.sequence),
           `${report.deploymentId} was ready, and accepted after it`,
         );
@@ -341,18 +344,18 @@ const story: readonly Check[] = [
 export async function checksFor(identity: SigningIdentity, broker: string): Promise<Check[]> {
   const tokens = await badTokens(identity, broker);
   return [
-    ...pages,
+    ...endpoints,
     ...tokens.map(({ id, title, token }) => ({
       id,
       title,
       async run(subject: Subject) {
         const uid = randomUUID();
         const answer = await subject.post(subject.event({ uid }), { token });
-        demand([401, 403].includes(answer.status), `must answer 401 or 403; ${said(answer)}`);
-        await demandUntouched(subject, uid);
+        assert([401, 403].includes(answer.status), `must answer 401 or 403; ${describeAnswer(answer)}`);
+        await assertNotAccepted(subject, uid);
       },
     })),
     ...refusals,
-    ...story,
+    ...lifecycle,
   ];
 }

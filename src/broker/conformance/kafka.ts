@@ -15,7 +15,7 @@ import {
 import type { BrokerEvent, RequestEvent } from '../messages.ts';
 import type { Check } from './checks.ts';
 import type { SigningIdentity } from './identity.ts';
-import { demand, type Subject } from './subject.ts';
+import { assert, type Subject } from './subject.ts';
 
 export interface ConformanceKafka {
   readonly bootstrapServers: readonly string[];
@@ -24,19 +24,19 @@ export interface ConformanceKafka {
   readonly statusTopic?: string | undefined;
 }
 
-export interface KafkaTrial {
+export interface KafkaChecks {
   readonly checks: readonly Check[];
   stop(): Promise<void>;
 }
 
 /** `received` is told of each report whose signature is believed, `refused` of why one is not. */
-export async function openKafkaTrial(
+export async function openKafkaChecks(
   options: ConformanceKafka,
   identity: SigningIdentity,
   verifier: BrokerVerifier,
   received: (event: BrokerEvent) => void,
   refused: (why: string) => void,
-): Promise<KafkaTrial> {
+): Promise<KafkaChecks> {
   const { requestTopic = REQUEST_TOPIC, statusTopic = STATUS_TOPIC } = options;
   const connection = {
     bootstrapServers: options.bootstrapServers,
@@ -95,9 +95,9 @@ export async function openKafkaTrial(
           const uid = randomUUID();
           await send(eventFor(subject, uid), identity.privateKey);
           await send(eventFor(subject, uid), identity.privateKey);
-          await subject.until(uid, 'is ready', ({ phase }) => phase === 'ready');
+          await subject.waitForReport(uid, 'is ready', ({ phase }) => phase === 'ready');
           await send(eventFor(subject, uid, { generation: 2, action: 'Delete' }), identity.privateKey);
-          await subject.until(uid, 'is deleted', ({ phase }) => phase === 'deleted');
+          await subject.waitForReport(uid, 'is deleted', ({ phase }) => phase === 'deleted');
         },
       },
       {
@@ -109,9 +109,9 @@ export async function openKafkaTrial(
           await send(eventFor(subject, uid), stranger.privateKey);
           // Of the same key, so it is looked at after it.
           await send(eventFor(subject, uid, { action: 'Query' }), identity.privateKey);
-          await subject.until(uid, 'is absent', ({ phase }) => phase === 'absent');
+          await subject.waitForReport(uid, 'is absent', ({ phase }) => phase === 'absent');
           const record = await subject.get(`/v1/deployments/${uid}`, await subject.token());
-          demand(record.status === 404, `must not have taken it; GET /v1/deployments/${uid} answered ${record.status}`);
+          assert(record.status === 404, `must not have taken it; GET /v1/deployments/${uid} answered ${record.status}`);
         },
       },
     ],

@@ -64,7 +64,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       },
     },
     sink: {
-      async take(event) {
+      async receive(event) {
         events.push(event);
         return { result: 'applied' };
       },

@@ -5,7 +5,7 @@ import { memoryKeyStore, openKeyRing, PLATFORM_ISSUER } from '../identity/index.
 import type { DeployableKind } from '../messages.ts';
 import { checksFor } from './checks.ts';
 import { signingIdentity } from './identity.ts';
-import { type ConformanceKafka, type KafkaTrial, openKafkaTrial } from './kafka.ts';
+import { type ConformanceKafka, type KafkaChecks, openKafkaChecks } from './kafka.ts';
 import { startReceiver } from './receiver.ts';
 import { exchange, type Health, NotConforming, openSubject } from './subject.ts';
 
@@ -69,12 +69,12 @@ export async function verifyBroker(options: ConformanceOptions): Promise<CheckRe
     brokerIssuer: options.brokerIssuer,
     insecureHttp: options.insecureHttp,
   });
-  let trial: KafkaTrial | undefined;
+  let trial: KafkaChecks | undefined;
   try {
     trial =
       options.kafka === undefined
         ? undefined
-        : await openKafkaTrial(options.kafka, identity, receiver.verifier, receiver.receive, receiver.refuse);
+        : await openKafkaChecks(options.kafka, identity, receiver.verifier, receiver.receive, receiver.refuse);
     const subject = openSubject({
       url,
       health,

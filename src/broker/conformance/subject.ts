@@ -12,7 +12,7 @@ import type { Receiver } from './receiver.ts';
 /** A check that did not hold: what was seen, and what should have been. */
 export class NotConforming extends Error {}
 
-export function demand(holds: boolean, message: string): asserts holds {
+export function assert(holds: boolean, message: string): asserts holds {
   if (!holds) throw new NotConforming(message);
 }
 
@@ -47,7 +47,7 @@ export interface Subject {
     data?: object;
   }): RequestEvent;
   /** Waits until a report about an object is as asked for. */
-  until(uid: string, what: string, matches: (report: StatusReport) => boolean): Promise<StatusReport>;
+  waitForReport(uid: string, what: string, matches: (report: StatusReport) => boolean): Promise<StatusReport>;
   readonly receiver: Receiver;
   readonly keys: KeyRing;
   readonly traceparent: string;
@@ -67,7 +67,7 @@ interface SubjectOptions {
   readonly timeoutMilliseconds: number;
 }
 
-const mostBytes = 1_000_000;
+const maxBytes = 1_000_000;
 
 export function openSubject(options: SubjectOptions): Subject {
   const { url, health, identity, receiver, keys, timeoutMilliseconds } = options;
@@ -123,7 +123,7 @@ export function openSubject(options: SubjectOptions): Subject {
       const cause = { traceparent, correlationid: object.uid };
       return requestEvent(content, { cause, ...(query === undefined ? {} : { query }) });
     },
-    async until(uid, what, matches) {
+    async waitForReport(uid, what, matches) {
       const deadline = performance.now() + timeoutMilliseconds;
       for (;;) {
         const found = receiver.reportsOf(uid).find(({ report }) => matches(report));
@@ -153,7 +153,7 @@ export async function exchange(
     signal: AbortSignal.timeout(15_000),
     ...(body === undefined ? {} : { body }),
   });
-  const text = (await readAtMost(answer.body, mostBytes)).toString('utf8');
+  const text = (await readAtMost(answer.body, maxBytes)).toString('utf8');
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);

@@ -24,7 +24,7 @@ interface EventCause {
   readonly correlationid?: string | undefined;
 }
 
-interface Occasion {
+interface EventOptions {
   /** Now, where it is left out. */
   readonly time?: Date;
   readonly cause?: EventCause | undefined;
@@ -33,7 +33,7 @@ interface Occasion {
 /** `query`: the number of the question, since each `Query` of one deployment is a message of its own. */
 export function requestEvent(
   data: DeploymentRequest,
-  options: Occasion & { readonly query?: number } = {},
+  options: EventOptions & { readonly query?: number } = {},
 ): RequestEvent {
   const { query } = options;
   const id = `${data.deploymentId}/${data.action}${data.action === 'Query' && query !== undefined ? `/${query}` : ''}`;
@@ -41,16 +41,16 @@ export function requestEvent(
 }
 
 /** The cause is the request that it reports on. The same report has the same identity, however often it is sent. */
-export function statusEvent(data: StatusReport, options: Occasion = {}): StatusEvent {
+export function statusEvent(data: StatusReport, options: EventOptions = {}): StatusEvent {
   return event(STATUS_TYPE, `${data.deploymentId}/${data.sequence}`, sourceOf(data.broker), data, options);
 }
 
-export function heartbeatEvent(data: Heartbeat, options: Occasion = {}): HeartbeatEvent {
+export function heartbeatEvent(data: Heartbeat, options: EventOptions = {}): HeartbeatEvent {
   const time = options.time ?? new Date();
   return event(HEARTBEAT_TYPE, `heartbeat/${time.toISOString()}`, sourceOf(data.broker), data, { ...options, time });
 }
 
-export function usageEvent(data: UsageReport, options: Occasion = {}): UsageEvent {
+export function usageEvent(data: UsageReport, options: EventOptions = {}): UsageEvent {
   const id = `${data.resource.uid}/${data.month}/${data.currency}/${data.asOf}`;
   return event(USAGE_TYPE, id, sourceOf(data.broker), data, options);
 }
@@ -82,7 +82,7 @@ function event<Type extends string, D extends Data>(
   id: string,
   source: string,
   data: D,
-  { time = new Date(), cause = {} }: Occasion,
+  { time = new Date(), cause = {} }: EventOptions,
 ): CloudEvent<Type, D> {
   const { traceparent, tracestate, correlationid } = cause;
   return {

@@ -23,7 +23,7 @@ export {
   brokerEventKinds,
   brokerNamedIn,
   type EventProblem,
-  MOST_EVENT_BYTES,
+  MAX_EVENT_BYTES,
   readEvent,
 } from './read.ts';
 export type { JsonSchema } from './schema-parts.ts';

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { DeploymentRequest, StatusReport } from '../messages.ts';
 import { encodeEvent, heartbeatEvent, requestEvent, statusEvent, usageEvent } from './build.ts';
 import { EVENTS_FOLDER, eventFiles } from './files.ts';
-import { brokerNamedIn, type EventProblem, MOST_EVENT_BYTES, readEvent } from './read.ts';
+import { brokerNamedIn, type EventProblem, MAX_EVENT_BYTES, readEvent } from './read.ts';
 import { type EventKind, eventDefinitions, eventKinds } from './schemas.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -302,8 +302,8 @@ test('fields of later versions are left alone', () => {
 });
 
 test.each([
-  { input: Buffer.alloc(MOST_EVENT_BYTES + 1, 0x20), code: 'oversized', reason: 'too long' },
-  { input: ' '.repeat(MOST_EVENT_BYTES + 1), code: 'oversized', reason: 'too long as text' },
+  { input: Buffer.alloc(MAX_EVENT_BYTES + 1, 0x20), code: 'oversized', reason: 'too long' },
+  { input: ' '.repeat(MAX_EVENT_BYTES + 1), code: 'oversized', reason: 'too long as text' },
   { input: Buffer.alloc(0), code: 'malformed', reason: 'nothing' },
   { input: '[]', code: 'malformed', reason: 'a list' },
   { input: null, code: 'malformed', reason: 'null' },
@@ -323,7 +323,7 @@ test.each([
   { reason: 'no text', input: '{"data":{"broker":7}}', broker: undefined },
   { reason: 'no data', input: '{"data":null}', broker: undefined },
   { reason: 'nothing in it', input: 'null', broker: undefined },
-  { reason: 'too long', input: ' '.repeat(MOST_EVENT_BYTES + 1), broker: undefined },
+  { reason: 'too long', input: ' '.repeat(MAX_EVENT_BYTES + 1), broker: undefined },
 ])('the broker that an event names: $reason', ({ input, broker }) => {
   expect(brokerNamedIn(Buffer.from(input))).toBe(broker);
 });

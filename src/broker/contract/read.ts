@@ -10,7 +10,7 @@ import { subjectOf } from './build.ts';
 import { type EventKind, eventDefinitions, eventKinds } from './schemas.ts';
 
 /** Below what Kafka takes by default (1 MiB with headers), so that what passes here passes there. */
-export const MOST_EVENT_BYTES = 1_000_000;
+export const MAX_EVENT_BYTES = 1_000_000;
 
 export interface EventProblem {
   /** `unknown-version`: a type that is known in another version. `invalid`: of a known type, and not as its schema says. */
@@ -40,14 +40,14 @@ export function readEvent<Kind extends EventKind>(input: unknown, kinds: readonl
   if ('problem' in parsed) return parsed;
   const { value } = parsed;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return fault('malformed', '', 'an event is a JSON object');
+    return problemWith('malformed', '', 'an event is a JSON object');
   }
   const kind = kindOf(value as Readonly<Record<string, unknown>>, kinds);
   if (typeof kind !== 'string') return kind;
   const validate = validatorOf(kind);
   if (!validate(value)) return { problem: describe(validate.errors?.[0]) };
   const event = value as EventOf<Kind>;
-  const contradiction = contradictionIn(event);
+  const contradiction = findContradiction(event);
   return contradiction === undefined ? { event } : { problem: { code: 'invalid', ...contradiction } };
 }
 
@@ -65,38 +65,38 @@ export function brokerNamedIn(bytes: Uint8Array): string | undefined {
 function parse(input: unknown): { readonly value: unknown } | { readonly problem: EventProblem } {
   if (typeof input === 'string' || input instanceof Uint8Array) {
     const length = typeof input === 'string' ? Buffer.byteLength(input) : input.length;
-    if (length > MOST_EVENT_BYTES) {
-      return fault('oversized', '', `an event has at most ${MOST_EVENT_BYTES} bytes, this has ${length}`);
+    if (length > MAX_EVENT_BYTES) {
+      return problemWith('oversized', '', `an event has at most ${MAX_EVENT_BYTES} bytes, this has ${length}`);
     }
     const parsed = parseStrictly(input);
-    return 'problem' in parsed ? fault('malformed', '', parsed.problem) : parsed;
+    return 'problem' in parsed ? problemWith('malformed', '', parsed.problem) : parsed;
   }
   const problem = problemOfValue(input);
-  return problem === undefined ? { value: input } : fault('malformed', '', problem);
+  return problem === undefined ? { value: input } : problemWith('malformed', '', problem);
 }
 
 function kindOf<Kind extends EventKind>(
   { specversion, type }: Readonly<Record<string, unknown>>,
   kinds: readonly Kind[],
 ): Kind | { readonly problem: EventProblem } {
-  if (typeof type !== 'string') return fault('malformed', '/type', 'an event says its type');
+  if (typeof type !== 'string') return problemWith('malformed', '/type', 'an event says its type');
   const kind = kinds.find((each) => eventDefinitions[each].type === type);
   if (kind !== undefined) {
     if (specversion === '1.0') return kind;
-    return fault('unknown-version', '/specversion', 'only CloudEvents 1.0 is known here');
+    return problemWith('unknown-version', '/specversion', 'only CloudEvents 1.0 is known here');
   }
   const sameButVersion = kinds.find((each) => withoutVersion(eventDefinitions[each].type) === withoutVersion(type));
   if (sameButVersion !== undefined) {
     const known = eventDefinitions[sameButVersion].type;
-    return fault('unknown-version', '/type', `the version of ${shown(type)} is not known here, but ${known} is`);
+    return problemWith('unknown-version', '/type', `the version of ${quote(type)} is not known here, but ${known} is`);
   }
   const known = kinds.map((each) => eventDefinitions[each].type).join(', ');
-  return fault('unknown-type', '/type', `${shown(type)} is no type that is taken here; these are: ${known}`);
+  return problemWith('unknown-type', '/type', `${quote(type)} is no type that is taken here; these are: ${known}`);
 }
 
 const withoutVersion = (type: string): string => type.replace(/\.v[0-9]{1,9}$/, '');
 
-const shown = (value: string): string => JSON.stringify(value.slice(0, 128));
+const quote = (value: string): string => JSON.stringify(value.slice(0, 128));
 
 const validators = new Map<EventKind, ValidateFunction>();
 
@@ -134,7 +134,7 @@ interface Contradiction {
 }
 
 /** What fields say together, which a schema cannot ask. */
-function contradictionIn(event: EventOf<EventKind>): Contradiction | undefined {
+function findContradiction(event: EventOf<EventKind>): Contradiction | undefined {
   const { data } = event;
   if (!isInstant(event.time)) return { path: '/time', message: 'must be a moment that exists' };
   if (event.source !== '/kidp' && event.source !== `/brokers/${data.broker}`) {
@@ -148,10 +148,10 @@ function contradictionIn(event: EventOf<EventKind>): Contradiction | undefined {
   if (deployment?.uid !== data.resource.uid) {
     return { path: '/data/deploymentId', message: 'must begin with the uid of the resource' };
   }
-  return 'action' in data ? contradictionInRequest(event as RequestEvent, deployment.generation) : undefined;
+  return 'action' in data ? findRequestContradiction(event as RequestEvent, deployment.generation) : undefined;
 }
 
-function contradictionInRequest({ id, data }: RequestEvent, generation: number): Contradiction | undefined {
+function findRequestContradiction({ id, data }: RequestEvent, generation: number): Contradiction | undefined {
   if (data.resource.generation !== undefined && data.resource.generation !== generation) {
     return { path: '/data/resource/generation', message: 'must be the generation of the deploymentId' };
   }
@@ -169,4 +169,6 @@ function isInstant(time: string): boolean {
   return Number.isFinite(milliseconds) && new Date(milliseconds).toISOString().slice(0, 19) === time.slice(0, 19);
 }
 
-const fault = (code: EventProblem['code'], path: string, message: string) => ({ problem: { code, path, message } });
+const problemWith = (code: EventProblem['code'], path: string, message: string) => ({
+  problem: { code, path, message },
+});

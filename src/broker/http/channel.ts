@@ -9,8 +9,8 @@ import { isSafeToReach, readAtMost } from '../../runtime/internal.ts';
 import { type BrokerAddress, type Channel, ChannelError } from '../channel.ts';
 import { encodeEvent } from '../contract/index.ts';
 import type { RequestEvent } from '../messages.ts';
-import { healthOf } from './health.ts';
-import { type Answer, failure, failureIn } from './response.ts';
+import { healthTracker } from './health.ts';
+import { type BrokerResponse, failureOf, httpError } from './response.ts';
 
 interface HttpChannelOptions {
   /** A token for this broker: `keyRing.token({ audience: broker.name, scope: DEPLOYMENTS_SCOPE })`. */
@@ -24,14 +24,19 @@ interface HttpChannelOptions {
   readonly insecureHttp?: boolean;
 }
 
-const mostAnswerBytes = 64 * 1024;
+const maxAnswerBytes = 64 * 1024;
 
 export function httpChannel(options: HttpChannelOptions): Channel {
   const { token, clock = systemClock, timeoutMilliseconds = 10_000, insecureHttp = false } = options;
   const agents = agentsByTrust(options.connections ?? 16, timeoutMilliseconds);
-  const health = healthOf(clock);
+  const health = healthTracker(clock);
 
-  async function exchange(event: RequestEvent, url: URL, broker: BrokerAddress, signal: AbortSignal): Promise<Answer> {
+  async function exchange(
+    event: RequestEvent,
+    url: URL,
+    broker: BrokerAddress,
+    signal: AbortSignal,
+  ): Promise<BrokerResponse> {
     const { statusCode, headers, body } = await request(url, {
       dispatcher: agents.of(broker.caBundle),
       method: 'POST',
@@ -51,7 +56,7 @@ export function httpChannel(options: HttpChannelOptions): Channel {
     return {
       status: statusCode,
       retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
-      body: await readAtMost(body, mostAnswerBytes),
+      body: await readAtMost(body, maxAnswerBytes),
     };
   }
 
@@ -61,7 +66,7 @@ export function httpChannel(options: HttpChannelOptions): Channel {
     url: URL,
     broker: BrokerAddress,
     signal: AbortSignal,
-  ): Promise<Answer> {
+  ): Promise<BrokerResponse> {
     try {
       return await exchange(event, url, broker, signal);
     } catch (error) {
@@ -73,23 +78,23 @@ export function httpChannel(options: HttpChannelOptions): Channel {
   async function send(event: RequestEvent, broker: BrokerAddress, given: AbortSignal | undefined): Promise<void> {
     const url = addressOf(broker, insecureHttp);
     const late = AbortSignal.timeout(timeoutMilliseconds);
-    let answer: Answer;
+    let answer: BrokerResponse;
     try {
       answer = await exchangeTwice(event, url, broker, given === undefined ? late : AbortSignal.any([given, late]));
     } catch (cause) {
       given?.throwIfAborted();
       if (late.aborted || isTimeout(cause)) {
-        throw failure('timeout', `no answer from ${url.host} in ${timeoutMilliseconds} ms`, undefined, cause);
+        throw httpError('timeout', `no answer from ${url.host} in ${timeoutMilliseconds} ms`, undefined, cause);
       }
-      throw failure('unavailable', `${url.host} cannot be reached: ${messageOf(cause)}`, undefined, cause);
+      throw httpError('unavailable', `${url.host} cannot be reached: ${messageOf(cause)}`, undefined, cause);
     }
-    const failed = failureIn(answer, event.data.deploymentId, clock.now());
+    const failed = failureOf(answer, event.data.deploymentId, clock.now());
     if (failed !== undefined) throw failed;
   }
 
   return {
     name: 'HTTP',
-    available: (broker) => broker.endpoint !== undefined && broker.channel !== 'Kafka' && health.isWell(broker.name),
+    available: (broker) => broker.endpoint !== undefined && broker.channel !== 'Kafka' && health.isHealthy(broker.name),
     async send(event, broker, { signal } = {}) {
       signal?.throwIfAborted();
       try {
@@ -109,9 +114,9 @@ export function httpChannel(options: HttpChannelOptions): Channel {
 
 function addressOf({ name, endpoint }: BrokerAddress, insecureHttp: boolean): URL {
   const url = endpoint === undefined ? null : URL.parse(`${endpoint.replace(/\/+$/, '')}/v1/deployments`);
-  if (url === null) throw failure('refused', `the Broker ${name} has no spec.endpoint that is an address`);
+  if (url === null) throw httpError('refused', `the Broker ${name} has no spec.endpoint that is an address`);
   if (!isSafeToReach(url, insecureHttp)) {
-    throw failure('refused', `${url.origin} is not encrypted, and our token would be read on the way: use https`);
+    throw httpError('refused', `${url.origin} is not encrypted, and our token would be read on the way: use https`);
   }
   return url;
 }
@@ -122,7 +127,7 @@ interface Agents {
 }
 
 /** More authorities than brokers' operators have. The one that was used longest ago makes room. */
-const mostAgents = 100;
+const maxAgents = 100;
 
 function agentsByTrust(connections: number, timeout: number): Agents {
   const agents = new Map<string, Agent>();
@@ -139,7 +144,7 @@ function agentsByTrust(connections: number, timeout: number): Agents {
       agents.delete(id);
       agents.set(id, agent);
       const [oldest] = agents;
-      if (agents.size > mostAgents && oldest !== undefined) {
+      if (agents.size > maxAgents && oldest !== undefined) {
         agents.delete(oldest[0]);
         void oldest[1].close();
       }

@@ -13,7 +13,12 @@ interface DispatcherOptions {
 }
 
 export function dispatcher({ kafka, http, metrics, log = silentLogger }: DispatcherOptions): Dispatcher {
-  async function tryOne(channel: Channel, event: RequestEvent, broker: BrokerAddress, signal: AbortSignal | undefined) {
+  async function sendThrough(
+    channel: Channel,
+    event: RequestEvent,
+    broker: BrokerAddress,
+    signal: AbortSignal | undefined,
+  ) {
     const { action, deploymentId } = event.data;
     const fields = {
       broker: broker.name,
@@ -24,17 +29,17 @@ export function dispatcher({ kafka, http, metrics, log = silentLogger }: Dispatc
       traceparent: event.traceparent,
     };
     const started = performance.now();
-    const told = (result: string) =>
+    const observe = (result: string) =>
       metrics?.called({ ...fields, result, seconds: (performance.now() - started) / 1000 });
     try {
       await channel.send(event, broker, signal === undefined ? {} : { signal });
-      told('success');
+      observe('success');
       log.debug('a request was acknowledged', fields);
     } catch (error) {
       // Who gave up waiting says nothing about the broker.
       if (signal?.aborted !== true) {
         const reason = error instanceof ChannelError ? error.failure : 'other';
-        told(reason);
+        observe(reason);
         metrics?.failed(broker.name, channel.name, reason);
         log.warn('a request was not acknowledged', { ...fields, reason, error });
       }
@@ -44,12 +49,12 @@ export function dispatcher({ kafka, http, metrics, log = silentLogger }: Dispatc
 
   return {
     async send(event, broker, { urgent = false, signal } = {}) {
-      const [first, ...others] = inOrder({ kafka, http }, broker, urgent);
-      if (first === undefined) throw noWay(broker);
+      const [first, ...others] = orderChannels({ kafka, http }, broker, urgent);
+      if (first === undefined) throw noChannelError(broker);
       const failures: unknown[] = [];
       for (const channel of [first, ...others]) {
         try {
-          await tryOne(channel, event, broker, signal);
+          await sendThrough(channel, event, broker, signal);
           return { channel: channel.name };
         } catch (error) {
           signal?.throwIfAborted();
@@ -63,7 +68,7 @@ export function dispatcher({ kafka, http, metrics, log = silentLogger }: Dispatc
 }
 
 /** What is known to be away comes last, and is still tried: what is known may be old. */
-function inOrder({ kafka, http }: DispatcherOptions, broker: BrokerAddress, urgent: boolean): readonly Channel[] {
+function orderChannels({ kafka, http }: DispatcherOptions, broker: BrokerAddress, urgent: boolean): readonly Channel[] {
   const wanted = [
     broker.channel === 'HTTP' ? undefined : kafka,
     broker.channel === 'Kafka' || broker.endpoint === undefined ? undefined : http,
@@ -75,7 +80,7 @@ function inOrder({ kafka, http }: DispatcherOptions, broker: BrokerAddress, urge
 
 const isRefusal = (error: unknown): boolean => error instanceof ChannelError && error.failure === 'refused';
 
-const noWay = ({ name, channel }: BrokerAddress): ChannelError =>
+const noChannelError = ({ name, channel }: BrokerAddress): ChannelError =>
   new ChannelError({
     channel: channel === 'HTTP' ? 'HTTP' : 'Kafka',
     failure: 'unavailable',

@@ -2,7 +2,7 @@
 import type { Clock } from '../../runtime/index.ts';
 
 interface Health {
-  isWell(name: string): boolean;
+  isHealthy(name: string): boolean;
   succeeded(name: string): void;
   /** `milliseconds`: how long to leave it alone, where it said so. */
   failed(name: string, milliseconds?: number): void;
@@ -11,19 +11,19 @@ interface Health {
 const firstPause = 1000;
 const longestPause = 30_000;
 /** Whoever was asked longest ago is forgotten, and so counts as well. */
-const mostNames = 1000;
+const maxNames = 1000;
 
-export function healthOf(clock: Clock): Health {
-  const ill = new Map<string, { readonly failures: number; readonly until: number }>();
+export function healthTracker(clock: Clock): Health {
+  const unhealthy = new Map<string, { readonly failures: number; readonly until: number }>();
   return {
-    isWell: (name) => (ill.get(name)?.until ?? Number.NEGATIVE_INFINITY) <= clock.monotonic(),
-    succeeded: (name) => void ill.delete(name),
+    isHealthy: (name) => (unhealthy.get(name)?.until ?? Number.NEGATIVE_INFINITY) <= clock.monotonic(),
+    succeeded: (name) => void unhealthy.delete(name),
     failed(name, milliseconds) {
-      const failures = (ill.get(name)?.failures ?? 0) + 1;
+      const failures = (unhealthy.get(name)?.failures ?? 0) + 1;
       const pause = milliseconds ?? Math.min(firstPause * 2 ** (failures - 1), longestPause);
-      ill.delete(name);
-      ill.set(name, { failures, until: clock.monotonic() + pause });
-      if (ill.size > mostNames) ill.delete(ill.keys().next().value ?? '');
+      unhealthy.delete(name);
+      unhealthy.set(name, { failures, until: clock.monotonic() + pause });
+      if (unhealthy.size > maxNames) unhealthy.delete(unhealthy.keys().next().value ?? '');
     },
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ChannelFailure } from '../channel.ts';
-import { failureIn, retryAfterIn } from './response.ts';
+import { failureOf, parseRetryAfter } from './response.ts';
 
 const now = Date.UTC(2026, 0, 1);
 const taken = JSON.stringify({ deploymentId: 'u/1/0', outcome: 'accepted' });
@@ -53,7 +53,7 @@ const rows: Row[] = [
 ];
 
 test.each(rows)('$status: $reason', ({ status, body = '', retryAfter, failure, wait }) => {
-  const error = failureIn({ status, retryAfter, body: Buffer.from(body) }, 'u/1/0', now);
+  const error = failureOf({ status, retryAfter, body: Buffer.from(body) }, 'u/1/0', now);
   expect([error?.failure, error?.retryAfterMilliseconds]).toEqual([failure, wait]);
 });
 
@@ -66,6 +66,6 @@ describe('Retry-After', () => {
     { header: '-5', milliseconds: 0, reason: 'Node reads it as a date long ago' },
     { header: '', milliseconds: undefined, reason: 'empty' },
   ])('$header: $reason', ({ header, milliseconds }) => {
-    expect(retryAfterIn(header, now)).toBe(milliseconds);
+    expect(parseRetryAfter(header, now)).toBe(milliseconds);
   });
 });

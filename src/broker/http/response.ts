@@ -3,23 +3,23 @@
 import { parseStrictly } from '../../runtime/internal.ts';
 import { ChannelError, type ChannelFailure } from '../channel.ts';
 
-export interface Answer {
+export interface BrokerResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly body: Uint8Array;
 }
 
 /** Undefined where the broker has taken it. `now`: milliseconds since 1970. */
-export function failureIn(answer: Answer, deploymentId: string, now: number): ChannelError | undefined {
+export function failureOf(answer: BrokerResponse, deploymentId: string, now: number): ChannelError | undefined {
   const { status } = answer;
   if (status >= 200 && status < 300) {
     if (isReceipt(answer.body, deploymentId)) return undefined;
     // A proxy's login page is a 200 too. What was not certainly taken is sent again.
-    return failure('unavailable', `it answered ${status}, but not as a broker does that has taken ${deploymentId}`);
+    return httpError('unavailable', `it answered ${status}, but not as a broker does that has taken ${deploymentId}`);
   }
-  const retryAfterMilliseconds = retryAfterIn(answer.retryAfter, now);
+  const retryAfterMilliseconds = parseRetryAfter(answer.retryAfter, now);
   const [kind, what] = meaningOf(status);
-  return failure(kind, `it answered ${status}${what}`, retryAfterMilliseconds);
+  return httpError(kind, `it answered ${status}${what}`, retryAfterMilliseconds);
 }
 
 function meaningOf(status: number): readonly [ChannelFailure, string] {
@@ -44,13 +44,13 @@ function isReceipt(body: Uint8Array, deploymentId: string): boolean {
 const longestWait = 3_600_000;
 
 /** Seconds, or a date. */
-export function retryAfterIn(header: string | undefined, now: number): number | undefined {
+export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   const milliseconds = /^[0-9]{1,9}$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - now;
   return Number.isFinite(milliseconds) ? Math.min(Math.max(0, milliseconds), longestWait) : undefined;
 }
 
-export function failure(
+export function httpError(
   kind: ChannelFailure,
   message: string,
   retryAfterMilliseconds?: number,

@@ -9,7 +9,7 @@ import type { VerifiedBroker } from '../sink.ts';
 import { checkClaims } from './claims.ts';
 import { type FetchKeySet, fetchKeySet, type KeySetAddress } from './fetch-key-set.ts';
 import { IdentityError } from './identity-error.ts';
-import { claimsIn, shownKeyId, takeApart, type Unverified, verifySignature } from './jws.ts';
+import { parseClaims, parseJws, quoteKeyId, type UnverifiedJws, verifySignature } from './jws.ts';
 import { type KeyCache, keyCache } from './key-cache.ts';
 import type { IdentityMetrics } from './metrics.ts';
 import { STATUS_SCOPE } from './platform-verifier.ts';
@@ -56,7 +56,7 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
   });
   const keyOf = keysOfBrokers(fetched);
 
-  async function find(iss: unknown, sub: unknown, { keyId }: Unverified): Promise<[Broker, VerificationKey]> {
+  async function find(iss: unknown, sub: unknown, { keyId }: UnverifiedJws): Promise<[Broker, VerificationKey]> {
     const broker =
       typeof iss === 'string' && typeof sub === 'string' ? options.broker({ issuer: iss, subject: sub }) : undefined;
     if (broker === undefined) {
@@ -68,11 +68,11 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
     try {
       return [broker, await keyOf(broker, keyId)];
     } catch (error) {
-      throw claimedBy(broker.metadata.name, error);
+      throw withClaimedBroker(broker.metadata.name, error);
     }
   }
 
-  async function told(channel: ChannelName, verify: () => Promise<VerifiedBroker>): Promise<VerifiedBroker> {
+  async function logRefusal(channel: ChannelName, verify: () => Promise<VerifiedBroker>): Promise<VerifiedBroker> {
     try {
       return await verify();
     } catch (error) {
@@ -87,9 +87,9 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
 
   return {
     token: (bearer, scope) =>
-      told('HTTP', async () => {
-        const unverified = takeApart(bearer);
-        const claims = claimsIn(unverified);
+      logRefusal('HTTP', async () => {
+        const unverified = parseJws(bearer);
+        const claims = parseClaims(unverified);
         const [broker, key] = await find(claims.iss, claims.sub, unverified);
         const { name } = broker.metadata;
         try {
@@ -97,14 +97,14 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
           const grantedScopes = broker.spec.identity?.scopes;
           checkClaims(claims, { audience, scope, grantedScopes, now: clock.now() });
         } catch (error) {
-          throw claimedBy(name, error);
+          throw withClaimedBroker(name, error);
         }
         return { name, channel: 'HTTP', keyId: key.keyId };
       }),
 
     signature: (bytes, jws) =>
-      told('Kafka', async () => {
-        const unverified = takeApart(jws);
+      logRefusal('Kafka', async () => {
+        const unverified = parseJws(jws);
         if (unverified.parts[1] !== '')
           throw new IdentityError('malformed', 'the signature must be detached: no payload');
         const { iss, sub } = unverified.header;
@@ -117,7 +117,7 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
             throw new IdentityError('missing-scope', `spec.identity.scopes of the Broker has no ${STATUS_SCOPE}`);
           }
         } catch (error) {
-          throw claimedBy(name, error);
+          throw withClaimedBroker(name, error);
         }
         return { name, channel: 'Kafka', keyId: key.keyId };
       }),
@@ -150,7 +150,7 @@ function keysOfBrokers(fetched: KeyCache) {
     }
     const address = keySetAddress(broker);
     if (address === undefined) {
-      throw new IdentityError('unknown-key', `the Broker has no key ${shownKeyId(keyId)} in spec.identity.publicKeys`);
+      throw new IdentityError('unknown-key', `the Broker has no key ${quoteKeyId(keyId)} in spec.identity.publicKeys`);
     }
     return fetched.find(address, keyId);
   };
@@ -170,7 +170,7 @@ export function keySetAddress({ spec }: Broker): KeySetAddress | undefined {
   return { url, caBundle, trustsSystem: jwksUri !== undefined };
 }
 
-function claimedBy(claimed: string, error: unknown): unknown {
+function withClaimedBroker(claimed: string, error: unknown): unknown {
   if (!(error instanceof IdentityError)) return error;
   return new IdentityError(error.reason, error.message, { cause: error.cause, claimed });
 }

@@ -7,8 +7,8 @@ import { parseStrictly } from '../../runtime/internal.ts';
 
 export const ENCRYPTION_ALGORITHM = 'ECDH-ES+A256KW';
 const contentEncryption = 'A256GCM';
-const mostCharacters = 131_072;
-const mostFields = 64;
+const maxCharacters = 131_072;
+const maxFields = 64;
 
 /** The credentials cannot be read, and will not be: they are to be sent anew, encrypted to the key that is published now. */
 class DecryptionError extends Error {
@@ -46,7 +46,7 @@ export async function decryptWith(
   privateKey: (keyId: string) => JWK | undefined,
   jwe: string,
 ): Promise<Record<string, string>> {
-  const key = privateKey(keyIdIn(jwe));
+  const key = privateKey(parseKeyId(jwe));
   if (key === undefined)
     throw new DecryptionError('unknown-key', 'they are encrypted to a key that is not (or no longer) ours');
   let plaintext: Uint8Array;
@@ -60,16 +60,16 @@ export async function decryptWith(
   } catch (cause) {
     throw new DecryptionError('undecipherable', 'they cannot be decrypted with the key that they name', cause);
   }
-  return textsIn(plaintext);
+  return parseCredentials(plaintext);
 }
 
-function keyIdIn(jwe: string): string {
-  const [head = '', ...others] = jwe.length > mostCharacters ? [] : jwe.split('.');
+function parseKeyId(jwe: string): string {
+  const [head = '', ...others] = jwe.length > maxCharacters ? [] : jwe.split('.');
   const parsed = others.length === 4 ? parseStrictly(Buffer.from(head, 'base64url')) : { problem: 'five parts' };
   if ('problem' in parsed || typeof parsed.value !== 'object' || parsed.value === null) {
     throw new DecryptionError(
       'malformed',
-      `credentials are a JWE in compact form of at most ${mostCharacters} characters`,
+      `credentials are a JWE in compact form of at most ${maxCharacters} characters`,
     );
   }
   const { alg, enc, kid, zip, crit } = parsed.value as Record<string, unknown>;
@@ -83,13 +83,13 @@ function keyIdIn(jwe: string): string {
   return kid;
 }
 
-function textsIn(plaintext: Uint8Array): Record<string, string> {
+function parseCredentials(plaintext: Uint8Array): Record<string, string> {
   const parsed = parseStrictly(plaintext);
   const value = 'value' in parsed ? parsed.value : undefined;
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const entries = isObject ? Object.entries(value) : [];
-  if (!isObject || entries.length > mostFields || !entries.every(([, text]) => typeof text === 'string')) {
-    throw new DecryptionError('malformed', `credentials are a JSON object of at most ${mostFields} texts`);
+  if (!isObject || entries.length > maxFields || !entries.every(([, text]) => typeof text === 'string')) {
+    throw new DecryptionError('malformed', `credentials are a JSON object of at most ${maxFields} texts`);
   }
   return Object.fromEntries(entries) as Record<string, string>;
 }

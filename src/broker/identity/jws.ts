@@ -8,9 +8,9 @@ import { IdentityError } from './identity-error.ts';
 import type { VerificationKey } from './public-keys.ts';
 
 /** Of a token or a detached signature. */
-const MOST_TOKEN_BYTES = 8192;
+const MAX_TOKEN_BYTES = 8192;
 
-export interface Unverified {
+export interface UnverifiedJws {
   readonly keyId: string;
   readonly header: Readonly<Record<string, unknown>>;
   /** Header, payload and signature as they came. */
@@ -20,15 +20,15 @@ export interface Unverified {
 const part = /^[A-Za-z0-9_-]*$/;
 
 /** Throws an `IdentityError`. */
-export function takeApart(text: string): Unverified {
-  if (text.length > MOST_TOKEN_BYTES) {
-    throw new IdentityError('oversized', `a token or signature has at most ${MOST_TOKEN_BYTES} characters`);
+export function parseJws(text: string): UnverifiedJws {
+  if (text.length > MAX_TOKEN_BYTES) {
+    throw new IdentityError('oversized', `a token or signature has at most ${MAX_TOKEN_BYTES} characters`);
   }
   const [head = '', payload = '', signature = '', ...more] = text.split('.');
   if (head === '' || more.length > 0 || ![head, payload, signature].every((each) => part.test(each))) {
     throw new IdentityError('malformed', 'it is no JWS in compact form: three parts of base64url, joined by dots');
   }
-  const header = recordIn(head, 'header');
+  const header = decodeObject(head, 'header');
   const { alg, kid, crit } = header;
   if (alg !== 'EdDSA' && alg !== 'ES256') {
     throw new IdentityError('algorithm', 'it must be signed with EdDSA (Ed25519) or ES256');
@@ -41,26 +41,27 @@ export function takeApart(text: string): Unverified {
   return { keyId: kid, header, parts: [head, payload, signature] };
 }
 
-export const claimsIn = ({ parts }: Unverified): Readonly<Record<string, unknown>> => recordIn(parts[1], 'claims');
+export const parseClaims = ({ parts }: UnverifiedJws): Readonly<Record<string, unknown>> =>
+  decodeObject(parts[1], 'claims');
 
 /** Throws an `IdentityError` unless this key has signed this payload under this header. */
-export async function verifySignature({ parts, header }: Unverified, key: VerificationKey, payload?: Uint8Array) {
+export async function verifySignature({ parts, header }: UnverifiedJws, key: VerificationKey, payload?: Uint8Array) {
   if (header.alg !== key.algorithm) {
-    throw new IdentityError('algorithm', `the key ${shownKeyId(key.keyId)} is for ${key.algorithm}`);
+    throw new IdentityError('algorithm', `the key ${quoteKeyId(key.keyId)} is for ${key.algorithm}`);
   }
   const [head, own, signature] = parts;
   const signed = payload === undefined ? own : Buffer.from(payload).toString('base64url');
   try {
     await compactVerify(`${head}.${signed}.${signature}`, key.key, { algorithms: [key.algorithm] });
   } catch (cause) {
-    throw new IdentityError('forged', `the key ${shownKeyId(key.keyId)} did not sign this`, { cause });
+    throw new IdentityError('forged', `the key ${quoteKeyId(key.keyId)} did not sign this`, { cause });
   }
 }
 
 /** For messages: what somebody sent may be long. */
-export const shownKeyId = (keyId: string): string => JSON.stringify(keyId.slice(0, 64));
+export const quoteKeyId = (keyId: string): string => JSON.stringify(keyId.slice(0, 64));
 
-function recordIn(encoded: string, what: string): Readonly<Record<string, unknown>> {
+function decodeObject(encoded: string, what: string): Readonly<Record<string, unknown>> {
   const parsed = parseStrictly(Buffer.from(encoded, 'base64url'));
   const value = 'value' in parsed ? parsed.value : undefined;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -98,15 +98,15 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
       const found = isStale ? undefined : entry.keys?.get(keyId);
       if (found !== undefined) return found;
       if (entry.keys === undefined || isStale || entry.lastFailed) {
-        throw new IdentityError('keys-unavailable', `the keys at ${shownUrl(address.url)} cannot be had now`);
+        throw new IdentityError('keys-unavailable', `the keys at ${redactUrl(address.url)} cannot be had now`);
       }
-      throw new IdentityError('unknown-key', `there is no such key at ${shownUrl(address.url)} now`);
+      throw new IdentityError('unknown-key', `there is no such key at ${redactUrl(address.url)} now`);
     },
   };
 }
 
 /** Without what somebody may have written into it as a password. */
-function shownUrl(text: string): string {
+function redactUrl(text: string): string {
   const url = URL.parse(text);
   return url === null ? 'an address that is none' : `${url.origin}${url.pathname}`;
 }

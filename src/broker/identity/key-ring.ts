@@ -5,13 +5,13 @@ import { type Clock, ConfigError, type Logger, silentLogger, systemClock } from 
 import { LONGEST_TOKEN_SECONDS } from './claims.ts';
 import { decryptWith, ENCRYPTION_ALGORITHM } from './encryption.ts';
 import {
+  activeKey,
   decodeKeys,
   defaultLives,
   encodeKeys,
-  inUse,
   type KeyLives,
   type StoredKey,
-  scheduled,
+  scheduleKeys,
 } from './key-schedule.ts';
 import type { KeyStore } from './key-store.ts';
 
@@ -58,32 +58,32 @@ export interface KeyRing {
 }
 
 /** Tokens are kept for so many audiences and scopes. */
-const mostTokens = 1000;
+const maxTokens = 1000;
 
 export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Promise<KeyRing> {
   const { issuer, subject, log = silentLogger, clock = systemClock, refreshMilliseconds = 60_000 } = options;
   const lives = { ...defaultLives, ...options.lives };
   const tokens = new Map<string, { readonly text: string; readonly until: number }>();
-  let keys = await bringUpToDate(store, lives, clock);
+  let keys = await syncKeys(store, lives, clock);
 
   let closed = false;
   let cancel = () => {};
-  const lookAgain = () => {
+  const scheduleRefresh = () => {
     cancel = clock.schedule(refreshMilliseconds, () => {
-      bringUpToDate(store, lives, clock, { known: keys })
+      syncKeys(store, lives, clock, { known: keys })
         .then((read) => {
           keys = read;
         })
         .catch((error: unknown) => log.warn('the keys cannot be looked after', { place: store.place, error }))
         .finally(() => {
-          if (!closed) lookAgain();
+          if (!closed) scheduleRefresh();
         });
     });
   };
-  lookAgain();
+  scheduleRefresh();
 
   const keyFor = (use: StoredKey['use']): StoredKey => {
-    const key = inUse(keys, use, clock.now());
+    const key = activeKey(keys, use, clock.now());
     if (key === undefined) throw new Error(`there is no key for ${use} in ${store.place}`);
     return key;
   };
@@ -118,15 +118,15 @@ export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Pro
         .sign(signingKeyOf(key));
       tokens.delete(id);
       tokens.set(id, { text, until: now + seconds * 750 });
-      if (tokens.size > mostTokens) tokens.delete(tokens.keys().next().value ?? '');
+      if (tokens.size > maxTokens) tokens.delete(tokens.keys().next().value ?? '');
       return text;
     },
-    jwks: () => ({ keys: keys.map(published) }),
-    encryptionKey: () => published(keyFor('enc')),
+    jwks: () => ({ keys: keys.map(toJwk) }),
+    encryptionKey: () => toJwk(keyFor('enc')),
     decrypt: (jwe) =>
       decryptWith((keyId) => keys.find((key) => key.use === 'enc' && key.keyId === keyId)?.privateKey, jwe),
     async rotate() {
-      keys = await bringUpToDate(store, lives, clock, { known: keys, force: true });
+      keys = await syncKeys(store, lives, clock, { known: keys, force: true });
       log.info('new keys were made', { place: store.place, usedInMilliseconds: lives.ahead });
     },
     close() {
@@ -145,26 +145,26 @@ function signingKeyOf(stored: StoredKey): KeyObject {
   return key;
 }
 
-const published = ({ keyId, use, publicKey }: StoredKey): Readonly<Record<string, unknown>> => ({
+const toJwk = ({ keyId, use, publicKey }: StoredKey): Readonly<Record<string, unknown>> => ({
   ...publicKey,
   kid: keyId,
   use,
   alg: use === 'sig' ? 'EdDSA' : ENCRYPTION_ALGORITHM,
 });
 
-const mostTries = 10;
+const maxTries = 10;
 
 /**
  * Reads what there is and writes what is due. Where another replica was faster, its keys are taken; where somebody has deleted them,
  * those that are `known` are put back, since what was encrypted to them would be lost.
  */
-async function bringUpToDate(
+async function syncKeys(
   store: KeyStore,
   lives: KeyLives,
   clock: Clock,
   { known = [], force = false }: { known?: readonly StoredKey[]; force?: boolean } = {},
 ): Promise<readonly StoredKey[]> {
-  for (let tries = 0; tries < mostTries; tries += 1) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
     const { text, version } = await store.read();
     const present = text === undefined ? known : decodeKeys(text);
     if (present === undefined) {
@@ -174,7 +174,7 @@ async function bringUpToDate(
         hint: 'Put back what was there, or delete it: new keys are made, and what was encrypted to the old ones is lost',
       });
     }
-    const wanted = scheduled(present, lives, clock.now(), force);
+    const wanted = scheduleKeys(present, lives, clock.now(), force);
     if (wanted === present && text !== undefined) return wanted;
     if ((await store.write(encodeKeys(wanted), version)) === 'written') return wanted;
   }

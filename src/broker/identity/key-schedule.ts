@@ -30,14 +30,14 @@ const day = 86_400_000;
 export const defaultLives: KeyLives = { use: 30 * day, ahead: 900_000, overlap: 8 * day };
 
 /** The one in use; undefined where there is none yet. */
-export function inUse(keys: readonly StoredKey[], use: StoredKey['use'], now: number): StoredKey | undefined {
+export function activeKey(keys: readonly StoredKey[], use: StoredKey['use'], now: number): StoredKey | undefined {
   const ofUse = keys.filter((key) => key.use === use).sort((left, right) => left.usedFrom - right.usedFrom);
   // Clocks of replicas differ by a little: the first key is used even where its time seems not to have come.
   return ofUse.findLast(({ usedFrom }) => usedFrom <= now) ?? ofUse[0];
 }
 
 /** What the keys ought to be now. The same list where nothing is to be done. `force`: a new one of each use, whatever the age. */
-export function scheduled(
+export function scheduleKeys(
   keys: readonly StoredKey[],
   lives: KeyLives,
   now: number,

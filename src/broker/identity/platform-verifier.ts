@@ -3,7 +3,7 @@ import { type Clock, type Logger, silentLogger, systemClock } from '../../runtim
 import { checkClaims } from './claims.ts';
 import { fetchKeySet, type KeySetAddress } from './fetch-key-set.ts';
 import { IdentityError } from './identity-error.ts';
-import { claimsIn, shownKeyId, takeApart, type Unverified, verifySignature } from './jws.ts';
+import { parseClaims, parseJws, quoteKeyId, type UnverifiedJws, verifySignature } from './jws.ts';
 import { keyCache } from './key-cache.ts';
 import { readKeySet, type VerificationKey } from './public-keys.ts';
 
@@ -41,12 +41,12 @@ export function platformVerifier(options: PlatformVerifierOptions): PlatformVeri
   const log = options.log ?? silentLogger;
   const keyOf = keysOfPlatform(options, clock, log, insecureHttp);
 
-  const find = async (iss: unknown, sub: unknown, { keyId }: Unverified): Promise<VerificationKey> => {
+  const find = async (iss: unknown, sub: unknown, { keyId }: UnverifiedJws): Promise<VerificationKey> => {
     if (iss !== issuer || sub !== subject)
       throw new IdentityError('wrong-issuer', `only ${issuer} is listened to here`);
     return keyOf(keyId);
   };
-  const told = async (verify: () => Promise<{ readonly keyId: string }>) => {
+  const logRefusal = async (verify: () => Promise<{ readonly keyId: string }>) => {
     try {
       return await verify();
     } catch (error) {
@@ -59,17 +59,17 @@ export function platformVerifier(options: PlatformVerifierOptions): PlatformVeri
 
   return {
     token: (bearer, scope = DEPLOYMENTS_SCOPE) =>
-      told(async () => {
-        const unverified = takeApart(bearer);
-        const claims = claimsIn(unverified);
+      logRefusal(async () => {
+        const unverified = parseJws(bearer);
+        const claims = parseClaims(unverified);
         const key = await find(claims.iss, claims.sub, unverified);
         await verifySignature(unverified, key);
         checkClaims(claims, { audience, scope, now: clock.now() });
         return { keyId: key.keyId };
       }),
     signature: (bytes, jws) =>
-      told(async () => {
-        const unverified = takeApart(jws);
+      logRefusal(async () => {
+        const unverified = parseJws(jws);
         if (unverified.parts[1] !== '')
           throw new IdentityError('malformed', 'the signature must be detached: no payload');
         const key = await find(unverified.header.iss, unverified.header.sub, unverified);
@@ -88,7 +88,7 @@ function keysOfPlatform(
   if (typeof jwks === 'function') {
     return async (keyId) => {
       const key = (await readKeySet(jwks()))?.get(keyId);
-      if (key === undefined) throw new IdentityError('unknown-key', `the platform has no key ${shownKeyId(keyId)}`);
+      if (key === undefined) throw new IdentityError('unknown-key', `the platform has no key ${quoteKeyId(keyId)}`);
       return key;
     };
   }

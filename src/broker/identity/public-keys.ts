@@ -17,19 +17,19 @@ export interface VerificationKey {
 export type KeySet = ReadonlyMap<string, VerificationKey>;
 
 /** More than a broker that rotates has. */
-const mostKeys = 32;
+const maxKeys = 32;
 
 /** Of a JSON Web Key Set. Keys for other uses and of other kinds are left alone; undefined where it is no such set. */
 export async function readKeySet(value: unknown): Promise<KeySet | undefined> {
   const keys = isRecord(value) ? value.keys : undefined;
   if (!Array.isArray(keys)) return undefined;
-  const read = await Promise.all(keys.slice(0, mostKeys).map((jwk) => readJwk(jwk)));
+  const read = await Promise.all(keys.slice(0, maxKeys).map((jwk) => readJwk(jwk)));
   return new Map(read.filter((key) => key !== undefined).map((key) => [key.keyId, key]));
 }
 
 /** Of PEM texts and JSON Web Keys. One that cannot be used is left out: the others still count. */
 export async function readPublicKeys(texts: readonly string[]): Promise<KeySet> {
-  const read = await Promise.all(texts.slice(0, mostKeys).map(readPublicKey));
+  const read = await Promise.all(texts.slice(0, maxKeys).map(readPublicKey));
   return new Map(read.filter((key) => key !== undefined).map((key) => [key.keyId, key]));
 }
 

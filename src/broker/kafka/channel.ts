@@ -3,7 +3,7 @@ import type { Logger } from '../../runtime/index.ts';
 import { type BrokerAddress, type Channel, ChannelError } from '../channel.ts';
 import type { RequestEvent } from '../messages.ts';
 import type { KafkaTls } from './connection.ts';
-import { describeFailure, failed } from './failure.ts';
+import { describeFailure, kafkaError } from './failure.ts';
 import { type KafkaProducer, kafkaProducer } from './producer.ts';
 
 interface KafkaChannelOptions {
@@ -46,7 +46,7 @@ export function kafkaChannel(options: KafkaChannelOptions): Channel {
       const { requestTopic: topic } = broker.kafka;
       const value = Buffer.from(JSON.stringify(event));
       const signature = await sign(value).catch((cause: unknown) => {
-        throw failed('unavailable', `the message could not be signed (${describeFailure(cause)})`, cause);
+        throw kafkaError('unavailable', `the message could not be signed (${describeFailure(cause)})`, cause);
       });
       const headers = requestHeaders(event, signature);
       await producer.send({ topic, key: event.data.resource.uid, value, headers }, sendOptions);

@@ -66,15 +66,15 @@ interface Closable {
 }
 
 /** Closes a client, also one whose peer does not answer any more. */
-export async function end(client: Closable): Promise<void> {
-  const cut = cutterOf(client);
+export async function closeClient(client: Closable): Promise<void> {
+  const cut = disconnector(client);
   const closed = client.close().catch(() => undefined);
   cut();
   await closed;
 }
 
 /** What breaks off the connections that it has now; closing makes it forget them. */
-export function cutterOf({ connections }: Pick<Closable, 'connections'>): () => void {
+export function disconnector({ connections }: Pick<Closable, 'connections'>): () => void {
   const sockets = [...connections].map(([, { socket }]) => socket);
   return () => {
     for (const socket of sockets) socket?.destroy();

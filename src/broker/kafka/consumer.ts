@@ -6,14 +6,14 @@
 import { systemClock } from '../../runtime/index.ts';
 import { sleep } from '../../runtime/internal.ts';
 import type { KafkaConnection } from './connection.ts';
-import { bury } from './dead-letter.ts';
+import { sendToDeadLetterTopic } from './dead-letter.ts';
 import { describeFailure } from './failure.ts';
 import { Lanes } from './lanes.ts';
 import { DeadLetter, type IncomingMessage } from './message.ts';
 import type { KafkaMetrics } from './metrics.ts';
 import { kafkaProducer } from './producer.ts';
 import { openSession, type Session } from './session.ts';
-import { atMost } from './wait-at-most.ts';
+import { waitAtMost } from './wait-at-most.ts';
 
 export interface ConsumeOptions extends KafkaConnection {
   readonly groupId: string;
@@ -35,7 +35,7 @@ export interface ConsumeOptions extends KafkaConnection {
   /** How long `stop`, or another assignment, waits for what is being handled. */
   readonly graceMilliseconds?: number;
   /** How long `stop` waits for the last commit, and for leaving the group. What is not committed is taken once more by who comes next. */
-  readonly farewellMilliseconds?: number;
+  readonly closeTimeoutMilliseconds?: number;
   /** Waits between tries of one message, and between attempts to connect. */
   readonly backoff?: { readonly firstMilliseconds: number; readonly longestMilliseconds: number };
   readonly metrics?: KafkaMetrics;
@@ -49,7 +49,7 @@ export interface KafkaConsumer {
 }
 
 const longestPauseBeforeConnecting = 2_000;
-const countedAsOne = 32 * 1024;
+const bytesPerUnit = 32 * 1024;
 
 export function consume(options: ConsumeOptions): KafkaConsumer {
   const {
@@ -61,7 +61,7 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
     maximumWaiting = 1_000,
     graceMilliseconds = 5_000,
   } = options;
-  const { sessionTimeoutMilliseconds = 10_000, farewellMilliseconds = 3_000 } = options;
+  const { sessionTimeoutMilliseconds = 10_000, closeTimeoutMilliseconds = 3_000 } = options;
   const backoff = options.backoff ?? { firstMilliseconds: 200, longestMilliseconds: 30_000 };
   const lanes = new Lanes(concurrency);
   const isCrowded = () => lanes.weight >= maximumWaiting / 2;
@@ -77,10 +77,10 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
   const sessionOptions = {
     ...options,
     sessionTimeoutMilliseconds,
-    farewellMilliseconds,
+    closeTimeoutMilliseconds,
     rewind,
     accept,
-    room: () => lanes.below(maximumWaiting),
+    capacity: () => lanes.below(maximumWaiting),
     // The group does not wait longer than that for a member.
     drain: () => drain(Math.min(graceMilliseconds, sessionTimeoutMilliseconds / 2)),
   };
@@ -102,7 +102,7 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
         metrics?.message(groupId, message.topic, 'retried');
         return pauseAfter(tries++);
       },
-      1 + Math.floor(message.value.length / countedAsOne),
+      1 + Math.floor(message.value.length / bytesPerUnit),
     );
   }
 
@@ -116,7 +116,8 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
       } catch (error) {
         if (!(error instanceof DeadLetter)) throw error;
         // What is there already would be read and buried for ever, where somebody has this topic read.
-        if (topic !== options.deadLetterTopic) await bury(producer, options.deadLetterTopic, message, error);
+        if (topic !== options.deadLetterTopic)
+          await sendToDeadLetterTopic(producer, options.deadLetterTopic, message, error);
         metrics?.deadLetter(topic, error.code);
         log.warn('message went to the dead letters', { ...place, code: error.code, reason: error.message });
         return 'dead-letter';
@@ -136,7 +137,7 @@ export function consume(options: ConsumeOptions): KafkaConsumer {
   /** What does not end in time is left to end by itself: whoever gets its message next does it once more. */
   async function drain(milliseconds: number): Promise<void> {
     lanes.clear();
-    await atMost(milliseconds, lanes.idle());
+    await waitAtMost(milliseconds, lanes.idle());
   }
 
   async function run(): Promise<void> {

@@ -6,7 +6,7 @@ import type { KafkaProducer } from './producer.ts';
 const longestReason = 1_000;
 
 /** Where the original does not fit because of the headers more, they go without it: its place says where it is. Rejects with a `ChannelError`. */
-export async function bury(
+export async function sendToDeadLetterTopic(
   producer: KafkaProducer,
   topic: string,
   message: IncomingMessage,

@@ -1,6 +1,6 @@
 import { MultipleErrors, NetworkError, ProtocolError, TimeoutError, UserError } from '@platformatic/kafka';
 import { describe, expect, it } from 'vitest';
-import { describeFailure, failureOf, isAboutOne } from './failure.ts';
+import { describeFailure, failureOf, isMessageError } from './failure.ts';
 
 const refusedConnection = new NetworkError('Connection to 127.0.0.1:9092 failed.', {
   cause: Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9092'), { code: 'ECONNREFUSED' }),
@@ -63,6 +63,6 @@ describe('failureOf', () => {
   it.each(rows)('$failure where $reason', ({ error, failure, says, ...row }) => {
     expect(failureOf(error)).toBe(failure);
     expect(describeFailure(error)).toEqual(says);
-    expect(isAboutOne(error)).toBe('one' in row);
+    expect(isMessageError(error)).toBe('one' in row);
   });
 });

@@ -2,11 +2,11 @@
 import { ChannelError, type ChannelFailure } from '../channel.ts';
 
 /** Of one message among several: the others may well be taken. */
-const faults = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD']);
+const messageErrors = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD']);
 
 /** Answers of a broker that it would give again to the same message. */
 const refusals = new Set([
-  ...faults,
+  ...messageErrors,
   'INVALID_TOPIC_EXCEPTION',
   'UNKNOWN_TOPIC_OR_PARTITION',
   'POLICY_VIOLATION',
@@ -26,11 +26,11 @@ export function failureOf(error: unknown): ChannelFailure {
   return 'unavailable';
 }
 
-export function isAboutOne(error: unknown): boolean {
-  return partsOf(error).some(({ apiId }) => apiId !== undefined && faults.has(apiId));
+export function isMessageError(error: unknown): boolean {
+  return partsOf(error).some(({ apiId }) => apiId !== undefined && messageErrors.has(apiId));
 }
 
-export function failed(failure: ChannelFailure, reason: string, cause?: unknown): ChannelError {
+export function kafkaError(failure: ChannelFailure, reason: string, cause?: unknown): ChannelError {
   return new ChannelError({ channel: 'Kafka', failure, message: `${explanations[failure]}: ${reason}`, cause });
 }
 

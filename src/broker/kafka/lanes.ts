@@ -3,19 +3,19 @@
 /** Resolves to nothing when it is done, or to how long to wait (milliseconds) before it is tried again. Never rejects. */
 type Task = () => Promise<number | undefined>;
 
-interface Piece {
+interface Item {
   readonly task: Task;
   readonly weight: number;
 }
 
 interface Lane {
   readonly name: string;
-  readonly pieces: Piece[];
+  readonly items: Item[];
   running: boolean;
   /** What runs is not tried again, however it ends. */
-  last: boolean;
+  discardOnFailure: boolean;
   /** Ends the rest before the next try. */
-  cancelRest: () => void;
+  cancelBackoff: () => void;
 }
 
 export class Lanes {
@@ -39,11 +39,11 @@ export class Lanes {
   add(name: string, task: Task, weight = 1): void {
     let lane = this.#lanes.get(name);
     if (lane === undefined) {
-      lane = { name, pieces: [], running: false, last: false, cancelRest: () => undefined };
+      lane = { name, items: [], running: false, discardOnFailure: false, cancelBackoff: () => undefined };
       this.#lanes.set(name, lane);
       this.#ready.push(lane);
     }
-    lane.pieces.push({ task, weight });
+    lane.items.push({ task, weight });
     this.#weight += weight;
     this.#start();
   }
@@ -51,9 +51,9 @@ export class Lanes {
   /** Forgets what has not begun, and what rests before another try. What runs goes on; what is added to its lane waits for it. */
   clear(): void {
     for (const lane of this.#lanes.values()) {
-      lane.cancelRest();
-      lane.last = lane.running;
-      for (const { weight } of lane.pieces.splice(lane.running ? 1 : 0)) this.#weight -= weight;
+      lane.cancelBackoff();
+      lane.discardOnFailure = lane.running;
+      for (const { weight } of lane.items.splice(lane.running ? 1 : 0)) this.#weight -= weight;
       if (!lane.running) this.#lanes.delete(lane.name);
     }
     this.#ready = [];
@@ -81,16 +81,16 @@ export class Lanes {
   }
 
   async #run(lane: Lane): Promise<void> {
-    const pause = await lane.pieces[0]?.task();
+    const pause = await lane.items[0]?.task();
     this.#running--;
     lane.running = false;
-    if (pause === undefined || lane.last) {
-      lane.last = false;
-      this.#weight -= lane.pieces.shift()?.weight ?? 0;
+    if (pause === undefined || lane.discardOnFailure) {
+      lane.discardOnFailure = false;
+      this.#weight -= lane.items.shift()?.weight ?? 0;
       this.#goOn(lane);
     } else {
       const timer = setTimeout(() => this.#goOn(lane), pause);
-      lane.cancelRest = () => clearTimeout(timer);
+      lane.cancelBackoff = () => clearTimeout(timer);
     }
     this.#start();
     this.#changed();
@@ -98,7 +98,7 @@ export class Lanes {
 
   /** At the end of the line, or gone where nothing waits in it. */
   #goOn(lane: Lane): void {
-    if (lane.pieces.length === 0) {
+    if (lane.items.length === 0) {
       this.#lanes.delete(lane.name);
       return;
     }

@@ -12,8 +12,8 @@ import type { Producer as ProducerClient } from '@platformatic/kafka';
 import { systemClock } from '../../runtime/index.ts';
 import { sleep } from '../../runtime/internal.ts';
 import type { ChannelError, SendOptions } from '../channel.ts';
-import { clientOptions, end, type KafkaConnection, loadClient } from './connection.ts';
-import { describeFailure, failed, failureOf, isAboutOne } from './failure.ts';
+import { clientOptions, closeClient, type KafkaConnection, loadClient } from './connection.ts';
+import { describeFailure, failureOf, isMessageError, kafkaError } from './failure.ts';
 import type { OutgoingMessage } from './message.ts';
 
 export interface TopicSenderOptions extends KafkaConnection {
@@ -53,16 +53,16 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
   let down: string | undefined;
 
   function send(message: OutgoingMessage, { signal }: SendOptions = {}): Promise<void> {
-    if (closing.signal.aborted) return Promise.reject(failed('unavailable', 'the producer is closed'));
-    if (down !== undefined) return Promise.reject(failed('unavailable', down));
+    if (closing.signal.aborted) return Promise.reject(kafkaError('unavailable', 'the producer is closed'));
+    if (down !== undefined) return Promise.reject(kafkaError('unavailable', down));
     if (waiting.length >= maximumWaiting) {
-      return Promise.reject(failed('throttled', `${waiting.length} messages wait already`));
+      return Promise.reject(kafkaError('throttled', `${waiting.length} messages wait already`));
     }
-    if (signal?.aborted) return Promise.reject(failed('unavailable', 'cancelled'));
+    if (signal?.aborted) return Promise.reject(kafkaError('unavailable', 'cancelled'));
     return new Promise((resolve, reject) => {
-      const cancel = () => entry.settle(failed('unavailable', 'cancelled'));
+      const cancel = () => entry.settle(kafkaError('unavailable', 'cancelled'));
       const late = setTimeout(
-        () => entry.settle(failed('timeout', `not acknowledged within ${timeoutMilliseconds} ms`)),
+        () => entry.settle(kafkaError('timeout', `not acknowledged within ${timeoutMilliseconds} ms`)),
         timeoutMilliseconds,
       );
       const entry: Waiting = {
@@ -112,12 +112,12 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
     } catch (error) {
       const failure = error instanceof TookTooLong ? 'timeout' : failureOf(error);
       // One of them is the culprit: the others must not suffer for it.
-      if (batch.length > 1 && isAboutOne(error)) {
+      if (batch.length > 1 && isMessageError(error)) {
         for (const entry of batch) await deliver([entry]);
         return;
       }
       const reason = describeFailure(error);
-      for (const entry of batch) entry.settle(failed(failure, reason, error));
+      for (const entry of batch) entry.settle(kafkaError(failure, reason, error));
       if (failure === 'unavailable' || failure === 'timeout') goDown(reason);
     }
   }
@@ -127,7 +127,7 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
     down = reason;
     log.warn('Kafka is not available', { bootstrapServers, reason });
     discardClient();
-    for (const entry of waiting) entry.settle(failed('unavailable', reason));
+    for (const entry of waiting) entry.settle(kafkaError('unavailable', reason));
     waiting = [];
     void probe();
   }
@@ -141,7 +141,7 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
         down = describeFailure(error);
       });
       if (candidate === undefined) continue;
-      if (closing.signal.aborted) return void end(candidate);
+      if (closing.signal.aborted) return void closeClient(candidate);
       client = candidate;
       down = undefined;
       log.info('Kafka is available again', { bootstrapServers });
@@ -155,7 +155,7 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
       await within(timeoutMilliseconds, candidate.metadata({ topics: [] }));
       return candidate;
     } catch (error) {
-      void end(candidate);
+      void closeClient(candidate);
       throw error;
     }
   }
@@ -166,7 +166,7 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
   }
 
   function discardClient(): void {
-    if (client !== undefined) void end(client);
+    if (client !== undefined) void closeClient(client);
     client = undefined;
   }
 
@@ -177,7 +177,7 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
       // What was asked for before is still sent.
       await sending;
       closing.abort();
-      if (client !== undefined) await end(client);
+      if (client !== undefined) await closeClient(client);
       client = undefined;
     },
   };

@@ -7,11 +7,11 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Message, MessagesStream } from '@platformatic/kafka';
-import { clientOptions, cutterOf, type KafkaConnection, loadClient } from './connection.ts';
+import { clientOptions, disconnector, type KafkaConnection, loadClient } from './connection.ts';
 import { describeFailure } from './failure.ts';
 import type { IncomingMessage } from './message.ts';
 import { PartitionProgress } from './progress.ts';
-import { atMost } from './wait-at-most.ts';
+import { waitAtMost } from './wait-at-most.ts';
 
 type Raw = Message<Buffer, Buffer, Buffer, Buffer>;
 type Stream = MessagesStream<Buffer, Buffer, Buffer, Buffer>;
@@ -21,7 +21,7 @@ interface SessionOptions extends KafkaConnection {
   readonly topics: readonly string[];
   readonly sessionTimeoutMilliseconds: number;
   /** How long the last commit may take, and leaving the group. */
-  readonly farewellMilliseconds: number;
+  readonly closeTimeoutMilliseconds: number;
   /** Who it was before: a member that comes back is not waited for as if it were gone. */
   readonly memberId: string | null;
   /** Partitions that are to be read from their beginning once; those that were are taken out. Undefined: none. */
@@ -29,7 +29,7 @@ interface SessionOptions extends KafkaConnection {
   /** Takes a message and says later that it is done. */
   readonly accept: (message: IncomingMessage, done: () => void) => void;
   /** Resolves when there is room for more. */
-  readonly room: () => Promise<void>;
+  readonly capacity: () => Promise<void>;
   /** Forgets what has not begun, and resolves when nothing runs. */
   readonly drain: () => Promise<void>;
   readonly onReady: () => void;
@@ -51,7 +51,7 @@ const commitEvery = 200;
 
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { Consumer, ListOffsetTimestamps } = await loadClient();
-  const { groupId, topics, log, farewellMilliseconds } = options;
+  const { groupId, topics, log, closeTimeoutMilliseconds } = options;
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => undefined);
   const client = new Consumer<Buffer, Buffer, Buffer, Buffer>({
@@ -150,7 +150,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
         // Not left: that would end the stream, and with the last one the client forgets its topics.
         if (mine !== generation || halted) continue;
         take(message);
-        await options.room();
+        await options.capacity();
       }
       if (from === stream && !halted) failure.reject(new Error('the stream of messages ended'));
     } catch (error) {
@@ -240,18 +240,18 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       halted = true;
     },
     async close() {
-      await atMost(farewellMilliseconds, commit());
+      await waitAtMost(closeTimeoutMilliseconds, commit());
       finish();
-      const cut = cutterOf(client);
-      await atMost(farewellMilliseconds, client.close(true));
+      const cut = disconnector(client);
+      await waitAtMost(closeTimeoutMilliseconds, client.close(true));
       cut();
     },
     async abandon() {
       finish();
-      cutterOf(client)();
+      disconnector(client)();
       // Only now: over a connection that is still there it would say that this member leaves.
       await setImmediate();
-      await atMost(farewellMilliseconds, client.close(true));
+      await waitAtMost(closeTimeoutMilliseconds, client.close(true));
     },
   };
 

@@ -1,7 +1,7 @@
 /** The topics that platform and brokers talk through, made where they are missing. */
 import type { Admin as AdminClient } from '@platformatic/kafka';
-import { clientOptions, end, type KafkaConnection, loadClient } from './connection.ts';
-import { describeFailure, failed, failureOf } from './failure.ts';
+import { clientOptions, closeClient, type KafkaConnection, loadClient } from './connection.ts';
+import { describeFailure, failureOf, kafkaError } from './failure.ts';
 
 export const REQUEST_TOPIC = 'deployment-requests';
 export const STATUS_TOPIC = 'deployment-status';
@@ -32,11 +32,11 @@ export async function ensureTopics(
   try {
     const existing = new Set(await admin.listTopics());
     for (const topic of topics) if (!existing.has(topic.name)) await create(admin, topic);
-    await untilLed(admin, topics);
+    await waitForLeaders(admin, topics);
   } catch (error) {
-    throw failed(failureOf(error), describeFailure(error), error);
+    throw kafkaError(failureOf(error), describeFailure(error), error);
   } finally {
-    await end(admin);
+    await closeClient(admin);
   }
 }
 
@@ -55,6 +55,6 @@ async function create(admin: AdminClient, { name, partitions = 6, replicas = -1,
 }
 
 /** A topic is made before its partitions have a leader; until then nothing can be sent to them. The client tries a few times. */
-async function untilLed(admin: AdminClient, topics: readonly TopicRequest[]): Promise<void> {
+async function waitForLeaders(admin: AdminClient, topics: readonly TopicRequest[]): Promise<void> {
   if (topics.length > 0) await admin.metadata({ topics: topics.map(({ name }) => name), forceUpdate: true });
 }

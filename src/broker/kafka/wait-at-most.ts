@@ -3,7 +3,7 @@ import { systemClock } from '../../runtime/index.ts';
 import { sleep } from '../../runtime/internal.ts';
 
 /** Resolves when the work has ended, however, or the time is over. */
-export async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+export async function waitAtMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
   const ended = new AbortController();
   const settled = work.then(
     () => ended.abort(),

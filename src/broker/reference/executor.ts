@@ -5,14 +5,14 @@
  */
 import { FenceError, type Logger, Workqueue } from '../../runtime/index.ts';
 import type { BrokerMetrics } from './metrics.ts';
-import { type Provider, ProviderFailure, permanent, type Seen, type StoredRecord } from './provider.ts';
-import { type DeploymentRecord, isForgettable, type Observation, observed } from './record.ts';
+import { type Provider, ProviderFailure, type ProviderState, permanent, type StoredRecord } from './provider.ts';
+import { applyObservation, type DeploymentRecord, isExpired, type Observation } from './record.ts';
 import type { Reporter } from './reporter.ts';
-import { type Meter, type PriceTable, pricePerHour, turn } from './usage.ts';
+import { type Meter, type PriceTable, pricePerHour, settleMeter } from './usage.ts';
 
 interface Executor {
   /** Something was asked for or has happened. */
-  look(uid: string): void;
+  enqueue(uid: string): void;
   start(): void;
   stop(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export function openExecutor(options: ExecutorOptions): Executor {
   async function work(): Promise<void> {
     for (let uid = await queue.get(); uid !== undefined; uid = await queue.get()) {
       try {
-        await carryOut(uid);
+        await reconcile(uid);
         queue.forget(uid);
       } catch (error) {
         // The right to write is gone: this process ends, and who leads next goes on.
@@ -54,27 +54,27 @@ export function openExecutor(options: ExecutorOptions): Executor {
     }
   }
 
-  async function carryOut(uid: string): Promise<void> {
+  async function reconcile(uid: string): Promise<void> {
     const stored = records.known(uid);
     if (stored === undefined) return;
-    const prepared = await preparedOf(stored);
+    const prepared = await prepare(stored);
     if (prepared === undefined) {
       queue.add(uid);
       return;
     }
     const { record, version } = prepared;
     if (record.state === 'deleted') {
-      if (isForgettable(record, options.now(), options.keptMilliseconds)) await records.drop(uid, version);
+      if (isExpired(record, options.now(), options.keptMilliseconds)) await records.drop(uid, version);
       else
         queue.addAfter(uid, Math.max(60_000, Date.parse(record.changedAt) + options.keptMilliseconds - options.now()));
       return;
     }
     const { action, resource } = record.request;
     const began = performance.now();
-    const { observation, againAfterMilliseconds } = await outcomeOf(record);
-    metrics.carriedOut(resource.kind, action, observation.report.phase, (performance.now() - began) / 1000);
-    const meter = meterOf(record, observation);
-    const next = observed(
+    const { observation, requeueAfterMilliseconds } = await execute(record);
+    metrics.executed(resource.kind, action, observation.report.phase, (performance.now() - began) / 1000);
+    const meter = settledMeter(record, observation);
+    const next = applyObservation(
       record,
       { ...observation, ...(meter === undefined ? {} : { meter }) },
       { now: options.now(), instance: options.instance },
@@ -84,15 +84,15 @@ export function openExecutor(options: ExecutorOptions): Executor {
         queue.add(uid);
         return;
       }
-      if (next.sequence !== record.sequence) reporter.tell(uid);
+      if (next.sequence !== record.sequence) reporter.report(uid);
     }
-    if (againAfterMilliseconds !== undefined) queue.addAfter(uid, againAfterMilliseconds);
+    if (requeueAfterMilliseconds !== undefined) queue.addAfter(uid, requeueAfterMilliseconds);
   }
 
   /** With what has to be written down first; undefined where somebody else was faster. A failure comes up again in `outcomeOf`. */
-  async function preparedOf(stored: StoredRecord): Promise<StoredRecord | undefined> {
+  async function prepare(stored: StoredRecord): Promise<StoredRecord | undefined> {
     const { record, version } = stored;
-    if (provider.prepare === undefined || !isToBePrepared(record)) return stored;
+    if (provider.prepare === undefined || !needsPreparation(record)) return stored;
     const notes = await provider.prepare(record).catch((error: unknown) => {
       if (error instanceof ProviderFailure) return undefined;
       throw error;
@@ -100,21 +100,21 @@ export function openExecutor(options: ExecutorOptions): Executor {
     return notes === undefined ? stored : records.put({ ...record, notes }, version);
   }
 
-  async function outcomeOf(
+  async function execute(
     record: DeploymentRecord,
-  ): Promise<{ observation: Observation; againAfterMilliseconds?: number | undefined }> {
+  ): Promise<{ observation: Observation; requeueAfterMilliseconds?: number | undefined }> {
     try {
       if (record.request.action === 'Delete') {
         await provider.prepare?.(record);
-        return await removalOf(record);
+        return await remove(record);
       }
       if (record.state === 'failed') return { observation: { state: 'failed', report: record.report } };
       if (record.state === 'claimed') {
-        demandCapability(provider, record);
+        requireCapability(provider, record);
         await provider.prepare?.(record);
       }
-      const seen = record.state === 'claimed' ? await provider.bring(record) : await provider.observe(record);
-      return { observation: observationOf(seen), againAfterMilliseconds: seen.againAfterMilliseconds };
+      const seen = record.state === 'claimed' ? await provider.apply(record) : await provider.observe(record);
+      return { observation: observationOf(seen), requeueAfterMilliseconds: seen.requeueAfterMilliseconds };
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
       log.warn('it cannot be done', { deploymentId: record.deploymentId, code: error.code, why: error.message });
@@ -124,26 +124,26 @@ export function openExecutor(options: ExecutorOptions): Executor {
     }
   }
 
-  async function removalOf(record: DeploymentRecord) {
+  async function remove(record: DeploymentRecord) {
     const removal = await provider.remove(record);
     if (removal.gone) return { observation: { state: 'deleted', report: { phase: 'deleted' } } as const };
     return {
       observation: { state: 'claimed', report: { phase: 'deploying', message: removal.message } } as const,
-      againAfterMilliseconds: removal.againAfterMilliseconds,
+      requeueAfterMilliseconds: removal.requeueAfterMilliseconds,
     };
   }
 
   /** It runs from when the thing was first there until it is gone. */
-  function meterOf(record: DeploymentRecord, { state }: Observation): Meter | undefined {
+  function settledMeter(record: DeploymentRecord, { state }: Observation): Meter | undefined {
     const { meter, request } = record;
     const isPriced = state === 'done' && prices !== undefined;
     const price = state === 'deleted' ? 0 : isPriced ? pricePerHour(prices, request) : undefined;
     if (price === undefined || (meter?.microsPerHour ?? 0) === price) return undefined;
-    return turn(meter, price, options.now());
+    return settleMeter(meter, price, options.now());
   }
 
   return {
-    look: (uid) => queue.add(uid),
+    enqueue: (uid) => queue.add(uid),
     start() {
       running ??= Promise.all(Array.from({ length: workers }, work));
     },
@@ -155,10 +155,10 @@ export function openExecutor(options: ExecutorOptions): Executor {
 }
 
 /** What was done is only watched, and what has failed waits for something newer; what is to go is looked at until it is gone. */
-const isToBePrepared = ({ state, request }: DeploymentRecord): boolean =>
+const needsPreparation = ({ state, request }: DeploymentRecord): boolean =>
   state === 'claimed' || (request.action === 'Delete' && state !== 'deleted');
 
-const observationOf = ({ report, notes }: Seen): Observation => ({
+const observationOf = ({ report, notes }: ProviderState): Observation => ({
   state: 'done',
   report,
   ...(notes === undefined ? {} : { notes }),
@@ -169,7 +169,7 @@ function isCapable({ capabilities }: Provider, { request }: DeploymentRecord): b
   return capabilities.some((each) => each === kind || each.startsWith(`${kind}/`));
 }
 
-function demandCapability(provider: Provider, record: DeploymentRecord): void {
+function requireCapability(provider: Provider, record: DeploymentRecord): void {
   if (isCapable(provider, record)) return;
   throw permanent(
     'unsupported-kind',

@@ -8,7 +8,7 @@ import { compareDeployments, parseDeploymentId } from '../deployment-id.ts';
 import type { RequestEvent } from '../messages.ts';
 import type { BrokerMetrics } from './metrics.ts';
 import type { RecordStore, StoredRecord } from './provider.ts';
-import { askedAbout, claim } from './record.ts';
+import { claim, queried } from './record.ts';
 import type { Reporter } from './reporter.ts';
 
 interface Receipt {
@@ -17,7 +17,7 @@ interface Receipt {
 }
 
 export interface Intake {
-  take(event: RequestEvent, channel: ChannelName): Promise<Receipt>;
+  receive(event: RequestEvent, channel: ChannelName): Promise<Receipt>;
 }
 
 interface IntakeOptions {
@@ -34,19 +34,19 @@ interface IntakeOptions {
 }
 
 /** Each try that fails means that another one succeeded. */
-const mostTries = 50;
+const maxAttempts = 50;
 
 export function openIntake(options: IntakeOptions): Intake {
   const { records, reporter, metrics, log } = options;
   const moment = () => ({ now: options.now(), instance: options.instance });
 
-  async function takeOrder(
+  async function claimDeployment(
     event: RequestEvent,
     present: StoredRecord | undefined,
   ): Promise<Receipt['outcome'] | undefined> {
     const { uid } = event.data.resource;
     if (present === undefined && options.now() - Date.parse(event.time) > options.keptMilliseconds) {
-      reporter.tellOnce(event, {
+      reporter.reportOnce(event, {
         phase: 'failed',
         error: {
           class: 'transient',
@@ -61,33 +61,32 @@ export function openIntake(options: IntakeOptions): Intake {
     if (made.outcome === 'accepted') {
       if ((await records.put(made.record, present?.version)) === undefined) return undefined;
       options.claimed(uid);
-      reporter.tell(uid);
+      reporter.report(uid);
     } else if (made.outcome === 'duplicate') {
-      reporter.tellAgain(uid);
+      reporter.resend(uid);
     }
     return made.outcome;
   }
 
-  async function answer(event: RequestEvent, present: StoredRecord | undefined): Promise<'accepted' | undefined> {
+  async function answerQuery(event: RequestEvent, present: StoredRecord | undefined): Promise<'accepted' | undefined> {
     const { resource, deploymentId } = event.data;
     if (present === undefined || isNewer(deploymentId, present.record.deploymentId)) {
-      reporter.tellOnce(event, { phase: 'absent' });
+      reporter.reportOnce(event, { phase: 'absent' });
       return 'accepted';
     }
-    if ((await records.put(askedAbout(present.record, event, moment()), present.version)) === undefined)
-      return undefined;
-    reporter.tell(resource.uid);
+    if ((await records.put(queried(present.record, event, moment()), present.version)) === undefined) return undefined;
+    reporter.report(resource.uid);
     return 'accepted';
   }
 
   return {
-    async take(event, channel) {
+    async receive(event, channel) {
       const { action, deploymentId, resource } = event.data;
       const isQuestion = action === 'Query';
       // A question is about now; a claim that was decided on an old record is refused when it is written.
       let present = isQuestion ? await records.get(resource.uid) : records.known(resource.uid);
-      for (let tries = 0; tries < mostTries; tries += 1) {
-        const outcome = isQuestion ? await answer(event, present) : await takeOrder(event, present);
+      for (let tries = 0; tries < maxAttempts; tries += 1) {
+        const outcome = isQuestion ? await answerQuery(event, present) : await claimDeployment(event, present);
         if (outcome !== undefined) {
           metrics.requested(channel, action, outcome);
           log.info('request taken', {

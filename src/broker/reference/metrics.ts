@@ -7,7 +7,7 @@ export interface BrokerMetrics {
   requested(channel: ChannelName, action: Action, outcome: 'accepted' | 'duplicate' | 'stale'): void;
   /** A request that was not taken, by why. */
   refused(channel: ChannelName, reason: string): void;
-  carriedOut(kind: string, action: Action, result: string, seconds: number): void;
+  executed(kind: string, action: Action, result: string, seconds: number): void;
   reported(
     channel: ChannelName | 'none',
     kind: 'status' | 'heartbeat' | 'usage',
@@ -64,7 +64,7 @@ export function brokerMetrics(
   return {
     requested: (channel, action, outcome) => requests.inc({ channel, action, outcome }),
     refused: (channel, reason) => refusals.inc({ channel, reason }),
-    carriedOut: (kind, action, result, seconds) => work.observe({ kind, action, result }, seconds),
+    executed: (kind, action, result, seconds) => work.observe({ kind, action, result }, seconds),
     reported: (channel, type, result) => reports.inc({ channel, type, result }),
   };
 }

@@ -8,7 +8,7 @@ import type { Provider } from './provider.ts';
 import type { StatusSender } from './sender.ts';
 import { amounts, type PriceTable } from './usage.ts';
 
-interface PulseOptions {
+interface PeriodicReportOptions {
   readonly broker: string;
   readonly version: string;
   readonly provider: Provider;
@@ -22,7 +22,7 @@ interface PulseOptions {
 }
 
 /** Runs until the signal ends it. */
-export async function beat(options: PulseOptions, signal: AbortSignal): Promise<void> {
+export async function sendHeartbeats(options: PeriodicReportOptions, signal: AbortSignal): Promise<void> {
   const { broker, version, provider, clock } = options;
   while (!signal.aborted) {
     const event = heartbeatEvent(
@@ -35,7 +35,11 @@ export async function beat(options: PulseOptions, signal: AbortSignal): Promise<
 }
 
 /** Of what is there. What is gone is told once, by the reporter. Runs until the signal ends it, on the instance that leads. */
-export async function bill(options: PulseOptions, prices: PriceTable, signal: AbortSignal): Promise<void> {
+export async function sendUsage(
+  options: PeriodicReportOptions,
+  prices: PriceTable,
+  signal: AbortSignal,
+): Promise<void> {
   const { broker, provider, clock } = options;
   while (!signal.aborted) {
     for (const { record } of provider.records.all()) {
@@ -52,7 +56,7 @@ export async function bill(options: PulseOptions, prices: PriceTable, signal: Ab
 }
 
 async function attempt(
-  { sender, metrics, log }: PulseOptions,
+  { sender, metrics, log }: PeriodicReportOptions,
   kind: 'heartbeat' | 'usage',
   event: BrokerEvent,
   replyTo: { readonly statusTopic?: string; readonly statusUrl?: string },

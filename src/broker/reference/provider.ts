@@ -21,9 +21,9 @@ export interface Provider {
    * Brings about what the record asks for, or goes on with it: it may be called again for the same record, also where an earlier
    * call was cut short anywhere. Rejects with a `ProviderFailure` where it cannot be done; any other rejection is tried again.
    */
-  bring(record: DeploymentRecord): Promise<Seen>;
+  apply(record: DeploymentRecord): Promise<ProviderState>;
   /** How what was brought about fares. Changes nothing but what falls due by itself, such as new credentials. */
-  observe(record: DeploymentRecord): Promise<Seen>;
+  observe(record: DeploymentRecord): Promise<ProviderState>;
   /** Has it removed. `gone` only once nothing of it is left. */
   remove(record: DeploymentRecord): Promise<Removal>;
   /** Address and credentials as they are now, to be encrypted; or where they lie, if that is in the management cluster. */
@@ -31,16 +31,16 @@ export interface Provider {
   stop(): Promise<void>;
 }
 
-export interface Seen {
+export interface ProviderState {
   readonly report: Report;
   readonly notes?: Readonly<Record<string, string>>;
   /** Look again then, even where nothing changes. */
-  readonly againAfterMilliseconds?: number;
+  readonly requeueAfterMilliseconds?: number;
 }
 
 export type Removal =
   | { readonly gone: true }
-  | { readonly gone: false; readonly message: string; readonly againAfterMilliseconds: number };
+  | { readonly gone: false; readonly message: string; readonly requeueAfterMilliseconds: number };
 
 export type Credentials =
   | { readonly revision: string; readonly values: Readonly<Record<string, string>> }
@@ -63,7 +63,7 @@ export const permanent = (code: string, message: string): ProviderFailure =>
   new ProviderFailure({ class: 'permanent', code, message });
 
 /** To be taken over, and not to be seen: whether something was made, and where, only those know who had it. */
-export const formerUnseen = (formers: readonly string[], what: string): ProviderFailure =>
+export const formerNotVisible = (formers: readonly string[], what: string): ProviderFailure =>
   permanent(
     'former-unseen',
     `what Broker ${formers.join(' and ')} has made for it cannot be seen here (${what}), so it is neither made anew nor called gone: let the DeploymentTarget name that Broker again and take it over from this one; where nothing was made, delete the object with abandon-cleanup and create it anew`,
@@ -93,7 +93,7 @@ export interface RecordStore {
 export interface Leadership {
   /** Whether only the leader may write records: then only the leader takes requests. */
   readonly exclusive: boolean;
-  readonly leads: boolean;
+  readonly isLeader: boolean;
   /** Resolves once this instance leads; rejects where the signal ends it. */
   acquire(signal: AbortSignal): Promise<void>;
   /** Aborted when the right to work is lost: the process is to end and to be started anew. */
@@ -102,7 +102,7 @@ export interface Leadership {
 }
 
 /** This instance does not lead, and its store takes writes of the leader only. */
-export class NotLeading extends Error {
+export class NotLeader extends Error {
   readonly code = 'broker/not-leading';
 
   constructor() {

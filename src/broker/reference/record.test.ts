@@ -4,18 +4,18 @@ import { compareDeployments, formatDeploymentId, parseDeploymentId } from '../de
 import { type Action, REQUEST_TYPE, type RequestEvent } from '../messages.ts';
 import {
   acknowledge,
-  askedAbout,
-  bill,
+  applyObservation,
   claim,
   type DeploymentRecord,
   handedOver,
-  isForgettable,
-  isUntold,
+  isExpired,
+  isUnreported,
   LEDGER_LENGTH,
-  observed,
-  unbilled,
+  markBilled,
+  queried,
+  unbilledMeter,
 } from './record.ts';
-import { lastAmounts, turn } from './usage.ts';
+import { finalAmounts, settleMeter } from './usage.ts';
 
 const uid = 'u-1';
 const moment = (now = 1_000) => ({ now, instance: 'one' });
@@ -53,10 +53,10 @@ test('what another broker has taken over is neither done nor told nor charged fo
   const meter = { month: '2026-01', settledMicros: 0, since: Date.parse('2026-01-01T00:00:00Z'), microsPerHour: 5 };
   const over = handedOver({ ...record, meter }, 'u-1/1/1', Date.parse('2026-01-01T02:00:00Z'));
   expect(over).toMatchObject({ state: 'deleted', notes: {}, meter: { settledMicros: 10, microsPerHour: 0 } });
-  expect(isUntold(over)).toBe(false);
+  expect(isUnreported(over)).toBe(false);
   // What it has cost here up to then is still to be told, once.
-  expect(unbilled(over)).toEqual(over.meter);
-  expect(unbilled(bill(over, over.meter ?? meter))).toBeUndefined();
+  expect(unbilledMeter(over)).toEqual(over.meter);
+  expect(unbilledMeter(markBilled(over, over.meter ?? meter))).toBeUndefined();
   expect(handedOver(over, 'u-1/1/2', Date.parse('2026-01-01T09:00:00Z')).meter).toEqual(over.meter);
   expect(claim(over, requested(1), moment()).outcome).toBe('stale');
   expect(claim(over, requested(1, 1), moment()).outcome).toBe('stale');
@@ -66,21 +66,23 @@ test('what another broker has taken over is neither done nor told nor charged fo
 
 test('what is gone is told once what it cost, and again should it have come back in between', () => {
   const at = (time: string) => Date.parse(`2026-01-${time}Z`);
-  const meter = turn(undefined, 1_000_000, at('10T10:05:00'));
+  const meter = settleMeter(undefined, 1_000_000, at('10T10:05:00'));
   const there: DeploymentRecord = { ...claimed(undefined, requested(1)), state: 'done', meter };
-  expect(unbilled(there)).toBeUndefined();
-  const gone: DeploymentRecord = { ...there, state: 'deleted', meter: turn(meter, 0, at('10T10:35:00')) };
-  const told = unbilled(gone);
+  expect(unbilledMeter(there)).toBeUndefined();
+  const gone: DeploymentRecord = { ...there, state: 'deleted', meter: settleMeter(meter, 0, at('10T10:35:00')) };
+  const told = unbilledMeter(gone);
   if (told === undefined) throw new Error('nothing is to be told');
-  expect(lastAmounts(told)).toEqual([{ month: '2026-01', amount: '0.5', asOf: '2026-01-10T10:35:00.000Z' }]);
-  const billed = bill(gone, told);
-  expect(unbilled(billed)).toBeUndefined();
+  expect(finalAmounts(told)).toEqual([{ month: '2026-01', amount: '0.5', asOf: '2026-01-10T10:35:00.000Z' }]);
+  const billed = markBilled(gone, told);
+  expect(unbilledMeter(billed)).toBeUndefined();
   // As a restart finds it, and whoever asks about it.
-  expect(unbilled(askedAbout(JSON.parse(JSON.stringify(billed)), requested(1, 0, 'Query'), moment()))).toBeUndefined();
+  expect(
+    unbilledMeter(queried(JSON.parse(JSON.stringify(billed)), requested(1, 0, 'Query'), moment())),
+  ).toBeUndefined();
 
-  const back: DeploymentRecord = { ...billed, state: 'done', meter: turn(told, 1_000_000, at('12T00:00:00')) };
-  const again: DeploymentRecord = { ...back, state: 'deleted', meter: turn(back.meter, 0, at('12T01:00:00')) };
-  expect(lastAmounts(unbilled(again) ?? meter).map(({ amount }) => amount)).toEqual(['1.5']);
+  const back: DeploymentRecord = { ...billed, state: 'done', meter: settleMeter(told, 1_000_000, at('12T00:00:00')) };
+  const again: DeploymentRecord = { ...back, state: 'deleted', meter: settleMeter(back.meter, 0, at('12T01:00:00')) };
+  expect(finalAmounts(unbilledMeter(again) ?? meter).map(({ amount }) => amount)).toEqual(['1.5']);
 });
 
 describe('what is asked for', () => {
@@ -151,23 +153,27 @@ test('the sequence rises with every report, through claims, questions and clocks
         const previous = record;
         if (what === 'claim') record = claimed(record, requested(++generation), now);
         else if (what === 'observe')
-          record = observed(record, { state: 'done', report: { phase: 'ready', message } }, moment(now));
-        else if (what === 'ask') record = askedAbout(record, requested(generation, 0, 'Query'), moment(now));
+          record = applyObservation(record, { state: 'done', report: { phase: 'ready', message } }, moment(now));
+        else if (what === 'ask') record = queried(record, requested(generation, 0, 'Query'), moment(now));
         else record = acknowledge(record, record.sequence);
         const told =
           JSON.stringify([previous.report, previous.deploymentId]) !==
           JSON.stringify([record.report, record.deploymentId]);
         expect(record.sequence).toBeGreaterThanOrEqual(previous.sequence);
         if (told || what === 'ask') expect(record.sequence).toBeGreaterThan(previous.sequence);
-        if (what === 'acknowledge') expect(isUntold(record)).toBe(false);
+        if (what === 'acknowledge') expect(isUnreported(record)).toBe(false);
       }
     }),
   );
 });
 
 test('seeing the same once more writes nothing', () => {
-  const record = observed(claimed(undefined, requested(1)), { state: 'done', report: { phase: 'ready' } }, moment());
-  expect(observed(record, { state: 'done', report: { phase: 'ready' } }, moment(2_000))).toBe(record);
+  const record = applyObservation(
+    claimed(undefined, requested(1)),
+    { state: 'done', report: { phase: 'ready' } },
+    moment(),
+  );
+  expect(applyObservation(record, { state: 'done', report: { phase: 'ready' } }, moment(2_000))).toBe(record);
 });
 
 test('the ledger is bounded', () => {
@@ -178,14 +184,14 @@ test('the ledger is bounded', () => {
 });
 
 test('a tombstone goes only when it is old and its end was taken', () => {
-  const gone = observed(
+  const gone = applyObservation(
     claimed(undefined, requested(1, 0, 'Delete')),
     { state: 'deleted', report: { phase: 'deleted' } },
     moment(),
   );
-  expect(isForgettable(gone, 100_000, 10)).toBe(false);
+  expect(isExpired(gone, 100_000, 10)).toBe(false);
   const taken = acknowledge(gone, gone.sequence);
-  expect(isForgettable(taken, 100_000, 10)).toBe(true);
-  expect(isForgettable(taken, 1_005, 10)).toBe(false);
-  expect(isForgettable(acknowledge(claimed(undefined, requested(1)), 1_000), 100_000, 10)).toBe(false);
+  expect(isExpired(taken, 100_000, 10)).toBe(true);
+  expect(isExpired(taken, 1_005, 10)).toBe(false);
+  expect(isExpired(acknowledge(claimed(undefined, requested(1)), 1_000), 100_000, 10)).toBe(false);
 });

@@ -8,7 +8,7 @@
  */
 import { compareDeployments, parseDeploymentId } from '../deployment-id.ts';
 import type { DeploymentRequest, ErrorClass, ReportedPhase, RequestEvent } from '../messages.ts';
-import { type Meter, turn } from './usage.ts';
+import { type Meter, settleMeter } from './usage.ts';
 
 /**
  * `claimed`: to be carried out, perhaps begun. `done`: carried out, and watched from then on. `failed`: it cannot be carried out;
@@ -124,20 +124,20 @@ export interface Observation {
 }
 
 /** What was seen or done. Returns the same record where nothing is new. */
-export function observed(record: DeploymentRecord, observation: Observation, moment: Moment): DeploymentRecord {
-  const news = !alike(record.report, observation.report);
+export function applyObservation(record: DeploymentRecord, observation: Observation, moment: Moment): DeploymentRecord {
+  const isNewReport = !isEqual(record.report, observation.report);
   const next: DeploymentRecord = {
     ...record,
     state: observation.state,
     notes: observation.notes ?? record.notes,
     ...(observation.meter === undefined ? {} : { meter: observation.meter }),
-    ...(news ? { report: observation.report, sequence: nextSequence(record, moment.now) } : {}),
+    ...(isNewReport ? { report: observation.report, sequence: nextSequence(record, moment.now) } : {}),
   };
-  return alike(next, record) ? record : { ...next, changedAt: new Date(moment.now).toISOString() };
+  return isEqual(next, record) ? record : { ...next, changedAt: new Date(moment.now).toISOString() };
 }
 
 /** What is known is to be told once more, as something new: whoever asks may not have got, or not have kept, what was told before. */
-export function askedAbout(record: DeploymentRecord, event: RequestEvent, moment: Moment): DeploymentRecord {
+export function queried(record: DeploymentRecord, event: RequestEvent, moment: Moment): DeploymentRecord {
   return {
     ...record,
     sequence: nextSequence(record, moment.now),
@@ -162,7 +162,7 @@ export function handedOver(record: DeploymentRecord, deploymentId: string, now: 
     report: { phase: 'deleted', message: `another broker has taken it over as ${deploymentId}` },
     acknowledged: record.sequence,
     notes: {},
-    ...(meter === undefined ? {} : { meter: meter.microsPerHour === 0 ? meter : turn(meter, 0, now) }),
+    ...(meter === undefined ? {} : { meter: meter.microsPerHour === 0 ? meter : settleMeter(meter, 0, now) }),
     changedAt: new Date(now).toISOString(),
   };
 }
@@ -172,22 +172,22 @@ export function acknowledge(record: DeploymentRecord, sequence: number): Deploym
 }
 
 /** What it cost is told for good. Should it come back to this broker, its meter runs on from there. */
-export function bill(record: DeploymentRecord, meter: Meter): DeploymentRecord {
+export function markBilled(record: DeploymentRecord, meter: Meter): DeploymentRecord {
   return record.billed === meter.since ? record : { ...record, billed: meter.since };
 }
 
 /** The meter whose last word the platform does not have yet; undefined where it has it, or where the thing is still there. */
-export const unbilled = ({ state, meter, billed }: DeploymentRecord): Meter | undefined =>
+export const unbilledMeter = ({ state, meter, billed }: DeploymentRecord): Meter | undefined =>
   state === 'deleted' && meter !== undefined && meter.since !== billed ? meter : undefined;
 
-export const isUntold = (record: DeploymentRecord): boolean => record.acknowledged < record.sequence;
+export const isUnreported = (record: DeploymentRecord): boolean => record.acknowledged < record.sequence;
 
 /** Where a report ends a chapter it is worth a write that it was taken; another follows the others soon. */
-export const isLasting = ({ phase }: Report): boolean => phase !== 'accepted' && phase !== 'deploying';
+export const isSettled = ({ phase }: Report): boolean => phase !== 'accepted' && phase !== 'deploying';
 
 /** A tombstone may go once nothing that was said to it can be delivered again. */
-export const isForgettable = (record: DeploymentRecord, now: number, keptMilliseconds: number): boolean =>
-  record.state === 'deleted' && !isUntold(record) && now - Date.parse(record.changedAt) > keptMilliseconds;
+export const isExpired = (record: DeploymentRecord, now: number, keptMilliseconds: number): boolean =>
+  record.state === 'deleted' && !isUnreported(record) && now - Date.parse(record.changedAt) > keptMilliseconds;
 
 /**
  * At least the time in milliseconds: should a record ever be lost, what is said after it still counts as newer than what was said
@@ -215,10 +215,10 @@ function traceOf({ subject, traceparent, tracestate, correlationid }: RequestEve
 }
 
 /** Of values that came from JSON or are made here field by field in one order. */
-const alike = (left: unknown, right: unknown): boolean => stable(left) === stable(right);
+const isEqual = (left: unknown, right: unknown): boolean => stableJson(left) === stableJson(right);
 
 /** JSON with the keys of every object in order: the same for values that are the same. */
-export function stable(value: unknown): string {
+export function stableJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
       ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))

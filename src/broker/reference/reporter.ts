@@ -13,24 +13,24 @@ import type { BrokerMetrics } from './metrics.ts';
 import type { Provider } from './provider.ts';
 import {
   acknowledge,
-  bill,
   type DeploymentRecord,
-  isLasting,
-  isUntold,
+  isSettled,
+  isUnreported,
+  markBilled,
   nextSequence,
   type Report,
-  unbilled,
+  unbilledMeter,
 } from './record.ts';
 import type { StatusSender } from './sender.ts';
-import { lastAmounts, type Meter } from './usage.ts';
+import { finalAmounts, type Meter } from './usage.ts';
 
 export interface Reporter {
   /** What is untold of this object, as soon as it can be. */
-  tell(uid: string): void;
+  report(uid: string): void;
   /** Once more, though it was acknowledged. */
-  tellAgain(uid: string): void;
+  resend(uid: string): void;
   /** About something there is no record of. Whoever asks will ask again should this get lost. */
-  tellOnce(event: RequestEvent, report: Report): void;
+  reportOnce(event: RequestEvent, report: Report): void;
   /** Begins to send; until then things are only remembered. */
   start(): void;
   stop(): Promise<void>;
@@ -48,7 +48,7 @@ interface ReporterOptions {
   readonly log: Logger;
 }
 
-const mostAtOnce = 10_000;
+const maxAtOnce = 10_000;
 
 export function openReporter(options: ReporterOptions): Reporter {
   const { broker, provider, sender, currency, metrics, log, workers = 16 } = options;
@@ -58,15 +58,18 @@ export function openReporter(options: ReporterOptions): Reporter {
     bucket: { tokensPerSecond: 1_000, burst: 10_000 },
   });
   /** The newest sequence that was acknowledged to this instance, for what is not worth a write. */
-  const told = new Map<string, number>();
-  const again = new Set<string>();
-  const once = new Map<string, { readonly event: RequestEvent; readonly report: Report; readonly sequence: number }>();
+  const acknowledgedSequences = new Map<string, number>();
+  const resends = new Set<string>();
+  const oneTimeReports = new Map<
+    string,
+    { readonly event: RequestEvent; readonly report: Report; readonly sequence: number }
+  >();
   let running: Promise<unknown> | undefined;
 
   async function work(): Promise<void> {
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
       try {
-        await tellNow(key);
+        await sendPending(key);
         queue.forget(key);
       } catch (error) {
         metrics.reported('none', 'status', 'failed');
@@ -78,35 +81,36 @@ export function openReporter(options: ReporterOptions): Reporter {
     }
   }
 
-  async function tellNow(key: string): Promise<void> {
-    const single = once.get(key);
+  async function sendPending(key: string): Promise<void> {
+    const single = oneTimeReports.get(key);
     if (single !== undefined) {
       await deliver(single.event.data, single.event, single.report, single.sequence, undefined);
-      if (once.get(key) === single) once.delete(key);
+      if (oneTimeReports.get(key) === single) oneTimeReports.delete(key);
       return;
     }
     const stored = records.known(key) ?? (await records.get(key));
     if (stored === undefined) return;
     const { record } = stored;
-    const isRepeated = again.has(key);
-    const isNews = isRepeated || (isUntold(record) && (told.get(key) ?? -1) < record.sequence);
-    const meter = currency === undefined ? undefined : unbilled(record);
+    const isRepeated = resends.has(key);
+    const isDue = isRepeated || (isUnreported(record) && (acknowledgedSequences.get(key) ?? -1) < record.sequence);
+    const meter = currency === undefined ? undefined : unbilledMeter(record);
     if (currency !== undefined && meter !== undefined) await deliverCosts(record, meter, currency);
-    if (isNews) {
+    if (isDue) {
       await deliver(record.request, record.trace, record.report, record.sequence, record);
-      if (isRepeated) again.delete(key);
-      told.set(key, record.sequence);
+      if (isRepeated) resends.delete(key);
+      acknowledgedSequences.set(key, record.sequence);
     }
-    if (meter !== undefined || (isNews && isLasting(record.report))) await remember(key, record.sequence, meter);
+    if (meter !== undefined || (isDue && isSettled(record.report)))
+      await storeAcknowledgement(key, record.sequence, meter);
   }
 
   /** Where the record has moved on meanwhile, it is tried on the new one. */
-  async function remember(uid: string, sequence: number, meter: Meter | undefined): Promise<void> {
+  async function storeAcknowledgement(uid: string, sequence: number, meter: Meter | undefined): Promise<void> {
     for (let stored = records.known(uid); stored !== undefined; stored = await records.get(uid)) {
       const taken = acknowledge(stored.record, sequence);
-      const next = meter === undefined ? taken : bill(taken, meter);
+      const next = meter === undefined ? taken : markBilled(taken, meter);
       if (next === stored.record || (await records.put(next, stored.version)) !== undefined) {
-        told.delete(uid);
+        acknowledgedSequences.delete(uid);
         return;
       }
     }
@@ -115,7 +119,7 @@ export function openReporter(options: ReporterOptions): Reporter {
   /** Rejects until all of it is taken, or refused for good. */
   async function deliverCosts({ request, trace, uid }: DeploymentRecord, meter: Meter, of: string): Promise<void> {
     const { generation: _, ...resource } = request.resource;
-    for (const amount of lastAmounts(meter)) {
+    for (const amount of finalAmounts(meter)) {
       const data = { broker, resource, currency: of, ...amount, final: true };
       const event = usageEvent(data, { cause: trace, time: new Date(options.now()) });
       try {
@@ -178,17 +182,17 @@ export function openReporter(options: ReporterOptions): Reporter {
   }
 
   return {
-    tell: (uid) => queue.add(uid),
-    tellAgain(uid) {
-      again.add(uid);
+    report: (uid) => queue.add(uid),
+    resend(uid) {
+      resends.add(uid);
       queue.add(uid);
     },
-    tellOnce(event, report) {
+    reportOnce(event, report) {
       const key = `once ${event.id}`;
       // Whoever asks so much asks again.
-      const [oldest] = once.keys();
-      if (once.size >= mostAtOnce && oldest !== undefined) once.delete(oldest);
-      once.set(key, { event, report, sequence: nextSequence(undefined, options.now()) });
+      const [oldest] = oneTimeReports.keys();
+      if (oneTimeReports.size >= maxAtOnce && oldest !== undefined) oneTimeReports.delete(oldest);
+      oneTimeReports.set(key, { event, report, sequence: nextSequence(undefined, options.now()) });
       queue.add(key);
     },
     start() {

@@ -28,7 +28,7 @@ interface StatusSenderOptions {
   readonly timeoutMilliseconds?: number;
 }
 
-const mostAnswerBytes = 64 * 1024;
+const maxAnswerBytes = 64 * 1024;
 
 export function statusSender(options: StatusSenderOptions): StatusSender {
   const { keys, audience, kafka, timeoutMilliseconds = 10_000 } = options;
@@ -69,14 +69,16 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
         body: encodeEvent(event),
       });
       status = answer.statusCode;
-      body = await readAtMost(answer.body, mostAnswerBytes);
+      body = await readAtMost(answer.body, maxAnswerBytes);
     } catch (cause) {
       throw failure('unavailable', `the platform cannot be reached at ${url}: ${(cause as Error).message}`, cause);
     }
-    const said = saidIn(body);
+    const said = parseAnswer(body);
     if (status >= 200 && status < 300 && typeof said.result === 'string') return;
     throw failure(
-      (isFinal(status) && typeof said.code === 'string') || isOthers(event, said.code) ? 'refused' : 'unavailable',
+      (isFinal(status) && typeof said.code === 'string') || isSupersededUsage(event, said.code)
+        ? 'refused'
+        : 'unavailable',
       `the platform answered ${status}: ${body.toString('utf8', 0, 300)}`,
     );
   }
@@ -91,7 +93,7 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
           await byKafka(kafka, event, topic, key);
           return 'Kafka';
         } catch (error) {
-          failed = mayHeal(error);
+          failed = asRetryable(error);
         }
       }
       if (url === undefined) {
@@ -108,13 +110,13 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
 }
 
 /** What a proxy on the way says, a page to log in at or one that is not found, is no word of the platform: the report would be lost. */
-function saidIn(body: Buffer): { readonly result?: unknown; readonly code?: unknown } {
+function parseAnswer(body: Buffer): { readonly result?: unknown; readonly code?: unknown } {
   const parsed = parseStrictly(body);
   return 'value' in parsed && typeof parsed.value === 'object' && parsed.value !== null ? parsed.value : {};
 }
 
 /** What Kafka refuses of ours is always about the topic, that it is missing or not ours to write to: somebody will mend that. */
-function mayHeal(error: unknown): unknown {
+function asRetryable(error: unknown): unknown {
   if (!(error instanceof ChannelError) || error.failure !== 'refused') return error;
   return new ChannelError({ channel: 'Kafka', failure: 'unavailable', message: error.message, cause: error });
 }
@@ -123,7 +125,8 @@ function mayHeal(error: unknown): unknown {
 const isFinal = (status: number): boolean => [400, 404, 409, 410, 413, 415, 422].includes(status);
 
 /** Costs of what another broker has now. */
-const isOthers = ({ type }: BrokerEvent, code: unknown): boolean => type === USAGE_TYPE && code === 'wrong-broker';
+const isSupersededUsage = ({ type }: BrokerEvent, code: unknown): boolean =>
+  type === USAGE_TYPE && code === 'wrong-broker';
 
 const failure = (kind: 'unavailable' | 'refused', message: string, cause?: unknown) =>
   new ChannelError({ channel: 'HTTP', failure: kind, message, cause });

@@ -12,12 +12,12 @@ import {
   retryAfter,
   type ServingCertificate,
 } from '../../runtime/internal.ts';
-import { MOST_EVENT_BYTES, readEvent } from '../contract/index.ts';
+import { MAX_EVENT_BYTES, readEvent } from '../contract/index.ts';
 import { DEPLOYMENTS_SCOPE, IdentityError, type KeyRing, type PlatformVerifier } from '../identity/index.ts';
 import { problemOf } from '../status-api/problem.ts';
 import type { Intake } from './intake.ts';
 import type { BrokerMetrics } from './metrics.ts';
-import { NotLeading, type Provider } from './provider.ts';
+import { NotLeader, type Provider } from './provider.ts';
 import type { DeploymentRecord } from './record.ts';
 
 interface BrokerServerOptions {
@@ -52,7 +52,7 @@ export async function startBrokerServer(options: BrokerServerOptions): Promise<B
   const app = fastify({
     logger: false,
     // A little more than an event may have, so that one that is too large is told so by its own code.
-    bodyLimit: MOST_EVENT_BYTES + 64 * 1024,
+    bodyLimit: MAX_EVENT_BYTES + 64 * 1024,
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 256 },
@@ -61,9 +61,9 @@ export async function startBrokerServer(options: BrokerServerOptions): Promise<B
       return listener.server;
     },
   });
-  answerProblems(app, options);
+  setErrorHandlers(app, options);
   addDeployments(app, options);
-  addPages(app, options);
+  addInfoRoutes(app, options);
   try {
     await app.listen({ host, port });
   } catch (error) {
@@ -110,7 +110,7 @@ function addDeployments(app: FastifyInstance, options: BrokerServerOptions): voi
       if (event.data.broker !== broker) {
         throw new Problem(422, 'wrong-broker', `this is the broker ${broker}, not ${event.data.broker}`);
       }
-      return reply.code(202).send(await intake.take(event, 'HTTP'));
+      return reply.code(202).send(await intake.receive(event, 'HTTP'));
     },
   });
   app.get<{ Params: { uid: string } }>('/v1/deployments/:uid', {
@@ -118,21 +118,21 @@ function addDeployments(app: FastifyInstance, options: BrokerServerOptions): voi
     async handler(request, reply) {
       const stored = await provider.records.get(request.params.uid);
       if (stored === undefined) throw new Problem(404, 'absent', 'nothing is known of this object');
-      return reply.send(shown(stored.record));
+      return reply.send(publicView(stored.record));
     },
   });
   if (!options.ledger) return;
   app.get('/v1/ledger', {
     onRequest,
     async handler(_request, reply) {
-      const records = [...provider.records.all()].map(({ record }) => shown(record));
+      const records = [...provider.records.all()].map(({ record }) => publicView(record));
       return reply.send({ broker, records });
     },
   });
 }
 
 /** Of a record what others may know: neither what the request was nor what the provider remembers. */
-function shown(record: DeploymentRecord): object {
+function publicView(record: DeploymentRecord): object {
   const { uid, deploymentId, state, report, sequence, acknowledged, ledger, request, changedAt } = record;
   const { action, resource } = request;
   return {
@@ -150,10 +150,10 @@ function shown(record: DeploymentRecord): object {
   };
 }
 
-function addPages(app: FastifyInstance, options: BrokerServerOptions): void {
+function addInfoRoutes(app: FastifyInstance, options: BrokerServerOptions): void {
   const { broker, version, provider, keys, registry, ready } = options;
   app.get('/v1/health', (_request, reply) =>
-    reply.send({ broker, version, capabilities: provider.capabilities, leads: provider.leadership.leads }),
+    reply.send({ broker, version, capabilities: provider.capabilities, leads: provider.leadership.isLeader }),
   );
   app.get('/readyz', (_request, reply) =>
     reply
@@ -170,7 +170,7 @@ function addPages(app: FastifyInstance, options: BrokerServerOptions): void {
   );
 }
 
-function answerProblems(app: FastifyInstance, { log, metrics }: BrokerServerOptions): void {
+function setErrorHandlers(app: FastifyInstance, { log, metrics }: BrokerServerOptions): void {
   const send = (reply: FastifyReply, problem: Problem) =>
     reply
       .code(problem.status)
@@ -178,7 +178,7 @@ function answerProblems(app: FastifyInstance, { log, metrics }: BrokerServerOpti
       .type('application/problem+json')
       .send(JSON.stringify(problem.body));
   app.setErrorHandler((error, _request, reply) => {
-    if (error instanceof NotLeading) {
+    if (error instanceof NotLeader) {
       return send(reply, new Problem(503, 'not-leading', error.message, { headers: retryAfter(2_000) }));
     }
     const problem = problemOf(error);

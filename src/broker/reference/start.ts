@@ -23,9 +23,9 @@ import {
 import { openExecutor } from './executor.ts';
 import { openIntake } from './intake.ts';
 import { brokerMetrics } from './metrics.ts';
-import { beat, bill } from './periodic-reports.ts';
-import { NotLeading, type Provider } from './provider.ts';
-import { isUntold, unbilled } from './record.ts';
+import { sendHeartbeats, sendUsage } from './periodic-reports.ts';
+import { NotLeader, type Provider } from './provider.ts';
+import { isUnreported, unbilledMeter } from './record.ts';
 import { openReporter } from './reporter.ts';
 import { statusSender } from './sender.ts';
 import { startBrokerServer } from './server.ts';
@@ -86,7 +86,7 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
   const keptMilliseconds = (options.tombstoneDays ?? 30) * day;
   const { records, leadership } = provider;
   const metrics = brokerMetrics(registry, {
-    leads: () => leadership.leads,
+    leads: () => leadership.isLeader,
     records: () => [...records.all()].length,
   });
   const connection =
@@ -109,7 +109,7 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
   const intake = openIntake({
     records,
     reporter,
-    claimed: (uid) => executor.look(uid),
+    claimed: (uid) => executor.enqueue(uid),
     instance,
     now,
     keptMilliseconds,
@@ -144,7 +144,7 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
       metrics.refused('Kafka', error.reason);
       throw new DeadLetter(error.message, error.reason, { cause: error });
     }
-    await intake.take(event, 'Kafka');
+    await intake.receive(event, 'Kafka');
   }
 
   const stopping = new AbortController();
@@ -154,7 +154,7 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
   ready.promise.catch(() => {});
   ended.promise.catch(() => {});
   leadership.lost.addEventListener('abort', () => {
-    if (!stopping.signal.aborted) ended.reject(new NotLeading());
+    if (!stopping.signal.aborted) ended.reject(new NotLeader());
   });
   let consumer: KafkaConsumer | undefined;
   const startConsumer = () => {
@@ -172,7 +172,7 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
     });
   };
 
-  await provider.start((uid) => executor.look(uid));
+  await provider.start((uid) => executor.enqueue(uid));
   const pulse = {
     broker: name,
     version,
@@ -185,20 +185,20 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
     metrics,
     log,
   };
-  const background: Promise<unknown>[] = [beat(pulse, stopping.signal)];
+  const background: Promise<unknown>[] = [sendHeartbeats(pulse, stopping.signal)];
 
   /** From here on this instance is the one that works. */
   const lead = async (): Promise<void> => {
     await leadership.acquire(stopping.signal);
     records.subscribe((uid) => {
-      executor.look(uid);
+      executor.enqueue(uid);
       const { record } = records.known(uid) ?? {};
-      if (record !== undefined && (isUntold(record) || unbilled(record) !== undefined)) reporter.tell(uid);
+      if (record !== undefined && (isUnreported(record) || unbilledMeter(record) !== undefined)) reporter.report(uid);
     });
     executor.start();
     reporter.start();
     startConsumer();
-    if (prices !== undefined) background.push(bill(pulse, prices, stopping.signal));
+    if (prices !== undefined) background.push(sendUsage(pulse, prices, stopping.signal));
     await consumer?.ready();
     log.info('this instance works', { instance });
     ready.resolve();
@@ -229,7 +229,7 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
           registry,
           metrics,
           ledger: options.ledger ?? false,
-          ready: () => leadership.leads || !leadership.exclusive,
+          ready: () => leadership.isLeader || !leadership.exclusive,
           log,
         });
 

@@ -1,30 +1,30 @@
 import { expect, test } from 'vitest';
 import type { DeploymentRequest } from '../messages.ts';
-import { amounts, lastAmounts, pricePerHour, turn } from './usage.ts';
+import { amounts, finalAmounts, pricePerHour, settleMeter } from './usage.ts';
 
 const at = (text: string) => Date.parse(`${text}Z`);
 const dime = 100_000;
 
 test('a change of size changes only the hours after it', () => {
-  const small = turn(undefined, dime, at('2026-01-10T00:00:00'));
-  const large = turn(small, 4 * dime, at('2026-01-10T10:00:00'));
+  const small = settleMeter(undefined, dime, at('2026-01-10T00:00:00'));
+  const large = settleMeter(small, 4 * dime, at('2026-01-10T10:00:00'));
   expect(amounts(large, at('2026-01-10T12:00:00'))).toEqual([
     { month: '2026-01', amount: '1.8', asOf: '2026-01-10T12:00:00.000Z' },
   ]);
 });
 
 test('a month that ends is told whole, and the next begins at nothing', () => {
-  const meter = turn(undefined, dime, at('2026-01-31T20:00:00'));
+  const meter = settleMeter(undefined, dime, at('2026-01-31T20:00:00'));
   const told = amounts(meter, at('2026-02-01T01:30:00'));
   expect(told.map(({ month, amount }) => [month, amount])).toEqual([
     ['2026-01', '0.4'],
     ['2026-02', '0.15'],
   ]);
-  expect(amounts(turn(meter, 2 * dime, at('2026-02-01T01:30:00')), at('2026-02-01T01:30:00'))).toEqual(told);
+  expect(amounts(settleMeter(meter, 2 * dime, at('2026-02-01T01:30:00')), at('2026-02-01T01:30:00'))).toEqual(told);
 });
 
 test('a broker that was away for months tells each of them', () => {
-  const meter = turn(undefined, 1_000_000, at('2025-11-30T23:00:00'));
+  const meter = settleMeter(undefined, 1_000_000, at('2025-11-30T23:00:00'));
   expect(amounts(meter, at('2026-02-01T00:00:00')).map(({ month, amount }) => [month, amount])).toEqual([
     ['2025-11', '1'],
     ['2025-12', '744'],
@@ -34,15 +34,15 @@ test('a broker that was away for months tells each of them', () => {
 });
 
 test('what goes in the first minutes of a month is told with both months', () => {
-  const meter = turn(turn(undefined, 6 * dime, at('2026-01-31T23:00:00')), 0, at('2026-02-01T00:10:00'));
-  expect(lastAmounts(meter)).toEqual([
+  const meter = settleMeter(settleMeter(undefined, 6 * dime, at('2026-01-31T23:00:00')), 0, at('2026-02-01T00:10:00'));
+  expect(finalAmounts(meter)).toEqual([
     { month: '2026-01', amount: '0.6', asOf: '2026-02-01T00:00:00.000Z' },
     { month: '2026-02', amount: '0.1', asOf: '2026-02-01T00:10:00.000Z' },
   ]);
 });
 
 test('what is gone costs nothing any more', () => {
-  const meter = turn(turn(undefined, dime, at('2026-01-01T00:00:00')), 0, at('2026-01-01T05:00:00'));
+  const meter = settleMeter(settleMeter(undefined, dime, at('2026-01-01T00:00:00')), 0, at('2026-01-01T05:00:00'));
   expect(amounts(meter, at('2026-01-31T00:00:00'))[0]?.amount).toBe('0.5');
 });
 

@@ -40,14 +40,14 @@ export function pricePerHour(prices: PriceTable, request: DeploymentRequest): nu
 }
 
 /** The meter as it stands now, running on at this price (0: it is gone). A month that has ended in between is kept as it ended. */
-export function turn(meter: Meter | undefined, microsPerHour: number, now: number): Meter {
+export function settleMeter(meter: Meter | undefined, microsPerHour: number, now: number): Meter {
   const month = monthOf(now);
   if (meter === undefined) return { month, settledMicros: 0, since: now, microsPerHour };
   if (meter.month === month) {
     const settledMicros = meter.settledMicros + accrued(meter.microsPerHour, meter.since, now);
     return { ...meter, settledMicros, since: now, microsPerHour };
   }
-  const settledMicros = accrued(meter.microsPerHour, beginningOf(month), now);
+  const settledMicros = accrued(meter.microsPerHour, startOfMonth(month), now);
   return { month, settledMicros, since: now, microsPerHour, ended: ended(meter, month) };
 }
 
@@ -61,42 +61,42 @@ interface Amount {
 export function amounts(meter: Meter, now: number): Amount[] {
   const month = monthOf(now);
   if (meter.month === month) return [...(meter.ended ?? []), amountOf(meter, now)];
-  return [...ended(meter, month), amountOf(turn(meter, meter.microsPerHour, now), now)];
+  return [...ended(meter, month), amountOf(settleMeter(meter, meter.microsPerHour, now), now)];
 }
 
 /**
  * What is to be told of a thing that is gone. The same whenever it is asked for, so that however often it is told, it is known again.
  */
-export const lastAmounts = (meter: Meter): Amount[] => amounts(meter, meter.since);
+export const finalAmounts = (meter: Meter): Amount[] => amounts(meter, meter.since);
 
 /** Every month from that of the meter up to the one before this. */
 function ended(meter: Meter, before: string): Amount[] {
   const all: Amount[] = [];
   for (let each = meter; each.month < before; ) {
     const next = nextMonth(each.month);
-    all.push(amountOf(each, beginningOf(next)));
-    each = { month: next, settledMicros: 0, since: beginningOf(next), microsPerHour: meter.microsPerHour };
+    all.push(amountOf(each, startOfMonth(next)));
+    each = { month: next, settledMicros: 0, since: startOfMonth(next), microsPerHour: meter.microsPerHour };
   }
   return all.slice(-12);
 }
 
 function amountOf(meter: Meter, at: number): Amount {
   const micros = meter.settledMicros + accrued(meter.microsPerHour, meter.since, at);
-  return { month: meter.month, amount: decimal(micros), asOf: new Date(at).toISOString() };
+  return { month: meter.month, amount: formatMicros(micros), asOf: new Date(at).toISOString() };
 }
 
 const accrued = (microsPerHour: number, from: number, to: number): number =>
   Math.round((microsPerHour * Math.max(0, to - from)) / hour);
 
 const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7);
-const beginningOf = (month: string): number => Date.parse(`${month}-01T00:00:00Z`);
+const startOfMonth = (month: string): number => Date.parse(`${month}-01T00:00:00Z`);
 
 function nextMonth(month: string): string {
   const [year = 1970, number = 1] = month.split('-').map(Number);
   return monthOf(Date.UTC(year, number, 1));
 }
 
-function decimal(micros: number): string {
+function formatMicros(micros: number): string {
   const whole = Math.floor(micros / 1_000_000);
   const rest = String(micros % 1_000_000)
     .padStart(6, '0')

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Logger, silentLogger } from '../../runtime/index.ts';
 import type { LogFields } from '../../runtime/internal.ts';
 import { FakeClock } from '../../runtime/testing/index.ts';
-import { encodeEvent, heartbeatEvent, MOST_EVENT_BYTES, statusEvent } from '../contract/index.ts';
+import { encodeEvent, heartbeatEvent, MAX_EVENT_BYTES, statusEvent } from '../contract/index.ts';
 import { type BrokerVerifier, IdentityError, type RefusalReason } from '../identity/index.ts';
 import { DeadLetter, type IncomingMessage } from '../kafka/index.ts';
 import type { BrokerEvent } from '../messages.ts';
@@ -53,11 +53,11 @@ const verifier: BrokerVerifier = {
   },
 };
 const sink: ReportSink = {
-  async take(each) {
+  async receive(each) {
     taken.push(each);
     return outcome();
   },
-  async missed(each, reason) {
+  async recordMissed(each, reason) {
     missed.push(`${each.id} ${reason}`);
     await miss();
   },
@@ -119,7 +119,7 @@ const rows: Row[] = [
   { reason: 'a forged one', refused: 'forged', code: 'forged' },
   { reason: 'an unknown key', refused: 'unknown-key', code: 'unknown-key' },
   { reason: 'keys that are away for the moment', refused: 'keys-unavailable', code: 'again' },
-  { reason: 'too large', value: Buffer.alloc(MOST_EVENT_BYTES + 1), code: 'oversized' },
+  { reason: 'too large', value: Buffer.alloc(MAX_EVENT_BYTES + 1), code: 'oversized' },
   { reason: 'no JSON', value: Buffer.from('{'), code: 'malformed' },
   { reason: 'empty, as a tombstone is', value: Buffer.alloc(0), code: 'malformed' },
   { reason: 'a strange type', value: encodeEvent({ ...event, type: 'x' as never }), code: 'unknown-type' },

@@ -4,13 +4,13 @@
  * where it goes to the dead letters because nobody knows who made it, the sink is told, so that the broker is asked once it is believed.
  */
 import { type Clock, systemClock } from '../../runtime/index.ts';
-import { brokerEventKinds, MOST_EVENT_BYTES, readEvent } from '../contract/index.ts';
+import { brokerEventKinds, MAX_EVENT_BYTES, readEvent } from '../contract/index.ts';
 import { type BrokerVerifier, IdentityError } from '../identity/index.ts';
 import { DeadLetter, type IncomingMessage } from '../kafka/index.ts';
 import type { VerifiedBroker } from '../sink.ts';
-import { reportTaker, type TakeOptions } from './receive.ts';
+import { type ReceiveOptions, reportReceiver } from './receive.ts';
 
-interface StatusConsumerOptions<Consumer> extends TakeOptions {
+interface StatusConsumerOptions<Consumer> extends ReceiveOptions {
   /** `(handle) => consume({ …, topics: [STATUS_TOPIC], handle })`. */
   readonly consume: (handle: HandleMessage) => Consumer;
   readonly verifier: BrokerVerifier;
@@ -29,7 +29,7 @@ export const statusConsumer = <Consumer>(options: StatusConsumerOptions<Consumer
 
 export function statusHandler(options: Omit<StatusConsumerOptions<unknown>, 'consume'>): HandleMessage {
   const { verifier, sink, metrics, clock = systemClock, patienceMilliseconds = 900_000 } = options;
-  const take = reportTaker(options);
+  const take = reportReceiver(options);
   const patience = new Patience(clock, patienceMilliseconds);
 
   const deadLetter = (reason: string, code: string, cause?: unknown): DeadLetter => {
@@ -51,15 +51,15 @@ export function statusHandler(options: Omit<StatusConsumerOptions<unknown>, 'con
       const { claimed = '', retryable, reason } = error;
       if (retryable && !isCrowded() && patience.lasts(claimed, message)) throw error;
       const read = readEvent(message.value, ['status']);
-      if ('event' in read) await sink.missed?.(read.event, reason, signal);
+      if ('event' in read) await sink.recordMissed?.(read.event, reason, signal);
       patience.forget(claimed, message);
       throw deadLetter(error.message, reason, error);
     }
   }
 
   return async (message, signal, isCrowded = () => false) => {
-    if (message.value.length > MOST_EVENT_BYTES) {
-      throw deadLetter(`an event has at most ${MOST_EVENT_BYTES} bytes`, 'oversized');
+    if (message.value.length > MAX_EVENT_BYTES) {
+      throw deadLetter(`an event has at most ${MAX_EVENT_BYTES} bytes`, 'oversized');
     }
     const from = await verify(message, signal, isCrowded);
     const read = readEvent(message.value, brokerEventKinds);
@@ -74,7 +74,7 @@ export function statusHandler(options: Omit<StatusConsumerOptions<unknown>, 'con
 }
 
 /** So many messages of one broker wait for its keys at a time: what waits takes the room of messages of others. */
-const mostWaiting = 100;
+const maxWaiting = 100;
 
 /** Which messages wait for the keys of each broker, and since when. */
 class Patience {
@@ -95,7 +95,7 @@ class Patience {
     if (now - began >= this.#milliseconds) return false;
     // What another member of the group has by now does not come back: it waits here no more.
     for (const [id, since] of waiting) if (now - since >= this.#milliseconds) waiting.delete(id);
-    if (!waiting.has(idOf(message)) && waiting.size >= mostWaiting) return false;
+    if (!waiting.has(idOf(message)) && waiting.size >= maxWaiting) return false;
     waiting.set(idOf(message), began);
     this.#waiting.set(broker, waiting);
     return true;

@@ -6,4 +6,4 @@
  */
 export { statusConsumer, statusHandler } from './consumer.ts';
 export { type ReportMetrics, reportMetrics } from './metrics.ts';
-export { reportTaker, type TakeOptions } from './receive.ts';
+export { type ReceiveOptions as TakeOptions, reportReceiver as reportTaker } from './receive.ts';

@@ -5,7 +5,7 @@ import { oncePerRegistry } from '../once-per-registry.ts';
 
 export interface ReportMetrics {
   /** `result`: what became of it; `retry` where it could not be taken now. `delaySeconds`: since the broker said it. */
-  taken(report: { broker: string; channel: ChannelName; type: string; result: string; delaySeconds: number }): void;
+  received(report: { broker: string; channel: ChannelName; type: string; result: string; delaySeconds: number }): void;
   /** An event that never got so far, by the code of what was wrong with it. */
   rejected(channel: ChannelName, code: string): void;
 }
@@ -32,7 +32,7 @@ export const reportMetrics = oncePerRegistry((registry: Registry): ReportMetrics
     registers,
   });
   return {
-    taken({ broker, channel, type, result, delaySeconds }) {
+    received({ broker, channel, type, result, delaySeconds }) {
       reports.inc({ broker, channel, type, result });
       if (result === 'applied') delay.observe({ channel, type }, Math.max(0, delaySeconds));
     },

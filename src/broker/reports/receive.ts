@@ -4,7 +4,7 @@ import { type BrokerEvent, HEARTBEAT_TYPE, STATUS_TYPE } from '../messages.ts';
 import type { ReportOutcome, ReportSink, VerifiedBroker } from '../sink.ts';
 import type { ReportMetrics } from './metrics.ts';
 
-export interface TakeOptions {
+export interface ReceiveOptions {
   readonly sink: ReportSink;
   readonly log: Logger;
   readonly metrics?: ReportMetrics | undefined;
@@ -12,12 +12,12 @@ export interface TakeOptions {
 }
 
 /** Rejects where it is to be delivered again. */
-type TakeReport = (event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal) => Promise<ReportOutcome>;
+type ReceiveReport = (event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal) => Promise<ReportOutcome>;
 
-export function reportTaker({ sink, log, metrics, clock = systemClock }: TakeOptions): TakeReport {
+export function reportReceiver({ sink, log, metrics, clock = systemClock }: ReceiveOptions): ReceiveReport {
   return async (event, from, signal) => {
     const counted = (result: string) =>
-      metrics?.taken({
+      metrics?.received({
         broker: from.name,
         channel: from.channel,
         type: kindOf(event),
@@ -26,7 +26,7 @@ export function reportTaker({ sink, log, metrics, clock = systemClock }: TakeOpt
       });
     let outcome: ReportOutcome;
     try {
-      outcome = event.data.broker === from.name ? await sink.take(event, from, signal) : wrongBroker(event, from);
+      outcome = event.data.broker === from.name ? await sink.receive(event, from, signal) : wrongBroker(event, from);
     } catch (error) {
       counted('retry');
       log.warn('a report could not be taken and is to be delivered again', { ...fieldsOf(event, from), error });

@@ -4,7 +4,7 @@ import { brokerEventKinds, type EventProblem, readEvent } from '../contract/inde
 import type { BrokerEvent } from '../messages.ts';
 import type { ReportOutcome } from '../sink.ts';
 
-export const MOST_EVENTS = 100;
+export const MAX_EVENTS = 100;
 
 /** Of one event, in the order they came. `retry`: it could not be taken now, send it again. */
 interface Result {
@@ -17,7 +17,7 @@ interface Result {
 }
 
 /** Throws a `Problem` where it is neither an event nor a batch of them. `type`: the media type, without parameters. */
-export function eventsIn(body: unknown, type: string): readonly unknown[] {
+export function parseEvents(body: unknown, type: string): readonly unknown[] {
   const isBatch = Array.isArray(body);
   if (
     (type === 'application/cloudevents+json' && isBatch) ||
@@ -27,14 +27,14 @@ export function eventsIn(body: unknown, type: string): readonly unknown[] {
   }
   if (!isBatch) return [body];
   if (body.length === 0) throw new Problem(400, 'malformed', 'a batch has at least one event');
-  if (body.length > MOST_EVENTS) {
-    throw new Problem(413, 'oversized', `a batch has at most ${MOST_EVENTS} events, this has ${body.length}`);
+  if (body.length > MAX_EVENTS) {
+    throw new Problem(413, 'oversized', `a batch has at most ${MAX_EVENTS} events, this has ${body.length}`);
   }
   return body;
 }
 
 /** Those of one object one after the other, in their order; of several objects at the same time. */
-export async function takeAll(
+export async function receiveAll(
   events: readonly unknown[],
   take: (event: BrokerEvent) => Promise<ReportOutcome>,
   rejected: (problem: EventProblem) => void,
@@ -49,14 +49,14 @@ export async function takeAll(
       }
       const { event } = read;
       const before = lines.get(event.subject) ?? Promise.resolve();
-      const result = before.then(() => takeOne(event, take));
+      const result = before.then(() => receiveOne(event, take));
       lines.set(event.subject, result);
       return result;
     }),
   );
 }
 
-async function takeOne(event: BrokerEvent, take: (event: BrokerEvent) => Promise<ReportOutcome>): Promise<Result> {
+async function receiveOne(event: BrokerEvent, take: (event: BrokerEvent) => Promise<ReportOutcome>): Promise<Result> {
   try {
     const outcome = await take(event);
     if (outcome.result !== 'refused') return { id: event.id, result: outcome.result };
@@ -85,7 +85,7 @@ const statusOf: Readonly<Record<string, number>> = {
 };
 
 /** What is answered with 202. Throws the `Problem` of a single event that was not taken, and of a batch of which some is to be sent again. */
-export function answerFor(results: readonly Result[], isBatch: boolean): object {
+export function responseFor(results: readonly Result[], isBatch: boolean): object {
   const [only] = results;
   if (isBatch || only === undefined) {
     if (results.every(({ result }) => result !== 'retry')) return { results };
@@ -106,7 +106,7 @@ export function answerFor(results: readonly Result[], isBatch: boolean): object 
 }
 
 /** A sink that hangs must not hold a request for ever: what is not taken by then is to be sent again. */
-export function takeWithin(
+export function withTimeout(
   take: (event: BrokerEvent, signal: AbortSignal) => Promise<ReportOutcome>,
   milliseconds: number,
 ): (event: BrokerEvent) => Promise<ReportOutcome> {

@@ -101,7 +101,7 @@ test('every reference leads somewhere, and every operation has a name of its own
 test('it describes every route, and no other', async () => {
   const { app } = makeStatusApi({
     verifier: { token: () => Promise.reject(), signature: () => Promise.reject() },
-    sink: { take: () => Promise.reject() },
+    sink: { receive: () => Promise.reject() },
     jwks: () => ({}),
     registry: new Registry(),
     log: silentLogger,

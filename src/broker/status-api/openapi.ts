@@ -1,6 +1,6 @@
 /** What the status API says of itself: an OpenAPI 3.1 document, whose schemas of events are the published ones. */
 import { brokerEventKinds, eventDefinitions, type JsonSchema } from '../contract/index.ts';
-import { MOST_EVENTS } from './batch.ts';
+import { MAX_EVENTS } from './batch.ts';
 
 export function openApi(): JsonSchema {
   return {
@@ -68,7 +68,7 @@ function eventSchemas(): Record<string, JsonSchema> {
 }
 
 const anyEvent: JsonSchema = { oneOf: brokerEventKinds.map((kind) => ref(nameOf[kind])) };
-const batch: JsonSchema = { type: 'array', minItems: 1, maxItems: MOST_EVENTS, items: ref('Event') };
+const batch: JsonSchema = { type: 'array', minItems: 1, maxItems: MAX_EVENTS, items: ref('Event') };
 
 const result: JsonSchema = {
   type: 'object',
@@ -120,7 +120,7 @@ const refusal = (description: string, headers?: JsonSchema): JsonSchema => ({
 const postStatus: JsonSchema = {
   operationId: 'postStatus',
   summary: 'Report one event, or a batch',
-  description: `At most 1 MiB and ${MOST_EVENTS} events. Events of one object are taken in their order.`,
+  description: `At most 1 MiB and ${MAX_EVENTS} events. Events of one object are taken in their order.`,
   security: [{ broker: [] }],
   parameters: [
     {

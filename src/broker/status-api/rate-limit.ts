@@ -9,10 +9,10 @@ export interface RateLimit {
 }
 
 /** A thousand objects that become ready at once report a few times each. */
-const byDefault: RateLimit = { requestsPerSecond: 200, burst: 2000 };
-const mostAtOnce = 32;
+const defaultLimit: RateLimit = { requestsPerSecond: 200, burst: 2000 };
+const maxAtOnce = 32;
 /** Names are those of Broker objects that exist. Beyond it, whoever was heard longest ago begins anew. */
-const mostBrokers = 1000;
+const maxBrokers = 1000;
 
 interface Account {
   tokens: number;
@@ -22,7 +22,7 @@ interface Account {
 
 interface Limiter {
   /** A request begins. Throws a 429 where there are too many at once; returns what ends it. */
-  enter(broker: string): () => void;
+  acquire(broker: string): () => void;
   /** Throws a 429 where so many reports are too many now. `paid`: how many of them were paid for already. */
   spend(broker: string, reports: number, paid?: number): void;
 }
@@ -34,15 +34,15 @@ export function limiter(limitOf: (broker: string) => RateLimit | undefined, cloc
     const account = accounts.get(broker) ?? { tokens: Number.POSITIVE_INFINITY, at: clock.monotonic(), open: 0 };
     accounts.delete(broker);
     accounts.set(broker, account);
-    if (accounts.size > mostBrokers) accounts.delete(accounts.keys().next().value ?? '');
+    if (accounts.size > maxBrokers) accounts.delete(accounts.keys().next().value ?? '');
     return account;
   }
 
   return {
-    enter(broker) {
+    acquire(broker) {
       const account = accountOf(broker);
-      if (account.open >= mostAtOnce) {
-        throw new Problem(429, 'too-many-at-once', `at most ${mostAtOnce} requests of a broker at once`, {
+      if (account.open >= maxAtOnce) {
+        throw new Problem(429, 'too-many-at-once', `at most ${maxAtOnce} requests of a broker at once`, {
           headers: retryAfter(1000),
         });
       }
@@ -54,7 +54,7 @@ export function limiter(limitOf: (broker: string) => RateLimit | undefined, cloc
       };
     },
     spend(broker, reports, paid = 0) {
-      const { requestsPerSecond, burst = requestsPerSecond * 10 } = limitOf(broker) ?? byDefault;
+      const { requestsPerSecond, burst = requestsPerSecond * 10 } = limitOf(broker) ?? defaultLimit;
       const account = accountOf(broker);
       const now = clock.monotonic();
       account.tokens = Math.min(burst, account.tokens + ((now - account.at) / 1000) * requestsPerSecond);

@@ -43,7 +43,7 @@ beforeEach(async () => {
   sockets = [];
   agent = new Agent({ connect: { rejectUnauthorized: false } });
   sink = {
-    async take(event, from) {
+    async receive(event, from) {
       taken.push({ event, from });
       return { result: 'applied', before: 'deploying', after: 'ready' };
     },
@@ -83,7 +83,7 @@ const log: Logger = {
 async function start(options: Partial<StatusApiOptions> = {}): Promise<StatusApi> {
   const api = await startStatusApi({
     verifier: brokerVerifier({ broker: (identity) => findBroker(brokers, identity), audience: 'kidp', log }),
-    sink: { take: (...words) => sink.take(...words) },
+    sink: { receive: (...words) => sink.receive(...words) },
     jwks: () => ({ keys: [{ kty: 'OKP', kid: 'platform' }] }),
     rateLimit: (name) => brokers.find(({ metadata }) => metadata.name === name)?.spec.rateLimit,
     registry,
@@ -181,7 +181,7 @@ describe('a report', () => {
 
   test('that comes again with the same token is handed on again: effects are once, by the sink', async () => {
     const results: ReportOutcome[] = [{ result: 'applied' }, { result: 'duplicate' }, { result: 'stale' }];
-    sink = { take: async () => results.shift() ?? { result: 'stale' } };
+    sink = { receive: async () => results.shift() ?? { result: 'stale' } };
     const api = await start();
     const token = await rings.azure.token({ audience: 'kidp', scope: STATUS_SCOPE });
     const answers = [
@@ -312,7 +312,7 @@ const rows: Row[] = [
 test.each(rows)('$status $code: $reason', async ({ body, sent, outcome, status, code }) => {
   let asked = 0;
   sink = {
-    take: async () => {
+    receive: async () => {
       asked += 1;
       return outcome ?? { result: 'applied' };
     },
@@ -393,7 +393,7 @@ describe('who it is', () => {
 describe('a batch', () => {
   test('says what became of each event; the bad ones stop none of the others', async () => {
     sink = {
-      take: async ({ subject }) =>
+      receive: async ({ subject }) =>
         subject.endsWith('cache-b')
           ? { result: 'refused', code: 'unknown-object', message: 'no such object' }
           : { result: 'applied' },
@@ -422,7 +422,7 @@ describe('a batch', () => {
   test('takes the events of one object in their order', async () => {
     const order: string[] = [];
     sink = {
-      async take({ id }) {
+      async receive({ id }) {
         order.push(`begin ${id}`);
         await new Promise((resolve) => setImmediate(resolve));
         order.push(`end ${id}`);
@@ -439,7 +439,7 @@ describe('a batch', () => {
 
   test('of which some is to be sent again is a 503 that names it', async () => {
     sink = {
-      async take({ subject }) {
+      async receive({ subject }) {
         if (subject.endsWith('-b')) throw new Error('no API server');
         return { result: 'applied' };
       },
@@ -455,7 +455,7 @@ describe('a batch', () => {
 
 describe('a sink that cannot take it', () => {
   test('503, with when to come again, and no word of what is wrong inside', async () => {
-    sink = { take: () => Promise.reject(new Error('etcd at 10.0.0.1 is away')) };
+    sink = { receive: () => Promise.reject(new Error('etcd at 10.0.0.1 is away')) };
     const answer = await post(await start(), report());
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '2' }, body: { code: 'unavailable' } });
     expect(JSON.stringify(answer.body)).not.toContain('etcd');
@@ -465,7 +465,7 @@ describe('a sink that cannot take it', () => {
   test('that hangs is not waited for without end, and is told so', async () => {
     let told = false;
     sink = {
-      take: (_event, _from, signal) =>
+      receive: (_event, _from, signal) =>
         new Promise(() => {
           signal?.addEventListener('abort', () => {
             told = true;
@@ -555,14 +555,14 @@ describe('a rate limit', () => {
 
   test('holds for requests at once too', async () => {
     const release: (() => void)[] = [];
-    sink = { take: () => new Promise((resolve) => release.push(() => resolve({ result: 'applied' }))) };
+    sink = { receive: () => new Promise((resolve) => release.push(() => resolve({ result: 'applied' }))) };
     const api = await start();
     const first = Array.from({ length: 32 }, () => post(api, report()));
     await expect.poll(() => release.length).toBe(32);
     expect(await post(api, report())).toMatchObject({ status: 429, body: { code: 'too-many-at-once' } });
     for (const each of release) each();
     expect((await Promise.all(first)).every(({ status }) => status === 202)).toBe(true);
-    sink = { take: async () => ({ result: 'applied' }) };
+    sink = { receive: async () => ({ result: 'applied' }) };
     await expect.poll(async () => (await post(api, report())).status).toBe(202);
   });
 });
@@ -595,7 +595,7 @@ describe('stopping', () => {
   test('finishes what is in flight, takes nothing new, and happens once', async () => {
     const release = Promise.withResolvers<ReportOutcome>();
     sink = {
-      take(event, from) {
+      receive(event, from) {
         taken.push({ event, from });
         return release.promise;
       },
@@ -619,7 +619,7 @@ describe('stopping', () => {
   test('cuts off whoever is left after a while, those too who have not said a word', async () => {
     const asked = Promise.withResolvers<void>();
     sink = {
-      take() {
+      receive() {
         asked.resolve();
         return new Promise(() => {});
       },

@@ -22,7 +22,7 @@ import { type BrokerVerifier, IdentityError, STATUS_SCOPE } from '../identity/in
 import type { BrokerEvent } from '../messages.ts';
 import { reportMetrics, reportTaker } from '../reports/index.ts';
 import type { ReportSink, VerifiedBroker } from '../sink.ts';
-import { answerFor, eventsIn, takeAll, takeWithin } from './batch.ts';
+import { parseEvents, receiveAll, responseFor, withTimeout } from './batch.ts';
 import { openApi } from './openapi.ts';
 import { problemOf, unsupported } from './problem.ts';
 import { limiter, type RateLimit } from './rate-limit.ts';
@@ -52,7 +52,7 @@ export interface StatusApiOptions {
 /** Reports go to `/v1/status` below its address. */
 export type StatusApi = Served;
 
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 const jsonTypes = ['application/cloudevents+json', 'application/cloudevents-batch+json', 'application/json'] as const;
 
 export async function startStatusApi(options: StatusApiOptions): Promise<StatusApi> {
@@ -65,16 +65,16 @@ const what = 'the status API';
 /** All of it but the port. */
 export function makeStatusApi(options: StatusApiOptions): MadeApp {
   const { tls, limits, log } = options;
-  const made = makeApp((given) => fastify(given), { what, tls, limits, mostBytes, problemOf, log });
-  addReports(made.app, options);
-  addPages(made.app, options, () => !made.isDraining() && (options.ready?.() ?? true));
+  const made = makeApp((given) => fastify(given), { what, tls, limits, mostBytes: maxBytes, problemOf, log });
+  addReportRoute(made.app, options);
+  addInfoRoutes(made.app, options, () => !made.isDraining() && (options.ready?.() ?? true));
   return made;
 }
 
 /** Who sent it, from the token. */
 const brokers = new WeakMap<FastifyRequest, VerifiedBroker>();
 
-function addReports(app: FastifyInstance, options: StatusApiOptions): void {
+function addReportRoute(app: FastifyInstance, options: StatusApiOptions): void {
   const { verifier, registry, clock = systemClock, sinkMilliseconds = 20_000 } = options;
   const metrics = reportMetrics(registry);
   const take = reportTaker({ ...options, metrics });
@@ -98,7 +98,7 @@ function addReports(app: FastifyInstance, options: StatusApiOptions): void {
         if (error instanceof IdentityError) metrics.rejected('HTTP', error.reason);
         throw error;
       });
-      const leave = limits.enter(from.name);
+      const leave = limits.acquire(from.name);
       // Who has hung up meanwhile will not do so again.
       if (reply.raw.destroyed) leave();
       else reply.raw.once('close', leave);
@@ -110,17 +110,17 @@ function addReports(app: FastifyInstance, options: StatusApiOptions): void {
     async handler(request, reply) {
       const from = brokers.get(request);
       if (from === undefined) throw new Error('a report got past the check of who sent it');
-      const events = eventsIn(request.body, mediaTypeOf(request));
+      const events = parseEvents(request.body, mediaTypeOf(request));
       limits.spend(from.name, events.length, 1);
       const trace = parseTraceparent(request.headers.traceparent as string | undefined);
-      const takeOne = takeWithin((event, signal) => take(traced(event, trace), from, signal), sinkMilliseconds);
-      const results = await takeAll(events, takeOne, ({ code }) => metrics.rejected('HTTP', code));
-      return reply.code(202).send(answerFor(results, Array.isArray(request.body)));
+      const takeOne = withTimeout((event, signal) => take(traced(event, trace), from, signal), sinkMilliseconds);
+      const results = await receiveAll(events, takeOne, ({ code }) => metrics.rejected('HTTP', code));
+      return reply.code(202).send(responseFor(results, Array.isArray(request.body)));
     },
   });
 }
 
-function addPages(app: FastifyInstance, { jwks, registry }: StatusApiOptions, ready: () => boolean): void {
+function addInfoRoutes(app: FastifyInstance, { jwks, registry }: StatusApiOptions, ready: () => boolean): void {
   const text = (reply: FastifyReply, status: number, body: string) =>
     reply.code(status).type('text/plain; charset=utf-8').send(body);
   app.get('/healthz', (_request, reply) => text(reply, 200, 'ok'));

@@ -260,8 +260,8 @@ class Process {
       settings,
       clock: world.clock,
     });
-    this.take = (event) => sink.take(event, { name: 'broker', channel: 'Kafka' });
-    this.miss = async (event) => sink.missed?.(event, 'unknown-key');
+    this.take = (event) => sink.receive(event, { name: 'broker', channel: 'Kafka' });
+    this.miss = async (event) => sink.recordMissed?.(event, 'unknown-key');
   }
 
   #ask<T>(effect: () => T, failure: () => Error): Promise<T> {

@@ -45,7 +45,7 @@ const mostTries = 20;
 
 export function reportSink(parts: SinkParts): ReportSink {
   return {
-    async take(event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome> {
+    async receive(event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome> {
       if (event.type === STATUS_TYPE) return new ReportHandler(parts, event, from, signal).take();
       const { events } = parts;
       if (events === undefined) return refused('invalid', 'nobody takes such events here');
@@ -59,7 +59,7 @@ export function reportSink(parts: SinkParts): ReportSink {
         throw error;
       }
     },
-    missed: (event, reason, signal) => miss(parts, event, reason, signal),
+    recordMissed: (event, reason, signal) => miss(parts, event, reason, signal),
   };
 }
 

@@ -74,7 +74,7 @@ export async function startTestPlatform(broker: string, brokerKeys: KeyRing): Pr
   const api = await startStatusApi({
     verifier,
     sink: {
-      async take(event) {
+      async receive(event) {
         if (failures > 0) {
           failures -= 1;
           throw new Error('no API server');

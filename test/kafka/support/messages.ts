@@ -80,5 +80,5 @@ export const quickly = {
 export const unhurried = {
   ...quickly,
   sessionTimeoutMilliseconds: 15_000,
-  farewellMilliseconds: 15_000,
+  closeTimeoutMilliseconds: 15_000,
 } satisfies Partial<Parameters<typeof consume>[0]>;

@@ -5,18 +5,18 @@ import {
   ConfigResourceTypes,
   IncrementalAlterConfigOperationTypes,
 } from '@platformatic/kafka';
-import { clientOptions, end, type KafkaConnection } from '../../kafka/connection.ts';
+import { clientOptions, closeClient, type KafkaConnection } from '../../kafka/connection.ts';
 import { describeFailure } from '../../kafka/failure.ts';
 import { ProviderFailure } from '../provider.ts';
-import { placed } from './placement.ts';
-import { type Move, move, movesUnderWay } from './reassignment.ts';
-import type { PresentTopic, WantedTopic } from './topic.ts';
+import { planPlacement } from './placement.ts';
+import { listReassignments, type Reassignment, reassign } from './reassignment.ts';
+import type { DesiredTopic, PresentTopic } from './topic.ts';
 
 export interface TopicAdmin {
   /** Those that are there, of these names. */
   read(names: readonly string[]): Promise<ReadonlyMap<string, PresentTopic>>;
   exists(name: string): Promise<boolean>;
-  create(wanted: WantedTopic): Promise<void>;
+  create(wanted: DesiredTopic): Promise<void>;
   /** Resolves also where it has as many already. */
   grow(name: string, partitions: number): Promise<void>;
   /** Has each message kept on so many servers. Resolves when it is decided; copying takes as long as there are messages. */
@@ -37,7 +37,7 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
       const topics = wanted.filter((name) => there.has(name));
       if (topics.length === 0) return new Map();
       const metadata = await admin.metadata({ topics, forceUpdate: true });
-      const moves = await movesUnderWay(admin, metadata.controllerId);
+      const moves = await listReassignments(admin, metadata.controllerId);
       const described = await admin.describeConfigs({
         resources: topics.map((resourceName) => ({ resourceType: ConfigResourceTypes.TOPIC, resourceName })),
       });
@@ -54,12 +54,12 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
       );
     },
     create: ({ name, partitions, replication = -1, config }) =>
-      asFailure(`making the topic ${name}`, async () => {
+      classifyErrors(`making the topic ${name}`, async () => {
         const configs = Object.entries(config).map(([key, value]) => ({ name: key, value }));
         await admin.createTopics({ topics: [name], partitions, replicas: replication, configs });
       }),
     grow: (name, count) =>
-      asFailure(`growing the topic ${name}`, async () => {
+      classifyErrors(`growing the topic ${name}`, async () => {
         try {
           await admin.createPartitions({ topics: [{ name, count }] });
         } catch (error) {
@@ -68,15 +68,15 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
         }
       }),
     replicate: (name, replication) =>
-      asFailure(`moving messages of the topic ${name}`, async () => {
+      classifyErrors(`moving messages of the topic ${name}`, async () => {
         const { brokers, topics, controllerId } = await admin.metadata({ topics: [name], forceUpdate: true });
-        const moves = (await movesUnderWay(admin, controllerId)).get(name);
+        const moves = (await listReassignments(admin, controllerId)).get(name);
         const up = [...brokers].map(([id, { rack }]) => ({ id, rack: rack ?? undefined }));
-        const to = placed(name, placementsOf(topics.get(name)?.partitions ?? [], moves), replication, up);
-        if (to.size > 0) await move(admin, controllerId, name, to);
+        const to = planPlacement(name, placementsOf(topics.get(name)?.partitions ?? [], moves), replication, up);
+        if (to.size > 0) await reassign(admin, controllerId, name, to);
       }),
     configure: (name, set, unset) =>
-      asFailure(`configuring the topic ${name}`, async () => {
+      classifyErrors(`configuring the topic ${name}`, async () => {
         const configs = [
           ...Object.entries(set).map(([key, value]) => ({
             name: key,
@@ -98,12 +98,12 @@ export function topicAdmin(connection: KafkaConnection): TopicAdmin {
         return false;
       }
     },
-    close: () => end(admin),
+    close: () => closeClient(admin),
   };
 }
 
 /** A server may not have heard yet of what the controller knows. */
-const placementsOf = (partitions: readonly ClusterPartitionMetadata[], moves: readonly Move[] = []) =>
+const placementsOf = (partitions: readonly ClusterPartitionMetadata[], moves: readonly Reassignment[] = []) =>
   partitions.map(({ replicas, leader, isr: inSync }, partition) => {
     const { servers = replicas, adding = [], removing = [] } = moves.find((each) => each.partition === partition) ?? {};
     const planned = servers.filter((id) => !removing.includes(id));
@@ -114,7 +114,7 @@ const permanentRefusals =
   /INVALID_CONFIG|INVALID_REPLICATION_FACTOR|INVALID_PARTITIONS|INVALID_TOPIC_EXCEPTION|POLICY_VIOLATION|TOPIC_AUTHORIZATION_FAILED|CLUSTER_AUTHORIZATION_FAILED|INVALID_REQUEST/;
 
 /** What Kafka will refuse again is a failure; anything else is tried again. */
-async function asFailure<T>(doing: string, task: () => Promise<T>): Promise<T> {
+async function classifyErrors<T>(doing: string, task: () => Promise<T>): Promise<T> {
   try {
     return await task();
   } catch (error) {

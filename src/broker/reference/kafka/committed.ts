@@ -18,7 +18,7 @@ import {
 } from '@platformatic/kafka';
 import type { Clock } from '../../../runtime/index.ts';
 import { sleep } from '../../../runtime/internal.ts';
-import { clientOptions, end, type KafkaConnection } from '../../kafka/connection.ts';
+import { clientOptions, closeClient, type KafkaConnection } from '../../kafka/connection.ts';
 import { describeFailure } from '../../kafka/failure.ts';
 
 interface CommittedReaderOptions extends KafkaConnection {
@@ -30,7 +30,7 @@ export interface CommittedReader {
   /** Everything before this offset has been read. */
   readonly position: bigint;
   /** Until the signal; after a failure it goes on where it was. */
-  read(signal: AbortSignal, hear: (record: KafkaRecord) => void): Promise<void>;
+  read(signal: AbortSignal, onRecord: (record: KafkaRecord) => void): Promise<void>;
 }
 
 export function committedReader(options: CommittedReaderOptions): CommittedReader {
@@ -38,7 +38,7 @@ export function committedReader(options: CommittedReaderOptions): CommittedReade
   const committed = onlyCommitted();
   let position: bigint | undefined;
 
-  async function follow(client: Consumer, hear: (record: KafkaRecord) => void): Promise<never> {
+  async function follow(client: Consumer, onRecord: (record: KafkaRecord) => void): Promise<never> {
     client.topics.track(topic);
     const metadata = await client.metadata({ topics: [topic], forceUpdate: true });
     const { id: topicId = '', partitions: [{ leader: node } = { leader: -1 }] = [] } = metadata.topics.get(topic) ?? {};
@@ -54,7 +54,7 @@ export function committedReader(options: CommittedReaderOptions): CommittedReade
       for (const batch of read) {
         const next: bigint = batch.firstOffset + BigInt(batch.lastOffsetDelta) + 1n;
         if (next <= position) continue;
-        for (const record of committed(batch)) hear(record);
+        for (const record of committed(batch)) onRecord(record);
         position = next;
       }
     }
@@ -64,7 +64,7 @@ export function committedReader(options: CommittedReaderOptions): CommittedReade
     get position() {
       return position ?? 0n;
     },
-    async read(signal, hear) {
+    async read(signal, onRecord) {
       while (!signal.aborted) {
         const client = new Consumer({
           ...clientOptions(options),
@@ -73,16 +73,16 @@ export function committedReader(options: CommittedReaderOptions): CommittedReade
           maxWaitTime: 500,
           isolationLevel: FetchIsolationLevels.READ_UNCOMMITTED,
         });
-        const stop = () => void end(client);
+        const stop = () => void closeClient(client);
         signal.addEventListener('abort', stop, { once: true });
         try {
-          await follow(client, hear);
+          await follow(client, onRecord);
         } catch (error) {
           if (!signal.aborted)
             log.warn('the records cannot be read, trying again', { topic, reason: describeFailure(error) });
         }
         signal.removeEventListener('abort', stop);
-        await end(client);
+        await closeClient(client);
         await sleep(clock, 1_000, signal);
       }
     },
@@ -118,6 +118,6 @@ export async function endOfCommitted(options: KafkaConnection & { readonly topic
     const [listed] = await admin.listOffsets({ topics: [{ name: options.topic, partitions }], isolationLevel });
     return listed?.partitions[0]?.offset ?? 0n;
   } finally {
-    await end(admin);
+    await closeClient(admin);
   }
 }

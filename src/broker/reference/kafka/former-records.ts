@@ -36,12 +36,12 @@ export function formerRecords(
   function follow(topic: string): Followed {
     const reader = committedReader({ ...options, topic });
     const texts = new Map<string, string>();
-    const hear = ({ key, value }: KafkaRecord) => {
+    const onRecord = ({ key, value }: KafkaRecord) => {
       const uid = key?.toString('utf8') ?? '';
       if (value === null || value.length === 0) texts.delete(uid);
       else texts.set(uid, value.toString('utf8'));
     };
-    return { reader, texts, reading: reader.read(stopping.signal, hear) };
+    return { reader, texts, reading: reader.read(stopping.signal, onRecord) };
   }
 
   function following(topic: string): Followed {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Placement, placed, type Server } from './placement.ts';
+import { type Placement, planPlacement, type Server } from './placement.ts';
 
 /** Led by the first, and in sync, where nothing else is said. */
 const partition = (servers: readonly number[], more: Partial<Placement> = {}) => ({
@@ -12,7 +12,7 @@ const partition = (servers: readonly number[], more: Partial<Placement> = {}) =>
 const servers = (...ids: readonly number[]): Server[] => ids.map((id) => ({ id }));
 const placedIn = (present: readonly Omit<Placement, 'partition'>[], replication: number, up: readonly Server[]) =>
   Object.fromEntries(
-    placed(
+    planPlacement(
       't',
       present.map((each, index) => ({ ...each, partition: index })),
       replication,
@@ -125,7 +125,7 @@ describe('on which servers messages are to be', () => {
 
   test('topics of one partition do not all go to the same server', () => {
     const chosen = ['a', 'b'].map((topic) =>
-      placed(topic, [{ ...partition([1]), partition: 0 }], 2, servers(1, 2, 3)).get(0),
+      planPlacement(topic, [{ ...partition([1]), partition: 0 }], 2, servers(1, 2, 3)).get(0),
     );
     expect(chosen).toEqual(
       expect.arrayContaining([

@@ -24,7 +24,7 @@ export interface Placement {
  * The partitions that have to be on other servers for each message to be on so many, and on which. As little as possible is moved:
  * those that have them keep them. Throws a `ProviderFailure` where too few servers are up.
  */
-export function placed(
+export function planPlacement(
   topic: string,
   present: readonly Placement[],
   replication: number,
@@ -48,7 +48,7 @@ export function placed(
   for (const { partition, servers, kept } of reduced) {
     const chosen = [...kept];
     while (chosen.length < replication) {
-      const next = best(sorted, chosen, load, first + partition);
+      const next = pickServer(sorted, chosen, load, first + partition);
       if (next === undefined) break;
       chosen.push(next);
       carry(next);
@@ -74,7 +74,7 @@ function kept(
 }
 
 /** In a rack that has it least, then who has least of the topic, then in turn. */
-function best(
+function pickServer(
   up: readonly Server[],
   chosen: readonly number[],
   load: ReadonlyMap<number, number>,

@@ -2,18 +2,18 @@
 import { type Clock, type Logger, systemClock } from '../../../runtime/index.ts';
 import type { KafkaTls } from '../../kafka/index.ts';
 import { revisionOf } from '../kubernetes/credentials.ts';
-import { formerUnseen, type Provider, permanent, type Removal, type Seen } from '../provider.ts';
+import { formerNotVisible, type Provider, type ProviderState, permanent, type Removal } from '../provider.ts';
 import type { DeploymentRecord } from '../record.ts';
 import { type TopicAdmin, topicAdmin } from './admin.ts';
 import { formerRecords } from './former-records.ts';
 import { recordLog } from './record-log.ts';
 import {
+  type DesiredTopic,
+  desiredTopic,
   differences,
   isBeingReplicated,
   type PresentTopic,
   topicNameOf,
-  type WantedTopic,
-  wantedTopic,
 } from './topic.ts';
 import { watchTopics } from './watch.ts';
 
@@ -46,14 +46,14 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
   const stopping = new AbortController();
   let polling: Promise<void> | undefined;
 
-  const connectionOf = (wanted: WantedTopic): Record<string, string> => ({
+  const connectionOf = (wanted: DesiredTopic): Record<string, string> => ({
     type: 'kafka',
     'bootstrap-servers': (options.advertised ?? options.bootstrapServers).join(','),
     topic: wanted.name,
     ...(wanted.group === undefined ? {} : { group: wanted.group }),
   });
 
-  const ready = (wanted: WantedTopic, present: PresentTopic): Seen => {
+  const ready = (wanted: DesiredTopic, present: PresentTopic): ProviderState => {
     const values = connectionOf(wanted);
     const outputs = {
       ...values,
@@ -66,22 +66,22 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
   /** Those that were brought about, by uid; none while another instance leads. */
   const watched = (): ReadonlyMap<string, string> =>
     new Map(
-      [...(store.leadership.leads ? records.all() : [])].flatMap(({ record: { uid, state, notes } }) =>
+      [...(store.leadership.isLeader ? records.all() : [])].flatMap(({ record: { uid, state, notes } }) =>
         state === 'done' && notes.topic !== undefined ? [[uid, notes.topic] as const] : [],
       ),
     );
 
-  async function bring(record: DeploymentRecord): Promise<Seen> {
-    const wanted = wantedTopic(record.request);
+  async function bring(record: DeploymentRecord): Promise<ProviderState> {
+    const wanted = desiredTopic(record.request);
     let present = (await admin.read([wanted.name])).get(wanted.name);
     if (present === undefined) await admin.create(wanted);
-    else await adapt(admin, wanted, present, settingsIn(record));
+    else await updateTopic(admin, wanted, present, settingsIn(record));
     present = (await admin.read([wanted.name])).get(wanted.name);
     const notes = { ...record.notes, settings: JSON.stringify(Object.keys(wanted.config)) };
-    const waiting = (message: string, againAfterMilliseconds: number): Seen => ({
+    const waiting = (message: string, requeueAfterMilliseconds: number): ProviderState => ({
       report: { phase: 'deploying', message },
       notes,
-      againAfterMilliseconds,
+      requeueAfterMilliseconds,
     });
     // Servers learn of it one after the other.
     if (present === undefined || differences(wanted, present).length > 0)
@@ -92,13 +92,13 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
   }
 
   /** The notes of a record, with the topic of the brokers that it was taken over from. */
-  async function adopted(record: DeploymentRecord): Promise<DeploymentRecord['notes']> {
+  async function adoptNotes(record: DeploymentRecord): Promise<DeploymentRecord['notes']> {
     const { formerBrokers = [] } = record.request;
     if (formerBrokers.length === 0 || record.notes.adopted === formerBrokers.join()) return record.notes;
     let notes: DeploymentRecord['notes'] = {};
     for (const former of formerBrokers) {
       const theirs = await others.of(former, record.uid);
-      if (theirs === 'unseen') throw formerUnseen([former], 'it keeps no records in this Kafka');
+      if (theirs === 'unseen') throw formerNotVisible([former], 'it keeps no records in this Kafka');
       if (theirs !== undefined && theirs.state !== 'deleted') notes = { ...notes, ...theirs.notes };
     }
     return { ...notes, ...record.notes, adopted: formerBrokers.join() };
@@ -118,10 +118,10 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
     },
     /** Kafka has no place for whose a topic is, so the record says so before the topic is made. */
     async prepare(record) {
-      const notes = await adopted(record);
+      const notes = await adoptNotes(record);
       const fresh = notes === record.notes ? undefined : notes;
       if (record.request.action === 'Delete') return fresh;
-      const wanted = wantedTopic(record.request);
+      const wanted = desiredTopic(record.request);
       if (notes.topic === wanted.name) return fresh;
       if (notes.topic !== undefined && (await admin.exists(notes.topic))) {
         throw permanent(
@@ -141,9 +141,9 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
       }
       return { ...notes, topic: wanted.name };
     },
-    bring,
+    apply: bring,
     async observe(record) {
-      const wanted = wantedTopic(record.request);
+      const wanted = desiredTopic(record.request);
       const present = (await admin.read([wanted.name])).get(wanted.name);
       const found = present === undefined ? ['it was deleted'] : differences(wanted, present);
       // It has not been in line yet, so what is missing is still ours to do.
@@ -157,7 +157,7 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
       return topic === undefined ? { gone: true } : removeTopic(admin, topic);
     },
     async credentials(record) {
-      const values = connectionOf({ ...wantedTopic(record.request), name: topicOf(record) });
+      const values = connectionOf({ ...desiredTopic(record.request), name: topicOf(record) });
       return { revision: revisionOf(values), values };
     },
     async stop() {
@@ -174,13 +174,13 @@ export function kafkaProvider(options: KafkaProviderOptions): Provider {
 export async function removeTopic(admin: Pick<TopicAdmin, 'remove' | 'exists'>, topic: string): Promise<Removal> {
   const wasThere = await admin.remove(topic);
   if (!wasThere && !(await admin.exists(topic))) return { gone: true };
-  return { gone: false, message: `waiting for the topic ${topic} to be gone`, againAfterMilliseconds: 300 };
+  return { gone: false, message: `waiting for the topic ${topic} to be gone`, requeueAfterMilliseconds: 300 };
 }
 
 /** Settings of ours that are not wanted any more go back to the default; those of others stay. */
-async function adapt(
+async function updateTopic(
   admin: TopicAdmin,
-  wanted: WantedTopic,
+  wanted: DesiredTopic,
   present: PresentTopic,
   earlier: readonly string[],
 ): Promise<void> {

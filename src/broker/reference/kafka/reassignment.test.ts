@@ -1,6 +1,6 @@
 import { type Admin, kGetApi, UnsupportedApiError } from '@platformatic/kafka';
 import { expect, test } from 'vitest';
-import { move, movesUnderWay } from './reassignment.ts';
+import { listReassignments, reassign } from './reassignment.ts';
 
 /** As services are that speak Kafka and have no servers to show. The real one knows all of its requests. */
 const without = {
@@ -9,8 +9,8 @@ const without = {
 } as unknown as Admin;
 
 test('a Kafka that moves no partitions: none is under way, and to ask for it is refused for good', async () => {
-  expect(await movesUnderWay(without, 1)).toEqual(new Map());
-  await expect(move(without, 1, 'events', new Map([[0, [1, 2]]]))).rejects.toMatchObject({
+  expect(await listReassignments(without, 1)).toEqual(new Map());
+  await expect(reassign(without, 1, 'events', new Map([[0, [1, 2]]]))).rejects.toMatchObject({
     class: 'permanent',
     code: 'replication-fixed',
   });

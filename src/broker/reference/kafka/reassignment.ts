@@ -13,7 +13,7 @@ import {
 import { describeFailure } from '../../kafka/failure.ts';
 import { permanent } from '../provider.ts';
 
-export interface Move {
+export interface Reassignment {
   readonly partition: number;
   /** All that have its messages or are being given them. */
   readonly servers: readonly number[];
@@ -24,8 +24,11 @@ export interface Move {
 }
 
 /** Of each topic of which anything is being moved. None where we may not ask or are not understood: then we have begun none. */
-export async function movesUnderWay(admin: Admin, controller: number): Promise<ReadonlyMap<string, readonly Move[]>> {
-  const ask = await toController<typeof listPartitionReassignmentsV0.api>(
+export async function listReassignments(
+  admin: Admin,
+  controller: number,
+): Promise<ReadonlyMap<string, readonly Reassignment[]>> {
+  const ask = await controllerCall<typeof listPartitionReassignmentsV0.api>(
     admin,
     controller,
     'ListPartitionReassignments',
@@ -51,13 +54,13 @@ export async function movesUnderWay(admin: Admin, controller: number): Promise<R
 }
 
 /** Has partitions moved to these servers. Resolves when it is decided, not when it is done. */
-export async function move(
+export async function reassign(
   admin: Admin,
   controller: number,
   name: string,
   to: ReadonlyMap<number, readonly number[]>,
 ): Promise<void> {
-  const ask = await toController<typeof alterPartitionReassignmentsV1.api>(
+  const ask = await controllerCall<typeof alterPartitionReassignmentsV1.api>(
     admin,
     controller,
     'AlterPartitionReassignments',
@@ -74,10 +77,14 @@ export async function move(
 
 const timeoutMilliseconds = 10_000;
 
-type Ask<Api> = Api extends API<infer Words, infer Answer> ? (...words: Words) => Promise<Answer> : never;
+type ControllerCall<Api> = Api extends API<infer Words, infer Answer> ? (...words: Words) => Promise<Answer> : never;
 
 /** Undefined where this Kafka does not know the request. Without ZooKeeper any server is asked: they pass it on. */
-async function toController<Api>(admin: Admin, controller: number, name: string): Promise<Ask<Api> | undefined> {
+async function controllerCall<Api>(
+  admin: Admin,
+  controller: number,
+  name: string,
+): Promise<ControllerCall<Api> | undefined> {
   const api = await new Promise<API<unknown[], unknown> | undefined>((resolve, reject) => {
     admin[kGetApi]<unknown[], unknown>(name, (error, found) =>
       error === null || error instanceof UnsupportedApiError ? resolve(found) : reject(error),
@@ -86,5 +93,5 @@ async function toController<Api>(admin: Admin, controller: number, name: string)
   if (api === undefined) return undefined;
   const connection = (await admin.connectToBrokers([controller])).get(controller);
   if (connection === undefined) throw new Error('Kafka has no controller just now');
-  return ((...words: unknown[]) => api.async(connection, ...words)) as Ask<Api>;
+  return ((...words: unknown[]) => api.async(connection, ...words)) as ControllerCall<Api>;
 }

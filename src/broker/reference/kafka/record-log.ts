@@ -9,9 +9,9 @@ import { randomUUID } from 'node:crypto';
 import { type KafkaRecord, Producer } from '@platformatic/kafka';
 import type { Clock } from '../../../runtime/index.ts';
 import { sleep } from '../../../runtime/internal.ts';
-import { clientOptions, end, type KafkaConnection } from '../../kafka/connection.ts';
+import { clientOptions, closeClient, type KafkaConnection } from '../../kafka/connection.ts';
 import { ensureTopics } from '../../kafka/index.ts';
-import { type Leadership, NotLeading, type RecordStore, type StoredRecord } from '../provider.ts';
+import { type Leadership, NotLeader, type RecordStore, type StoredRecord } from '../provider.ts';
 import type { DeploymentRecord } from '../record.ts';
 import { committedReader, endOfCommitted } from './committed.ts';
 import { recordsTopicOf } from './former-records.ts';
@@ -66,7 +66,7 @@ export function recordLog(options: RecordLogOptions): RecordLog {
   let renewing: Promise<void> | undefined;
   const heard = new Map<string, () => void>();
 
-  function hear({ key, value }: KafkaRecord): void {
+  function onRecord({ key, value }: KafkaRecord): void {
     const uid = key?.toString('utf8') ?? '';
     const text = value === null || value.length === 0 ? undefined : value.toString('utf8');
     if (uid === leaseKey) {
@@ -92,8 +92,8 @@ export function recordLog(options: RecordLogOptions): RecordLog {
     if (lost.signal.aborted) return;
     leads = false;
     log.error('no longer the writer of records', { why });
-    lost.abort(new NotLeading());
-    for (const { settle } of pending.splice(0)) settle(new NotLeading());
+    lost.abort(new NotLeader());
+    for (const { settle } of pending.splice(0)) settle(new NotLeader());
   }
 
   function write(key: string, value: string | undefined): Promise<void> {
@@ -136,14 +136,14 @@ export function recordLog(options: RecordLogOptions): RecordLog {
       } catch (error) {
         // Whether it was written is not known. Who begins anew reads what there is.
         lose(`a write failed: ${(error as Error).message}`);
-        for (const { settle } of batch) settle(new NotLeading());
+        for (const { settle } of batch) settle(new NotLeader());
       }
     }
     writing = undefined;
   }
 
   async function transact(batch: readonly PendingWrite[]): Promise<void> {
-    if (producer === undefined) throw new NotLeading();
+    if (producer === undefined) throw new NotLeader();
     const transaction = await producer.beginTransaction();
     const messages = batch.map(({ key, value }) => ({
       topic,
@@ -204,7 +204,7 @@ export function recordLog(options: RecordLogOptions): RecordLog {
   let reading: Promise<void> | undefined;
 
   function demandLead(): void {
-    if (!leads) throw new NotLeading();
+    if (!leads) throw new NotLeader();
   }
   return {
     records: {
@@ -231,7 +231,7 @@ export function recordLog(options: RecordLogOptions): RecordLog {
     },
     leadership: {
       exclusive: true,
-      get leads() {
+      get isLeader() {
         return leads;
       },
       lost: lost.signal,
@@ -256,14 +256,14 @@ export function recordLog(options: RecordLogOptions): RecordLog {
     async start() {
       const configuration = { 'cleanup.policy': 'compact', 'min.cleanable.dirty.ratio': '0.1' };
       await ensureTopics({ ...options, topics: [{ name: topic, partitions: 1, configuration }] });
-      reading = reader.read(stopping.signal, hear);
+      reading = reader.read(stopping.signal, onRecord);
     },
     async stop() {
       leads = false;
       stopping.abort();
       await renewing;
       await writing;
-      if (producer !== undefined) await end(producer);
+      if (producer !== undefined) await closeClient(producer);
       await reading;
     },
   };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DeploymentRequest } from '../../messages.ts';
-import { differences, isBeingReplicated, wantedTopic } from './topic.ts';
+import { desiredTopic, differences, isBeingReplicated } from './topic.ts';
 
 const request = (spec: object, parameters: Record<string, string> = {}): DeploymentRequest =>
   ({ resource: { name: 'user-events', kind: 'Topic' }, target: { parameters }, spec }) as unknown as DeploymentRequest;
@@ -19,11 +19,11 @@ describe('the topic that is wanted', () => {
       wanted: { name: 'user-events', partitions: 1, config: { 'retention.ms': '60000' }, group: 'user-events.workers' },
     },
   ])('$reason', ({ spec, wanted }) => {
-    expect(wantedTopic(request(spec))).toEqual(wanted);
+    expect(desiredTopic(request(spec))).toEqual(wanted);
   });
 
   test('has the prefix of its target', () => {
-    expect(wantedTopic(request({}, { topicPrefix: 'prod.' })).name).toBe('prod.user-events');
+    expect(desiredTopic(request({}, { topicPrefix: 'prod.' })).name).toBe('prod.user-events');
   });
 
   test.each([
@@ -36,7 +36,7 @@ describe('the topic that is wanted', () => {
       reason: 'a promise that nobody keeps',
     },
   ])('cannot be had: $reason', ({ spec, code }) => {
-    expect(() => wantedTopic(request(spec))).toThrow(expect.objectContaining({ code, class: 'permanent' }));
+    expect(() => desiredTopic(request(spec))).toThrow(expect.objectContaining({ code, class: 'permanent' }));
   });
 });
 

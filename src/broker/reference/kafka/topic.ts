@@ -5,7 +5,7 @@ import { permanent } from '../provider.ts';
 
 type Spec = Topic['spec'];
 
-export interface WantedTopic {
+export interface DesiredTopic {
   readonly name: string;
   readonly partitions: number;
   /** Left out, the default of the cluster. */
@@ -28,7 +28,7 @@ export function topicNameOf({ spec, resource, target }: DeploymentRequest): stri
 }
 
 /** Throws a `ProviderFailure` where it cannot be had on Kafka. */
-export function wantedTopic(request: DeploymentRequest): WantedTopic {
+export function desiredTopic(request: DeploymentRequest): DesiredTopic {
   const spec = request.spec as Spec;
   const name = topicNameOf(request);
   if (!/^[a-zA-Z0-9._-]{1,249}$/.test(name) || name === '.' || name === '..') {
@@ -57,7 +57,7 @@ export function wantedTopic(request: DeploymentRequest): WantedTopic {
  * A queue is a topic that one group of consumers shares: each message is worked on by one of them. What a topic cannot promise is
  * refused, so that nobody counts on it.
  */
-function queue(wanted: WantedTopic, settings: NonNullable<Spec['queue']>): WantedTopic {
+function queue(wanted: DesiredTopic, settings: NonNullable<Spec['queue']>): DesiredTopic {
   const unkept = (['visibilityTimeoutSeconds', 'maxDeliveries'] as const).filter(
     (each) => settings[each] !== undefined,
   );
@@ -79,18 +79,18 @@ function queue(wanted: WantedTopic, settings: NonNullable<Spec['queue']>): Wante
 }
 
 /** What differs, a sentence for each; empty where it is as wanted. More partitions are no difference: they never become fewer. */
-export function differences(wanted: WantedTopic, present: PresentTopic): string[] {
+export function differences(wanted: DesiredTopic, present: PresentTopic): string[] {
   const { partitions, replication, config } = wanted;
   return [
     ...(present.partitions < partitions ? [`it has ${present.partitions} partitions, not ${partitions}`] : []),
-    ...(replication === undefined ? [] : uneven(replication, present)),
+    ...(replication === undefined ? [] : replicationDifferences(replication, present)),
     ...Object.entries(config)
       .filter(([key, value]) => present.config[key] !== value)
       .map(([key, value]) => `${key} is ${present.config[key] ?? 'not set'}, not ${value}`),
   ];
 }
 
-function uneven(replication: number, { copies }: PresentTopic): string[] {
+function replicationDifferences(replication: number, { copies }: PresentTopic): string[] {
   const others = [...new Set(copies.map(({ planned }) => planned))].filter((planned) => planned !== replication);
   if (others.length === 0) return [];
   const all = copies.every(({ planned }) => planned === others[0]);
@@ -98,5 +98,5 @@ function uneven(replication: number, { copies }: PresentTopic): string[] {
 }
 
 /** Messages are being copied to more servers, or taken from some. Where they only change places, nothing of ours is under way. */
-export const isBeingReplicated = ({ replication }: WantedTopic, { copies }: PresentTopic): boolean =>
+export const isBeingReplicated = ({ replication }: DesiredTopic, { copies }: PresentTopic): boolean =>
   replication !== undefined && copies.some(({ now, planned }) => now !== planned);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock, Logger } from '../../../runtime/index.ts';
 import { sleep } from '../../../runtime/internal.ts';
-import { stable } from '../record.ts';
+import { stableJson } from '../record.ts';
 import type { TopicAdmin } from './admin.ts';
 
 interface TopicWatchOptions {
@@ -36,4 +36,5 @@ export async function watchTopics(options: TopicWatchOptions): Promise<void> {
   }
 }
 
-const digest = (value: unknown): string => createHash('sha256').update(stable(value)).digest('base64url').slice(0, 22);
+const digest = (value: unknown): string =>
+  createHash('sha256').update(stableJson(value)).digest('base64url').slice(0, 22);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DeploymentRecord } from '../record.ts';
-import { unseenOf } from './adoption.ts';
+import { invisibleBrokers } from './adoption.ts';
 
 const record = (adopted = ''): DeploymentRecord => ({ notes: { adopted } }) as unknown as DeploymentRecord;
 
@@ -38,6 +38,6 @@ describe('what was taken over can be seen', () => {
       unseen: ['a'],
     },
   ])('$reason', ({ formers, records, makers, unseen }) => {
-    expect(unseenOf(formers, records, makers)).toEqual(unseen);
+    expect(invisibleBrokers(formers, records, makers)).toEqual(unseen);
   });
 });

@@ -3,20 +3,20 @@
  * there is nothing is believed only where a record of that broker says that it was asked here.
  */
 import type { Client, Resource, UnknownObject } from '../../../runtime/index.ts';
-import { formerUnseen } from '../provider.ts';
+import { formerNotVisible } from '../provider.ts';
 import type { DeploymentRecord } from '../record.ts';
-import { isStandingAlone } from './apply.ts';
+import { isTopLevel } from './apply.ts';
 import { refOf } from './cluster-cache.ts';
 import { BROKER_LABEL, labelValue, UID_LABEL } from './names.ts';
 import type { ClusterRecords } from './records.ts';
-import { madeResources } from './resources.ts';
+import { managedResources } from './resources.ts';
 
 /** Of those that it was taken over from, in a note. */
 const adoptedIn = ({ notes }: DeploymentRecord): string[] =>
   (notes.adopted ?? '').split(',').filter((each) => each !== '');
 
 /** The notes of a record with what is taken over in them; undefined where nothing is left to take over. */
-export async function adoption(
+export async function adopt(
   record: DeploymentRecord,
   { client, records, now }: { readonly client: Client; readonly records: ClusterRecords; readonly now: number },
 ): Promise<Readonly<Record<string, string>> | undefined> {
@@ -25,22 +25,22 @@ export async function adoption(
   const fresh = formers.filter((former) => !known.includes(former));
   if (fresh.length === 0) return undefined;
   const { uid } = record;
-  const theirs = await Promise.all(fresh.map((former) => records.ofOther(former, uid)));
-  const parts = await partsOf(client, uid);
-  const unseen = unseenOf(
+  const theirs = await Promise.all(fresh.map((former) => records.ofBroker(former, uid)));
+  const parts = await listObjects(client, uid);
+  const unseen = invisibleBrokers(
     fresh,
     theirs,
     parts.map(({ metadata }) => metadata.labels?.[BROKER_LABEL] ?? ''),
   );
   if (unseen.length > 0) {
-    throw formerUnseen(
+    throw formerNotVisible(
       unseen,
       'nothing in this cluster bears its name, and there is no record of it beside those of this broker',
     );
   }
   // From here on they leave it alone, should they still be there.
   for (const former of fresh) await records.handOver(former, record, now);
-  const earlier = parts.filter(isStandingAlone).map((part) => [refOf(part), '']);
+  const earlier = parts.filter(isTopLevel).map((part) => [refOf(part), '']);
   const made = { ...Object.fromEntries(earlier), ...JSON.parse(record.notes.made ?? '{}') };
   return { ...record.notes, adopted: [...known, ...fresh].join(','), made: JSON.stringify(made) };
 }
@@ -49,7 +49,7 @@ export async function adoption(
  * Those of whom nothing is to be seen: no record, and no thing either of them or of one that came after them; for that one made nothing
  * before it had taken over what they had.
  */
-export function unseenOf(
+export function invisibleBrokers(
   formers: readonly string[],
   records: readonly (DeploymentRecord | undefined)[],
   makers: readonly string[],
@@ -60,10 +60,10 @@ export function unseenOf(
 }
 
 /** What was made for an object by anybody, in all namespaces. */
-async function partsOf(client: Client, uid: string): Promise<UnknownObject[]> {
+async function listObjects(client: Client, uid: string): Promise<UnknownObject[]> {
   const labelSelector = `${UID_LABEL}=${labelValue(uid)}`;
   const found = await Promise.all(
-    madeResources.map(async (resource) => {
+    managedResources.map(async (resource) => {
       const { items } = await client.list(resource, { labelSelector });
       return items.map((item) => typed(resource, item));
     }),

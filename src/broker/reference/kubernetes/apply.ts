@@ -2,31 +2,31 @@
 import { type Client, keyOf, type Resource, type UnknownObject } from '../../../runtime/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
-import { stable } from '../record.ts';
-import { getIfThere, refOf, type World } from './cluster-cache.ts';
+import { stableJson } from '../record.ts';
+import { type ClusterCache, getOrUndefined, refOf } from './cluster-cache.ts';
 import { digestOf, pick } from './digest.ts';
 import { failureOf } from './failures.ts';
 import { isOurs } from './names.ts';
-import { type Manifest, madeResources, resourceOf, volumeClaims } from './resources.ts';
+import { type Manifest, managedResources, resourceOf, volumeClaims } from './resources.ts';
 import { bytes } from './sizes.ts';
 
 const FIELD_MANAGER = 'kidp-broker';
 const SCALE_MANAGER = 'kidp-broker-scale';
 
-interface Made {
+interface Applied {
   /** As the API server answered, by reference. */
   readonly objects: ReadonlyMap<string, UnknownObject>;
   /** What each looked like then, by reference. */
   readonly digests: Readonly<Record<string, string>>;
 }
 
-export interface Making {
+export interface ApplyContext {
   readonly client: Client;
-  readonly world: World;
+  readonly cluster: ClusterCache;
   readonly request: DeploymentRequest;
 }
 
-export async function make(making: Making, manifests: readonly Manifest[]): Promise<Made> {
+export async function applyAll(making: ApplyContext, manifests: readonly Manifest[]): Promise<Applied> {
   const objects = new Map<string, UnknownObject>();
   const digests: Record<string, string> = {};
   for (const manifest of manifests) {
@@ -38,22 +38,22 @@ export async function make(making: Making, manifests: readonly Manifest[]): Prom
 }
 
 async function applyOne(
-  { client, world, request }: Making,
+  { client, cluster, request }: ApplyContext,
   manifest: Manifest,
 ): Promise<{ answer: UnknownObject; applied: Manifest }> {
   const resource = resourceOf(manifest);
   const { namespace = '', name } = manifest.metadata;
   const doing = `making ${manifest.kind} ${namespace}/${name}`;
   try {
-    const known = world.find(resource, { namespace, name });
-    const live = known ?? (await getIfThere<UnknownObject>(client, resource, { namespace, name }));
+    const known = cluster.find(resource, { namespace, name });
+    const live = known ?? (await getOrUndefined<UnknownObject>(client, resource, { namespace, name }));
     if (live !== undefined && !isOurs(live.metadata, request)) {
       throw permanent(
         'name-taken',
         `there is a ${manifest.kind} ${namespace}/${name} that was not made for this ${request.resource.kind}: rename one of them, or delete what is there`,
       );
     }
-    const applied = live === undefined ? manifest : await fitted(client, manifest, live);
+    const applied = live === undefined ? manifest : await keepImmutableFields(client, manifest, live);
     if (manifest.kind === 'Deployment') await handOverScale(client, applied, live, request);
     const answer = await client.apply(resource, applied, { fieldManager: FIELD_MANAGER, force: true });
     return { answer, applied };
@@ -96,9 +96,9 @@ interface ClaimTemplate {
 }
 
 /** What Kubernetes lets nobody change stays as it is: claims of a StatefulSet are grown one by one, and never shrunk. */
-async function fitted(client: Client, manifest: Manifest, live: UnknownObject): Promise<Manifest> {
+async function keepImmutableFields(client: Client, manifest: Manifest, live: UnknownObject): Promise<Manifest> {
   if (manifest.kind === 'PersistentVolumeClaim') {
-    const [wanted, present] = [storageIn(manifest), storageIn(live)];
+    const [wanted, present] = [storageOf(manifest), storageOf(live)];
     if (bytes(wanted) >= bytes(present)) return manifest;
     throw cannotShrink(present, wanted);
   }
@@ -118,14 +118,14 @@ async function fitted(client: Client, manifest: Manifest, live: UnknownObject): 
 
 async function growClaim(client: Client, { metadata }: Manifest, wanted: string): Promise<void> {
   const key = { ...keyOf({ metadata, apiVersion: '', kind: '' }), name: `data-${metadata.name}-0` };
-  const claim = await getIfThere<UnknownObject>(client, volumeClaims, key);
-  if (claim === undefined || storageIn(claim) === wanted) return;
-  if (bytes(wanted) < bytes(storageIn(claim))) throw cannotShrink(storageIn(claim), wanted);
+  const claim = await getOrUndefined<UnknownObject>(client, volumeClaims, key);
+  if (claim === undefined || storageOf(claim) === wanted) return;
+  if (bytes(wanted) < bytes(storageOf(claim))) throw cannotShrink(storageOf(claim), wanted);
   const body = { spec: { resources: { requests: { storage: wanted } } } };
   await client.patch(volumeClaims, key, { type: 'merge', body }, { fieldManager: FIELD_MANAGER });
 }
 
-const storageIn = (claim: UnknownObject): string => (claim as unknown as ClaimTemplate).spec.resources.requests.storage;
+const storageOf = (claim: UnknownObject): string => (claim as unknown as ClaimTemplate).spec.resources.requests.storage;
 
 const cannotShrink = (from: string, to: string) =>
   permanent(
@@ -135,18 +135,18 @@ const cannotShrink = (from: string, to: string) =>
 
 /** Removes what was made for the object earlier and is not wanted any more. */
 export async function prune(
-  { client, world, request }: Making,
+  { client, cluster, request }: ApplyContext,
   wanted: ReadonlySet<string>,
   earlier: readonly string[],
 ): Promise<void> {
   const { resource } = request;
-  const refs = new Set([...earlier, ...world.madeFor(resource.uid).filter(isStandingAlone).map(refOf)]);
+  const refs = new Set([...earlier, ...cluster.objectsOf(resource.uid).filter(isTopLevel).map(refOf)]);
   for (const ref of refs) {
     if (wanted.has(ref)) continue;
     const [kind, namespace = '', name = ''] = ref.split('/');
-    const type = madeResources.find((each) => each.kind === kind);
+    const type = managedResources.find((each) => each.kind === kind);
     if (type === undefined) continue;
-    const live = await getIfThere<UnknownObject>(client, type, { namespace, name });
+    const live = await getOrUndefined<UnknownObject>(client, type, { namespace, name });
     if (live === undefined || !isOurs(live.metadata, request)) continue;
     const preconditions = live.metadata.uid === undefined ? {} : { uid: live.metadata.uid };
     await client.delete(type, { namespace, name }, { propagationPolicy: 'Background', preconditions });
@@ -154,7 +154,7 @@ export async function prune(
 }
 
 /** The claims that a StatefulSet makes are its own. */
-export const isStandingAlone = ({ kind, metadata }: UnknownObject): boolean =>
+export const isTopLevel = ({ kind, metadata }: UnknownObject): boolean =>
   kind !== 'PersistentVolumeClaim' || !/^data-.*-\d+$/.test(metadata.name);
 
 /** Looks something up, in what is watched or in what is stored. */
@@ -164,7 +164,7 @@ export type Find = (
 ) => Promise<UnknownObject | undefined>;
 
 /** What of the plan is no longer as it was made: a sentence for each. */
-export async function driftOf(
+export async function findDrift(
   client: Client,
   find: Find,
   manifests: readonly Manifest[],
@@ -174,7 +174,7 @@ export async function driftOf(
   const drift: string[] = [];
   for (const [ref, digest] of Object.entries(digests)) {
     const [kind, namespace = '', name = ''] = ref.split('/');
-    const resource = madeResources.find((each) => each.kind === kind);
+    const resource = managedResources.find((each) => each.kind === kind);
     if (resource === undefined) continue;
     const live = await find(resource, { namespace, name });
     if (live === undefined || live.metadata.deletionTimestamp !== undefined) {
@@ -195,8 +195,8 @@ export async function driftOf(
 async function wouldChange(client: Client, manifest: Manifest, live: UnknownObject): Promise<boolean> {
   // The plan of a Secret is read from the Secret itself: applying it would change nothing, but it was changed.
   if (manifest.kind === 'Secret') return true;
-  const wanted = manifest.kind === 'StatefulSet' ? await fitted(client, manifest, live) : manifest;
+  const wanted = manifest.kind === 'StatefulSet' ? await keepImmutableFields(client, manifest, live) : manifest;
   const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true };
   const answer = await client.apply(resourceOf(manifest), wanted, options);
-  return stable(pick(answer, wanted)) !== stable(pick(live, wanted));
+  return stableJson(pick(answer, wanted)) !== stableJson(pick(live, wanted));
 }

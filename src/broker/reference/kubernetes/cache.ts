@@ -2,7 +2,7 @@
 import type { Cache } from '../../../api/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
-import { generate } from './credentials.ts';
+import { generateValue } from './credentials.ts';
 import { shell } from './database.ts';
 import type { ManifestContext } from './manifests.ts';
 import { bounded, namespaceOf } from './names.ts';
@@ -65,14 +65,14 @@ export const cacheSecretName = (request: DeploymentRequest): string => `${cacheN
 
 export function cacheValues(
   request: DeploymentRequest,
-  before: Readonly<Record<string, string>>,
+  previous: Readonly<Record<string, string>>,
   renew: boolean,
 ): Record<string, string> {
   const engine = engineOf(request.spec as Spec);
   const host = `${cacheName(request)}.${namespaceOf(request)}.svc`;
   const address = { type: engine.scheme, host, port: String(engine.port) };
   if (!engine.password) return { ...address, uri: `${engine.scheme}://${host}:${engine.port}` };
-  const password = renew || before.password === undefined ? generate(32) : before.password;
+  const password = renew || previous.password === undefined ? generateValue(32) : previous.password;
   return { ...address, password, uri: `${engine.scheme}://:${password}@${host}:${engine.port}` };
 }
 

@@ -10,28 +10,28 @@ import {
   type UnknownObject,
 } from '../../../runtime/index.ts';
 import { BROKER_LABEL, labelValue, UID_LABEL } from './names.ts';
-import { madeResources, pods } from './resources.ts';
+import { managedResources, pods } from './resources.ts';
 
-export interface World {
+export interface ClusterCache {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Undefined where there is none with this broker's label. */
   find(resource: Resource, key: { readonly namespace: string; readonly name: string }): UnknownObject | undefined;
   /** Everything that was made for an object. */
-  madeFor(uid: string): UnknownObject[];
+  objectsOf(uid: string): UnknownObject[];
   podsOf(uid: string): UnknownObject[];
 }
 
 /** `Deployment/team/users`. */
 export const refOf = (object: KubernetesObject): string => `${object.kind}/${formatKey(keyOf(object))}`;
 
-export function watchWorld(client: Client, broker: string, changed: (uidLabel: string) => void): World {
-  const tell = ({ metadata }: KubernetesObject) => {
+export function watchCluster(client: Client, broker: string, changed: (uidLabel: string) => void): ClusterCache {
+  const notify = ({ metadata }: KubernetesObject) => {
     const uid = metadata.labels?.[UID_LABEL];
     if (uid !== undefined) changed(uid);
   };
   const reflectors = new Map(
-    [...madeResources, pods].map((resource) => [
+    [...managedResources, pods].map((resource) => [
       resource.kind,
       new Reflector<UnknownObject>({
         client,
@@ -44,7 +44,7 @@ export function watchWorld(client: Client, broker: string, changed: (uidLabel: s
           const typed = { ...object, apiVersion: versionOf(resource), kind: resource.kind };
           return resource === pods ? withoutSpec(typed) : typed;
         },
-        handlers: { added: tell, updated: tell, deleted: tell },
+        handlers: { added: notify, updated: notify, deleted: notify },
       }),
     ]),
   );
@@ -58,7 +58,7 @@ export function watchWorld(client: Client, broker: string, changed: (uidLabel: s
       await Promise.all([...reflectors.values()].map((reflector) => reflector.stop()));
     },
     find: (resource, key) => of(resource)?.get(key),
-    madeFor: (uid) => madeResources.flatMap((resource) => of(resource)?.byIndex('uid', labelValue(uid)) ?? []),
+    objectsOf: (uid) => managedResources.flatMap((resource) => of(resource)?.byIndex('uid', labelValue(uid)) ?? []),
     podsOf: (uid) => of(pods)?.byIndex('uid', labelValue(uid)) ?? [],
   };
 }
@@ -71,7 +71,7 @@ function withoutSpec({ apiVersion, kind, metadata, status }: UnknownObject): Unk
 }
 
 /** Undefined where there is none. */
-export async function getIfThere<T extends KubernetesObject>(
+export async function getOrUndefined<T extends KubernetesObject>(
   client: Client,
   resource: Resource,
   key: { readonly namespace?: string; readonly name: string },

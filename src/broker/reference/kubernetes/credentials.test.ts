@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { generate, revisionOf, rotationAnnotations, rotationDue, type SecretObject } from './credentials.ts';
+import { generateValue, revisionOf, rotationAnnotations, rotationDue, type SecretObject } from './credentials.ts';
 import { ROTATED_ANNOTATION, ROTATION_ANNOTATION } from './names.ts';
 
 const now = Date.parse('2026-03-01T00:00:00Z');
@@ -51,6 +51,6 @@ test.each([
   { alphabet: 'base64' as const, form: /^[A-Za-z0-9+/]{64}$/ },
   { alphabet: 'printable' as const, form: /^[!-~]{64}$/ },
 ])('a value of $alphabet is made of that', ({ alphabet, form }) => {
-  expect(generate(64, alphabet)).toMatch(form);
-  expect(generate(64, alphabet)).not.toBe(generate(64, alphabet));
+  expect(generateValue(64, alphabet)).toMatch(form);
+  expect(generateValue(64, alphabet)).not.toBe(generateValue(64, alphabet));
 });

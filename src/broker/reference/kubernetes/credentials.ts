@@ -14,7 +14,7 @@ const alphabets: Readonly<Record<Alphabet, string>> = {
   printable: `${alphanumeric}!#$%&()*+,-./:;<=>?@[]^_{|}~`,
 };
 
-export function generate(length = 32, alphabet: Alphabet = 'alphanumeric'): string {
+export function generateValue(length = 32, alphabet: Alphabet = 'alphanumeric'): string {
   const characters = alphabets[alphabet];
   return Array.from({ length }, () => characters[randomInt(characters.length)]).join('');
 }
@@ -37,7 +37,7 @@ export function valuesOf(secret: SecretObject | undefined): Record<string, strin
   );
 }
 
-export const encoded = (values: Readonly<Record<string, string>>): Record<string, string> =>
+export const encodeValues = (values: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(values).map(([key, value]) => [key, Buffer.from(value, 'utf8').toString('base64')]),
   );

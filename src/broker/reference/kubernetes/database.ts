@@ -2,7 +2,7 @@
 import type { Database } from '../../../api/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
-import { generate } from './credentials.ts';
+import { generateValue } from './credentials.ts';
 import { type Engine, engines } from './engines.ts';
 import type { ManifestContext } from './manifests.ts';
 import { bounded, labelsOf, metadataOf, namespaceOf, selectorOf } from './names.ts';
@@ -48,7 +48,7 @@ export function databaseValues(
   const engine = engineOf(request.spec as Spec);
   const username = before.username ?? 'app';
   const database = before.database ?? databaseIdentifier(request.resource.name);
-  const password = renew || before.password === undefined ? generate(32) : before.password;
+  const password = renew || before.password === undefined ? generateValue(32) : before.password;
   const previous = renew ? (before.password ?? password) : (before['previous-password'] ?? password);
   const host = addressOf(request);
   const suffix = engine.scheme === 'mongodb' ? '?authSource=admin' : '';

@@ -1,6 +1,6 @@
 /** Whether a thing is still as it was made, in the fields that were set: what others set beside them is theirs. */
 import { createHash } from 'node:crypto';
-import { stable } from '../record.ts';
+import { stableJson } from '../record.ts';
 
 /** Of the actual value, what the wanted one speaks of. A list of another length is taken whole. */
 export function pick(actual: unknown, wanted: unknown): unknown {
@@ -18,7 +18,7 @@ export function pick(actual: unknown, wanted: unknown): unknown {
 /** Compared with one of an earlier time: values as the API server gave them, so that how it writes an amount does not matter. */
 export const digestOf = (actual: unknown, wanted: unknown): string =>
   createHash('sha256')
-    .update(stable(pick(actual, wanted)))
+    .update(stableJson(pick(actual, wanted)))
     .digest('base64url')
     .slice(0, 22);
 

@@ -12,13 +12,13 @@ import {
   type UnknownObject,
 } from '../../../runtime/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
-import { type Credentials, type Provider, permanent, type Removal, type Seen } from '../provider.ts';
+import { type Credentials, type Provider, type ProviderState, permanent, type Removal } from '../provider.ts';
 import type { DeploymentRecord, Report } from '../record.ts';
-import { adoption } from './adoption.ts';
-import { driftOf, type Find, type Making, make, prune } from './apply.ts';
+import { adopt } from './adoption.ts';
+import { type ApplyContext, applyAll, type Find, findDrift, prune } from './apply.ts';
 import { environmentOf } from './bindings.ts';
 import { cacheCapabilities, cacheSecretName, cacheValues } from './cache.ts';
-import { getIfThere, refOf, watchWorld } from './cluster-cache.ts';
+import { getOrUndefined, refOf, watchCluster } from './cluster-cache.ts';
 import { revisionOf, rotationAnnotations, rotationDue, type SecretObject, valuesOf } from './credentials.ts';
 import { databaseSecretName, databaseValues } from './database.ts';
 import { engines } from './engines.ts';
@@ -28,7 +28,7 @@ import { bounded, isOurs, labelValue, namespaceOf, ROTATE_LABEL } from './names.
 import { outputsOf, serviceReport } from './outputs.ts';
 import { readinessOf } from './readiness.ts';
 import { clusterRecords } from './records.ts';
-import { takeAway } from './removal.ts';
+import { deleteObjects } from './removal.ts';
 import { type Manifest, namespaces, resourceOf, secrets } from './resources.ts';
 import { secretName, secretValues } from './secret.ts';
 
@@ -69,7 +69,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
   const client = fenced(options.client, election);
   let changed: (uid: string) => void = () => {};
   const uids = new Map<string, string>();
-  const world = watchWorld(options.client, broker, (label) => changed(uids.get(label) ?? label));
+  const cluster = watchCluster(options.client, broker, (label) => changed(uids.get(label) ?? label));
   /** What a dry run has found to be in line, by reference: asked once for each state. */
   const confirmed = new Map<string, string>();
   const forgetConfirmed = (refs: readonly string[]) => {
@@ -77,8 +77,8 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
   };
   const ensured = new Set<string>();
 
-  const watched: Find = async (resource, key) => world.find(resource, key);
-  const stored: Find = (resource, key) => getIfThere(client, resource, key);
+  const watched: Find = async (resource, key) => cluster.find(resource, key);
+  const stored: Find = (resource, key) => getOrUndefined(client, resource, key);
 
   const secretOf = async (request: DeploymentRequest, find: Find): Promise<SecretObject | undefined> => {
     const name = secretNameOf(request);
@@ -94,7 +94,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     const rotation = rotationOf(request);
     const store = request.target.parameters?.secretStoreNamespace;
     const readStore = async (name: string) => {
-      const found = await getIfThere<SecretObject>(client, secrets, { namespace: store ?? '', name });
+      const found = await getOrUndefined<SecretObject>(client, secrets, { namespace: store ?? '', name });
       return found === undefined ? undefined : valuesOf(found);
     };
     const { kind } = request.resource;
@@ -126,7 +126,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
       },
       secret: async (from, name) => {
         if (!managementCluster) return undefined;
-        const found = await getIfThere<SecretObject>(client, secrets, { namespace: from, name });
+        const found = await getOrUndefined<SecretObject>(client, secrets, { namespace: from, name });
         return found === undefined ? undefined : valuesOf(found);
       },
     });
@@ -135,7 +135,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     if (ensured.has(name)) return;
     try {
       const labels = { 'app.kubernetes.io/managed-by': 'kidp-broker' };
-      if ((await getIfThere(client, namespaces, { name })) === undefined) {
+      if ((await getOrUndefined(client, namespaces, { name })) === undefined) {
         await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
       }
     } catch (error) {
@@ -148,15 +148,15 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     record: DeploymentRecord,
     present: SecretObject | undefined,
     renew: boolean,
-  ): Promise<Seen> => {
+  ): Promise<ProviderState> => {
     const { request } = record;
     uids.set(labelValue(record.uid), record.uid);
     const context = await contextFor(request, present, renew);
     const environment = request.resource.kind === 'Service' ? await connectionsOf(request) : {};
     const manifests = manifestsFor(request, { ...context, environment });
     await ensureNamespace(namespaceOf(request));
-    const making: Making = { client, world, request };
-    const made = await make(making, manifests).catch((error: unknown) => {
+    const making: ApplyContext = { client, cluster, request };
+    const made = await applyAll(making, manifests).catch((error: unknown) => {
       // Somebody may have deleted the namespace since: the next try looks.
       ensured.delete(namespaceOf(request));
       throw error;
@@ -176,16 +176,16 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     object: UnknownObject | undefined,
     values: Readonly<Record<string, string>>,
     wasReady = false,
-  ): Seen => {
+  ): ProviderState => {
     const { request } = record;
     const readiness =
-      object === undefined ? ({ phase: 'ready' } as const) : readinessOf(object, world.podsOf(record.uid), wasReady);
+      object === undefined ? ({ phase: 'ready' } as const) : readinessOf(object, cluster.podsOf(record.uid), wasReady);
     const rest: Partial<Report> = {
       outputs: outputsOf(request, values),
       ...(Object.keys(values).length === 0 ? {} : { credentialsRevision: revisionOf(withoutPrevious(values)) }),
       ...(request.resource.kind === 'Service' && object !== undefined ? serviceReport(request, object) : {}),
     };
-    return { report: { ...readiness, ...rest }, againAfterMilliseconds: lookAgainMilliseconds };
+    return { report: { ...readiness, ...rest }, requeueAfterMilliseconds: lookAgainMilliseconds };
   };
 
   return {
@@ -198,7 +198,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     records,
     leadership: {
       exclusive: false,
-      get leads() {
+      get isLeader() {
         return election.leading;
       },
       async acquire(signal) {
@@ -210,18 +210,18 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
     async start(tell) {
       changed = tell;
       // Not fenced: who only takes requests needs it too.
-      if ((await getIfThere(options.client, namespaces, { name: namespace })) === undefined) {
+      if ((await getOrUndefined(options.client, namespaces, { name: namespace })) === undefined) {
         await options.client
           .create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
           .catch((error: unknown) => {
             if (!isAlreadyExists(error)) throw error;
           });
       }
-      await Promise.all([records.start(), world.start()]);
+      await Promise.all([records.start(), cluster.start()]);
       for (const { record } of records.all()) uids.set(labelValue(record.uid), record.uid);
     },
-    prepare: (record) => adoption(record, { client, records, now: now() }),
-    bring: async (record) => {
+    prepare: (record) => adopt(record, { client, records, now: now() }),
+    apply: async (record) => {
       // The watch may be behind what this broker itself has just made: from old values it would make old ones again.
       const present = await secretOf(record.request, stored);
       const due = rotationDue(present, rotationOf(record.request), now());
@@ -233,7 +233,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
         const present = await secretOf(request, from);
         const context = await shapeOf(request, present, from);
         const manifests = manifestsFor(request, context);
-        const drift = await driftOf(client, from, manifests, digestsIn(record), confirmed);
+        const drift = await findDrift(client, from, manifests, digestsIn(record), confirmed);
         return { from, present, context, manifests, drift };
       };
       let looked = await look(watched);
@@ -244,7 +244,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
       if (drift.length > 0) {
         return {
           report: { phase: 'drifted', message: drift.join('; ') },
-          againAfterMilliseconds: lookAgainMilliseconds,
+          requeueAfterMilliseconds: lookAgainMilliseconds,
         };
       }
       if (due !== undefined && due <= 0) {
@@ -256,18 +256,18 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
       const { namespace: where = '', name = '' } = workload?.metadata ?? {};
       const object = workload === undefined ? undefined : await from(resourceOf(workload), { namespace: where, name });
       const result = seen(record, object, context.values, record.report.phase === 'ready');
-      const again = Math.min(due ?? Number.POSITIVE_INFINITY, result.againAfterMilliseconds ?? lookAgainMilliseconds);
-      return { ...result, againAfterMilliseconds: again };
+      const again = Math.min(due ?? Number.POSITIVE_INFINITY, result.requeueAfterMilliseconds ?? lookAgainMilliseconds);
+      return { ...result, requeueAfterMilliseconds: again };
     },
     async remove(record): Promise<Removal> {
-      const left = await takeAway(client, record, world);
+      const left = await deleteObjects(client, record, cluster);
       if (left.length === 0) {
         uids.delete(labelValue(record.uid));
         forgetConfirmed(Object.keys(digestsIn(record)));
         return { gone: true };
       }
       const message = `waiting for what it is made of to be gone: ${left.map(({ kind }) => kind).join(', ')}`;
-      return { gone: false, message, againAfterMilliseconds: removalMilliseconds };
+      return { gone: false, message, requeueAfterMilliseconds: removalMilliseconds };
     },
     async credentials(record): Promise<Credentials | undefined> {
       const { request } = record;
@@ -285,7 +285,7 @@ export function kubernetesProvider(options: KubernetesProviderOptions): Provider
       return isThere ? { revision, secretRef: { namespace: where, name } } : { revision, values };
     },
     async stop() {
-      await Promise.all([records.stop(), world.stop()]);
+      await Promise.all([records.stop(), cluster.stop()]);
     },
   };
 

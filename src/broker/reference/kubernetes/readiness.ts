@@ -42,7 +42,7 @@ export function readinessOf(object: UnknownObject, pods: readonly UnknownObject[
   const settled = wasReady || (status.replicas ?? 0) <= wanted;
   if (observed && updated && settled && (available ?? 0) >= wanted) return { phase: 'ready' };
   const trouble =
-    (observed ? troubleOf(workload) : undefined) ?? pods.map(podTrouble).find((each) => each !== undefined);
+    (observed ? workloadError(workload) : undefined) ?? pods.map(podError).find((each) => each !== undefined);
   if (trouble !== undefined) return { phase: 'failed', error: trouble };
   const hindrance = observed ? conditionOf(workload, 'ReplicaFailure', 'True')?.message : undefined;
   if (hindrance !== undefined) return { phase: 'deploying', message: hindrance };
@@ -57,7 +57,7 @@ export const replicasOf = (object: UnknownObject): { replicas: number; readyRepl
   readyReplicas: (object as Workload).status?.readyReplicas ?? 0,
 });
 
-type Trouble = { readonly class: ErrorClass; readonly code: string; readonly message: string };
+type WorkloadError = { readonly class: ErrorClass; readonly code: string; readonly message: string };
 
 const conditionOf = ({ status }: Workload, type: string, value: string) =>
   status?.conditions?.find((each) => each.type === type && each.status === value);
@@ -66,12 +66,12 @@ const conditionOf = ({ status }: Workload, type: string, value: string) =>
  * Pods that are not let in by anybody's rules. Whatever else keeps them from being made may pass: in a namespace that was just made
  * there is not even a service account yet. Kubernetes goes on trying, and says when it has tried for too long.
  */
-const isAgainstRules = (message: string): boolean => /violates PodSecurity|\bdenied\b| is invalid: /.test(message);
+const isAdmissionDenial = (message: string): boolean => /violates PodSecurity|\bdenied\b| is invalid: /.test(message);
 
-function troubleOf(workload: Workload): Trouble | undefined {
+function workloadError(workload: Workload): WorkloadError | undefined {
   const { message = '' } = conditionOf(workload, 'ReplicaFailure', 'True') ?? {};
   if (isQuota(message)) return { class: 'quota', code: 'quota-exceeded', message };
-  if (isAgainstRules(message)) return { class: 'permanent', code: 'pods-refused', message };
+  if (isAdmissionDenial(message)) return { class: 'permanent', code: 'pods-refused', message };
   const progressing = conditionOf(workload, 'Progressing', 'False');
   if (progressing?.reason !== 'ProgressDeadlineExceeded') return undefined;
   return { class: 'transient', code: 'no-progress', message: progressing.message ?? 'the roll-out stands still' };
@@ -84,9 +84,9 @@ interface Pod extends UnknownObject {
 }
 
 /** A container that has ended so often is not just waiting for something that starts beside it. */
-const restartsThatTell = 3;
+const crashLoopRestarts = 3;
 
-function podTrouble(pod: UnknownObject): Trouble | undefined {
+function podError(pod: UnknownObject): WorkloadError | undefined {
   for (const { restartCount = 0, state } of (pod as Pod).status?.containerStatuses ?? []) {
     const { reason = '', message = reason } = state?.waiting ?? {};
     if (reason === 'InvalidImageName' || reason === 'CreateContainerConfigError') {
@@ -100,7 +100,7 @@ function podTrouble(pod: UnknownObject): Trouble | undefined {
       const missing = /not found|manifest unknown|does not exist|denied/i.test(message);
       return { class: missing ? 'permanent' : 'transient', code: 'image-not-pulled', message };
     }
-    if (reason === 'CrashLoopBackOff' && restartCount >= restartsThatTell) {
+    if (reason === 'CrashLoopBackOff' && restartCount >= crashLoopRestarts) {
       return { class: 'transient', code: 'crash-loop', message };
     }
   }

@@ -28,7 +28,7 @@ export interface ClusterRecords extends RecordStore {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** What another broker, whose records are in the same namespace, knows about an object. */
-  ofOther(former: string, uid: string): Promise<DeploymentRecord | undefined>;
+  ofBroker(former: string, uid: string): Promise<DeploymentRecord | undefined>;
   /** Writes into the record of another broker, where there is one, that it has nothing to do with the object any more. */
   handOver(former: string, to: DeploymentRecord, now: number): Promise<void>;
 }
@@ -51,7 +51,7 @@ export function clusterRecords(client: Client, namespace: string, broker: string
     parsed.set(object, stored);
     return stored;
   };
-  const tell = (object: RecordObject) => {
+  const notify = (object: RecordObject) => {
     const stored = read(object);
     if (stored === undefined) return;
     const { uid } = stored.record;
@@ -67,7 +67,11 @@ export function clusterRecords(client: Client, namespace: string, broker: string
       .map(([key, value]) => `${key}=${value}`)
       .join(','),
     stripManagedFields: true,
-    handlers: { added: tell, updated: tell, deleted: (object) => void written.delete(read(object)?.record.uid ?? '') },
+    handlers: {
+      added: notify,
+      updated: notify,
+      deleted: (object) => void written.delete(read(object)?.record.uid ?? ''),
+    },
   });
   const key = (uid: string) => ({ namespace, name: nameOf(uid) });
   const seen = (uid: string): StoredRecord | undefined => {
@@ -136,7 +140,7 @@ export function clusterRecords(client: Client, namespace: string, broker: string
         return undefined;
       }
     },
-    async ofOther(former, uid) {
+    async ofBroker(former, uid) {
       const object = await objectOf(nameOf(uid, former));
       return object === undefined ? undefined : read(object)?.record;
     },

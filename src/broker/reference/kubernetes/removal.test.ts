@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { UnknownObject } from '../../../runtime/index.ts';
 import type { DeploymentRecord } from '../record.ts';
-import { placeOf } from './removal.ts';
+import { knownNamespace } from './removal.ts';
 
 const recordWith = (notes: object, parameters: object | undefined, more: object = {}): DeploymentRecord =>
   ({
@@ -9,34 +9,34 @@ const recordWith = (notes: object, parameters: object | undefined, more: object 
     notes,
     request: { resource: { uid: 'u', namespace: 'team' }, target: { name: 't', provider: 'x', parameters }, ...more },
   }) as unknown as DeploymentRecord;
-const worldWith = (...namespaces: string[]) => ({
-  madeFor: () => namespaces.map((namespace) => ({ metadata: { name: 'x', namespace } }) as UnknownObject),
+const clusterWith = (...namespaces: string[]) => ({
+  objectsOf: () => namespaces.map((namespace) => ({ metadata: { name: 'x', namespace } }) as UnknownObject),
 });
 const prefixed = { namespacePrefix: 'prod-' };
 
 describe('where it is looked for when it is removed', () => {
   test.each([
-    { reason: 'noted', record: recordWith({ namespace: 'team' }, {}), world: worldWith('team'), place: 'team' },
-    { reason: 'never noted', record: recordWith({}, {}), world: worldWith(), place: undefined },
+    { reason: 'noted', record: recordWith({ namespace: 'team' }, {}), cluster: clusterWith('team'), place: 'team' },
+    { reason: 'never noted', record: recordWith({}, {}), cluster: clusterWith(), place: undefined },
     {
       reason: 'the target is gone, and with it the prefix',
       record: recordWith({ namespace: 'prod-team' }, undefined),
-      world: worldWith('prod-team'),
+      cluster: clusterWith('prod-team'),
       place: undefined,
     },
     {
       reason: 'something is elsewhere, from a deployment that failed',
       record: recordWith({ namespace: 'prod-team' }, prefixed),
-      world: worldWith('prod-team', 'team'),
+      cluster: clusterWith('prod-team', 'team'),
       place: undefined,
     },
     {
       reason: 'others had it before',
       record: recordWith({ namespace: 'prod-team' }, prefixed, { formerBrokers: ['old'] }),
-      world: worldWith('prod-team'),
+      cluster: clusterWith('prod-team'),
       place: undefined,
     },
-  ])('$reason', ({ record, world, place }) => {
-    expect(placeOf(record, world)).toBe(place);
+  ])('$reason', ({ record, cluster, place }) => {
+    expect(knownNamespace(record, cluster)).toBe(place);
   });
 });

@@ -1,21 +1,21 @@
 /** Takes away what was made for an object, in one namespace or wherever it is. */
 import type { Client, Resource } from '../../../runtime/index.ts';
 import type { DeploymentRecord } from '../record.ts';
-import type { World } from './cluster-cache.ts';
+import type { ClusterCache } from './cluster-cache.ts';
 import { failureOf } from './failures.ts';
 import { isOurs, labelValue, namespaceOf, UID_LABEL } from './names.ts';
-import { derivedResources, madeResources, secrets } from './resources.ts';
+import { derivedResources, managedResources, secrets } from './resources.ts';
 
 /** Deletes what there is. Returns the resources of which there was something. */
-export async function takeAway(
+export async function deleteObjects(
   client: Client,
   record: DeploymentRecord,
-  world: Pick<World, 'madeFor'>,
+  cluster: Pick<ClusterCache, 'objectsOf'>,
 ): Promise<Resource[]> {
-  const where = placeOf(record, world);
+  const where = knownNamespace(record, cluster);
   // Of a Secret nothing else is ever made, and it is gone at once: to ask for all the rest would take most of the time of many.
   const isSecret = record.request.resource.kind === 'Secret';
-  const resources = isSecret ? [secrets] : [...madeResources, ...derivedResources];
+  const resources = isSecret ? [secrets] : [...managedResources, ...derivedResources];
   const left = await deleteAll(client, record, resources, where);
   return isSecret && left.length > 0 ? deleteAll(client, record, resources, where) : left;
 }
@@ -24,8 +24,11 @@ export async function takeAway(
  * The namespace that everything is in; undefined where that is not certain. What failed or was cut off midway has no note yet, a request
  * without a target does not know its prefix, and what another broker made may be anywhere.
  */
-export function placeOf({ uid, notes, request }: DeploymentRecord, world: Pick<World, 'madeFor'>): string | undefined {
-  const places = [namespaceOf(request), ...world.madeFor(uid).map(({ metadata }) => metadata.namespace)];
+export function knownNamespace(
+  { uid, notes, request }: DeploymentRecord,
+  cluster: Pick<ClusterCache, 'objectsOf'>,
+): string | undefined {
+  const places = [namespaceOf(request), ...cluster.objectsOf(uid).map(({ metadata }) => metadata.namespace)];
   const isCertain = places.every((place) => place === notes.namespace) && (request.formerBrokers ?? []).length === 0;
   return isCertain ? notes.namespace : undefined;
 }

@@ -23,7 +23,7 @@ const jobs = type('batch', 'v1', 'jobs', 'Job');
 const ingresses = type('networking.k8s.io', 'v1', 'ingresses', 'Ingress');
 
 /** What a request can lead to, in the order in which it is made: what others refer to comes first. */
-export const madeResources: readonly Resource[] = [
+export const managedResources: readonly Resource[] = [
   secrets,
   services,
   volumeClaims,
@@ -41,7 +41,7 @@ export const derivedResources: readonly Resource[] = [jobs, pods];
 export type Manifest = UnknownObject;
 
 export function resourceOf(object: KubernetesObject): Resource {
-  const found = madeResources.find(({ kind }) => kind === object.kind);
+  const found = managedResources.find(({ kind }) => kind === object.kind);
   if (found === undefined) throw new RangeError(`${object.kind} is none of the kinds that are made`);
   return found;
 }

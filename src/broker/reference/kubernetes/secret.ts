@@ -2,7 +2,7 @@
 import type { Secret } from '../../../api/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
-import { type Alphabet, encoded, generate } from './credentials.ts';
+import { type Alphabet, encodeValues, generateValue } from './credentials.ts';
 import type { ManifestContext } from './manifests.ts';
 import { metadataOf } from './names.ts';
 import type { Manifest } from './resources.ts';
@@ -21,7 +21,7 @@ export function secretManifests(request: DeploymentRequest, { values, rotation }
       kind: 'Secret',
       metadata: { ...metadata, annotations: { ...metadata.annotations, ...rotation } },
       type: (request.spec as Spec).type ?? 'Opaque',
-      data: encoded(values),
+      data: encodeValues(values),
     },
   ];
 }
@@ -38,14 +38,14 @@ export async function secretValues(
 ): Promise<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const { name, generate: made, remoteRef } of (request.spec as Spec).keys ?? []) {
-    if (remoteRef !== undefined) values[name] = await fetched(request, remoteRef, store);
+    if (remoteRef !== undefined) values[name] = await fetchValue(request, remoteRef, store);
     else if (!renew && before[name] !== undefined) values[name] = before[name];
-    else values[name] = generate(made?.length, made?.alphabet as Alphabet | undefined);
+    else values[name] = generateValue(made?.length, made?.alphabet as Alphabet | undefined);
   }
   return values;
 }
 
-async function fetched(
+async function fetchValue(
   { target }: DeploymentRequest,
   { path, property, version }: RemoteRef,
   store: ReadStore | undefined,

@@ -2,7 +2,7 @@
 import type { Service } from '../../../api/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
-import { encoded, revisionOf } from './credentials.ts';
+import { encodeValues, revisionOf } from './credentials.ts';
 import type { ManifestContext } from './manifests.ts';
 import { annotationsOf, bounded, labelsOf, metadataOf, REVISION_ANNOTATION, selectorOf } from './names.ts';
 import type { Manifest } from './resources.ts';
@@ -39,7 +39,7 @@ function bindingsSecret(request: DeploymentRequest, environment: Readonly<Record
     kind: 'Secret',
     metadata: metadataOf(request, bindingsName(request)),
     type: 'Opaque',
-    data: encoded(environment),
+    data: encodeValues(environment),
   };
 }
 

@@ -1,6 +1,6 @@
 /** What a Database and a Cache have in common: one server in a StatefulSet, the core Service before it, and the Secret of its connection. */
 import type { DeploymentRequest } from '../../messages.ts';
-import { encoded, revisionOf } from './credentials.ts';
+import { encodeValues, revisionOf } from './credentials.ts';
 import type { ManifestContext } from './manifests.ts';
 import { labelsOf, metadataOf, REVISION_ANNOTATION, selectorOf } from './names.ts';
 import type { Manifest } from './resources.ts';
@@ -32,7 +32,7 @@ export function singleServer(
       kind: 'Secret',
       metadata: { ...secret, annotations: { ...secret.annotations, ...rotation } },
       type: 'Opaque',
-      data: encoded(values),
+      data: encodeValues(values),
     },
     {
       apiVersion: 'v1',
