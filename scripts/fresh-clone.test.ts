@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { environmentWith, machineNode, makeClone } from '../test/support/clone.ts';
+import { eventuallyFrom, watchProcess } from '../test/support/test-process.ts';
 
 let clone: string;
 
@@ -61,8 +62,10 @@ function begin(script: string) {
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
-  const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
-  return { child, ended, stderr: () => stderr };
+  const started = watchProcess(script, child);
+  const ended = started.exited.then(({ code }) => code);
+  const until = (check: () => void) => eventuallyFrom(started, check);
+  return { child, ended, until, stderr: () => stderr };
 }
 
 const installation = 'npm ci --no-audit --no-fund --loglevel=error';
@@ -139,11 +142,12 @@ ${installs}`;
   test('one that was killed leaves its npm at it, which is waited for', async () => {
     program('stand-ins/npm', installsSlowly);
     const killed = begin('start.mjs');
-    await expect.poll(callsSoFar).toEqual(['begin']);
+    await killed.until(() => expect(callsSoFar()).toEqual(['begin']));
     killed.child.kill('SIGKILL');
     await killed.ended;
     const next = begin('start.mjs');
-    await expect.poll(next.stderr).toBe(`kidp: waiting for process ${killed.child.pid}, which is installing\n`);
+    const waiting = `kidp: waiting for process ${killed.child.pid}, which is installing\n`;
+    await next.until(() => expect(next.stderr()).toBe(waiting));
     writeFileSync(join(clone, 'go'), '');
     expect(await next.ended).toBe(7);
     expect(calls()).toEqual(['begin', installation, 'node ./src/cli/main.ts up']);

@@ -7,6 +7,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { environmentWith, machineNode, makeClone, olderNode } from '../test/support/clone.ts';
+import { eventuallyFrom, watchProcess } from '../test/support/test-process.ts';
 
 const root = join(import.meta.dirname, '..');
 /** Its stop takes until there is a file `finish`. */
@@ -120,6 +121,7 @@ async function start(node: string, words: readonly string[]) {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   running.add(child.pid ?? Number.NaN);
+  const watched = watchProcess(words.join(' '), child);
   let output = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     output += text;
@@ -128,7 +130,7 @@ async function start(node: string, words: readonly string[]) {
     child.on('close', (code) => resolve({ code, said: output.split('\n').slice(1, -1) }));
   });
   const until = async (line: RegExp) => {
-    await expect.poll(() => output).toMatch(line);
+    await eventuallyFrom(watched, () => line.test(output), { every: 20, waitedFor: `output like ${line}` });
     return line.exec(output);
   };
   running.add(Number((await until(/^ready (\d+)\n/))?.[1]));

@@ -1,11 +1,12 @@
 /** `npm test` on a project of two small files: the real scripts and the real test runner, and how a run ends. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { identityOf } from '../src/controlplane/identity.ts';
 import { environmentWith, machineNode, makeClone } from '../test/support/clone.ts';
+import { eventuallyFrom, startTestProcess } from '../test/support/test-process.ts';
 
 const root = join(import.meta.dirname, '..');
 const files = {
@@ -101,13 +102,14 @@ describe('a run that is killed leaves nothing behind', () => {
       }, 600_000);`,
     );
     const env = environmentWith(machineNode, { TMPDIR: temporary });
-    const npm = spawn('npm', ['test', '--silent', '--', '--project', 'unit'], { cwd: clone, env, stdio: 'ignore' });
+    const words = ['test', '--silent', '--', '--project', 'unit'];
+    const npm = startTestProcess('npm test', 'npm', words, { cwd: clone, env, stdio: ['ignore', 'pipe', 'pipe'] });
     try {
-      await expect.poll(() => existsSync(join(clone, 'started'))).toBe(true);
+      await eventuallyFrom(npm, () => existsSync(join(clone, 'started')), { waitedFor: 'the first test' });
       const { folder, ...started } = JSON.parse(readFileSync(join(clone, 'started'), 'utf8'));
       const script = parentOf(started.runner);
       const all = {
-        npm: npm.pid ?? Number.NaN,
+        npm: npm.child.pid ?? Number.NaN,
         script,
         ...(started as { program: number; worker: number; runner: number }),
       };
@@ -118,7 +120,7 @@ describe('a run that is killed leaves nothing behind', () => {
       await expect.poll(alive).toEqual([]);
       await expect.poll(() => existsSync(dirname(folder))).toBe(false);
     } finally {
-      npm.kill('SIGKILL');
+      npm.child.kill('SIGKILL');
     }
   });
 });

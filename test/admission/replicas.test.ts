@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
+import { ProcessGroup } from '../support/test-process.ts';
 import {
   applyPolicy,
   configMap,
@@ -18,22 +18,23 @@ let platform: Platform;
 let client: Client;
 let first: Replica;
 let second: Replica;
+const processes = new ProcessGroup();
 const patient = { within: 180_000 };
 
 /** Refused while the webhook is there: the proof that it is asked. */
 const forbidden = configMap('forbidden', { fine: 'no' });
 const isAsked = () =>
-  eventually(async () => (await refusal(client, configMaps, forbidden)).includes('all-fine'), patient);
+  processes.eventually(async () => (await refusal(client, configMaps, forbidden)).includes('all-fine'), patient);
 const served = (load: { requests: number }, requests: number) => {
   const until = load.requests + requests;
-  return eventually(() => load.requests >= until, patient);
+  return processes.eventually(() => load.requests >= until, patient);
 };
 
 beforeAll(async () => {
   platform = await startPlatform();
   client = platform.client;
-  first = await startReplica(platform, { identity: 'first', leads: true });
-  second = await startReplica(platform, { identity: 'second', port: first.port });
+  first = await startReplica(platform, { identity: 'first', leads: true }, processes);
+  second = await startReplica(platform, { identity: 'second', port: first.port }, processes);
   await applyPolicy(client, policy('all-fine', ['core/v1/ConfigMap'], "object.data.fine == 'yes'"));
   await isAsked();
 });
@@ -48,7 +49,7 @@ describe('a replica', () => {
     await served(load, 50);
     await second.stop();
     await served(load, 50);
-    second = await startReplica(platform, { identity: 'second', port: first.port });
+    second = await startReplica(platform, { identity: 'second', port: first.port }, processes);
     await served(load, 50);
     await load.stop();
     expect(load.failures).toEqual([]);
@@ -67,7 +68,7 @@ describe('a replica', () => {
     await served(later, 50);
     await later.stop();
     expect(later.failures).toEqual([]);
-    second = await startReplica(platform, { identity: 'second-again', port: first.port });
+    second = await startReplica(platform, { identity: 'second-again', port: first.port }, processes);
   });
 });
 
@@ -79,7 +80,7 @@ test('answers again by itself after the API server was restarted', async () => {
   // And it still hears of policies.
   await applyPolicy(client, policy('no-odd', ['core/v1/ConfigMap'], "!('odd' in object.data)"));
   const odd = configMap('odd', { fine: 'yes', odd: 'yes' });
-  await eventually(async () => (await refusal(client, configMaps, odd)).includes('no-odd'), patient);
+  await processes.eventually(async () => (await refusal(client, configMaps, odd)).includes('no-odd'), patient);
 });
 
 test('judges every request by one revision while policies change a thousand times a minute', async () => {
@@ -91,9 +92,9 @@ test('judges every request by one revision while policies change a thousand time
     });
   const judged = configMap('numbered', { fine: 'yes' }, { labels: { numbered: 'yes' } });
   await applyPolicy(client, numbered(0));
-  await eventually(async () => (await refusal(client, configMaps, judged)).includes('number 0'), patient);
+  await processes.eventually(async () => (await refusal(client, configMaps, judged)).includes('number 0'), patient);
   // A replica that has just found the API server again may hear of it later than the other.
-  await eventually(() => [first, second].every(({ policies }) => policies.has('numbered')), patient);
+  await processes.eventually(() => [first, second].every(({ policies }) => policies.has('numbered')), patient);
   const changes = 80;
   const seen = new Set<string>();
   const mixed: string[] = [];
@@ -114,7 +115,7 @@ test('judges every request by one revision while policies change a thousand time
     const due = began + (number * 60_000) / 1000;
     await sleep(Math.max(0, due - performance.now()));
   }
-  await eventually(() => seen.has(String(changes)), patient);
+  await processes.eventually(() => seen.has(String(changes)), patient);
   changing = false;
   await watching;
   expect(mixed).toEqual([]);
@@ -126,7 +127,7 @@ test('without any replica, Fail denies with a clear message and Ignore lets thro
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'default' } };
   const secrets = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true };
   await applyPolicy(client, ignoring);
-  await eventually(async () => (await refusal(client, secrets, secret)).includes('lenient'), patient);
+  await processes.eventually(async () => (await refusal(client, secrets, secret)).includes('lenient'), patient);
   await Promise.all([first.kill(), second.kill()]);
   const said = await refusal(client, configMaps, configMap('fine', { fine: 'yes' }));
   expect(said).toContain('failed calling webhook "validate-fail.kidp.platform.company.com"');
@@ -135,6 +136,6 @@ test('without any replica, Fail denies with a clear message and Ignore lets thro
   // What is exempt is never held hostage, and a Policy can be mended or deleted meanwhile.
   expect(await refusal(client, configMaps, configMap('x', {}, { namespace: 'kube-system' }))).toBe('');
   await applyPolicy(client, policy('all-fine', ['core/v1/ConfigMap'], 'true'));
-  first = await startReplica(platform, { identity: 'third', port: first.port, leads: true });
-  await eventually(async () => (await refusal(client, configMaps, forbidden)) === '', patient);
+  first = await startReplica(platform, { identity: 'third', port: first.port, leads: true }, processes);
+  await processes.eventually(async () => (await refusal(client, configMaps, forbidden)) === '', patient);
 });

@@ -93,23 +93,25 @@ test('killed again and again while it works, it does everything once and in orde
     };
     const work = Promise.all(uids.map((uid, index) => story(uid, index % 3 === 0)));
     for (let times = 0; times < 2; times += 1) {
-      await eventually(() => platform.events.length > times * 6, inTime);
+      await broker.whileRunning(eventually(() => platform.events.length > times * 6, inTime));
       await broker.kill('SIGKILL');
       broker = await startProcess(flags);
     }
-    await work;
+    await broker.whileRunning(work);
     for (const [index, uid] of uids.entries()) {
-      await platform.untilPhase(index % 3 === 0 ? `${uid}/3/0` : `${uid}/2/0`, index % 3 === 0 ? 'deleted' : 'ready');
+      const [generation, phase] = index % 3 === 0 ? [3, 'deleted'] : [2, 'ready'];
+      await broker.whileRunning(platform.untilPhase(`${uid}/${generation}/0`, phase));
     }
     // On a machine that stands still for a while it loses its lease, and begins anew: then it knows its records a moment later.
-    await eventually(async () => {
+    const inLedger = async () => {
       const { body } = await platform.get(`${broker.url}/v1/ledger`);
       const records = body.records as { uid: string; ledger: { deploymentId: string }[] }[];
       for (const [index, uid] of uids.entries()) {
         const claims = records.find((each) => each.uid === uid)?.ledger.map(({ deploymentId }) => deploymentId);
         expect(claims).toEqual((index % 3 === 0 ? [1, 2, 3] : [1, 2]).map((generation) => `${uid}/${generation}/0`));
       }
-    }, inTime);
+    };
+    await broker.whileRunning(eventually(inLedger, inTime));
     expect(await broker.kill('SIGTERM')).toBe(0);
   } finally {
     await platform.stop();

@@ -95,25 +95,26 @@ test('Kafka and broker are killed while topics are made, changed and deleted', a
       if (index % 2 === 0) await delivered(uid, 3, 'Delete');
     }),
   );
-  await eventually(() => platform.events.some(({ data }) => 'phase' in data));
+  await broker.whileRunning(eventually(() => platform.events.some(({ data }) => 'phase' in data)));
   await kafka.kill();
   await kafka.start();
   await broker.kill('SIGKILL');
   broker = await startBrokerProcess(words);
-  await work;
+  await broker.whileRunning(work);
   for (const [index, uid] of uids.entries()) {
     const [generation, phase] = index % 2 === 0 ? [3, 'deleted'] : [2, 'ready'];
-    await platform.untilPhase(`${uid}/${generation}/0`, phase);
+    await broker.whileRunning(platform.untilPhase(`${uid}/${generation}/0`, phase));
   }
   // One that lost the right to write begins anew, and knows its records a moment later.
-  await eventually(async () => {
+  const inLedger = async () => {
     const { body } = await platform.get(`${url}/v1/ledger`);
     const records = body.records as { uid: string; ledger: { deploymentId: string }[] }[];
     for (const [index, uid] of uids.entries()) {
       const claims = records.find((each) => each.uid === uid)?.ledger.map(({ deploymentId }) => deploymentId);
       expect(claims).toEqual((index % 2 === 0 ? [1, 2, 3] : [1, 2]).map((generation) => `${uid}/${generation}/0`));
     }
-  });
+  };
+  await broker.whileRunning(eventually(inLedger));
   expect(await broker.kill('SIGTERM')).toBe(0);
 });
 

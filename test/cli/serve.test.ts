@@ -16,10 +16,10 @@ import { newKeySet, writeKubeconfig } from '../../src/fleet/index.ts';
 import { type Report, reports } from '../../src/reconcile/policies/reports.ts';
 import { type Client, connect, getCondition, loadKubeconfig } from '../../src/runtime/index.ts';
 import { events } from '../../src/runtime/internal.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
 import { type ControlPlane, sharedCluster, startControlPlane } from '../support/cluster.ts';
 import { openReportsDefinitions } from '../support/openreports.ts';
 import { startCollector } from '../support/otlp-collector.ts';
+import { eventuallyFrom, ProcessGroup, startTestProcess } from '../support/test-process.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
@@ -50,18 +50,25 @@ test('replicas judge, report and take over from one another', async () => {
   await client.create(configMaps, configMap('before'));
   const port = await freePort();
   const words = ['--kubeconfig', kubeconfig, '--port', String(port), '--url', `https://127.0.0.1:${port}`];
-  const start = () => serve([...words, '--reuse-port', '--drain-seconds', '1', '--log-level', 'debug']);
+  const processes = new ProcessGroup();
+  const start = () => serve([...words, '--reuse-port', '--drain-seconds', '1', '--log-level', 'debug'], processes);
   const replicas = [start(), start()];
   for (const replica of replicas) await replica.until('ready');
 
   await client.create(policy.resource, policyObject('marked'));
-  await untilReady('marked', 2);
+  await untilReady('marked', 2, processes);
   expect(await refusal()).toContain('policy marked, rule rule: Mark it');
-  await eventually(async () => (await statusOf('marked'))?.violations === 1, patient);
-  const report = await eventually(() => client.get<Report>(reports, { namespace: 'default', name: 'kidp' }), patient);
+  await processes.eventually(async () => (await statusOf('marked'))?.violations === 1, patient);
+  const report = await processes.eventually(
+    () => client.get<Report>(reports, { namespace: 'default', name: 'kidp' }),
+    patient,
+  );
   expect(report.results.map(({ policy: by, resources }) => [by, resources[0]?.name])).toEqual([['marked', 'before']]);
   await expect(client.create(configMaps, configMap('after'))).rejects.toThrow('policy marked');
-  await eventually(async () => (await client.list(events, { namespace: 'default' })).items.length > 0, patient);
+  await processes.eventually(
+    async () => (await client.list(events, { namespace: 'default' })).items.length > 0,
+    patient,
+  );
 
   // Nobody joins beside it and switches it off; should that come about all the same, it puts its configurations back, and only once.
   const installed = await storedWebhooks();
@@ -78,7 +85,7 @@ test('replicas judge, report and take over from one another', async () => {
     platformNamespace: 'kube-system',
   });
   await guest.apply([]);
-  await eventually(async () => isDeepStrictEqual(await storedWebhooks(), installed), patient);
+  await processes.eventually(async () => isDeepStrictEqual(await storedWebhooks(), installed), patient);
   expect(await refusal()).toContain('policy marked');
   await guest.remove();
   expect(await storedWebhooks()).toEqual(installed);
@@ -91,8 +98,8 @@ test('replicas judge, report and take over from one another', async () => {
     await client.patch(resource, { name: configurationName }, { type: 'merge', body: { metadata: { annotations } } });
     await client.delete(resource, { name: configurationName });
   }
-  await eventually(async () => isDeepStrictEqual(await storedWebhooks(), installed), patient);
-  await eventually(async () => (await refusal()).includes('policy marked'), patient);
+  await processes.eventually(async () => isDeepStrictEqual(await storedWebhooks(), installed), patient);
+  await processes.eventually(async () => (await refusal()).includes('policy marked'), patient);
 
   // The leader is told to stop: nobody notices, and another one leads.
   const leader = replicas.find(({ leads }) => leads());
@@ -104,7 +111,7 @@ test('replicas judge, report and take over from one another', async () => {
   expect(await leader.ended).toBe(0);
   await other.until('acquired the lease');
   await client.create(policy.resource, policyObject('second', forThoseWhoMayCreate));
-  await untilReady('second', 1);
+  await untilReady('second', 1, processes);
   expect(await refusal()).toContain('policy second');
 
   // The new leader is killed: what it had in its hands may fail, and then the third answers, and leads.
@@ -112,7 +119,7 @@ test('replicas judge, report and take over from one another', async () => {
   await third.until('ready');
   other.kill('SIGKILL');
   await other.ended;
-  await eventually(async () => (await refusal()).includes('policy second'), patient);
+  await processes.eventually(async () => (await refusal()).includes('policy second'), patient);
   await third.until('acquired the lease');
   expect(await refusal()).toContain('policy second');
 
@@ -143,12 +150,14 @@ test('with keys for clusters it rolls out, and serves the REST API with the righ
   writeFileSync(join(folder, 'jwks.json'), JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }));
   const port = await freePort();
   const collector = await startCollector();
-  const run = serve([
+  const processes = new ProcessGroup();
+  const flags = [
     ...['--kubeconfig', await kubeconfigOf('kidp'), '--port', String(port), '--url', `https://127.0.0.1:${port}`],
     ...['--cluster-keys', join(folder, 'cluster-keys.json'), '--drain-seconds', '0'],
     ...['--otlp-endpoint', collector.url],
     ...['--rest-port', '0', '--rest-jwks', join(folder, 'jwks.json'), '--rest-group', 'ops=kidp:admin'],
-  ]);
+  ];
+  const run = serve(flags, processes);
   await run.until('acquired the lease');
   const { restPort } = run
     .lines()
@@ -173,7 +182,10 @@ test('with keys for clusters it rolls out, and serves the REST API with the righ
   const kubeconfig = writeKubeconfig(loadKubeconfig({ file: plane.kubeconfig }));
   const made = await ask('/api/v1/clusters', { name: 'itself', environment: 'Dev', kubeconfig });
   expect(made).toMatchObject({ status: 201, body: { name: 'itself' } });
-  await eventually(async () => (await ask('/api/v1/clusters/itself/health')).body.health === 'Healthy', patient);
+  await processes.eventually(
+    async () => (await ask('/api/v1/clusters/itself/health')).body.health === 'Healthy',
+    patient,
+  );
   expect((await ask('/api/v1/operators')).body).toEqual({ items: [] });
   await dispatcher.close();
   await kubectl('delete', 'cluster.platform.company.com/itself', '--timeout=180s');
@@ -208,9 +220,10 @@ test('the rights that every replica needs are enough where it may read nothing e
   const port = await freePort();
   const kubeconfig = await kubeconfigOf('kidp');
   const words = ['--kubeconfig', kubeconfig, '--port', String(port), '--url', `https://127.0.0.1:${port}`];
-  const run = serve([...words, '--drain-seconds', '0']);
+  const processes = new ProcessGroup();
+  const run = serve([...words, '--drain-seconds', '0'], processes);
   await run.until('acquired the lease');
-  await eventually(async () => (await refusal()).includes('policy marked'), patient);
+  await processes.eventually(async () => (await refusal()).includes('policy marked'), patient);
 
   // Who has lost the Lease does not lead again: it ends, so that it is started anew.
   await kubectl('delete', 'lease', 'kidp', '-n', 'kidp-system');
@@ -268,8 +281,8 @@ const storedWebhooks = () =>
 
 const statusOf = async (name: string) => (await client.get<Policy>(policy.resource, { name })).status;
 
-async function untilReady(name: string, replicas: number): Promise<void> {
-  await eventually(async () => {
+async function untilReady(name: string, replicas: number, processes: ProcessGroup): Promise<void> {
+  await processes.eventually(async () => {
     const status = await statusOf(name);
     const ready = getCondition(status?.conditions as Parameters<typeof getCondition>[0], 'Ready');
     return ready?.status === 'True' && Object.keys(status?.replicas ?? {}).length === replicas;
@@ -305,38 +318,30 @@ async function kubeconfigOf(account: string): Promise<string> {
   return file;
 }
 
-function serve(words: readonly string[]) {
-  const child = spawn(process.execPath, [join(root, 'bin', 'kidp.js'), 'serve', '--status-port', '0', ...words], {
-    cwd: root,
-    stdio: 'pipe',
-  });
+function serve(words: readonly string[], processes = new ProcessGroup()) {
+  const flags = [join(root, 'bin', 'kidp.js'), 'serve', '--status-port', '0', ...words];
+  const started = startTestProcess('kidp serve', process.execPath, flags, { cwd: root, stdio: 'pipe' });
+  const { child } = processes.add(started);
   running.add(child);
   let output = '';
   let errors = '';
-  let hasEnded = false;
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  const ended = new Promise<number>((resolve) => {
-    child.on('close', (code) => {
-      running.delete(child);
-      hasEnded = true;
-      resolve(code ?? -1);
-    });
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const ended = started.exited.then(({ code }) => {
+    running.delete(child);
+    return code ?? -1;
   });
   const lines = () => output.split('\n').slice(0, -1);
   const says = (message: string) => lines().some((line) => JSON.parse(line).message === message);
   return {
     ended,
     says,
-    hasEnded: () => hasEnded,
+    hasEnded: () => started.hasExited,
     lines,
     errors: () => errors,
     leads: () => says('acquired the lease'),
-    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    kill: (signal: NodeJS.Signals) => void started.kill(signal),
     until: (message: string) =>
-      eventually(() => {
-        if (hasEnded && !says(message)) throw new Error(`kidp serve has ended:\n${output}${errors}`);
-        return says(message);
-      }, patient),
+      eventuallyFrom(started, () => says(message), { ...patient, waitedFor: `the log message "${message}"` }),
   };
 }

@@ -142,7 +142,10 @@ function fetchApart(environment: NodeJS.ProcessEnv): Promise<string> {
       output += text;
     });
     child.on('error', reject);
-    child.on('close', () => resolve(output.trim()));
+    child.on('close', (code) => {
+      if (code === 0) resolve(output.trim());
+      else reject(new Error(`ensureKafka in a process of its own exited with code ${code}`));
+    });
   });
 }
 

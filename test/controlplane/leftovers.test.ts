@@ -1,14 +1,14 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { identityOf, isAlive, type ProcessIdentity } from '../../src/controlplane/identity.ts';
 import { startControlPlane } from '../support/cluster.ts';
+import { lineFrom, startTestProcess } from '../support/test-process.ts';
 
 interface Started {
   processes: number[];
@@ -72,12 +72,11 @@ describe('what a runner leaves behind when it ends without stopping', () => {
 
 async function run(...flags: string[]) {
   const program = fileURLToPath(new URL('./fixtures/runner.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, ...flags], { stdio: ['ignore', 'pipe', 'ignore'] });
-  const ended = new Promise((resolve) => child.on('exit', resolve));
-  for await (const line of createInterface({ input: child.stdout })) {
-    return { child, ended, started: JSON.parse(line) as Started };
-  }
-  throw new Error('the runner ended before it had started its control plane');
+  const runner = startTestProcess('the runner', process.execPath, [program, ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [line] = await lineFrom(runner, /^\{.*$/);
+  return { child: runner.child, ended: runner.exited, started: JSON.parse(line) as Started };
 }
 
 /** A process that ended at once has no identity any more; it counts as one that is not alive. */

@@ -1,6 +1,4 @@
 /** What goes wrong on the way to a release: crashes between any two steps, objects that are refused, time that runs out. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +8,7 @@ import { type ClusterConnection, FleetError } from '../../src/fleet/index.ts';
 import type { Client } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
+import { eventuallyFrom, startTestProcess } from '../support/test-process.ts';
 import { applying, type HelmPlane, openHelmPlane, resources } from './support.ts';
 
 let plane: HelmPlane;
@@ -77,13 +76,12 @@ describe('a crash between two steps: asked for again, it goes on from there', ()
     const snapshot = await plane.snapshot({ name, version: '1.0.0', nodeSelector, hook: true }, name);
     const main = join(import.meta.dirname, 'apply-main.ts');
     const words = [sharedCluster().kubeconfig, plane.program, plane.systemNamespace, snapshot.name, 'a-1'];
-    const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'ignore', 'inherit'] });
-    const ended = once(child, 'exit');
+    const installer = startTestProcess('the installer', process.execPath, [main, ...words]);
     // The hook waits for a node that is not there.
-    await eventually(async () => (await revisionsThere(name, name)).includes('1 pending-install'));
+    const isPending = async () => (await revisionsThere(name, name)).includes('1 pending-install');
+    await eventuallyFrom(installer, isPending, { waitedFor: 'a pending release' });
     expect(helmsFor(name)).toHaveLength(1);
-    child.kill('SIGKILL');
-    await ended;
+    await installer.kill();
     await eventually(() => helmsFor(name).length === 0);
     const body = { metadata: { labels: nodeSelector } };
     await plane.client.patch(nodes, { name: 'node-0' }, { type: 'merge', body });

@@ -4,11 +4,9 @@
  * Fail), clients come with a new connection each time, trusting only what the webhook configuration says, and others keep
  * theirs open throughout. Not one request may fail.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { parse } from 'yaml';
@@ -24,6 +22,7 @@ import {
   type Resource,
 } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
+import { lineFrom, ProcessGroup, startTestProcess, type TestProcess } from '../support/test-process.ts';
 
 const definitions: Resource = {
   group: 'apiextensions.k8s.io',
@@ -77,9 +76,13 @@ export async function run(options: CertificatesRun): Promise<CertificatesReport>
     await client.apply(definitions, parse(await readFile(manifest, 'utf8')), { fieldManager: 'test' });
     await eventually(() => client.list(databases, { namespace }));
     await client.create(databases, database('standing', 'backend-team'));
-    const first = await startReplica(plane.kubeconfig, 'one', 0);
-    replicas.push(first, await startReplica(plane.kubeconfig, 'two', first.port));
-    await eventually(() => isDenied(client));
+    const processes = new ProcessGroup();
+    const first = await startReplica(processes, { kubeconfig: plane.kubeconfig, identity: 'one', port: 0 });
+    replicas.push(
+      first,
+      await startReplica(processes, { kubeconfig: plane.kubeconfig, identity: 'two', port: first.port }),
+    );
+    await processes.eventually(() => isDenied(client));
     const report = await load(client, first.port, options);
     const { requests, leaves, authorities, failures } = report;
     log(`${JSON.stringify(requests)}; ${leaves} leaves of ${authorities} authorities; ${failures.length} failures`);
@@ -215,27 +218,20 @@ interface Replica {
   stop(): Promise<void>;
 }
 
-async function startReplica(kubeconfig: string, identity: string, port: number): Promise<Replica> {
+async function startReplica(
+  processes: ProcessGroup,
+  { kubeconfig, identity, port }: { kubeconfig: string; identity: string; port: number },
+): Promise<Replica> {
   const env = { ...process.env, KUBECONFIG: kubeconfig, NAMESPACE: namespace, IDENTITY: identity, PORT: String(port) };
-  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const stop = () => stopped(child);
-  for await (const line of createInterface({ input: child.stdout })) {
-    const listening = /^listening (\d+)$/.exec(line)?.[1];
-    if (listening !== undefined) return { port: Number(listening), stop };
-  }
-  throw new Error(`replica ${identity} ended before it listened`);
+  const replica = processes.add(startTestProcess(`replica ${identity}`, process.execPath, [program], { env }));
+  const [, listening] = await lineFrom(replica, /^listening (\d+)$/);
+  return { port: Number(listening), stop: () => stopped(replica) };
 }
 
-function stopped(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.exitCode !== null || child.signalCode !== null) return resolve();
-    const lost = setTimeout(() => child.kill('SIGKILL'), 20_000);
-    child.once('exit', () => {
-      clearTimeout(lost);
-      resolve();
-    });
-    child.kill('SIGTERM');
-  });
+async function stopped(replica: TestProcess): Promise<void> {
+  const lost = setTimeout(() => void replica.kill('SIGKILL'), 20_000);
+  await replica.kill('SIGTERM');
+  clearTimeout(lost);
 }
 
 const described = (error: unknown): string =>

@@ -12,6 +12,7 @@ import { startControlPlane } from '../../src/controlplane/index.ts';
 import { type Client, connect, type KubernetesObject, loadKubeconfig } from '../../src/runtime/index.ts';
 import { type Lease, leases } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
+import { exitError, watchProcess } from '../support/test-process.ts';
 
 const timing = { leaseDurationMilliseconds: 3000, renewDeadlineMilliseconds: 2000, retryPeriodMilliseconds: 500 };
 /** A takeover is read off two wall-clock times of two processes, either of which may wait for a core first. */
@@ -205,7 +206,7 @@ async function clear(client: Client, namespace: string, labelSelector: string): 
 interface Candidate {
   readonly identity: string;
   readonly child: ChildProcess;
-  readonly exited: Promise<void>;
+  readonly exited: Promise<unknown>;
   started: boolean;
   leading: boolean;
   at: number;
@@ -223,21 +224,22 @@ class Contest {
   readonly #kubeconfig: string;
   readonly #pauseMilliseconds: number;
   readonly #candidates = new Set<Candidate>();
+  readonly #failure = Promise.withResolvers<never>();
   #ending = false;
 
   constructor(kubeconfig: string, namespace: string, pauseMilliseconds: number) {
     this.#kubeconfig = kubeconfig;
     this.namespace = namespace;
     this.#pauseMilliseconds = pauseMilliseconds;
+    this.#failure.promise.catch(() => undefined);
   }
 
   join(): void {
     const identity = `c${randomBytes(4).toString('hex')}`;
     const words = [this.#kubeconfig, this.namespace, identity, JSON.stringify(timing), String(this.#pauseMilliseconds)];
     const child = spawn(process.execPath, ['--no-warnings', program, ...words], { stdio: ['pipe', 'pipe', 'inherit'] });
-    const exited = new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
-    });
+    const watched = watchProcess(`candidate ${identity}`, child);
+    const { exited } = watched;
     const candidate: Candidate = { identity, child, exited, started: false, leading: false, at: 0, hurt: false };
     this.#candidates.add(candidate);
     createInterface({ input: child.stdout }).on('line', (line) => {
@@ -246,9 +248,11 @@ class Contest {
       if (said.event === 'leading') Object.assign(candidate, { leading: true, at: said.at });
       if (said.event === 'lost') candidate.leading = false;
     });
-    void exited.then(() => {
+    void exited.then((exit) => {
       this.#candidates.delete(candidate);
       if (this.#ending) return;
+      // A program that cannot even start would be started forever.
+      if (!candidate.started && !candidate.hurt) return this.#failure.reject(exitError(watched, exit));
       if (!candidate.hurt) this.unprovoked += 1;
       this.join();
     });
@@ -256,15 +260,14 @@ class Contest {
 
   /** The one that leads, other than this one. */
   leader(except?: Candidate): Promise<Candidate> {
-    return eventually(() => this.#find((candidate) => candidate.leading && candidate !== except), {
-      within: 180_000,
-      every: 20,
-    });
+    const leading = () => this.#find((candidate) => candidate.leading && candidate !== except);
+    return Promise.race([eventually(leading, { within: 180_000, every: 20 }), this.#failure.promise]);
   }
 
   /** Another one that is up and contends. */
   standby(leader: Candidate): Promise<Candidate> {
-    return eventually(() => this.#find((candidate) => candidate.started && candidate !== leader), { within: 180_000 });
+    const standby = () => this.#find((candidate) => candidate.started && candidate !== leader);
+    return Promise.race([eventually(standby, { within: 180_000 }), this.#failure.promise]);
   }
 
   async end(): Promise<void> {

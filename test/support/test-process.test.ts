@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { eventuallyFrom, lineFrom, startTestProcess, type TestProcess, whileRunning } from './test-process.ts';
+import {
+  eventuallyFrom,
+  lineFrom,
+  ProcessGroup,
+  startTestProcess,
+  type TestProcess,
+  whileRunning,
+} from './test-process.ts';
 
 const script = (source: string): TestProcess => startTestProcess('the script', process.execPath, ['-e', source]);
 const forever = 'setInterval(() => undefined, 1_000);';
@@ -54,5 +61,18 @@ describe('a wait that is met', () => {
     await expect(eventuallyFrom(child, failing, { within: 1 })).rejects.toThrow('not yet');
     await expect(whileRunning(child, Promise.reject(new Error('refused')))).rejects.toThrow('refused');
     expect(await child.kill()).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+});
+
+describe('a group of processes', () => {
+  test('fails every wait when one exits that was not killed', async () => {
+    const group = new ProcessGroup();
+    const [one, other] = [group.add(script(forever)), group.add(script(forever))];
+    await one.kill();
+    expect(await group.eventually(() => 'met')).toBe('met');
+    const waiting = group.eventually(() => false, patient);
+    other.child.kill('SIGKILL');
+    await expect(waiting).rejects.toThrow('the script was killed by SIGKILL');
+    await expect(group.whileRunning(new Promise(() => undefined))).rejects.toThrow('was killed by SIGKILL');
   });
 });

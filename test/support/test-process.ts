@@ -19,6 +19,8 @@ export interface TestProcess {
   readonly exited: Promise<ProcessExit>;
   /** Whether `exited` has resolved. */
   readonly hasExited: boolean;
+  /** Whether the test has sent it a signal with `kill`: then its exit is expected. */
+  readonly wasSignalled: boolean;
   /** The end of what the process has written to its pipes: standard output and standard error, interleaved. */
   output(): string;
   /** Sends a signal, SIGKILL by default, and waits until the process has exited. */
@@ -26,7 +28,7 @@ export interface TestProcess {
 }
 
 /** The length of the output that is kept, in characters. */
-const KEPT_OUTPUT = 65_536;
+const KEPT_OUTPUT = 1_048_576;
 const LAST_LINES = 20;
 
 /** `startTestProcess` runs a program; by default its standard error is shown as well as kept. */
@@ -45,6 +47,7 @@ export function startTestProcess(
 export function watchProcess(name: string, child: ChildProcess): TestProcess {
   let output = '';
   let hasExited = false;
+  let wasSignalled = false;
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer | string) => {
       output = `${output}${chunk}`.slice(-KEPT_OUTPUT);
@@ -74,8 +77,12 @@ export function watchProcess(name: string, child: ChildProcess): TestProcess {
     get hasExited() {
       return hasExited;
     },
+    get wasSignalled() {
+      return wasSignalled;
+    },
     output: () => output,
     kill(signal = 'SIGKILL') {
+      wasSignalled = true;
       child.kill(signal);
       return exited;
     },
@@ -116,8 +123,8 @@ export function eventuallyFrom<T>(
     if (value === false) throw exitError(process, exit, waitedFor);
     return value;
   });
-  // After the exit only the last check counts: a promise that stays pending ends the polling.
-  const poll = eventually(() => (process.hasExited ? new Promise<never>(() => undefined) : check()), options);
+  // After the exit only the last check counts.
+  const poll = eventually(() => (process.hasExited ? endlessly() : check()), options);
   for (const each of [afterExit, poll]) each.catch(() => undefined);
   return Promise.race([poll, afterExit]);
 }
@@ -136,3 +143,36 @@ export function lineFrom(
       .find((match) => match !== null) ?? false;
   return eventuallyFrom(process, found, { every: 20, ...options, waitedFor: `a line like ${pattern}` });
 }
+
+/** The processes of a test that kills and restarts some of them. A wait fails at once if one of them exits unless the test has killed it. */
+export class ProcessGroup {
+  readonly #failure = Promise.withResolvers<never>();
+  #hasFailed = false;
+
+  constructor() {
+    // A failure while nothing waits is reported by the next wait.
+    this.#failure.promise.catch(() => undefined);
+  }
+
+  add(process: TestProcess): TestProcess {
+    void process.exited.then((exit) => {
+      if (process.wasSignalled) return;
+      this.#hasFailed = true;
+      this.#failure.reject(exitError(process, exit));
+    });
+    return process;
+  }
+
+  /** `whileRunning` returns the result of a wait, or rejects at once if a process exits that the test has not killed. */
+  whileRunning<T>(wait: Promise<T>): Promise<T> {
+    return Promise.race([this.#failure.promise, wait]);
+  }
+
+  /** `eventually` polls like the function of that name, and rejects at once if a process exits that the test has not killed. */
+  eventually<T>(check: () => T | false | Promise<T | false>, options: EventuallyOptions = {}): Promise<T> {
+    return this.whileRunning(eventually(() => (this.#hasFailed ? endlessly() : check()), options));
+  }
+}
+
+/** A promise that stays pending ends the polling of a wait that has already failed. */
+const endlessly = (): Promise<never> => new Promise(() => undefined);

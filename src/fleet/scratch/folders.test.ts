@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventually } from '../../runtime/testing/index.ts';
+import { lineFrom, startTestProcess } from '../../../test/support/test-process.ts';
 import { scratchFolder, sweepFolders, withWorkspace } from './folders.ts';
 
 let parent: string;
@@ -34,22 +33,14 @@ test('what a process that was killed has left is sweptOnce, and nothing of one t
   const program = `import { scratchFolder } from ${JSON.stringify(fileURLToPath(new URL('./folders.ts', import.meta.url)))};
     console.log(await scratchFolder(${JSON.stringify(parent)}));
     setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let left = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    left += text;
-  });
-  await eventually(() => left.endsWith('\n'), { within: 60_000, every: 20 });
+  const child = startTestProcess('the program', process.execPath, ['--input-type=module', '--eval', program]);
+  const [left] = await lineFrom(child, /^.+$/, { within: 60_000 });
   const mine = await scratchFolder(parent);
   await sweepFolders(parent);
-  expect(existsSync(left.trim())).toBe(true);
-  const ended = new Promise((resolve) => child.on('exit', resolve));
-  child.kill('SIGKILL');
-  await ended;
+  expect(existsSync(left)).toBe(true);
+  await child.kill();
   await sweepFolders(parent);
-  expect([existsSync(left.trim()), existsSync(mine)]).toEqual([false, true]);
+  expect([existsSync(left), existsSync(mine)]).toEqual([false, true]);
 });
 
 test.each([

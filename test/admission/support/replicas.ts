@@ -1,9 +1,9 @@
 /** Replicas of the webhook on one port, each a process that can be stopped or killed, and load that goes through the API server. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../../../src/runtime/index.ts';
+import { lineFrom, type ProcessGroup, startTestProcess } from '../../support/test-process.ts';
 import { configMap, configMaps, type Platform, platformNamespace } from './platform.ts';
 
 const program = join(import.meta.dirname, 'replica.ts');
@@ -21,49 +21,36 @@ export interface Replica {
 export async function startReplica(
   { plane }: Platform,
   { identity, port = 0, leads = false }: { identity: string; port?: number; leads?: boolean },
+  processes: ProcessGroup,
 ): Promise<Replica> {
-  const child = spawn(process.execPath, [program], {
-    env: {
-      ...process.env,
-      KUBECONFIG: plane.kubeconfig,
-      NAMESPACE: platformNamespace,
-      IDENTITY: identity,
-      PORT: String(port),
-      LEADS: leads ? 'yes' : 'no',
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const replica = processes.add(
+    startTestProcess(`replica ${identity}`, process.execPath, [program], {
+      env: {
+        ...process.env,
+        KUBECONFIG: plane.kubeconfig,
+        NAMESPACE: platformNamespace,
+        IDENTITY: identity,
+        PORT: String(port),
+        LEADS: leads ? 'yes' : 'no',
+      },
+    }),
+  );
   let policies: ReadonlySet<string> = new Set();
-  const bound = await portOf(child, (names) => {
-    policies = new Set(names);
-  });
-  const end = (signal: 'SIGTERM' | 'SIGKILL') => {
-    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-    return exited;
-  };
+  if (replica.child.stdout !== null)
+    createInterface({ input: replica.child.stdout }).on('line', (line) => {
+      const [word, ...names] = line.split(' ');
+      if (word === 'policies') policies = new Set(names);
+    });
+  const [, bound] = await lineFrom(replica, /^listening (\d+)$/);
+  const end = async (signal: 'SIGTERM' | 'SIGKILL') => void (await replica.kill(signal));
   return {
-    port: bound,
+    port: Number(bound),
     get policies() {
       return policies;
     },
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
   };
-}
-
-function portOf(child: ChildProcess, judgesBy: (names: readonly string[]) => void): Promise<number> {
-  return new Promise((resolve, reject) => {
-    if (child.stdout === null) return reject(new Error('the replica has no output'));
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const [, port] = /^listening (\d+)$/.exec(line) ?? [];
-      if (port !== undefined) resolve(Number(port));
-      const [word, ...names] = line.split(' ');
-      if (word === 'policies') judgesBy(names);
-    });
-    child.once('exit', (code) => reject(new Error(`the replica ended with ${code} before it listened`)));
-    child.once('error', reject);
-  });
 }
 
 export interface Load {

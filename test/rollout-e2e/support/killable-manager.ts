@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { type OperatorDeployment, operatorDeployment } from '../../../src/api/index.ts';
 import type { Client } from '../../../src/runtime/index.ts';
-import { eventually } from '../../../src/runtime/testing/index.ts';
-import { exitError, startTestProcess, type TestProcess } from '../../support/test-process.ts';
+import { ProcessGroup, startTestProcess, type TestProcess } from '../../support/test-process.ts';
 import { releasesOn, type Stage, type Target, versionOn } from './testbed.ts';
 
 const main = join(import.meta.dirname, 'manager-main.ts');
@@ -16,20 +15,18 @@ export const isEnded = (phase: string | undefined): boolean => phase === 'Comple
 export class MortalManager {
   readonly #client: Client;
   readonly #words: string;
-  readonly #failure = Promise.withResolvers<never>();
+  readonly #processes = new ProcessGroup();
   #running: TestProcess;
-  #isKilled = false;
 
   constructor({ keys, helm }: Stage, { client, kubeconfig }: { readonly client: Client; readonly kubeconfig: string }) {
     this.#client = client;
     this.#words = JSON.stringify({ kubeconfig, keys, helm });
-    this.#failure.promise.catch(() => undefined);
     this.#running = this.#begin();
   }
 
   /** `whileRunning` returns the result of a wait, or rejects at once if the manager exits without having been killed. */
   whileRunning<T>(wait: Promise<T>): Promise<T> {
-    return Promise.race([wait, this.#failure.promise]);
+    return this.#processes.whileRunning(wait);
   }
 
   /** Brings a rollout to its end. Resolves with it, and the moments at which the manager was killed. */
@@ -43,8 +40,6 @@ export class MortalManager {
   ): Promise<{ readonly done: OperatorDeployment; readonly kills: readonly string[] }> {
     const seen = new Set<string>();
     const look = async () => {
-      // The wait below has failed: a promise that stays pending ends the polling, and no manager is started again.
-      if (this.#running.hasExited) return new Promise<never>(() => undefined);
       const found = await this.#client.get<OperatorDeployment>(operatorDeployment.resource, { name });
       const { status = {} } = found;
       if (ends(status.phase)) return found;
@@ -55,22 +50,16 @@ export class MortalManager {
       this.#running = this.#begin();
       return false;
     };
-    const done = await this.whileRunning(eventually(look, { within, every: 25 }));
+    const done = await this.#processes.eventually(look, { within, every: 25 });
     return { done, kills: [...seen] };
   }
 
   async stop(): Promise<void> {
-    this.#isKilled = true;
     await this.#running.kill();
   }
 
   #begin(): TestProcess {
-    const started = startTestProcess('the manager', process.execPath, [main, this.#words]);
-    this.#isKilled = false;
-    void started.exited.then((exit) => {
-      if (!this.#isKilled) this.#failure.reject(exitError(started, exit));
-    });
-    return started;
+    return this.#processes.add(startTestProcess('the manager', process.execPath, [main, this.#words]));
   }
 }
 
