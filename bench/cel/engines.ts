@@ -1,5 +1,6 @@
 /** What is compared in JavaScript: our engine, two other libraries, and code written by hand. */
-import { type Compiled, compile, environment, generate, trust, types, type Value } from '../../src/cel/index.ts';
+import { type Compiled, compile, environment, trust, types, type Value } from '../../src/cel/index.ts';
+import { generate } from '../../src/cel/internal.ts';
 import { cases, type Deployment } from './cases.ts';
 
 export interface Engine {

@@ -46,7 +46,7 @@ function makeBase(name: EnvironmentName): Environment {
 }
 
 /** `Object`, `Object.spec.…` with any fields, and `JSONPatch`: what MutatingAdmissionPolicies construct. */
-export const mutationTypes: TypeProvider = (name) => {
+const mutationTypes: TypeProvider = (name) => {
   if (name === 'JSONPatch') return JSON_PATCH;
   return name === 'Object' || name.startsWith('Object.') ? openObject(name) : undefined;
 };

@@ -115,7 +115,7 @@ function makeStep(node: Expr, text: string, value: Result, count: number, option
 }
 
 /** `object.spec["x"]` as a path, for what reads data; undefined for what computes. */
-export function pathOf(node: Expr): string | undefined {
+function pathOf(node: Expr): string | undefined {
   if (node.kind === 'identifier') return node.name;
   if (node.kind === 'select') {
     const operand = pathOf(node.operand);

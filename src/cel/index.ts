@@ -1,58 +1,120 @@
 /**
- * The Common Expression Language over JSON, as Kubernetes 1.36 speaks it.
+ * The Common Expression Language over JSON, with the semantics, functions and costs of Kubernetes 1.36.
  *
- * In: the source of an expression, an environment (variables with their types, function libraries), and values.
- * Out: a value or an error as a value, each with its place in the source and what it cost.
- * It must not know policies, Kubernetes objects, or any other room: the Kubernetes function libraries under
- * `library/` are functions like any other.
+ * Stability: beta. Everything that this file exports follows semantic versioning from 1.0.0 on. Until then a minor release may change
+ * it, and the changelog lists each change. Error messages follow cel-go and may change with it; error codes do not.
+ *
+ * Input: the source of an expression, an environment (typed variables and function libraries) and values.
+ * Output: a value, or an error as a value, with its position in the source and its cost.
+ * This module does not know policies, Kubernetes objects or any other module of this project.
+ *
+ *     import { compile, environment, types } from 'kidp/cel';
  *
  *     const env = environment('kubernetes-1.36', { variables: { object: types.DYN } });
  *     const compiled = compile('object.spec.replicas <= 5', env);
  *     if (compiled.evaluate === undefined) throw new Error(compiled.message);
- *     compiled.evaluate({ object });
- *
- * What a host builds on it with:
- * - one budget for many evaluations, and a way to stop them: `Budget`, the second argument of `evaluate`;
- * - variables that are expressions, computed when they are first read (`variables.x`): compose.ts;
- * - variables that the host computes when they are first read, and data it need not have looked at: `trust`;
- * - which variables and fields an expression reads: `reads`; any other question to its tree: `walk`, `children`;
- * - types from the schemas of Kubernetes and CRDs: `typesFromSchema`, and the worst cost by them: `estimate`;
- * - why an answer is what it is: `explain`;
- * - texts read as Go and Kubernetes read them: names, URLs, addresses, durations.
+ *     console.log(compiled.evaluate({ object: { spec: { replicas: 3 } } })); // true
  */
-export * from './ast.ts';
+
+// Syntax trees.
+export {
+  type Call,
+  type Comprehension,
+  children,
+  type Expr,
+  type Identifier,
+  type ListLiteral,
+  type Literal,
+  type MapEntry,
+  type MapLiteral,
+  type Select,
+  type StructField,
+  type StructLiteral,
+  walk,
+} from './ast.ts';
+// Expressions: parse, check, compile and evaluate them.
 export { type Checked, type CheckResult, check, type Reference } from './check/checker.ts';
-export { nearest } from './check/suggest.ts';
-export { BATCH_COST_LIMIT, type Batch, batches, prepareForBatch } from './codegen/batch.ts';
-export { codeAllowed, generate } from './codegen/index.ts';
+// Values: JSON and the types that JSON does not have.
 export { compare, equal } from './compare.ts';
 export { type Compiled, type CompileOptions, compile, type Rejected } from './compile.ts';
+// Variables that are expressions, computed when they are first read (`variables.x` of a policy).
 export { ComposedVariables, compose, composedType, withComposed } from './compose.ts';
+// Analysis: the value of every part of an expression, its worst-case cost, the fields that it reads, its canonical source.
 export { estimate, type SizeBounds } from './cost/estimate.ts';
-export * from './declarations.ts';
+// Environments: the variables, types and functions that an expression may use.
+export {
+  type CallEstimate,
+  type CallValidator,
+  type EstimateNode,
+  type FunctionDeclaration,
+  fn,
+  type Implementation,
+  type Library,
+  type Macro,
+  type MacroBuilder,
+  member,
+  type Overload,
+  overload,
+  type Range,
+  type RuntimeCost,
+  type StaticCost,
+  UNBOUNDED,
+} from './declarations.ts';
 export { DecodeError, type DecodeOptions, decodeJson } from './decode.ts';
 export { Environment, type LanguageOptions, type ObjectType, type TypeProvider } from './environment.ts';
-export { type EnvironmentAdditions, type EnvironmentName, environment, mutationTypes } from './environments.ts';
-export { type ExplainOptions, type Explanation, explain, pathOf, type Step } from './explain.ts';
+export { type EnvironmentAdditions, type EnvironmentName, environment } from './environments.ts';
+export { type ExplainOptions, type Explanation, explain, type Step } from './explain.ts';
 export { format, literal } from './format.ts';
 export { hostValue, trust } from './host.ts';
-export * from './library/index.ts';
-export * from './library/kubernetes/name-rules.ts';
-export { toBytes, UrlProblem } from './library/kubernetes/url/escape.ts';
-export { parseRequestUri } from './library/kubernetes/url/parse.ts';
-export { parseAddress } from './library/net/address.ts';
+// The `authorizer` variable of admission policies: the host answers its questions.
+export {
+  type AuthorizationAnswer,
+  type AuthorizationAttributes,
+  type AuthorizationHost,
+  Authorizer,
+  type PathAttributes,
+  type ResourceAttributes,
+  ResourceCheck,
+} from './library/index.ts';
 export { mapEntries, mapGet, mapHas, mapKeys, mapOf, mapSize } from './map.ts';
 export { type Parsed, type ParseOptions, parse } from './parse/parser.ts';
 export { type Read, reads } from './reads.ts';
 export { type Budget, DEFAULT_COST_LIMIT, type Evaluate } from './run/evaluate.ts';
 export type { Variables } from './run/frame.ts';
-export { escapeProperty } from './schema/escape.ts';
+// Types and cost bounds from OpenAPI v3 schemas, as CRDs and Kubernetes publish them.
 export type { Schema } from './schema/schema.ts';
 export { type SchemaOptions, type SchemaTypes, typesFromSchema } from './schema/types.ts';
-export { trustedBySchema, valueBySchema } from './schema/values.ts';
 export { show } from './show.ts';
 export { formatIssues, type Issue, type IssueCode, type Position, Source } from './source.ts';
-export { parseAnyDuration } from './time/any-duration.ts';
 export type { Type } from './types.ts';
 export * as types from './types.ts';
-export * from './values.ts';
+export {
+  CelError,
+  CelMap,
+  Double,
+  Duration,
+  double,
+  doubleOf,
+  type ErrorCode,
+  HostObject,
+  INT_MAX,
+  INT_MIN,
+  int,
+  isInt,
+  isMap,
+  type JsonMap,
+  NonValue,
+  noSuchOverload,
+  OpaqueValue,
+  Optional,
+  type Result,
+  StructValue,
+  Timestamp,
+  TypeValue,
+  typeOf,
+  UINT_MAX,
+  Uint,
+  Unknown,
+  uint,
+  type Value,
+} from './values.ts';

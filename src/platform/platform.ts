@@ -19,7 +19,7 @@ import {
 } from '../admission/index.ts';
 import type { Environment } from '../api/index.ts';
 import type { StatusApi } from '../broker/index.ts';
-import { DEFAULT_EXCEPTION_NAMESPACES } from '../policy/index.ts';
+import { DEFAULT_EXCEPTION_NAMESPACES } from '../policy/internal.ts';
 import {
   addCrdReconcilers,
   addPolicyReconcilers,

@@ -50,7 +50,7 @@ export function storedTypes<T extends StoredType>(model: PolicyModel, types: rea
 }
 
 /** What can be left to the API server when objects of a type are listed for a policy: it sends no more than these. */
-export interface StoredSelection {
+interface StoredSelection {
   readonly namespaces?: readonly string[];
   readonly selector?: LabelSelector;
 }

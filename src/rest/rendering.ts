@@ -14,7 +14,8 @@ import {
   sameVersion,
 } from '../api/index.ts';
 import { type Charts, FleetError } from '../fleet/index.ts';
-import { type LabelSelector, selects } from '../policy/index.ts';
+import type { LabelSelector } from '../policy/index.ts';
+import { selects } from '../policy/internal.ts';
 import { Problem } from '../runtime/internal.ts';
 import { all, get, orNothing } from './objects.ts';
 import { invalid } from './problems.ts';

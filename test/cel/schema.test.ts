@@ -13,8 +13,8 @@ import {
   types,
   typesFromSchema,
   type Value,
-  valueBySchema,
 } from '../../src/cel/index.ts';
+import { valueBySchema } from '../../src/cel/internal.ts';
 import { type OracleAnswer, startOracle } from '../support/cel-oracle.ts';
 import { admissionEnvironment } from './admission.ts';
 import { Choices } from './choices.ts';

@@ -58,8 +58,8 @@ test('arrows point one way', () => {
   expect(wrong).toEqual([]);
 });
 
-/** Besides `index.ts`: the parts of the runtime that its users outside this project do not get, and its helpers for tests. */
-const otherEntries = ['runtime/internal.ts', 'runtime/testing/index.ts'];
+/** Entries besides `index.ts`: `internal.ts` has the parts of a module that the package does not export, `testing` the helpers for tests. */
+const otherEntries = ['cel/internal.ts', 'policy/internal.ts', 'runtime/internal.ts', 'runtime/testing/index.ts'];
 
 test('a module is entered by its index.ts', () => {
   const entry = /^[^/]+\/index\.ts$/;

@@ -7,18 +7,16 @@ import {
   type AdmissionRequest,
   compilePolicy,
   decide,
-  labelsOf,
   mutate,
   type ObjectQuery,
   type PolicySet,
-  pluralOf,
   policySet,
   type RuleResult,
   readNative,
-  selects,
   type UserInfo,
   type World,
 } from '../../src/policy/index.ts';
+import { labelsOf, pluralOf, selects } from '../../src/policy/internal.ts';
 import { type Json, type Row, type Scenario, scenarios } from './native-scenarios.ts';
 import {
   freeNamespaceOf,

@@ -4,7 +4,7 @@
  * alone and reported. An installation puts its own back whoever has changed or removed them.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { ScopeEntry } from '../../policy/index.ts';
+import type { ScopeEntry } from '../../policy/internal.ts';
 import {
   type Client,
   ConfigError,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ScopeEntry } from '../../policy/index.ts';
+import type { ScopeEntry } from '../../policy/internal.ts';
 import { resourceMapping, type ServedResource } from '../../runtime/internal.ts';
 import {
   buildConfiguration,

@@ -11,7 +11,7 @@
  */
 
 import { GROUP, kinds, policy, policyException, VERSION } from '../../api/index.ts';
-import type { ScopeEntry } from '../../policy/index.ts';
+import type { ScopeEntry } from '../../policy/internal.ts';
 import type { KubernetesObject, Resource } from '../../runtime/index.ts';
 import type { Bundle, ResourceMapping } from '../../runtime/internal.ts';
 import { gatePath, gateTimeoutSeconds, gateWebhooks } from './crd-webhook.ts';

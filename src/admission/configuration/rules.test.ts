@@ -5,7 +5,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { compile, environment, types } from '../../cel/index.ts';
-import { matchesType, type ScopeEntry } from '../../policy/index.ts';
+import { matchesType, type ScopeEntry } from '../../policy/internal.ts';
 import { resourceMapping, type ServedResource } from '../../runtime/internal.ts';
 import { type Asked, rulesFor } from './rules.ts';
 import { standsFor } from './targets.ts';

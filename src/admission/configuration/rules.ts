@@ -7,7 +7,7 @@
  * Only where policies name different versions of a resource is it sent again, converted (versions.ts).
  */
 
-import type { ScopeEntry } from '../../policy/index.ts';
+import type { ScopeEntry } from '../../policy/internal.ts';
 import type { ResourceMapping } from '../../runtime/internal.ts';
 import { isSentToGate, withoutDefinitions } from './crd-webhook.ts';
 import { onlyConverted, withoutAsked, withoutNoise, withoutPlatform, withoutSystem } from './match-conditions.ts';

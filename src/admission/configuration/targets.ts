@@ -1,6 +1,6 @@
 /** What policies are about, one operation on one resource at a time: what the rules of webhooks are made of. */
 import { GROUP, kinds } from '../../api/index.ts';
-import type { ScopeEntry } from '../../policy/index.ts';
+import type { ScopeEntry } from '../../policy/internal.ts';
 import type { ResourceMapping } from '../../runtime/internal.ts';
 import type { FailurePolicy } from './types.ts';
 

@@ -2,15 +2,8 @@
  * What a policy that is about to be written would deny of what is there already. It looks for as long as it may and says honestly
  * how far it came: a policy on everything in a large cluster is answered with "at least".
  */
-import {
-  decide,
-  type PolicyModel,
-  type PolicySet,
-  storedRequest,
-  storedSelection,
-  storedTypes,
-  type World,
-} from '../../policy/index.ts';
+import { decide, type PolicyModel, type PolicySet, storedRequest, type World } from '../../policy/index.ts';
+import { storedSelection, storedTypes } from '../../policy/internal.ts';
 import { type Client, eachObject, type UnknownObject } from '../../runtime/index.ts';
 import type { ResourceMapping, ServedResource } from '../../runtime/internal.ts';
 import { worldWithNeeds } from './needs.ts';

@@ -1,5 +1,6 @@
 /** Objects of the cluster as policies read them, and queries over them. */
-import { type LabelSelector, type ObjectQuery, selects } from '../../policy/index.ts';
+import type { LabelSelector, ObjectQuery } from '../../policy/index.ts';
+import { selects } from '../../policy/internal.ts';
 import type { ObjectMeta, UnknownObject } from '../../runtime/index.ts';
 import type { ResourceMapping, ServedResource } from '../../runtime/internal.ts';
 

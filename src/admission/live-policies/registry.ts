@@ -15,12 +15,11 @@ import {
   type PolicyIssue,
   type PolicyModel,
   type PolicySet,
-  type PolicyState,
   policySet,
-  preparePolicy,
   readException,
   readPolicy,
 } from '../../policy/index.ts';
+import { type PolicyState, preparePolicy } from '../../policy/internal.ts';
 import { formatKey, keyOf, type UnknownObject } from '../../runtime/index.ts';
 import type { NeedState } from './watches.ts';
 

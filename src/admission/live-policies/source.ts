@@ -5,15 +5,8 @@
  * minute cost a small share of one core. Whoever asks gets one set and keeps it for the request.
  */
 import { application, policy, policyException, team } from '../../api/index.ts';
-import type {
-  Json,
-  ObjectQuery,
-  PolicyModel,
-  PolicySet,
-  PolicyState,
-  SchemaSource,
-  World,
-} from '../../policy/index.ts';
+import type { Json, ObjectQuery, PolicyModel, PolicySet, SchemaSource, World } from '../../policy/index.ts';
+import type { PolicyState } from '../../policy/internal.ts';
 import {
   type Client,
   isNotFound,

@@ -6,7 +6,8 @@
  * exceptions in force, what they read, and the time at which one of them begins or ends.
  */
 import { createHash } from 'node:crypto';
-import { decide as decideByPolicies, nextTransition, type StoredType, storedRequest } from '../../policy/index.ts';
+import { decide as decideByPolicies, type StoredType, storedRequest } from '../../policy/index.ts';
+import { nextTransition } from '../../policy/internal.ts';
 import type { Clock, Resource, UnknownObject } from '../../runtime/index.ts';
 import { systemClock } from '../../runtime/index.ts';
 import { resolveChain } from '../gates/ownership/owner-chain.ts';

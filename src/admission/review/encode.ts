@@ -1,5 +1,6 @@
 /** AdmissionReview v1, going out: from a decision to the bytes of the answer, and to the words that a user reads. */
-import { type JsonPatchOperation, writeJsonPatch } from '../../policy/index.ts';
+import type { JsonPatchOperation } from '../../policy/index.ts';
+import { writeJsonPatch } from '../../policy/internal.ts';
 import type { Decision, Violation } from './findings.ts';
 
 /** The API server takes the answer only if it carries the uid of the request. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Environment, GROUP, policyException, policy as policyKind } from '../../api/index.ts';
-import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/index.ts';
+import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/internal.ts';
 import {
   type Authority,
   type CertificateSource,

@@ -16,10 +16,8 @@ export {
   RESOURCE_CHECK,
   type ResourceAttributes,
   ResourceCheck,
-  type ResourceQuestion,
-  type Subject,
 } from './kubernetes/authorizer.ts';
 export { kubernetesLibraries } from './kubernetes/index.ts';
 export { constructMutation, misnamedObjects } from './kubernetes/mutation.ts';
-export { QUANTITY, Quantity, quantity } from './kubernetes/quantity.ts';
+export { Quantity, quantity } from './kubernetes/quantity.ts';
 export { ComparedValue } from './opaque.ts';

@@ -20,8 +20,8 @@ import {
   type Type,
   types,
   type Value,
-  valueBySchema,
 } from '../../cel/index.ts';
+import { valueBySchema } from '../../cel/internal.ts';
 import { InputError } from '../common/failure.ts';
 import { readSchema } from './schema.ts';
 import { readValue } from './values.ts';

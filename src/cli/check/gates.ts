@@ -4,16 +4,8 @@
  */
 import type { Facts } from '../../admission/index.ts';
 import { API_VERSION, GROUP, VERSION } from '../../api/index.ts';
-import {
-  type AdmissionRequest,
-  type Json,
-  labelsOf,
-  matchesType,
-  type PolicyModel,
-  type PolicySet,
-  pluralOf,
-  type World,
-} from '../../policy/index.ts';
+import type { AdmissionRequest, Json, PolicyModel, PolicySet, World } from '../../policy/index.ts';
+import { labelsOf, matchesType, pluralOf } from '../../policy/internal.ts';
 import type { LocatedObject } from '../documents/index.ts';
 import { type CheckResult, referenceOf } from './result.ts';
 

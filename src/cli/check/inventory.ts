@@ -3,13 +3,12 @@
  * cannot be read or compiled is bad input, with its place in the file: without it the answer would be another one.
  */
 import { GROUP, kindNamed, kinds, VERSION } from '../../api/index.ts';
-import { nearest } from '../../cel/index.ts';
+import { nearest } from '../../cel/internal.ts';
 import {
   type CompiledException,
   type CompiledPolicy,
   compileException,
   compilePolicy,
-  DEFAULT_EXCEPTION_NAMESPACES,
   isNative,
   type PolicyIssue,
   type PolicyModel,
@@ -19,6 +18,7 @@ import {
   readNative,
   readPolicy,
 } from '../../policy/index.ts';
+import { DEFAULT_EXCEPTION_NAMESPACES } from '../../policy/internal.ts';
 import { type LocatedObject, type Problem, problemAt } from '../documents/index.ts';
 import { identityOf } from './result.ts';
 

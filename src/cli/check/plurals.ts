@@ -1,6 +1,7 @@
 /** The plurals that native policies name resources by, as far as files can tell. */
 import { GROUP, kindNamed } from '../../api/index.ts';
-import { type Json, pluralOf } from '../../policy/index.ts';
+import type { Json } from '../../policy/index.ts';
+import { pluralOf } from '../../policy/internal.ts';
 
 /** What CustomResourceDefinitions say of their kinds, by `group/Kind`. */
 export function pluralsOf(objects: readonly Json[]): [string, string][] {

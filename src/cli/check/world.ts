@@ -1,6 +1,7 @@
 /** What a decision may look at besides the object: what is among the files, on the command line and, where there is one, in the cluster. */
 import type { Schema } from '../../cel/index.ts';
-import { type Json, labelsOf, type ObjectQuery, selects, type World } from '../../policy/index.ts';
+import type { Json, ObjectQuery, World } from '../../policy/index.ts';
+import { labelsOf, selects } from '../../policy/internal.ts';
 import { schemaOf, schemasOf } from './defaults.ts';
 
 interface WorldInput {

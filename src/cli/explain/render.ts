@@ -1,5 +1,6 @@
 /** An explanation for people: the object, then each policy with what it saw. */
-import { mismatch, type PolicyExplanation, type RuleExplanation, type RuleResult } from '../../policy/index.ts';
+import type { PolicyExplanation, RuleExplanation, RuleResult } from '../../policy/index.ts';
+import { mismatch } from '../../policy/internal.ts';
 import type { ObjectExplanation } from './run.ts';
 
 export function asText(objects: readonly ObjectExplanation[]): string {

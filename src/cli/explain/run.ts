@@ -3,7 +3,7 @@
  * matches and which field says no, what its variables are, and under each rule the value of every part of its expression. What a
  * Secret or a sensitive path holds is not shown.
  */
-import { nearest } from '../../cel/index.ts';
+import { nearest } from '../../cel/internal.ts';
 import {
   type AdmissionRequest,
   explainPolicy,

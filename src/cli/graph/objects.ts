@@ -1,6 +1,6 @@
 /** The objects of the platform, from manifests or from a cluster. */
 import { GROUP, kindNamed, schemaFor, type Team, team } from '../../api/index.ts';
-import { nearest } from '../../cel/index.ts';
+import { nearest } from '../../cel/internal.ts';
 import { describeObject, ownedKinds } from '../../reconcile/index.ts';
 import { ApiError, type Client, eachObject, type KubernetesObject } from '../../runtime/index.ts';
 import { coreNamespaces as namespaces } from '../../runtime/internal.ts';

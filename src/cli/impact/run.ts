@@ -3,7 +3,8 @@
  *
  * Exit codes: 0 answered, whatever the answer is; 2 bad input.
  */
-import { decide, storedRequest, storedTypes, type World } from '../../policy/index.ts';
+import { decide, storedRequest, type World } from '../../policy/index.ts';
+import { storedTypes } from '../../policy/internal.ts';
 import { schemasOf, withDefaults } from '../check/defaults.ts';
 import { type Inventory, judgesOthers, takeInventory } from '../check/inventory.ts';
 import { settingsOf } from '../check/options.ts';

@@ -4,7 +4,7 @@
  * Lease and exits. The webhook configurations stay, because the other replicas keep serving.
  */
 import { createCleanup, type Platform, startReplica } from '../../platform/index.ts';
-import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/index.ts';
+import { DEFAULT_PLATFORM_NAMESPACE } from '../../policy/internal.ts';
 import { type Logger, loadKubeconfig, telemetrySettings } from '../../runtime/index.ts';
 import { giveMemoryBack } from '../../runtime/internal.ts';
 import { gateOptions } from '../common/crd-gate-flags.ts';

@@ -1,5 +1,5 @@
 /** For people: a line for each policy, what failed below it, and what it comes to. */
-import { percent } from '../../policy/index.ts';
+import { percent } from '../../policy/internal.ts';
 import { describePlace, errorsOf, failedTests, reachesTooLittle, type TestedPolicy, uncoveredRules } from './tested.ts';
 
 interface TextOptions {

@@ -1,5 +1,6 @@
 /** What came of the tests of a policy, with the places in its file. */
-import type { PolicyIssue, RuleCoverage, TestReport, TestResult, Uncovered } from '../../policy/index.ts';
+import type { PolicyIssue, RuleCoverage, TestReport, TestResult } from '../../policy/index.ts';
+import type { Uncovered } from '../../policy/internal.ts';
 import type { LocatedObject, Place } from '../documents/index.ts';
 
 export interface Placed {

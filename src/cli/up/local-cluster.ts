@@ -14,7 +14,7 @@ import {
   startKafka,
 } from '../../controlplane/index.ts';
 import { type Cleanup, startPlatform } from '../../platform/index.ts';
-import { DEFAULT_EXCEPTION_NAMESPACES, DEFAULT_PLATFORM_NAMESPACE } from '../../policy/index.ts';
+import { DEFAULT_EXCEPTION_NAMESPACES, DEFAULT_PLATFORM_NAMESPACE } from '../../policy/internal.ts';
 import { connect, loadKubeconfig } from '../../runtime/index.ts';
 import { gateOptions } from '../common/crd-gate-flags.ts';
 import type { UpFlags } from './command.ts';

@@ -1,6 +1,6 @@
 /** Which fields that are gone are likely the same as ones that are new: those of the same shape, the nearest names first. */
 
-import { nearest } from '../../cel/index.ts';
+import { nearest } from '../../cel/internal.ts';
 import { canonical } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
 

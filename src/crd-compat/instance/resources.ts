@@ -6,7 +6,7 @@ import {
   dns1123SubdomainProblems,
   labelValueProblems,
   qualifiedNameProblems,
-} from '../../cel/index.ts';
+} from '../../cel/internal.ts';
 import type { CrdSchema } from '../schema.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { coerceMetadata } from './metadata.ts';

@@ -7,10 +7,10 @@ import {
   Optional,
   type Result,
   trust,
-  trustedBySchema,
   type Value,
   type Variables,
 } from '../../cel/index.ts';
+import { trustedBySchema } from '../../cel/internal.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
 import { type RulePlace, type Runs, rulePlace, usesOldSelf } from './rule-program.ts';
 import type { Run } from './run.ts';

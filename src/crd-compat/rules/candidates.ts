@@ -2,7 +2,7 @@
  * Values of a schema to try rules on: at the places that the rules read, values around what they compare with; elsewhere only what is
  * required. Every choice is put to `choose`, so that all values can be gone through, or some at random.
  */
-import { escapeProperty } from '../../cel/index.ts';
+import { escapeProperty } from '../../cel/internal.ts';
 import type { CrdSchema } from '../schema.ts';
 import type { Choose } from './choices.ts';
 import type { Literals, Reads } from './literals.ts';

@@ -1,5 +1,6 @@
 /** A validation rule with the types of the schema it stands at. */
-import { type Checked, type Expr, type Result, trust, type Value, valueBySchema } from '../../cel/index.ts';
+import { type Checked, type Expr, type Result, trust, type Value } from '../../cel/index.ts';
+import { valueBySchema } from '../../cel/internal.ts';
 import { rulePlace, usesOldSelf } from '../instance/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
 

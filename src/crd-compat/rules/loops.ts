@@ -1,5 +1,6 @@
 /** The macros that go over a list or a map, and what their elements have to do with each other. */
-import { type Comprehension, type Expr, escapeProperty } from '../../cel/index.ts';
+import type { Comprehension, Expr } from '../../cel/index.ts';
+import { escapeProperty } from '../../cel/internal.ts';
 import { ALWAYS, any, type Element, type Formula, type Range, relation } from './formula.ts';
 import { elementOf, presenceOf } from './place.ts';
 import type { Scope } from './terms.ts';

@@ -2,7 +2,7 @@
  * Where in a value an expression looks, and what the schemas say of that place: the old one, whose values there are, and the new one,
  * whose defaults they get.
  */
-import { escapeProperty } from '../../cel/index.ts';
+import { escapeProperty } from '../../cel/internal.ts';
 import type { CrdSchema } from '../schema.ts';
 
 export interface Place {

@@ -1,5 +1,5 @@
 /** What pods use against what they may, where the cluster serves the metrics API. */
-import { Quantity, quantity } from '../../cel/index.ts';
+import { Quantity, quantity } from '../../cel/internal.ts';
 import type { Pod, PodMetrics } from './shapes.ts';
 
 /** The first container that uses more than its share of a limit, in words; undefined where none does. */

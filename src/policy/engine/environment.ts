@@ -3,17 +3,16 @@
  * and `namespaceObject`; our policies also have short names for the parts of the object, and the variables of `context`.
  */
 import {
-  AUTHORIZER,
   composedType,
   type Environment,
   environment,
   type ObjectType,
-  RESOURCE_CHECK,
   type Type,
   type TypeProvider,
   types,
   withComposed,
 } from '../../cel/index.ts';
+import { AUTHORIZER, RESOURCE_CHECK } from '../../cel/internal.ts';
 
 /** Short for the object's, in our policies: on DELETE for those of the object that goes. */
 export const SHORTHANDS = ['spec', 'metadata', 'status', 'apiVersion', 'kind'] as const;

@@ -2,7 +2,7 @@
  * The rules of policies that match alike, each expression once, with everyone who says it. Where all is well, which is the usual case,
  * a thousand policies that say the same cost what one of them costs, and none of them is touched.
  */
-import { BATCH_COST_LIMIT, type Batch, batches, codeAllowed, prepareForBatch } from '../../cel/index.ts';
+import { BATCH_COST_LIMIT, type Batch, batches, codeAllowed, prepareForBatch } from '../../cel/internal.ts';
 import { type CompiledPolicy, type CompiledRule, EXPRESSION_COST_LIMIT } from './compile.ts';
 import { prepareTerms, type SplitRule, sharedTerms } from './shared-terms.ts';
 import type { Unit } from './unit.ts';

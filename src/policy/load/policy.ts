@@ -1,6 +1,6 @@
 /** A Policy as it stands in the cluster or in a file → the model that is compiled. */
 import { kindNamed, kinds, type Policy, policy as policyKind } from '../../api/index.ts';
-import { nearest } from '../../cel/index.ts';
+import { nearest } from '../../cel/internal.ts';
 import type { ExpressionModel, MutationModel, PolicyIssue, PolicyModel, RuleModel } from '../model.ts';
 import type { Json } from '../request.ts';
 import { milliseconds } from './dates.ts';

@@ -3,7 +3,8 @@
  * user may have written ends up here: every field of a wrong type, every unknown name and every broken bound is one complaint.
  */
 import type { OpenApiSchema } from '../../api/index.ts';
-import { type Compiled, compile, environment, nearest, types } from '../../cel/index.ts';
+import { type Compiled, compile, environment, types } from '../../cel/index.ts';
+import { nearest } from '../../cel/internal.ts';
 
 interface Complaint {
   readonly code: 'wrong_type' | 'unknown_field' | 'missing_field' | 'not_allowed' | 'duplicate' | 'rule';

@@ -6,5 +6,5 @@
  */
 export { type JsonPatchOperation, jsonPatchBetween, writeJsonPatch } from './difference.ts';
 export { sameJson, writeJson } from './json.ts';
-export { applyJsonPatch, type Patched, type PatchStep } from './json-patch.ts';
+export { applyJsonPatch, type PatchStep } from './json-patch.ts';
 export { type MutateOptions, mutate } from './mutate.ts';

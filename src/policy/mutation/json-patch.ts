@@ -13,7 +13,7 @@ export interface PatchStep {
 }
 
 /** A patch that does not apply says so; one whose test fails changes nothing, and that is no error. */
-export type Patched =
+type Patched =
   | { readonly document: unknown; readonly error?: undefined }
   | { readonly error: string; readonly testFailed: boolean };
 

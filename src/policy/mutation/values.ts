@@ -1,15 +1,6 @@
 /** What mutations make in CEL, as JSON. */
-import {
-  CelMap,
-  Double,
-  type JsonMap,
-  mapEntries,
-  misnamedObjects,
-  StructValue,
-  typeOf,
-  Uint,
-  type Value,
-} from '../../cel/index.ts';
+import { CelMap, Double, type JsonMap, mapEntries, StructValue, typeOf, Uint, type Value } from '../../cel/index.ts';
+import { misnamedObjects } from '../../cel/internal.ts';
 import { type JsonObject, setField } from './json.ts';
 import type { PatchStep } from './json-patch.ts';
 

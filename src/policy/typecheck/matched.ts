@@ -1,5 +1,6 @@
 /** Which types of resources a policy matches, of those that there are schemas for, and which of those it names are not there. */
-import { nearest, type Schema, type SchemaTypes, typesFromSchema } from '../../cel/index.ts';
+import { type Schema, type SchemaTypes, typesFromSchema } from '../../cel/index.ts';
+import { nearest } from '../../cel/internal.ts';
 import { resourceTypeText } from '../load/index.ts';
 import { matchesType } from '../match/types.ts';
 import type { MatchModel, PolicyModel, TypeMatch } from '../model.ts';

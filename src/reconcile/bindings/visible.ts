@@ -3,7 +3,7 @@
  * the namespace and its label, which only the platform and its administrators write, never a label of the objects themselves.
  */
 import { TEAM_LABEL } from '../../api/index.ts';
-import { selects } from '../../policy/index.ts';
+import { selects } from '../../policy/internal.ts';
 import type { DependencySelector, OwnedObject } from '../platform/ownership.ts';
 
 export type SourceKind = 'Database' | 'Cache' | 'Topic' | 'Service' | 'Secret';

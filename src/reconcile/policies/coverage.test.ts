@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ScopeEntry } from '../../policy/index.ts';
+import type { ScopeEntry } from '../../policy/internal.ts';
 import type { UnknownObject } from '../../runtime/index.ts';
 import { resourceMapping, type ServedResource } from '../../runtime/internal.ts';
 import { uncovered } from './coverage.ts';

@@ -3,7 +3,7 @@
  * whoever has written them.
  */
 
-import { matchesType, type ScopeEntry } from '../../policy/index.ts';
+import { matchesType, type ScopeEntry } from '../../policy/internal.ts';
 import type { UnknownObject } from '../../runtime/index.ts';
 import type { ResourceMapping, ServedResource } from '../../runtime/internal.ts';
 

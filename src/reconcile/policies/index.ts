@@ -6,13 +6,13 @@
  */
 import { type Policy, policy, replicaSelector } from '../../api/index.ts';
 import {
-  type PolicyState,
   policySet,
   runPolicyTests,
   type TestReport,
   type TypeCheckReport,
   typeCheckPolicy,
 } from '../../policy/index.ts';
+import type { PolicyState } from '../../policy/internal.ts';
 import {
   annotationsChanged,
   type Controller,

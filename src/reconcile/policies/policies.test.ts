@@ -13,10 +13,10 @@ import {
   compilePolicy,
   kubernetesSchemas,
   type PolicySet,
-  type PolicyState,
   policySet,
   readPolicy,
 } from '../../policy/index.ts';
+import type { PolicyState } from '../../policy/internal.ts';
 import { type Condition, getCondition, Manager, type Resource, silentLogger } from '../../runtime/index.ts';
 import { discover, resourceMapping } from '../../runtime/internal.ts';
 import { eventually } from '../../runtime/testing/index.ts';

@@ -1,6 +1,6 @@
 /** Which replicas of the webhook there are, and by what revision of a policy each judges. */
 import { isAtLeast, type ReplicaReport, readReplicaLease } from '../../api/index.ts';
-import type { PolicyState } from '../../policy/index.ts';
+import type { PolicyState } from '../../policy/internal.ts';
 import type { Lease } from '../../runtime/internal.ts';
 
 export interface Replica extends ReplicaReport {

@@ -7,14 +7,12 @@
 import {
   type CompiledPolicy,
   decide,
-  nextTransition,
   type PolicySet,
   policySet,
-  scheduleStateAt,
   storedRequest,
-  storedTypes,
   type World,
 } from '../../policy/index.ts';
+import { nextTransition, scheduleStateAt, storedTypes } from '../../policy/internal.ts';
 import {
   type Client,
   type Clock,

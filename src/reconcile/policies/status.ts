@@ -1,13 +1,8 @@
 /** What the status of a Policy says, worked out from what is known of it: a value from values, written only where it differs. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../../api/index.ts';
-import {
-  issueText,
-  type PolicyIssue,
-  type PolicyState,
-  type TestReport,
-  type TypeCheckReport,
-} from '../../policy/index.ts';
+import { issueText, type PolicyIssue, type TestReport, type TypeCheckReport } from '../../policy/index.ts';
+import type { PolicyState } from '../../policy/internal.ts';
 import { type Condition, type DesiredCondition, mergeConditions } from '../../runtime/index.ts';
 import type { Replica } from './replicas.ts';
 import { behind, hasApplied } from './replicas.ts';

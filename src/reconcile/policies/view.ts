@@ -1,5 +1,6 @@
 /** What the reconcilers of policies ask of the live policies: `startPolicySource` of src/admission offers it, and tests can. */
-import type { PolicyModel, PolicySet, PolicyState, SchemaSource, World } from '../../policy/index.ts';
+import type { PolicyModel, PolicySet, SchemaSource, World } from '../../policy/index.ts';
+import type { PolicyState } from '../../policy/internal.ts';
 import type { ResourceMapping } from '../../runtime/internal.ts';
 
 export interface PolicyView {

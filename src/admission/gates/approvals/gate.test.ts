@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { applyJsonPatch } from '../../../policy/index.ts';
+import { applyJsonPatch } from '../../../policy/internal.ts';
 import { deadlineIn } from '../../review/deadline.ts';
 import type { AdmissionRequest, Json } from '../../review/decode.ts';
 import { noFacts } from '../gate.ts';

@@ -4,7 +4,8 @@
  * of the kind holds the same as far as a schema can, for when this webhook is away.
  */
 import { type Approval, approval, approvalLevel, GROUP, operatorDeployment } from '../../../api/index.ts';
-import { type AskAuthorizer, type JsonPatchOperation, sameJson } from '../../../policy/index.ts';
+import type { AskAuthorizer, JsonPatchOperation } from '../../../policy/index.ts';
+import { sameJson } from '../../../policy/internal.ts';
 import { type AdmissionRequest, isObject, type Json, type UserInfo } from '../../review/decode.ts';
 import { type Findings, nothing, type Violation } from '../../review/findings.ts';
 import { denyAccess } from '../access.ts';

@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto';
 import { GROUP } from '../../../api/index.ts';
 import { type Change, isSeenInObjects, type Verdict } from '../../../crd-compat/index.ts';
-import { type AskAuthorizer, sameJson, writeJson } from '../../../policy/index.ts';
+import type { AskAuthorizer } from '../../../policy/index.ts';
+import { sameJson, writeJson } from '../../../policy/internal.ts';
 import { type Client, type Logger, silentLogger } from '../../../runtime/index.ts';
 import type { Deadline } from '../../review/deadline.ts';
 import type { AdmissionRequest, Json, UserInfo } from '../../review/decode.ts';

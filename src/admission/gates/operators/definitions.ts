@@ -11,7 +11,8 @@ import {
   type OperatorInstallation,
   sameVersion,
 } from '../../../api/index.ts';
-import { type LabelSelector, selects } from '../../../policy/index.ts';
+import type { LabelSelector } from '../../../policy/index.ts';
+import { selects } from '../../../policy/internal.ts';
 import { type Findings, nothing } from '../../review/findings.ts';
 import { refusing, warning } from './messages.ts';
 

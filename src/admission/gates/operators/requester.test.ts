@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { REQUESTED_BY_ANNOTATION } from '../../../api/index.ts';
-import { applyJsonPatch } from '../../../policy/index.ts';
+import { applyJsonPatch } from '../../../policy/internal.ts';
 import type { AdmissionRequest, Json } from '../../review/decode.ts';
 import { noFacts } from '../gate.ts';
 import { requesterGate, stampRequester } from './requester.ts';

@@ -3,14 +3,8 @@
  * written, and for those that judge the same request at another call, in another version (versions.ts).
  */
 import { GROUP, policy as policyKind } from '../../../api/index.ts';
-import {
-  type PolicyModel,
-  type PolicySet,
-  policyMatchesType,
-  policySet,
-  type RequestType,
-  type World,
-} from '../../../policy/index.ts';
+import { type PolicyModel, type PolicySet, policySet, type World } from '../../../policy/index.ts';
+import { policyMatchesType, type RequestType } from '../../../policy/internal.ts';
 import type { AdmissionRequest } from '../../review/decode.ts';
 
 /** A Policy is not judged by itself: one that refuses all Policies could never be mended or deleted. */

@@ -12,7 +12,7 @@ import { ComparedValue } from '../opaque.ts';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from './name-rules.ts';
 
 /** Who is asked about: the user of the request, or a service account. */
-export type Subject = 'requester' | { readonly namespace: string; readonly name: string };
+type Subject = 'requester' | { readonly namespace: string; readonly name: string };
 
 export interface PathAttributes {
   readonly kind: 'path';
@@ -116,7 +116,7 @@ class GroupCheck extends Incomparable {
 }
 
 /** What a resource check asks, apart from the verb and the subject. */
-export type ResourceQuestion = Omit<ResourceAttributes, 'kind' | 'subject' | 'verb'>;
+type ResourceQuestion = Omit<ResourceAttributes, 'kind' | 'subject' | 'verb'>;
 
 export class ResourceCheck extends Incomparable {
   override readonly type = TYPES.resource.runtime;

@@ -12,7 +12,7 @@ type Int = number | bigint;
 const NAME = 'kubernetes.Quantity';
 const RUNTIME_TYPE = new TypeValue(NAME);
 
-export const QUANTITY = object(NAME);
+const QUANTITY = object(NAME);
 
 export class Quantity extends ComparedValue {
   override readonly type = RUNTIME_TYPE;

@@ -1,5 +1,5 @@
 /** IP addresses, prefixes and hardware addresses, as leniently as the API server reads them. */
-import { parseAddress } from '../../../cel/index.ts';
+import { parseAddress } from '../../../cel/internal.ts';
 
 /** Numbers may have leading zeros, as they could when Kubernetes was young; an IPv4 address inside an IPv6 one counts. */
 export const isIpv4 = (text: string): boolean =>

@@ -1,5 +1,5 @@
 /** Addresses of RFC 5322 as Go's net/mail reads them: `ann@example.com`, `Ann <ann@example.com>`, `"a b"@[127.0.0.1] (note)`. */
-import { parseAddress } from '../../../cel/index.ts';
+import { parseAddress } from '../../../cel/internal.ts';
 
 export function isEmail(text: string): boolean {
   const reader = new Reader(text);

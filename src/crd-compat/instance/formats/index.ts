@@ -1,5 +1,5 @@
 /** The formats of strings that the API server of Kubernetes 1.36 checks, and one example of each. Others it passes over. */
-import { parseRequestUri, toBytes, UrlProblem } from '../../../cel/index.ts';
+import { parseRequestUri, toBytes, UrlProblem } from '../../../cel/internal.ts';
 import { isCidr, isIpv4, isIpv6, isMac } from './addresses.ts';
 import { isCreditCard, isIsbn10, isIsbn13 } from './checksums.ts';
 import { isEmail } from './email.ts';

@@ -1,5 +1,5 @@
 /** Dates, times and durations in the forms that the API server takes. */
-import { parseAnyDuration } from '../../../cel/index.ts';
+import { parseAnyDuration } from '../../../cel/internal.ts';
 
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 

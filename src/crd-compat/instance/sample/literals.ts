@@ -1,5 +1,6 @@
 /** What the CEL rules of a schema mention: the names they read, and the values they compare with. */
-import { type Expr, escapeProperty, walk } from '../../../cel/index.ts';
+import { type Expr, walk } from '../../../cel/index.ts';
+import { escapeProperty } from '../../../cel/internal.ts';
 import type { CrdSchema } from '../../schema.ts';
 import { parsedRule } from '../rule-program.ts';
 import { traitsOf } from '../traits.ts';

@@ -11,7 +11,8 @@ import {
   sameVersion,
 } from '../../../../api/index.ts';
 import type { Chart, Charts, Fleet, Snapshot, SnapshotStore, WorkContext } from '../../../../fleet/index.ts';
-import { type LabelSelector, selects } from '../../../../policy/index.ts';
+import type { LabelSelector } from '../../../../policy/index.ts';
+import { selects } from '../../../../policy/internal.ts';
 import { levelsFor, type RolloutSettings } from '../../settings.ts';
 import { neededApprovals } from '../decide/approvals.ts';
 import type { Planned } from '../decide/outcomes.ts';
