@@ -14,7 +14,7 @@ import type { Bundle, CertificateSource, PublishBundle } from './bundle.ts';
 import { inspect, joinBundle } from './inspect.ts';
 import type { KeyPair } from './issue.ts';
 import { type CertificateLives, checkLives, defaultLives } from './lives.ts';
-import { mend, type Served } from './mend.ts';
+import { repair, type Served } from './repair.ts';
 import { LivingReplicas } from './replicas.ts';
 import { decideRotation, isValid, type MaterialFacts, nextDue, type RotationStep } from './rotation.ts';
 import { performStep } from './steps.ts';
@@ -160,10 +160,10 @@ class Replica implements Authority {
 
     const material = stored.value;
     const others = material === undefined || hasRetired(material) ? await this.#otherReplicas() : [];
-    const mended = this.#mended(material, others);
-    if (mended !== undefined) {
-      this.#log.info('bringing back to the store what is served', { generation: mended.generation });
-      await store.writeMaterial(mended, stored.version);
+    const repaired = this.#repaired(material, others);
+    if (repaired !== undefined) {
+      this.#log.info('bringing back to the store what is served', { generation: repaired.generation });
+      await store.writeMaterial(repaired, stored.version);
       return 'again';
     }
     if (material !== undefined) {
@@ -184,9 +184,9 @@ class Replica implements Authority {
     return living.filter((report) => report.identity !== identity).map(({ serves }) => serves);
   }
 
-  #mended(stored: Material | undefined, others: readonly (string | undefined)[]): Material | undefined {
+  #repaired(stored: Material | undefined, others: readonly (string | undefined)[]): Material | undefined {
     if (this.#served === undefined || this.#material === undefined || this.#serves() === undefined) return undefined;
-    return mend({ stored, others, served: this.#served, remembered: this.#material, now: this.#clock.now() });
+    return repair({ stored, others, served: this.#served, remembered: this.#material, now: this.#clock.now() });
   }
 
   /** The authority of the leaf that is served, as long as clients can accept that leaf. */

@@ -1,7 +1,7 @@
 /** One request and its whole answer over a pool: with a deadline that covers the body, an abort signal and a bound on size. */
 import { sizeFailure } from './failures.ts';
 import { isPacked, type Unpacker, unpack, unpackWhole } from './unpack.ts';
-import type { Dispatcher, Flow, HeaderValues } from './wire/index.ts';
+import type { AnswerHandler, Dispatcher, Flow, HeaderValues } from './wire/index.ts';
 
 export type { HeaderValues };
 
@@ -46,110 +46,126 @@ export class Lost extends Error {
   }
 }
 
+/** `exchange` makes one request and resolves with the whole answer. It rejects with `Interrupted` or `Lost`. */
 export function exchange(dispatcher: Dispatcher, request: Exchange, deadline: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const { signal, sink } = request;
-    let controller: Flow | undefined;
-    let finished = false;
-    let status = 0;
-    let headers: HeaderValues = {};
-    let chunks: Buffer[] = [];
-    let size = 0;
-    let unpacker: Unpacker | undefined;
-
-    const finish = () => {
-      finished = true;
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    };
-    const interrupt = (error: Error) => {
-      if (finished) return;
-      finish();
-      unpacker?.abandon();
-      reject(error);
-      controller?.abort(error);
-    };
-    const answer = () => {
-      if (finished) return;
-      const [only] = chunks;
-      let body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, size);
-      chunks = [];
-      try {
-        if (unpacker === undefined && isPacked(headers) && size > 0)
-          body = unpackWhole(body, request.maximumResponseBytes);
-      } catch (error) {
-        interrupt(new Lost(error, true, true));
-        return;
-      }
-      finish();
-      resolve({ status, headers, body });
-    };
-    const onAbort = () => interrupt(new Interrupted('signal'));
-    const timer = setTimeout(() => interrupt(new Interrupted('deadline')), Math.max(0, deadline - performance.now()));
-    if (signal?.aborted === true) return onAbort();
-    signal?.addEventListener('abort', onAbort);
-
-    dispatcher.dispatch(
-      {
-        origin: request.origin,
-        method: request.method,
-        path: request.path,
-        headers: request.headers,
-        body: request.body ?? null,
-      },
-      {
-        onRequestStart(started) {
-          controller = started;
-          if (finished) started.abort(new Interrupted('signal'));
-          else request.onSent?.();
-        },
-        onResponseStart(_controller, code, received) {
-          status = code;
-          headers = received;
-          if (sink === undefined || code !== 200 || !isPacked(received)) return;
-          unpacker = unpack({
-            sink,
-            onDrain: () => controller?.resume(),
-            onEnd: answer,
-            onError: (error) => interrupt(new Lost(error, true, true)),
-          });
-        },
-        onResponseData(_controller, chunk) {
-          if (finished) return;
-          if (unpacker !== undefined) {
-            if (!unpacker.write(chunk)) controller?.pause();
-            return;
-          }
-          if (sink !== undefined && status === 200) {
-            try {
-              sink(chunk);
-            } catch (error) {
-              interrupt(new Lost(error, true, true));
-            }
-            return;
-          }
-          size += chunk.length;
-          if (size > request.maximumResponseBytes) {
-            const error = Object.assign(new Error(`the answer is larger than ${request.maximumResponseBytes} bytes`), {
-              code: sizeFailure,
-            });
-            interrupt(new Lost(error, true, true));
-            return;
-          }
-          chunks.push(Buffer.from(chunk));
-        },
-        onResponseEnd() {
-          if (finished) return;
-          if (unpacker === undefined) answer();
-          else unpacker.end();
-        },
-        onResponseError(_controller, error) {
-          if (finished) return;
-          finish();
-          unpacker?.abandon();
-          reject(new Lost(error, controller !== undefined, status !== 0));
-        },
-      },
-    );
+    const receiver = new Receiver(request, deadline, resolve, reject);
+    if (receiver.finished) return;
+    const { origin, method, path, headers, body } = request;
+    dispatcher.dispatch({ origin, method, path, headers, body: body ?? null }, receiver);
   });
+}
+
+/** Receives one answer: collects its body or passes it to the sink, until it is whole, too large, late or aborted. */
+class Receiver implements AnswerHandler {
+  finished = false;
+  readonly #request: Exchange;
+  readonly #resolve: (answer: Answer) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #timer: NodeJS.Timeout;
+  #flow: Flow | undefined;
+  #status = 0;
+  #headers: HeaderValues = {};
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #unpacker: Unpacker | undefined;
+
+  constructor(request: Exchange, deadline: number, resolve: (answer: Answer) => void, reject: (error: Error) => void) {
+    this.#request = request;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    const remaining = Math.max(0, deadline - performance.now());
+    this.#timer = setTimeout(() => this.#interrupt(new Interrupted('deadline')), remaining);
+    if (request.signal?.aborted === true) this.#onAbort();
+    else request.signal?.addEventListener('abort', this.#onAbort);
+  }
+
+  onRequestStart(flow: Flow): void {
+    this.#flow = flow;
+    if (this.finished) flow.abort(new Interrupted('signal'));
+    else this.#request.onSent?.();
+  }
+
+  onResponseStart(_flow: Flow, status: number, headers: HeaderValues): void {
+    this.#status = status;
+    this.#headers = headers;
+    const { sink } = this.#request;
+    if (sink === undefined || status !== 200 || !isPacked(headers)) return;
+    this.#unpacker = unpack({
+      sink,
+      onDrain: () => this.#flow?.resume(),
+      onEnd: () => this.#answer(),
+      onError: (error) => this.#interrupt(new Lost(error, true, true)),
+    });
+  }
+
+  onResponseData(_flow: Flow, chunk: Buffer): void {
+    if (this.finished) return;
+    const { sink } = this.#request;
+    if (this.#unpacker !== undefined) {
+      if (!this.#unpacker.write(chunk)) this.#flow?.pause();
+    } else if (sink !== undefined && this.#status === 200) {
+      try {
+        sink(chunk);
+      } catch (error) {
+        this.#interrupt(new Lost(error, true, true));
+      }
+    } else this.#collect(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.finished) return;
+    if (this.#unpacker === undefined) this.#answer();
+    else this.#unpacker.end();
+  }
+
+  onResponseError(_flow: Flow | null, error: Error): void {
+    if (this.finished) return;
+    this.#finish();
+    this.#unpacker?.abandon();
+    this.#reject(new Lost(error, this.#flow !== undefined, this.#status !== 0));
+  }
+
+  #collect(chunk: Buffer): void {
+    const { maximumResponseBytes } = this.#request;
+    this.#size += chunk.length;
+    if (this.#size <= maximumResponseBytes) {
+      this.#chunks.push(Buffer.from(chunk));
+      return;
+    }
+    const error = new Error(`the answer is larger than ${maximumResponseBytes} bytes`);
+    this.#interrupt(new Lost(Object.assign(error, { code: sizeFailure }), true, true));
+  }
+
+  #answer(): void {
+    if (this.finished) return;
+    const [only] = this.#chunks;
+    let body = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks, this.#size);
+    this.#chunks = [];
+    try {
+      if (this.#unpacker === undefined && isPacked(this.#headers) && this.#size > 0)
+        body = unpackWhole(body, this.#request.maximumResponseBytes);
+    } catch (error) {
+      this.#interrupt(new Lost(error, true, true));
+      return;
+    }
+    this.#finish();
+    this.#resolve({ status: this.#status, headers: this.#headers, body });
+  }
+
+  #interrupt(error: Error): void {
+    if (this.finished) return;
+    this.#finish();
+    this.#unpacker?.abandon();
+    this.#reject(error);
+    this.#flow?.abort(error);
+  }
+
+  readonly #onAbort = (): void => this.#interrupt(new Interrupted('signal'));
+
+  #finish(): void {
+    this.finished = true;
+    clearTimeout(this.#timer);
+    this.#request.signal?.removeEventListener('abort', this.#onAbort);
+  }
 }

@@ -67,29 +67,7 @@ export interface Sender {
 }
 
 export function openSender(config: ClusterConfig, connections: Connections, options: SenderOptions): Sender {
-  const { origin, pathname } = new URL(config.server);
-  const prefix = pathname.replace(/\/$/, '');
-
-  const requestOf = (call: Call, pools: Pools): Exchange => {
-    const headers = ['accept', 'application/json', 'user-agent', options.userAgent];
-    if (pools.credentials.authorization !== undefined) headers.push('authorization', pools.credentials.authorization);
-    if (call.contentType !== undefined) headers.push('content-type', call.contentType);
-    if (call.sink !== undefined) headers.push('accept-encoding', 'gzip');
-    const traceparent = currentTraceparent();
-    if (traceparent !== undefined) headers.push('traceparent', traceparent);
-    headers.push(...call.headers);
-    return {
-      origin,
-      method: call.method,
-      path: prefix + call.path,
-      headers,
-      body: call.body,
-      signal: call.signal,
-      maximumResponseBytes: call.maximumResponseBytes ?? options.maximumResponseBytes,
-      sink: call.sink,
-      onSent: call.onSent,
-    };
-  };
+  const requestOf = requestBuilder(config, options);
 
   const persist = async <T extends { status: number; headers: HeaderValues }>(
     call: Call,
@@ -156,22 +134,47 @@ export function openSender(config: ClusterConfig, connections: Connections, opti
       if (options.onWarning !== undefined && answer.headers.warning !== undefined) {
         for (const warning of warningsOf(answer.headers)) options.onWarning(warning, call.doing);
       }
-      if (answer.status === 401) throw await unauthorized(call, answer);
+      if (answer.status === 401) throw unauthorized(call, answer, config, await connections.use());
       return answer;
     },
   };
+}
 
-  async function unauthorized(call: Call, answer: Answer): Promise<ApiError> {
-    const { credentials } = await connections.use();
-    const expired = expiredClientCertificate(credentials.clientCertificate, new Date());
-    return statusError(
-      call.doing,
-      answer,
-      expired !== undefined
-        ? `the client certificate in ${config.source} expired at ${expired}, renew it`
-        : `the credentials in ${config.source} are not accepted, log in again or correct them`,
-    );
-  }
+/** Each request repeats what the server's address, the options and the credentials say. */
+function requestBuilder(config: ClusterConfig, options: SenderOptions): (call: Call, pools: Pools) => Exchange {
+  const { origin, pathname } = new URL(config.server);
+  const prefix = pathname.replace(/\/$/, '');
+  return (call, { credentials }) => {
+    const headers = ['accept', 'application/json', 'user-agent', options.userAgent];
+    if (credentials.authorization !== undefined) headers.push('authorization', credentials.authorization);
+    if (call.contentType !== undefined) headers.push('content-type', call.contentType);
+    if (call.sink !== undefined) headers.push('accept-encoding', 'gzip');
+    const traceparent = currentTraceparent();
+    if (traceparent !== undefined) headers.push('traceparent', traceparent);
+    headers.push(...call.headers);
+    return {
+      origin,
+      method: call.method,
+      path: prefix + call.path,
+      headers,
+      body: call.body,
+      signal: call.signal,
+      maximumResponseBytes: call.maximumResponseBytes ?? options.maximumResponseBytes,
+      sink: call.sink,
+      onSent: call.onSent,
+    };
+  };
+}
+
+function unauthorized(call: Call, answer: Answer, config: ClusterConfig, { credentials }: Pools): ApiError {
+  const expired = expiredClientCertificate(credentials.clientCertificate, new Date());
+  return statusError(
+    call.doing,
+    answer,
+    expired !== undefined
+      ? `the client certificate in ${config.source} expired at ${expired}, renew it`
+      : `the credentials in ${config.source} are not accepted, log in again or correct them`,
+  );
 }
 
 /** How long the server asks us to wait before the same request, in milliseconds; undefined where it must not be repeated. */

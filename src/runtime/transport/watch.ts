@@ -1,4 +1,4 @@
-/** A watch: one long answer, a JSON event a line, given out as they come and held back when the reader is slow. */
+/** A watch is one long answer with a JSON event on each line. Events are yielded as they arrive; a slow reader pauses the connection. */
 import type { WatchEvent } from '../client/client.ts';
 import { ConnectionError } from '../errors.ts';
 import { statusError } from './answers.ts';
@@ -7,9 +7,9 @@ import { Interrupted, Lost } from './exchange.ts';
 import { abortError, connectionError } from './failures.ts';
 import { splitLines } from './lines.ts';
 import type { Call, Sender } from './send.ts';
-import type { Dispatcher, Flow } from './wire/index.ts';
+import type { AnswerHandler, Dispatcher, Flow } from './wire/index.ts';
 
-/** Events read ahead of the reader before the socket is told to wait. */
+/** The number of events read ahead of the reader before the connection is paused. */
 const readAhead = 1_000;
 
 export async function* watchEvents<T>(
@@ -21,19 +21,19 @@ export async function* watchEvents<T>(
     openStream<T>(pools.watch, request, deadline, sender.options.maximumEventBytes),
   );
   if (opened.refusal !== undefined) throw statusError(call.doing, opened.refusal);
-  const { mailbox } = opened;
+  const { stream } = opened;
   try {
     onOpen?.();
     for (;;) {
-      const batch = mailbox.take();
+      const batch = stream.take();
       for (const event of batch) yield event;
       if (batch.length > 0) continue;
-      if (mailbox.failure !== undefined) throw explain(mailbox.failure);
-      if (mailbox.ended) return;
-      await mailbox.more();
+      if (stream.failure !== undefined) throw explain(stream.failure);
+      if (stream.ended) return;
+      await stream.more();
     }
   } finally {
-    mailbox.abandon();
+    stream.abandon();
   }
 
   function explain(failure: unknown): Error {
@@ -54,19 +54,12 @@ export async function* watchEvents<T>(
 /** The stream ended or went wrong inside an event. */
 class Broken extends Error {}
 
-interface Mailbox<T> {
-  readonly failure: unknown;
-  readonly ended: boolean;
-  take(): WatchEvent<T>[];
-  more(): Promise<void>;
-  abandon(): void;
-}
-
+/** A stream whose headers have come, or the whole answer of a server that refused it. */
 interface Opened<T> {
-  status: number;
-  headers: HeaderValues;
-  mailbox: Mailbox<T>;
-  refusal: Answer | undefined;
+  readonly status: number;
+  readonly headers: HeaderValues;
+  readonly stream: EventStream<T>;
+  readonly refusal: Answer | undefined;
 }
 
 /** Resolves with the headers of a stream, or with the whole answer of a refusal. */
@@ -77,112 +70,143 @@ function openStream<T>(
   maximumEventBytes: number,
 ): Promise<Opened<T>> {
   return new Promise((resolve, reject) => {
-    const { signal } = request;
-    let controller: Flow | undefined;
-    let events: WatchEvent<T>[] = [];
-    let wake: (() => void) | undefined;
-    let failure: unknown;
-    let ended = false;
-    let settled = false;
-    let status = 0;
-    let headers: HeaderValues = {};
-    const refusal: Buffer[] = [];
-
-    const lines = splitLines(maximumEventBytes, (line) => events.push(JSON.parse(line) as WatchEvent<T>));
-    const notify = () => {
-      wake?.();
-      wake = undefined;
-    };
-    const end = (error: unknown) => {
-      if (ended) return;
-      ended = true;
-      failure = error;
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-      notify();
-    };
-    const stop = (error: Error) => {
-      end(error);
-      if (!settled) {
-        settled = true;
-        reject(error);
-      }
-      controller?.abort(error);
-    };
-    const onAbort = () => stop(new Interrupted('signal'));
-    const timer = setTimeout(() => stop(new Interrupted('deadline')), Math.max(0, deadline - performance.now()));
-    if (signal?.aborted === true) return onAbort();
-    signal?.addEventListener('abort', onAbort);
-
-    const mailbox: Mailbox<T> = {
-      get failure() {
-        return events.length === 0 ? failure : undefined;
-      },
-      get ended() {
-        return ended;
-      },
-      take() {
-        const taken = events;
-        if (taken.length > 0) events = [];
-        if (controller?.paused === true) controller.resume();
-        return taken;
-      },
-      more: () =>
-        new Promise((wakeUp) => {
-          wake = wakeUp;
-          if (events.length > 0 || ended) notify();
-        }),
-      abandon() {
-        if (!ended) stop(new Interrupted('signal'));
-      },
-    };
-
-    dispatcher.dispatch(
-      { origin: request.origin, method: request.method, path: request.path, headers: request.headers },
-      {
-        onRequestStart(started) {
-          controller = started;
-          if (ended) started.abort(new Interrupted('signal'));
-        },
-        onResponseStart(_controller, code, received) {
-          status = code;
-          headers = received;
-          if (code !== 200 || settled) return;
-          clearTimeout(timer);
-          settled = true;
-          resolve({ status, headers, mailbox, refusal: undefined });
-        },
-        onResponseData(_controller, chunk) {
-          if (status !== 200) {
-            refusal.push(Buffer.from(chunk));
-            return;
-          }
-          try {
-            lines.push(chunk);
-          } catch (cause) {
-            stop(new Broken(`an event cannot be read: ${(cause as Error).message}`, { cause }));
-            return;
-          }
-          notify();
-          if (events.length > readAhead) controller?.pause();
-        },
-        onResponseEnd() {
-          if (status === 200) {
-            end(lines.pending > 0 ? new Broken('the stream ended in the middle of an event') : undefined);
-            return;
-          }
-          end(undefined);
-          if (settled) return;
-          settled = true;
-          resolve({ status, headers, mailbox, refusal: { status, headers, body: Buffer.concat(refusal) } });
-        },
-        onResponseError(_controller, error) {
-          end(error);
-          if (settled) return;
-          settled = true;
-          reject(new Lost(error, controller !== undefined, status !== 0));
-        },
-      },
-    );
+    const stream = new EventStream<T>({ request, deadline, maximumEventBytes, resolve, reject });
+    if (stream.ended) return;
+    const { origin, method, path, headers } = request;
+    dispatcher.dispatch({ origin, method, path, headers }, stream);
   });
+}
+
+interface StreamOptions<T> {
+  readonly request: Exchange;
+  /** Until the headers have come. */
+  readonly deadline: number;
+  readonly maximumEventBytes: number;
+  readonly resolve: (opened: Opened<T>) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The receiving end of one watch: it buffers events until they are taken, and pauses the connection when the reader is slow. */
+class EventStream<T> implements AnswerHandler {
+  ended = false;
+  readonly #options: StreamOptions<T>;
+  readonly #timer: NodeJS.Timeout;
+  readonly #lines: ReturnType<typeof splitLines>;
+  readonly #refusal: Buffer[] = [];
+  #flow: Flow | undefined;
+  #events: WatchEvent<T>[] = [];
+  #wake: (() => void) | undefined;
+  #failure: unknown;
+  /** Whether the promise of `openStream` is settled. */
+  #settled = false;
+  #status = 0;
+  #headers: HeaderValues = {};
+
+  constructor(options: StreamOptions<T>) {
+    this.#options = options;
+    this.#lines = splitLines(options.maximumEventBytes, (line) => this.#events.push(JSON.parse(line) as WatchEvent<T>));
+    const remaining = Math.max(0, options.deadline - performance.now());
+    this.#timer = setTimeout(() => this.#stop(new Interrupted('deadline')), remaining);
+    const { signal } = options.request;
+    if (signal?.aborted === true) this.#onAbort();
+    else signal?.addEventListener('abort', this.#onAbort);
+  }
+
+  /** The error that ended the stream, once every event before it was taken. */
+  get failure(): unknown {
+    return this.#events.length === 0 ? this.#failure : undefined;
+  }
+
+  take(): WatchEvent<T>[] {
+    const taken = this.#events;
+    if (taken.length > 0) this.#events = [];
+    if (this.#flow?.paused === true) this.#flow.resume();
+    return taken;
+  }
+
+  /** Resolves when there are events to take, or the stream has ended. */
+  more(): Promise<void> {
+    return new Promise((wakeUp) => {
+      this.#wake = wakeUp;
+      if (this.#events.length > 0 || this.ended) this.#notify();
+    });
+  }
+
+  abandon(): void {
+    if (!this.ended) this.#stop(new Interrupted('signal'));
+  }
+
+  onRequestStart(flow: Flow): void {
+    this.#flow = flow;
+    if (this.ended) flow.abort(new Interrupted('signal'));
+  }
+
+  onResponseStart(_flow: Flow, status: number, headers: HeaderValues): void {
+    this.#status = status;
+    this.#headers = headers;
+    if (status !== 200 || this.#settled) return;
+    clearTimeout(this.#timer);
+    this.#settled = true;
+    this.#options.resolve({ status, headers, stream: this, refusal: undefined });
+  }
+
+  onResponseData(_flow: Flow, chunk: Buffer): void {
+    if (this.#status !== 200) {
+      this.#refusal.push(Buffer.from(chunk));
+      return;
+    }
+    try {
+      this.#lines.push(chunk);
+    } catch (cause) {
+      this.#stop(new Broken(`an event cannot be read: ${(cause as Error).message}`, { cause }));
+      return;
+    }
+    this.#notify();
+    if (this.#events.length > readAhead) this.#flow?.pause();
+  }
+
+  onResponseEnd(): void {
+    const [status, headers] = [this.#status, this.#headers];
+    if (status === 200) {
+      this.#end(this.#lines.pending > 0 ? new Broken('the stream ended in the middle of an event') : undefined);
+      return;
+    }
+    this.#end(undefined);
+    if (this.#settled) return;
+    this.#settled = true;
+    const refusal = { status, headers, body: Buffer.concat(this.#refusal) };
+    this.#options.resolve({ status, headers, stream: this, refusal });
+  }
+
+  onResponseError(_flow: Flow, error: Error): void {
+    this.#end(error);
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#options.reject(new Lost(error, this.#flow !== undefined, this.#status !== 0));
+  }
+
+  #notify(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+
+  #end(error: unknown): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.#failure = error;
+    clearTimeout(this.#timer);
+    this.#options.request.signal?.removeEventListener('abort', this.#onAbort);
+    this.#notify();
+  }
+
+  #stop(error: Error): void {
+    this.#end(error);
+    if (!this.#settled) {
+      this.#settled = true;
+      this.#options.reject(error);
+    }
+    this.#flow?.abort(error);
+  }
+
+  readonly #onAbort = (): void => this.#stop(new Interrupted('signal'));
 }

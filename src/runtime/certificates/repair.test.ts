@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { inspect } from './inspect.ts';
 import { issueAuthority, issueLeaf } from './issue.ts';
-import { mend } from './mend.ts';
+import { repair } from './repair.ts';
 import type { Material } from './store.ts';
 
 const now = Date.UTC(2026, 0, 1);
@@ -32,10 +32,10 @@ const rows: { reason: string; stored?: Material; others?: (string | undefined)[]
   },
 ];
 
-describe('mend', () => {
+describe('repair', () => {
   it.each(rows)('$reason', ({ stored, others = [], expected }) => {
-    const mended = mend({ stored, served, remembered, others, now });
-    if (expected === undefined) expect(mended).toBeUndefined();
-    else expect(mended).toMatchObject(expected);
+    const repaired = repair({ stored, served, remembered, others, now });
+    if (expected === undefined) expect(repaired).toBeUndefined();
+    else expect(repaired).toMatchObject(expected);
   });
 });

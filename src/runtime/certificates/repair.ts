@@ -21,7 +21,7 @@ interface Loss {
 }
 
 /** The material to write, or undefined where nothing is missing or somebody else remembers better. */
-export function mend({ stored, served, remembered, others, now }: Loss): Material | undefined {
+export function repair({ stored, served, remembered, others, now }: Loss): Material | undefined {
   const known = new Set(remembered.bundle.map((pem) => inspect(pem).fingerprint));
   if (stored === undefined) {
     // Another serves what this one has never heard of: it has seen a later bundle, which holds ours as well.
