@@ -1,4 +1,6 @@
-/** Application: the unit that a team deploys. It contains services and lives in environments. */
+/**
+ * The Application kind: a unit of deployment that a team owns. It contains services and is deployed to environments.
+ */
 import {
   ageColumn,
   ownedSpec,
@@ -16,44 +18,44 @@ import { choice, integer, listByKey, object, text } from './schema/index.ts';
 
 const count = (description: string) => integer(description, { minimum: 0, maximum: 2_147_483_647 });
 
-const spec = ownedSpec('What the application is.', {
-  description: prose('What the application does.').optional(),
-  repository: text('Where its source is.', {
+const spec = ownedSpec('Desired state of the application.', {
+  description: prose('Human-readable summary of what the application does.').optional(),
+  repository: text('URL of the source repository.', {
     maxLength: 2048,
     pattern: '^((https?|ssh|git)://|[^@\\s]+@[^:\\s]+:)\\S+$',
   }).optional(),
   environments: listByKey(
-    'The environments that the application lives in, in the order in which a release passes through them.',
+    'Environments that the application is deployed to, in the order in which a release is promoted through them.',
     ['name'],
-    object('One environment.', {
-      name: shortName('The name of the environment, for example `staging` or `production`.'),
+    object('An environment of the application.', {
+      name: shortName('Name of the environment, for example `staging` or `production`.'),
       targetRef: targetRef.optional(),
-      description: prose('What the environment is for.').optional(),
+      description: prose('Human-readable purpose of the environment.').optional(),
     }),
     { maxItems: 32 },
   ).optional(),
 });
 
-const status = object('What the platform has made of it.', {
+const status = object('Observed state of the application.', {
   ...ownedStatusFields,
-  services: object('The Services that the application owns.', {
-    total: count('How many there are.'),
-    ready: count('How many of them are ready.'),
+  services: object('Number of Services that the application owns.', {
+    total: count('Total number of Services.'),
+    ready: count('Number of Services that are ready.'),
   }).optional(),
   environments: listByKey(
-    'How the application fares in each environment.',
+    'Health of the application in each environment.',
     ['name'],
-    object('One environment.', {
-      name: shortName('The name of the environment.'),
-      phase: choice('The worst phase of what is deployed there.', [
+    object('An environment of the application.', {
+      name: shortName('Name of the environment.'),
+      phase: choice('Worst phase among the resources deployed to the environment.', [
         'pending',
         'deploying',
         'ready',
         'failed',
         'unknown',
       ]),
-      total: count('How many resources of the application are deployed there.').optional(),
-      ready: count('How many of them are ready.').optional(),
+      total: count('Number of resources of the application that are deployed to the environment.').optional(),
+      ready: count('Number of those resources that are ready.').optional(),
     }),
     { maxItems: 32 },
   ).optional(),
@@ -67,7 +69,7 @@ export const application = defineKind({
   scope: 'Namespaced',
   deployable: false,
   description:
-    'An Application is a unit of deployment: it belongs to a Team, contains Services and what they need, and lives in environments.',
+    'An Application is a unit of deployment. It belongs to a Team, contains Services and the resources they depend on, and is deployed to environments.',
   spec,
   status,
   maxNameLength: 63,
@@ -79,7 +81,7 @@ export const application = defineKind({
       name: 'Services',
       type: 'integer',
       jsonPath: '.status.services.total',
-      description: 'How many services it contains.',
+      description: 'Number of Services that the application owns.',
     },
     ageColumn,
     reasonColumn,

@@ -8,25 +8,25 @@ const decision = (by: string, decided: 'Approve' | 'Reject' = 'Approve') => ({
 });
 
 test.each([
-  { reason: 'nobody has decided', spec: {}, outcome: 'Pending' },
-  { reason: 'one is enough by default', spec: { decisions: [decision('grace')] }, outcome: 'Approved' },
+  { reason: 'there is no decision yet', spec: {}, outcome: 'Pending' },
+  { reason: 'one approval is enough by default', spec: { decisions: [decision('grace')] }, outcome: 'Approved' },
   {
     reason: 'the requester does not count',
     spec: { decisions: [decision('ada')] },
     outcome: 'Pending',
   },
   {
-    reason: 'two are asked for and one has approved',
+    reason: 'two approvals are required and one is given',
     spec: { requiredApprovals: 2, decisions: [decision('grace')] },
     outcome: 'Pending',
   },
   {
-    reason: 'the same person twice is one person',
+    reason: 'two approvals of the same user count once',
     spec: { requiredApprovals: 2, decisions: [decision('grace'), decision('grace')] },
     outcome: 'Pending',
   },
   {
-    reason: 'two are asked for and two have approved',
+    reason: 'two approvals are required and two are given',
     spec: { requiredApprovals: 2, decisions: [decision('grace'), decision('linus')] },
     outcome: 'Approved',
   },
@@ -36,7 +36,7 @@ test.each([
     outcome: 'Rejected',
   },
   {
-    reason: 'admission has not written who asked: anybody could have approved their own',
+    reason: 'admission did not record the requester, so a user could approve their own request',
     spec: { requester: undefined, decisions: [decision('grace')] },
     outcome: 'Pending',
   },

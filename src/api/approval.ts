@@ -1,4 +1,6 @@
-/** Approval: one thing that waits for a second pair of eyes, and what those who looked have decided (requirement 002, FR-OP-007). */
+/**
+ * The Approval kind: a request for one specific change and the decisions on it (docs/requirements.md, 002 FR-OP-007).
+ */
 
 import { environments } from './cluster.ts';
 import {
@@ -20,18 +22,18 @@ export type ApprovalType = (typeof approvalTypes)[number];
 export const approverRoles = ['Admin', 'EnvironmentOwner'] as const;
 export type ApproverRole = (typeof approverRoles)[number];
 
-const subject = object('What is approved, and nothing else. It never changes.', {
-  kind: text('The kind of the object that is about to change, for example `CustomResourceDefinition`.', {
+const subject = object('The one change that is approved. Immutable.', {
+  kind: text('Kind of the object to change, for example `CustomResourceDefinition`.', {
     minLength: 1,
     maxLength: 63,
     pattern: '^[A-Z][A-Za-z0-9]*$',
   }),
-  name: objectName('The name of the object.'),
-  uid: text('The uid of the object: one that is made anew under the same name is another one.', {
+  name: objectName('Name of the object.'),
+  uid: text('UID of the object. An object that is deleted and re-created under the same name has a different UID.', {
     minLength: 1,
     maxLength: 128,
   }),
-  digest: text('The digest of exactly this change, as the denial prints it.', {
+  digest: text('Digest of the change, as printed in the denial message.', {
     minLength: 71,
     maxLength: 71,
     pattern: '^sha256:[0-9a-f]{64}$',
@@ -40,80 +42,87 @@ const subject = object('What is approved, and nothing else. It never changes.', 
 
 const userName = (description: string) => text(description, { minLength: 1, maxLength: 512 });
 
-const decision = object('What one person has decided.', {
-  decision: choice('Whether the change may be made.', ['Approve', 'Reject']),
-  reason: prose('Why.', 4096).optional(),
-  by: userName('Who decided. Admission writes it, from the user of the request.'),
-  at: dateOrInstant('When. Admission writes it.'),
+const decision = object('The decision of one user.', {
+  decision: choice('Whether the user approves or rejects the change.', ['Approve', 'Reject']),
+  reason: prose('Reason for the decision.', 4096).optional(),
+  by: userName('User who made the decision. Set by admission from the user of the request.'),
+  at: dateOrInstant('Time of the decision. Set by admission.'),
   roles: list(
-    'The roles that who decided held then, as far as this Approval asks for them. Admission writes it, from the groups of the user.',
+    'Roles that the user held at the time, limited to the roles that this Approval requires. Set by admission from the groups of the user.',
     choice('A role.', approverRoles),
     { maxItems: 2 },
   ).optional(),
 });
 
-const level = object('Those who have to agree before the next level is asked.', {
+const level = object('An approval level. All of its approvals are required before the next level can decide.', {
   role: choice(
-    'Who decides: `Admin`, or `EnvironmentOwner` of the environment of this Approval; an Admin may decide in place of an owner.',
+    'Role that decides at this level: `Admin`, or `EnvironmentOwner` of the environment of this Approval. An Admin can decide in place of an environment owner.',
     approverRoles,
   ),
-  approvals: integer('How many of them.', { minimum: 1, maximum: 8 }),
+  approvals: integer('Number of approvals required at this level.', { minimum: 1, maximum: 8 }),
 });
 
-const address = text('An e-mail address.', { minLength: 3, maxLength: 320, pattern: '^[^\\s@<>,;]+@[^\\s@<>,;]+$' });
+const address = text('An email address.', { minLength: 3, maxLength: 320, pattern: '^[^\\s@<>,;]+@[^\\s@<>,;]+$' });
 
-const spec = object('What waits, who asked, and what was decided.', {
+const spec = object('The requested change, its requester and the decisions on it.', {
   subject,
-  type: choice('What is asked for. Left out, the change of a definition on this cluster.', approvalTypes).optional(),
-  environment: choice('The environment that it is about.', environments).optional(),
+  type: choice(
+    'Type of the request. Defaults to a change of a CustomResourceDefinition on this cluster.',
+    approvalTypes,
+  ).optional(),
+  environment: choice('Environment that the change applies to.', environments).optional(),
   levels: list(
-    'Who has to agree, level after level. Left out, `requiredApprovals` people who hold the verb `approve`.',
+    'Approval levels, in order. If omitted, `requiredApprovals` users who hold the verb `approve` must approve.',
     level,
     { minItems: 1, maxItems: 4 },
   ).optional(),
-  notify: list('Who is told by e-mail that it waits.', address, { maxItems: 32 }).optional(),
-  reason: prose('Why it is needed, for those who decide.', 4096).optional(),
-  requester: userName('Who asked. Admission writes it, from the user of the request.').optional(),
-  requiredApprovals: integer('How many people have to approve, none of them the requester.', {
+  notify: list('Email addresses that are notified about the pending Approval.', address, { maxItems: 32 }).optional(),
+  reason: prose('Reason for the change, shown to approvers.', 4096).optional(),
+  requester: userName('User who requested the change. Set by admission from the user of the request.').optional(),
+  requiredApprovals: integer('Number of users who must approve. The requester does not count.', {
     minimum: 1,
     maximum: 8,
   }).default(1),
-  decisions: list('What was decided so far. Entries are added at the end, and never changed or removed.', decision, {
+  decisions: list('Decisions so far. Entries can only be appended, never changed or removed.', decision, {
     maxItems: 16,
   }).default([]),
 }).rules(
-  immutable('subject', 'spec.subject never changes: ask for another Approval'),
-  immutable('requester', 'spec.requester never changes'),
-  immutable('requiredApprovals', 'spec.requiredApprovals never changes: ask for another Approval'),
-  immutable('type', 'spec.type never changes: ask for another Approval'),
-  immutable('environment', 'spec.environment never changes: ask for another Approval'),
-  immutable('levels', 'spec.levels never changes: ask for another Approval'),
+  immutable('subject', 'spec.subject cannot be changed after creation: create another Approval'),
+  immutable('requester', 'spec.requester cannot be changed after creation'),
+  immutable('requiredApprovals', 'spec.requiredApprovals cannot be changed after creation: create another Approval'),
+  immutable('type', 'spec.type cannot be changed after creation: create another Approval'),
+  immutable('environment', 'spec.environment cannot be changed after creation: create another Approval'),
+  immutable('levels', 'spec.levels cannot be changed after creation: create another Approval'),
   {
     rule: 'self.decisions.size() >= oldSelf.decisions.size() && oldSelf.decisions.all(was, self.decisions.exists(is, is == was))',
-    message: 'decisions are only added, never changed or removed',
+    message: 'decisions are append-only: existing decisions must not be changed or removed',
     fieldPath: '.decisions',
     reason: 'FieldValueForbidden',
   },
   {
     rule: 'self.decisions.all(one, self.decisions.exists_one(other, other.by == one.by))',
-    message: 'each person decides once',
+    message: 'each user can decide only once',
     fieldPath: '.decisions',
     reason: 'FieldValueDuplicate',
   },
   {
     rule: '!has(self.requester) || self.decisions.all(each, each.by != self.requester)',
-    message: 'who asked does not decide',
+    message: 'the requester must not decide on their own request',
     fieldPath: '.decisions',
     reason: 'FieldValueForbidden',
   },
 );
 
-const status = object('What the decisions come to.', {
+const status = object('Observed state of the approval.', {
   ...statusFields,
-  outcome: choice('Whether the change may be made.', ['Pending', 'Approved', 'Rejected']).optional(),
-  level: integer('The level that is asked now, counted from 1.', { minimum: 1, maximum: 4 }).optional(),
-  notifiedAt: instant('When the mail server last took an e-mail about it.').optional(),
-  notifiedLevel: integer('The level whose people were told by e-mail.', { minimum: 1, maximum: 4 }).optional(),
+  outcome: choice('Outcome of the decisions: whether the change is allowed.', [
+    'Pending',
+    'Approved',
+    'Rejected',
+  ]).optional(),
+  level: integer('Current approval level, counted from 1.', { minimum: 1, maximum: 4 }).optional(),
+  notifiedAt: instant('Time at which the mail server last accepted a notification for this Approval.').optional(),
+  notifiedLevel: integer('Level whose approvers were last notified by email.', { minimum: 1, maximum: 4 }).optional(),
 });
 
 export const approval = defineKind({
@@ -124,16 +133,21 @@ export const approval = defineKind({
   scope: 'Cluster',
   deployable: false,
   description:
-    'An Approval lets one change through that would otherwise be refused, such as a breaking change of a CustomResourceDefinition. Somebody asks for it, others decide; admission writes down who they were.',
+    'An Approval allows one specific change that would otherwise be denied, such as a breaking change of a CustomResourceDefinition. One user requests it, other users decide; admission records who they are.',
   spec,
   status,
   maxNameLength: 253,
   columns: [
-    { name: 'Kind', type: 'string', jsonPath: '.spec.subject.kind', description: 'The kind of what changes.' },
-    { name: 'Subject', type: 'string', jsonPath: '.spec.subject.name', description: 'The name of what changes.' },
-    { name: 'Outcome', type: 'string', jsonPath: '.status.outcome', description: 'Whether it may be changed.' },
-    { name: 'Requester', type: 'string', jsonPath: '.spec.requester', description: 'Who asked.' },
-    { name: 'By', type: 'string', jsonPath: '.spec.decisions[*].by', description: 'Who decided.' },
+    { name: 'Kind', type: 'string', jsonPath: '.spec.subject.kind', description: 'Kind of the object that changes.' },
+    {
+      name: 'Subject',
+      type: 'string',
+      jsonPath: '.spec.subject.name',
+      description: 'Name of the object that changes.',
+    },
+    { name: 'Outcome', type: 'string', jsonPath: '.status.outcome', description: 'Whether the change is allowed.' },
+    { name: 'Requester', type: 'string', jsonPath: '.spec.requester', description: 'User who requested the change.' },
+    { name: 'By', type: 'string', jsonPath: '.spec.decisions[*].by', description: 'Users who decided.' },
     { ...phaseColumn, priority: 1 },
     { ...readyColumn, priority: 1 },
     ageColumn,
@@ -159,8 +173,8 @@ export type Approval = ObjectOf<typeof approval>;
 export type ApprovalOutcome = 'Pending' | 'Approved' | 'Rejected';
 
 /**
- * What the decisions come to. One rejection is final. What admission has not stamped (it was away, and ignored) has no requester,
- * and is not decided by anybody.
+ * `approvalOutcome` derives the outcome from the decisions. A single rejection is final. An Approval without a
+ * requester was stored while the webhook was unavailable; it stays pending.
  */
 export function approvalOutcome({ spec }: Pick<Approval, 'spec'>): ApprovalOutcome {
   const { requester, decisions = [], requiredApprovals = 1, levels } = spec;
@@ -171,7 +185,7 @@ export function approvalOutcome({ spec }: Pick<Approval, 'spec'>): ApprovalOutco
   return new Set(approvals.map(({ by }) => by)).size >= requiredApprovals ? 'Approved' : 'Pending';
 }
 
-/** The level that is asked now, counted from 1; the last one where all have agreed. */
+/** `approvalLevel` returns the current approval level, counted from 1, or the last level if all levels are approved. */
 export function approvalLevel({ spec }: Pick<Approval, 'spec'>): number | undefined {
   const { levels, requester, decisions = [] } = spec;
   if (levels === undefined) return undefined;
@@ -181,7 +195,10 @@ export function approvalLevel({ spec }: Pick<Approval, 'spec'>): number | undefi
 
 type Levels = NonNullable<Approval['spec']['levels']>;
 
-/** Each decision counts once, for the first level that is still open when it is made. An Admin may stand in for an owner. */
+/**
+ * Counts the completed levels. Each decision counts once, for the first level that is open at the time. An Admin can
+ * stand in for an environment owner.
+ */
 function levelsPassed(levels: Levels, approvals: Approval['spec']['decisions']): number {
   let passed = 0;
   let counted = 0;

@@ -1,4 +1,4 @@
-/** Broker: a stateless worker that brings resources about in one cloud or cluster, and how to talk to it. */
+/** The Broker kind: a stateless worker that provisions resources in one cloud or cluster, and how to reach it. */
 import { ageColumn, phaseColumn, prose, readyColumn, reasonColumn, statusFields } from './common/index.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { boolean, choice, instant, integer, list, object, set, text } from './schema/index.ts';
@@ -12,78 +12,80 @@ const capability = text('A kind, for example `Topic`, or a kind with an engine, 
   pattern: '^(Database|Service|Cache|Topic|Secret)(/[a-z0-9][-a-z0-9.]*)?$',
 });
 
-const kafka = object('How the broker is reached through Kafka.', {
+const kafka = object('Kafka settings of the broker.', {
   bootstrapServers: set(
-    'The Kafka servers to begin with. Left out, those that the platform is configured with.',
+    'Kafka bootstrap servers. Defaults to those in the configuration of the platform.',
     text('A server as `host:port`.', { maxLength: 259, pattern: '^[^\\s:/]+:[0-9]{1,5}$' }),
     { maxItems: 16 },
   ).optional(),
-  requestTopic: topicName('The topic that the broker takes its work from.').default('deployment-requests'),
-  statusTopic: topicName('The topic that the broker reports to.').default('deployment-status'),
+  requestTopic: topicName('Topic from which the broker consumes deployment requests.').default('deployment-requests'),
+  statusTopic: topicName('Topic to which the broker publishes status reports.').default('deployment-status'),
 });
 
-const identity = object(
-  'How the platform knows that it is this broker that speaks: the claims of its tokens and the keys that sign them.',
-  {
-    subject: text('The subject (`sub`) of its tokens. Left out, it is the name of this object.', {
-      minLength: 1,
-      maxLength: 256,
-    }).optional(),
-    issuer: text('The issuer (`iss`) of its tokens.', { minLength: 1, maxLength: 2048 }).optional(),
-    scopes: set(
-      'What its tokens may be used for.',
-      text('A scope, for example `status:write`.', { minLength: 1, maxLength: 128 }),
-      {
-        maxItems: 32,
-      },
-    ).optional(),
-    jwksUri: url('Where its public keys are fetched from.').optional(),
-    publicKeys: list(
-      'Its public keys, where they are not fetched.',
-      text('A public key in PEM form, or a JSON Web Key.', { minLength: 1, maxLength: 8192 }),
-      { maxItems: 16 },
-    ).optional(),
-  },
-);
+const identity = object('Identity of the broker: the claims of its tokens and the keys that sign them.', {
+  subject: text('Subject (`sub`) of the tokens. Defaults to the name of this object.', {
+    minLength: 1,
+    maxLength: 256,
+  }).optional(),
+  issuer: text('Issuer (`iss`) of the tokens.', { minLength: 1, maxLength: 2048 }).optional(),
+  scopes: set(
+    'Scopes that the tokens may use.',
+    text('A scope, for example `status:write`.', { minLength: 1, maxLength: 128 }),
+    {
+      maxItems: 32,
+    },
+  ).optional(),
+  jwksUri: url('URL of the JSON Web Key Set with the public keys of the broker.').optional(),
+  publicKeys: list(
+    'Public keys of the broker, if they are not fetched from `jwksUri`.',
+    text('A public key in PEM form, or a JSON Web Key.', { minLength: 1, maxLength: 8192 }),
+    { maxItems: 16 },
+  ).optional(),
+});
 
-const heartbeat = object('How the broker shows that it is alive.', {
-  intervalSeconds: integer('It reports at least this often.', { minimum: 1, maximum: 3600 }).default(30),
-  timeoutSeconds: integer('Without a report for this long it counts as gone.', { minimum: 2, maximum: 86_400 }).default(
-    90,
+const heartbeat = object('Heartbeat settings of the broker.', {
+  intervalSeconds: integer('Maximum time between two heartbeats, in seconds.', { minimum: 1, maximum: 3600 }).default(
+    30,
   ),
+  timeoutSeconds: integer('Time without a heartbeat after which the broker is considered unavailable, in seconds.', {
+    minimum: 2,
+    maximum: 86_400,
+  }).default(90),
 }).rules({
   rule: 'self.timeoutSeconds > self.intervalSeconds',
-  message: 'timeoutSeconds must be more than intervalSeconds, or a broker that is well would count as gone',
+  message: 'timeoutSeconds must be greater than intervalSeconds, otherwise a healthy broker is considered unavailable',
   fieldPath: '.timeoutSeconds',
 });
 
-const spec = object('How to talk to the broker and what it can do.', {
-  description: prose('What the broker is.').optional(),
-  channel: choice('How work reaches it. With `Both`, Kafka comes first and HTTP is the fallback.', [
-    'Kafka',
-    'HTTP',
-    'Both',
-  ]),
-  endpoint: url('Where it is reached over HTTP.').optional(),
+const spec = object('How to reach the broker and what it can provision.', {
+  description: prose('Human-readable description of the broker.').optional(),
+  channel: choice(
+    'Channel over which the broker receives work. With `Both`, Kafka is preferred and HTTP is the fallback.',
+    ['Kafka', 'HTTP', 'Both'],
+  ),
+  endpoint: url('URL of the HTTP endpoint of the broker.').optional(),
   caBundle: text(
-    'The certificates, in PEM form and base64, that its HTTP endpoint is trusted by. Left out, those of the system.',
+    'CA certificates that the HTTP endpoint is verified with: PEM, base64-encoded. Defaults to the system certificates.',
     {
       maxLength: 131_072,
       pattern: '^[A-Za-z0-9+/]+={0,2}$',
     },
   ).optional(),
   kafka: kafka.default({}),
-  capabilities: set('What it can bring about.', capability, { maxItems: 64 }).optional(),
+  capabilities: set('Kinds that the broker can provision.', capability, { maxItems: 64 }).optional(),
   identity: identity.optional(),
   heartbeat: heartbeat.default({ intervalSeconds: 30, timeoutSeconds: 90 }),
-  rateLimit: object('How often it may report. More is refused until later.', {
-    requestsPerSecond: integer('Reports a second, on average.', { minimum: 1, maximum: 100_000 }),
-    burst: integer('Reports at once.', { minimum: 1, maximum: 1_000_000 }).optional(),
-  }).optional(),
-  paused: boolean('Hand it no new work. What it already has goes on.').optional(),
+  rateLimit: object(
+    'Rate limit for the status reports of the broker. Reports that exceed it are rejected and can be retried later.',
+    {
+      requestsPerSecond: integer('Average number of reports per second.', { minimum: 1, maximum: 100_000 }),
+      burst: integer('Maximum burst of reports.', { minimum: 1, maximum: 1_000_000 }).optional(),
+    },
+  ).optional(),
+  paused: boolean('Stops sending new work to the broker. Work that it already has continues.').optional(),
 }).rules({
   rule: "self.channel == 'Kafka' || has(self.endpoint)",
-  message: 'a broker with the channel HTTP or Both needs spec.endpoint, its address',
+  message: 'spec.endpoint is required for the channels HTTP and Both',
   fieldPath: '.endpoint',
   reason: 'FieldValueRequired',
 });
@@ -110,12 +112,17 @@ export const broker = defineKind({
   status,
   maxNameLength: 253,
   columns: [
-    { name: 'Channel', type: 'string', jsonPath: '.spec.channel', description: 'How work reaches it.' },
+    {
+      name: 'Channel',
+      type: 'string',
+      jsonPath: '.spec.channel',
+      description: 'Channel over which the broker receives work.',
+    },
     {
       name: 'Endpoint',
       type: 'string',
       jsonPath: '.spec.endpoint',
-      description: 'Where it is reached over HTTP.',
+      description: 'URL of the HTTP endpoint of the broker.',
       priority: 1,
     },
     phaseColumn,
@@ -124,7 +131,7 @@ export const broker = defineKind({
       name: 'Heartbeat',
       type: 'date',
       jsonPath: '.status.lastHeartbeatTime',
-      description: 'How long ago it was last heard of.',
+      description: 'Time since the last heartbeat.',
     },
     ageColumn,
     reasonColumn,

@@ -1,4 +1,4 @@
-/** Cache: a Redis or Memcached instance. */
+/** The Cache kind: a managed Redis, Valkey or Memcached instance. */
 import {
   connectionSecret,
   deployableColumns,
@@ -10,17 +10,17 @@ import {
 import { defineKind, type ObjectOf } from './kind.ts';
 import { choice, immutable, object, text } from './schema/index.ts';
 
-const spec = deployableSpec('The cache to have.', {
-  engine: choice('The engine. It never changes.', ['redis', 'memcached', 'valkey']).default('redis'),
-  version: text('The version of the engine, for example `"7.2"`. Left out, the broker takes its newest.', {
+const spec = deployableSpec('Desired state of the cache.', {
+  engine: choice('Engine of the cache. Immutable.', ['redis', 'memcached', 'valkey']).default('redis'),
+  version: text('Version of the engine, for example `"7.2"`. Defaults to the newest version that the broker offers.', {
     maxLength: 32,
     pattern: '^[0-9]{1,9}(\\.[0-9]{1,9}){0,3}$',
   }).optional(),
   size: size(
-    'How big it is: a class of the platform (`small`, `medium`, `large`, `xlarge`) or an exact amount of memory such as `2Gi`. Left out, the broker takes its smallest.',
+    'Size: a platform size class (`small`, `medium`, `large`, `xlarge`) or an amount of memory such as `2Gi`. Defaults to the smallest size that the broker offers.',
   ).optional(),
   eviction: choice(
-    'What to give up when memory is full, in the words of Redis. Memcached knows only `allkeys-lru` and `noeviction`.',
+    'Eviction policy when memory is full, as named by Redis. Memcached supports only `allkeys-lru` and `noeviction`.',
     [
       'noeviction',
       'allkeys-lru',
@@ -33,13 +33,14 @@ const spec = deployableSpec('The cache to have.', {
     ],
   ).default('allkeys-lru'),
   connectionSecret: connectionSecret.optional(),
-}).rules(immutable('engine', 'spec.engine is fixed at creation: create another Cache'), {
+}).rules(immutable('engine', 'spec.engine cannot be changed after creation: create another Cache'), {
   rule: "self.engine != 'memcached' || self.eviction in ['allkeys-lru', 'noeviction']",
-  message: 'memcached knows only the evictions allkeys-lru and noeviction: choose one of them, or another engine',
+  message:
+    'memcached supports only the eviction policies allkeys-lru and noeviction: choose one of them, or another engine',
   fieldPath: '.eviction',
 });
 
-const status = object('What the platform and the broker have made of it.', deployableStatusFields);
+const status = object('Observed state of the cache.', deployableStatusFields);
 
 export const cache = defineKind({
   kind: 'Cache',
@@ -54,8 +55,8 @@ export const cache = defineKind({
   statusBefore: unobserved,
   maxNameLength: 63,
   columns: [
-    { name: 'Engine', type: 'string', jsonPath: '.spec.engine', description: 'The engine.' },
-    { name: 'Size', type: 'string', jsonPath: '.spec.size', description: 'How big it is.', priority: 1 },
+    { name: 'Engine', type: 'string', jsonPath: '.spec.engine', description: 'Engine of the cache.' },
+    { name: 'Size', type: 'string', jsonPath: '.spec.size', description: 'Size of the cache.', priority: 1 },
     ...deployableColumns,
   ],
   example: `

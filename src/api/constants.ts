@@ -1,30 +1,36 @@
-/** The names that the platform gives a meaning to. */
+/** Names that the platform defines: group, labels, finalizers and annotations. */
 
 export const GROUP = 'platform.company.com';
 export const VERSION = 'v1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
 
-/** All kinds answer to `kubectl get kidp`. */
+/** The category of all kinds: `kubectl get kidp`. */
 export const CATEGORY = 'kidp';
 
-/** On every object of the platform, with the value `MANAGED_BY`. */
+/** The label on every object of the platform, with the value `MANAGED_BY`. */
 export const MANAGED_BY_LABEL = `${GROUP}/managed-by`;
 export const MANAGED_BY = 'kidp';
 
-/** Holds the namespace of the team (`spec.namespace` of the Team), not the Team's own name. */
+/** The label with the namespace of the team (`spec.namespace` of the Team), not the name of the Team. */
 export const TEAM_LABEL = `${GROUP}/team`;
 
-/** Keeps a deployable object until its broker has confirmed that the thing is gone. */
+/** The finalizer that keeps a deployable object until its broker has confirmed the cleanup. */
 export const CLEANUP_FINALIZER = `${GROUP}/cleanup-resources`;
 
-/** Keeps a Team or an Application until nothing belongs to it any more: an owner goes last. */
+/** The finalizer that keeps a Team or an Application until it owns no more resources: an owner is deleted last. */
 export const OWNED_RESOURCES_FINALIZER = `${GROUP}/owned-resources`;
 
-/** On a deployable object: another value than before asks for another deployment of the same spec. */
+/** The annotation on a deployable object whose change triggers another deployment of the same spec. */
 export const RETRY_ANNOTATION = `${GROUP}/retry`;
 
-/** On a deployable object that is being deleted, with its uid: it goes without its broker having confirmed anything. */
+/**
+ * The annotation on a deployable object that is being deleted. Its value is the UID of the object; it removes the
+ * object without cleanup confirmation from its broker.
+ */
 export const ABANDON_CLEANUP_ANNOTATION = `${GROUP}/abandon-cleanup`;
 
-/** On a DeploymentTarget: the Brokers, by name and comma, whose deployments there its Broker of today takes over. */
+/**
+ * The annotation on a DeploymentTarget that lists, separated by commas, the Brokers whose deployments its current
+ * Broker takes over.
+ */
 export const TAKE_OVER_ANNOTATION = `${GROUP}/take-over`;

@@ -13,7 +13,7 @@ const revisionOf = (over: Partial<CrdRevision['spec']> = {}) => ({
   },
 });
 
-test('what is packed is unpacked as it was, under the name it had', () => {
+test('a packed definition unpacks to the same definition', () => {
   expect(unpackRevision(revisionOf())).toEqual({
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -28,13 +28,13 @@ test('the same definition is packed the same way', () => {
 });
 
 test.each([
-  { reason: 'no gzip', over: { definition: 'AAAA' }, says: 'cannot be unpacked' },
-  { reason: 'another content than the digest says', over: { digest: 'sha256:0' }, says: 'not what its digest says' },
-])('a revision that was tampered with is refused: $reason', ({ over, says }) => {
+  { reason: 'not gzip', over: { definition: 'AAAA' }, says: 'cannot be decompressed' },
+  { reason: 'content and digest differ', over: { digest: 'sha256:0' }, says: 'does not match the digest' },
+])('a revision that was tampered with is rejected: $reason', ({ over, says }) => {
   expect(() => unpackRevision(revisionOf(over))).toThrow(says);
 });
 
-test('what does not fit into etcd is not kept', () => {
+test('a definition that does not fit into etcd is not stored', () => {
   const noise = Array.from({ length: 300_000 }, (_, index) => Math.sin(index).toString(36)).join('');
   expect(packDefinition(JSON.stringify(noise))).toBeUndefined();
 });
@@ -43,8 +43,8 @@ describe('names', () => {
   const long = `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(70)}`;
 
   test.each([
-    { reason: 'a short one', name: 'widgets.example.com' },
-    { reason: 'the longest there is', name: long },
+    { reason: 'a short name', name: 'widgets.example.com' },
+    { reason: 'the longest possible name', name: long },
   ])('of $reason fit, and differ by version', ({ name }) => {
     const [first, second] = [1, 2].map((generation) => revisionName({ ...crd, name, generation }));
     expect(first).not.toBe(second);
@@ -53,7 +53,7 @@ describe('names', () => {
     expect(revisionLabelOf(name)).toMatch(/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/);
   });
 
-  test('two long names that begin alike have labels and names of their own', () => {
+  test('long names with a common prefix get distinct labels and names', () => {
     const other = `${long.slice(0, -1)}e`;
     expect(revisionLabelOf(other)).not.toBe(revisionLabelOf(long));
     expect(revisionName({ ...crd, name: other })).not.toBe(revisionName({ ...crd, name: long }));

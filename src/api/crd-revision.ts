@@ -1,4 +1,7 @@
-/** CRDRevision: a CustomResourceDefinition as it was stored once, so that a later one can be compared with it (FR-OP-004). */
+/**
+ * The CRDRevision kind: a stored version of a CustomResourceDefinition, kept so that later versions can be compared
+ * with it (docs/requirements.md, 002 FR-OP-004).
+ */
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import {
@@ -14,49 +17,58 @@ import { GROUP } from './constants.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { instant, integer, object, text } from './schema/index.ts';
 
-/** An object of more than 1.5 MiB is not taken by etcd. */
+/** The limit below which a revision fits into etcd, which rejects objects of more than 1.5 MiB. */
 const longestDefinition = 1_400_000;
-/** What a definition may unpack to: no API server stores a larger one, and what was forged shall not fill the memory. */
+/**
+ * The largest size of an unpacked definition. No API server stores a larger one, and a forged revision must not exhaust
+ * memory.
+ */
 const mostBytes = 8 * 1024 * 1024;
 
 const count = (description: string) => integer(description, { minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
-const spec = object('A definition as it was stored.', {
-  crd: object('Which definition, and which version of it.', {
-    name: objectName('The name of the CustomResourceDefinition, for example `widgets.example.com`.'),
-    uid: text('Its uid: one that was deleted and made anew is another one.', { minLength: 1, maxLength: 128 }),
-    generation: count('Its generation, which rises with every change of its spec.'),
+const spec = object('The recorded definition.', {
+  crd: object('The CustomResourceDefinition and its version.', {
+    name: objectName('Name of the CustomResourceDefinition, for example `widgets.example.com`.'),
+    uid: text('UID of the definition. A definition that is deleted and re-created has a different UID.', {
+      minLength: 1,
+      maxLength: 128,
+    }),
+    generation: count('Generation of the definition.'),
   }),
   sequence: count(
-    'The number of this revision among all of the same name, also of definitions that were deleted since.',
+    'Sequence number of this revision among all revisions for the same name, including those of definitions that were since deleted.',
   ),
-  digest: text('The digest of the spec of the definition.', {
+  digest: text('Digest of the spec of the definition.', {
     minLength: 71,
     maxLength: 71,
     pattern: '^sha256:[0-9a-f]{64}$',
   }),
-  definition: text('The spec of the definition: JSON, compressed with gzip, in base64.', {
+  definition: text('Spec of the definition as JSON, gzip-compressed and base64-encoded.', {
     minLength: 1,
     maxLength: longestDefinition,
     pattern: '^[A-Za-z0-9+/]+=*$',
   }),
-  bytes: integer('How long the JSON is.', { minimum: 2, maximum: mostBytes }),
-  recordedAt: dateOrInstant('When it was seen.'),
-  registered: object('It was never stored here: somebody has registered it as that of an operator.', {
-    operator: objectName('The Operator that it belongs to.'),
-    version: text('The version of the Operator.', { minLength: 1, maxLength: 128 }),
-    by: text('Who registered it.', { minLength: 1, maxLength: 512 }),
-  }).optional(),
+  bytes: integer('Length of the JSON in bytes.', { minimum: 2, maximum: mostBytes }),
+  recordedAt: dateOrInstant('Time at which the revision was recorded.'),
+  registered: object(
+    'Set if the definition was not observed in this cluster but registered for a version of an operator.',
+    {
+      operator: objectName('Operator that the definition belongs to.'),
+      version: text('Version of the Operator.', { minLength: 1, maxLength: 128 }),
+      by: text('User who registered the definition.', { minLength: 1, maxLength: 512 }),
+    },
+  ).optional(),
 }).rules({
   rule: 'self == oldSelf',
-  message: 'a revision never changes',
+  message: 'a CRDRevision cannot be changed after creation',
   reason: 'FieldValueForbidden',
 });
 
-const status = object('What has become of the definition.', {
+const status = object('Observed state of the definition.', {
   ...statusFields,
   removedAt: instant(
-    'When the definition was seen to be gone. Its revisions are kept for a while after that.',
+    'Time at which the definition was found to be deleted. Its revisions are kept for a while longer.',
   ).optional(),
 });
 
@@ -68,16 +80,32 @@ export const crdRevision = defineKind({
   scope: 'Cluster',
   deployable: false,
   description:
-    'A CRDRevision holds a CustomResourceDefinition as it was stored at one time. The platform writes one for every version, and keeps the newest of each definition; `kidp crd history` shows them.',
+    'A CRDRevision records a CustomResourceDefinition at one point in time. The platform writes one for every version and keeps the newest revisions of each definition; `kidp crd history` lists them.',
   spec,
   status,
   maxNameLength: 253,
   columns: [
-    { name: 'CRD', type: 'string', jsonPath: '.spec.crd.name', description: 'The name of the definition.' },
-    { name: 'Sequence', type: 'integer', jsonPath: '.spec.sequence', description: 'The number of the revision.' },
-    { name: 'Generation', type: 'integer', jsonPath: '.spec.crd.generation', description: 'The generation then.' },
-    { name: 'Recorded', type: 'date', jsonPath: '.spec.recordedAt', description: 'When it was seen.' },
-    { name: 'Digest', type: 'string', jsonPath: '.spec.digest', description: 'The digest of its spec.', priority: 1 },
+    { name: 'CRD', type: 'string', jsonPath: '.spec.crd.name', description: 'Name of the definition.' },
+    { name: 'Sequence', type: 'integer', jsonPath: '.spec.sequence', description: 'Sequence number of the revision.' },
+    {
+      name: 'Generation',
+      type: 'integer',
+      jsonPath: '.spec.crd.generation',
+      description: 'Generation of the definition.',
+    },
+    {
+      name: 'Recorded',
+      type: 'date',
+      jsonPath: '.spec.recordedAt',
+      description: 'Time at which the revision was recorded.',
+    },
+    {
+      name: 'Digest',
+      type: 'string',
+      jsonPath: '.spec.digest',
+      description: 'Digest of the spec of the definition.',
+      priority: 1,
+    },
     { ...phaseColumn, priority: 1 },
     { ...readyColumn, priority: 1 },
     ageColumn,
@@ -105,17 +133,23 @@ spec:
 
 export type CrdRevision = ObjectOf<typeof crdRevision>;
 
-/** On each revision: all of one definition are found by it. */
+/** The label that selects all revisions of one definition. */
 export const REVISION_LABEL = `crd.${GROUP}/name`;
 
-/** On one that was registered, in place of the label above: what was stored here is not told from it. */
+/**
+ * The label of registered revisions. They do not carry `REVISION_LABEL`, so that they are not mistaken for observed
+ * ones.
+ */
 export const REGISTERED_LABEL = `crd.${GROUP}/registered`;
 
-/** A value of a label has 63 characters at most, a name of a definition up to 253. */
+/** `revisionLabelOf` shortens the name of a definition, which can have 253 characters, to the 63 of a label value. */
 export const revisionLabelOf = (crdName: string): string =>
   crdName.length <= 63 ? crdName : `${crdName.slice(0, 46).replace(/[^a-z0-9]+$/, '')}-${shortHash(crdName)}`;
 
-/** The same for the same version of the same definition, so that it is written once whoever writes it, and however often. */
+/**
+ * `revisionName` names a revision deterministically, so that each version of a definition is recorded once, even with
+ * several writers.
+ */
 export function revisionName({ name, uid, generation }: CrdRevision['spec']['crd']): string {
   const suffix = `-${uid
     .slice(0, 8)
@@ -131,7 +165,10 @@ const shortHash = (text: string): string => createHash('sha256').update(text).di
 
 export type PackedDefinition = Pick<CrdRevision['spec'], 'digest' | 'definition' | 'bytes'>;
 
-/** From the spec of a definition, as JSON text, to what a revision holds; undefined where it is too large to be kept. */
+/**
+ * `packDefinition` packs the spec of a definition, as JSON text. It returns undefined if the spec is too large to be
+ * stored.
+ */
 export function packDefinition(json: string): PackedDefinition | undefined {
   const definition = gzipSync(json, { level: 6 }).toString('base64');
   const bytes = Buffer.byteLength(json);
@@ -139,17 +176,20 @@ export function packDefinition(json: string): PackedDefinition | undefined {
   return { digest: `sha256:${createHash('sha256').update(json).digest('hex')}`, definition, bytes };
 }
 
-/** The definition that a revision holds, with the name and identity it had. Throws where it holds none. */
+/**
+ * `unpackRevision` returns the recorded definition with its name and identity. It throws if the revision cannot be
+ * read.
+ */
 export function unpackRevision({ spec, metadata }: Pick<CrdRevision, 'spec' | 'metadata'>) {
   const { crd, definition, digest } = spec;
   let json: Buffer;
   try {
     json = gunzipSync(Buffer.from(definition, 'base64'), { maxOutputLength: mostBytes });
   } catch (cause) {
-    throw unreadable(metadata.name, 'it cannot be unpacked', cause);
+    throw unreadable(metadata.name, 'cannot be decompressed', cause);
   }
   if (`sha256:${createHash('sha256').update(json).digest('hex')}` !== digest)
-    throw unreadable(metadata.name, 'its content is not what its digest says');
+    throw unreadable(metadata.name, 'content does not match the digest');
   return {
     apiVersion: 'apiextensions.k8s.io/v1' as const,
     kind: 'CustomResourceDefinition' as const,
@@ -159,6 +199,6 @@ export function unpackRevision({ spec, metadata }: Pick<CrdRevision, 'spec' | 'm
 }
 
 const unreadable = (name: string, why: string, cause?: unknown): Error =>
-  Object.assign(new Error(`CRDRevision ${name}: ${why}. Delete it: it is of no use`, { cause }), {
+  Object.assign(new Error(`CRDRevision ${name}: ${why}. Delete it: it cannot be used`, { cause }), {
     code: 'crd-revision/unreadable',
   });

@@ -1,4 +1,4 @@
-/** From a kind to the CustomResourceDefinition that is installed. */
+/** Builds the CustomResourceDefinition of a kind. */
 import { CATEGORY, GROUP, VERSION } from './constants.ts';
 import { type Kind, openApiOf, type PrinterColumn } from './kind.ts';
 import type { OpenApiSchema } from './schema/index.ts';
@@ -30,8 +30,8 @@ export interface CustomResourceDefinition {
 }
 
 /**
- * Only what Kubernetes 1.28 knows is used (requirement 000): no selectableFields and no optionalOldSelf, which an older API
- * server would refuse as unknown fields.
+ * `crdFor` uses only features that Kubernetes 1.28 supports (docs/requirements.md, 000): no selectableFields and no
+ * optionalOldSelf, which older API servers reject as unknown fields.
  */
 export function crdFor(kind: Kind): CustomResourceDefinition {
   return {

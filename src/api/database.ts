@@ -1,4 +1,4 @@
-/** Database: a managed database, whichever cloud it runs in. */
+/** The Database kind: a managed database on any provider. */
 import {
   connectionSecret,
   deployableColumns,
@@ -10,12 +10,16 @@ import {
 import { defineKind, type ObjectOf } from './kind.ts';
 import { boolean, choice, immutable, integer, object, text } from './schema/index.ts';
 
-const spec = deployableSpec('The database to have.', {
-  engine: choice('The engine. It never changes.', ['postgresql', 'mysql', 'mariadb', 'sqlserver', 'mongodb']).default(
+const spec = deployableSpec('Desired state of the database.', {
+  engine: choice('Engine of the database. Immutable.', [
     'postgresql',
-  ),
+    'mysql',
+    'mariadb',
+    'sqlserver',
+    'mongodb',
+  ]).default('postgresql'),
   version: text(
-    'The version of the engine, for example `"16"`. Left out, the broker takes its newest. The major version never goes down.',
+    'Version of the engine, for example `"16"`. Defaults to the newest version that the broker offers. The major version cannot be decreased.',
     {
       maxLength: 32,
       pattern: '^[0-9]{1,9}(\\.[0-9]{1,9}){0,3}$',
@@ -23,33 +27,35 @@ const spec = deployableSpec('The database to have.', {
   )
     .rules({
       rule: "int(self.split('.')[0]) >= int(oldSelf.split('.')[0])",
-      message:
-        'the major version of a database cannot go down: restore a backup into a new Database of the older version',
+      message: 'the major version cannot be decreased: restore a backup into a new Database of the older version',
     })
     .optional(),
   size: size(
-    'How big it is: a class of the platform (`small`, `medium`, `large`, `xlarge`) or an exact amount of storage such as `100Gi`. Left out, the broker takes its smallest.',
+    'Size: a platform size class (`small`, `medium`, `large`, `xlarge`) or an amount of storage such as `100Gi`. Defaults to the smallest size that the broker offers.',
   ).optional(),
-  // Nothing in backup has a default: whether there are backups is for the user to say and for a policy to demand.
-  backup: object('Whether and how backups are made.', {
-    enabled: boolean('Whether backups are made.').optional(),
-    schedule: text('When, as a cron expression in UTC, for example `0 3 * * *`.', {
+  // The backup fields have no defaults: the user decides about backups, and a policy can require them.
+  backup: object('Backup settings.', {
+    enabled: boolean('Whether backups are enabled.').optional(),
+    schedule: text('Schedule as a cron expression in UTC, for example `0 3 * * *`.', {
       minLength: 1,
       maxLength: 128,
       pattern: '^(@(hourly|daily|weekly|monthly)|[^ ]+( +[^ ]+){4})$',
     }).optional(),
-    retentionDays: integer('For how many days a backup is kept.', { minimum: 1, maximum: 3650 }).optional(),
+    retentionDays: integer('Number of days that a backup is kept.', { minimum: 1, maximum: 3650 }).optional(),
   }).optional(),
   connectionSecret: connectionSecret.optional(),
-}).rules(immutable('engine', 'spec.engine is fixed at creation: create another Database and migrate the data'), {
-  // Without it a version could be taken away and a lower one given later.
-  rule: '!has(oldSelf.version) || has(self.version)',
-  message: 'a version that was given cannot be taken away: keep it, or give a later one',
-  fieldPath: '.version',
-  reason: 'FieldValueForbidden',
-});
+}).rules(
+  immutable('engine', 'spec.engine cannot be changed after creation: create another Database and migrate the data'),
+  {
+    // Without this rule a version could be removed and a lower one set later.
+    rule: '!has(oldSelf.version) || has(self.version)',
+    message: 'spec.version cannot be removed once it is set: keep it, or set a later version',
+    fieldPath: '.version',
+    reason: 'FieldValueForbidden',
+  },
+);
 
-const status = object('What the platform and the broker have made of it.', deployableStatusFields);
+const status = object('Observed state of the database.', deployableStatusFields);
 
 export const database = defineKind({
   kind: 'Database',
@@ -58,26 +64,25 @@ export const database = defineKind({
   shortName: 'kdb',
   scope: 'Namespaced',
   deployable: true,
-  description:
-    'A Database is a managed database instance with backups and a connection secret, whichever cloud it runs in.',
+  description: 'A Database is a managed database instance with backups and a connection secret, on any provider.',
   spec,
   status,
   statusBefore: unobserved,
   maxNameLength: 63,
   columns: [
-    { name: 'Engine', type: 'string', jsonPath: '.spec.engine', description: 'The engine.' },
+    { name: 'Engine', type: 'string', jsonPath: '.spec.engine', description: 'Engine of the database.' },
     {
       name: 'Version',
       type: 'string',
       jsonPath: '.spec.version',
-      description: 'The version of the engine.',
+      description: 'Version of the engine.',
       priority: 1,
     },
     {
       name: 'Backup',
       type: 'boolean',
       jsonPath: '.spec.backup.enabled',
-      description: 'Whether backups are made.',
+      description: 'Whether backups are enabled.',
       priority: 1,
     },
     ...deployableColumns,

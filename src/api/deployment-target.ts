@@ -1,4 +1,4 @@
-/** DeploymentTarget: a place where resources are deployed, and the broker that serves it. */
+/** The DeploymentTarget kind: a destination for deployments and the broker that serves it. */
 import {
   ageColumn,
   objectName,
@@ -12,37 +12,37 @@ import {
 import { defineKind, type ObjectOf } from './kind.ts';
 import { immutable, integer, map, object, text } from './schema/index.ts';
 
-const spec = object('What the target is.', {
-  description: prose('What the target is for.').optional(),
-  provider: shortName('Whose infrastructure it is, for example `azure`, `aws`, `gcp` or `onprem`. It never changes.'),
-  region: text('Where it is, as the provider calls it, for example `westus2`. It never changes.', {
+const spec = object('Desired state of the target.', {
+  description: prose('Human-readable purpose of the target.').optional(),
+  provider: shortName('Infrastructure provider, for example `azure`, `aws`, `gcp` or `onprem`. Immutable.'),
+  region: text('Region as named by the provider, for example `westus2`. Immutable.', {
     minLength: 1,
     maxLength: 63,
     pattern: '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
   }).optional(),
-  environment: shortName('What it is used for, for example `staging` or `production`.').optional(),
-  brokerRef: object('The Broker that serves the target. Until there is one, what is aimed at the target waits.', {
-    name: objectName('The name of the Broker.'),
+  environment: shortName('Environment of the target, for example `staging` or `production`.').optional(),
+  brokerRef: object('Broker that serves the target. Until it exists, deployments to the target stay pending.', {
+    name: objectName('Name of the Broker.'),
   }).optional(),
   parameters: map(
-    'What the broker needs to know about the target, for example a subscription or a cluster. Never credentials.',
-    text('The value.', { maxLength: 2048 }),
+    'Parameters of the target for the broker, for example a subscription or a cluster. Never credentials.',
+    text('Value of the parameter.', { maxLength: 2048 }),
     { maxProperties: 64 },
   ).optional(),
 }).rules(
   immutable(
     'provider',
-    'spec.provider is fixed at creation, because resources are deployed there: create another DeploymentTarget',
+    'spec.provider cannot be changed after creation, because resources are deployed there: create another DeploymentTarget',
   ),
   immutable(
     'region',
-    'spec.region is fixed at creation, because resources are deployed there: create another DeploymentTarget',
+    'spec.region cannot be changed after creation, because resources are deployed there: create another DeploymentTarget',
   ),
 );
 
-const status = object('What the platform knows about the target.', {
+const status = object('Observed state of the target.', {
   ...statusFields,
-  resources: integer('How many resources are deployed there.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
+  resources: integer('Number of resources deployed to the target.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
 });
 
 export const deploymentTarget = defineKind({
@@ -52,13 +52,17 @@ export const deploymentTarget = defineKind({
   shortName: 'ktarget',
   scope: 'Cluster',
   deployable: false,
-  description:
-    'A DeploymentTarget is a logical destination of one provider, region and environment. A Broker serves it.',
+  description: 'A DeploymentTarget is a logical destination: one provider, region and environment. A Broker serves it.',
   spec,
   status,
   maxNameLength: 253,
   columns: [
-    { name: 'Provider', type: 'string', jsonPath: '.spec.provider', description: 'Whose infrastructure it is.' },
+    {
+      name: 'Provider',
+      type: 'string',
+      jsonPath: '.spec.provider',
+      description: 'Infrastructure provider, for example `azure`, `aws`, `gcp` or `onprem`. Immutable.',
+    },
     { name: 'Region', type: 'string', jsonPath: '.spec.region', description: 'Where it is.' },
     { name: 'Environment', type: 'string', jsonPath: '.spec.environment', description: 'What it is used for.' },
     { name: 'Broker', type: 'string', jsonPath: '.spec.brokerRef.name', description: 'The broker that serves it.' },

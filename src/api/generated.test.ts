@@ -8,12 +8,12 @@ import { crdFor, kinds } from './index.ts';
 const root = join(import.meta.dirname, '..', '..');
 const files = generatedFiles();
 
-describe('what is generated is what is in the repository (else run `npm run generate`)', () => {
+describe('the generated files are up to date (else run `npm run generate`)', () => {
   test.each([...files])('%s', (path, content) => {
     expect(readFileSync(join(root, path), 'utf8')).toBe(content);
   });
 
-  test('nothing is left over from a kind that is gone', () => {
+  test('no generated file of a removed kind remains', () => {
     const generated = generatedFolders
       .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
       .filter((path) => readFileSync(join(root, path), 'utf8').includes(GENERATED_MARK));
@@ -21,21 +21,21 @@ describe('what is generated is what is in the repository (else run `npm run gene
   });
 });
 
-test('the YAML of a CRD reads back as the CRD', () => {
+test('the YAML of a CRD parses back to the CRD', () => {
   for (const kind of kinds) {
     const yaml = files.get(`manifests/crds/${kind.plural}.yaml`) ?? '';
     expect(parse(yaml)).toEqual(crdFor(kind));
   }
 });
 
-test('a reference page names every field of its kind', () => {
+test('a reference page lists every field of its kind', () => {
   const page = files.get('docs/reference/topic.md') ?? '';
   expect(page).toContain('| `spec.partitions` | integer, 1 to 10000 | `1` |');
-  expect(page).toContain('| `spec.partitions` | on update | the number of partitions can only grow');
+  expect(page).toContain('| `spec.partitions` | on update | the number of partitions can only be increased');
   expect(page).toContain('| `spec.dependencies.databaseSelector` | label selector');
 });
 
-test('kinds with a namesake in the core API say how to address them', () => {
+test('kinds that share a name with a core kind show their full name', () => {
   expect(files.get('docs/reference/service.md')).toContain('kubectl get services.platform.company.com');
   expect(files.get('docs/reference/secret.md')).toContain('kubectl get secrets.platform.company.com');
 });

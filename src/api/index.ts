@@ -1,10 +1,9 @@
 /**
- * The resources of the platform: one file a kind, its schema written once.
+ * The resources of the platform: one file per kind, each schema written once.
  *
- * In: nothing. Out: for each kind its schema, its TypeScript types, how the runtime addresses it (`resource`), its CRD and its
- * editor schema. (The files that follow from them are made by generated.ts, which only `npm run generate` needs.)
- * It must not know: what policies mean, CEL, reconcilers, or any server. It says what an object may look like, not what
- * happens because of it.
+ * Input: none. Output: for each kind its schema, its TypeScript types, its runtime address (`resource`), its CRD and
+ * its editor schema. (generated.ts builds the generated files; only `npm run generate` needs it.) This module does not
+ * know policies, CEL, reconcilers or servers. It defines what an object may look like, not what happens because of it.
  */
 export { type Application, application } from './application.ts';
 export {

@@ -1,9 +1,9 @@
-/** From a kind to the JSON Schema that an editor completes and checks a manifest with. */
+/** Builds the JSON Schema with which an editor completes and validates a manifest. */
 import { API_VERSION } from './constants.ts';
 import type { Kind } from './kind.ts';
 import type { OpenApiSchema } from './schema/index.ts';
 
-/** Draft 7, because that is what editors know best. */
+/** JSON Schema draft 7, the draft that editors support best. */
 export interface JsonSchema {
   $schema?: string;
   title?: string;
@@ -38,8 +38,8 @@ export function schemaFor(kind: Kind): JsonSchema {
     required: ['apiVersion', 'kind', 'metadata', 'spec'],
     additionalProperties: false,
     properties: {
-      apiVersion: { description: 'The version of the API.', const: API_VERSION },
-      kind: { description: 'The kind of the object.', const: kind.kind },
+      apiVersion: { description: 'API version of the object.', const: API_VERSION },
+      kind: { description: 'Kind of the object.', const: kind.kind },
       metadata: metadata(kind),
       spec: toJsonSchema(kind.spec.openapi),
       status: toJsonSchema(kind.status.openapi),
@@ -48,8 +48,8 @@ export function schemaFor(kind: Kind): JsonSchema {
 }
 
 /**
- * The same bounds, said in JSON Schema. An object takes no field that it does not name, as the API server does under strict
- * validation. Rules in CEL have no counterpart and are left to the API server.
+ * Translates a schema to JSON Schema with the same bounds. Objects reject unknown fields, like the API server under
+ * strict validation. CEL rules have no equivalent; only the API server evaluates them.
  */
 function toJsonSchema(schema: OpenApiSchema): JsonSchema {
   const {
@@ -81,14 +81,17 @@ function toJsonSchema(schema: OpenApiSchema): JsonSchema {
   return json;
 }
 
-/** What people write, and what the API server adds to it: `kubectl get -o yaml` must be as valid as a manifest. */
+/**
+ * The schema of metadata: the fields that users write and those that the API server adds, because the output of
+ * `kubectl get -o yaml` must be as valid as a manifest.
+ */
 function metadata(kind: Kind): JsonSchema {
   const strings = (description: string): JsonSchema => ({
     description,
     type: 'object',
     additionalProperties: { type: 'string' },
   });
-  const namespace: JsonSchema = { description: 'The namespace of the object.', type: 'string', maxLength: 63 };
+  const namespace: JsonSchema = { description: 'Namespace of the object.', type: 'string', maxLength: 63 };
   return {
     description: 'Name, namespace, labels and annotations, as on every Kubernetes object.',
     type: 'object',
@@ -96,22 +99,26 @@ function metadata(kind: Kind): JsonSchema {
     additionalProperties: false,
     properties: {
       name: {
-        description: 'The name of the object.',
+        description: 'Name of the object.',
         type: 'string',
         maxLength: kind.maxNameLength,
         pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
       },
       generateName: {
-        description: 'What a generated name begins with.',
+        description: 'Prefix of a generated name.',
         type: 'string',
         maxLength: kind.maxNameLength,
       },
       ...(kind.scope === 'Namespaced' ? { namespace } : {}),
-      labels: strings('Labels, to select objects by.'),
-      annotations: strings('Annotations, for tools.'),
-      finalizers: { description: 'What must be done before deletion.', type: 'array', items: { type: 'string' } },
+      labels: strings('Labels of the object.'),
+      annotations: strings('Annotations of the object.'),
+      finalizers: {
+        description: 'Finalizers that must be removed before the object is deleted.',
+        type: 'array',
+        items: { type: 'string' },
+      },
       ownerReferences: {
-        description: 'Kubernetes owners, for garbage collection. The owner of the platform is `spec.owner`.',
+        description: 'Kubernetes owner references, for garbage collection. The owner on the platform is `spec.owner`.',
         type: 'array',
         items: { type: 'object' },
       },

@@ -1,4 +1,7 @@
-/** A kind: its name, its schema, and how kubectl shows it. The CRD, the editor schema and the reference page follow from it. */
+/**
+ * A kind: its name, its schema and its printer columns. The CRD, the editor schema and the reference page are generated
+ * from it.
+ */
 import type { KubernetesObject, Resource } from '../runtime/index.ts';
 import { API_VERSION, GROUP, VERSION } from './constants.ts';
 import { type OpenApiSchema, type Schema, type Stored, text, type Written } from './schema/index.ts';
@@ -8,7 +11,7 @@ export interface PrinterColumn {
   type: 'string' | 'integer' | 'boolean' | 'date';
   jsonPath: string;
   description: string;
-  /** 0, the default, is always shown; 1 only with `-o wide`. */
+  /** 0, the default, is always shown; 1 is shown with `-o wide`. */
   priority?: number;
 }
 
@@ -20,21 +23,21 @@ interface KindDefinition<
   kind: Name;
   plural: string;
   singular: string;
-  /** What kubectl also calls it. Must collide with nothing that Kubernetes serves. */
+  /** The short name in kubectl. It must not collide with any kind that Kubernetes serves. */
   shortName: string;
   scope: 'Namespaced' | 'Cluster';
-  /** Brought about by a broker, as opposed to what the platform keeps for itself. */
+  /** Whether a broker provisions objects of the kind. */
   deployable: boolean;
   description: string;
   spec: Spec;
   status: Status;
-  /** The status that it has before its reconciler has looked at it; left out, none. */
+  /** The initial status, before the first reconcile. If omitted, there is none. */
   statusBefore?: Readonly<Record<string, unknown>>;
-  /** Names end up in labels and in the names of what is deployed: 63 where that is so. */
+  /** The longest name: 63 if names become label values or parts of the names of deployed resources. */
   maxNameLength: 63 | 253;
   columns: readonly PrinterColumn[];
   scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
-  /** A small, useful object for the reference page, in YAML. It is applied in the tests. */
+  /** A small, useful example in YAML for the reference page. The tests apply it. */
   example: string;
 }
 
@@ -43,11 +46,11 @@ export interface Kind<
   Spec extends Schema<object, object> = Schema<object, object>,
   Status extends Schema<object, object> = Schema<object, object>,
 > extends KindDefinition<Name, Spec, Status> {
-  /** How the runtime addresses it. */
+  /** The address of the kind for the runtime. */
   resource: Resource;
 }
 
-/** An object of a kind as the API server returns it: defaults are filled in. */
+/** An object of a kind as the API server returns it, with defaults applied. */
 export interface ObjectOf<K extends Kind> extends KubernetesObject {
   apiVersion: typeof API_VERSION;
   kind: K['kind'];
@@ -55,7 +58,7 @@ export interface ObjectOf<K extends Kind> extends KubernetesObject {
   status?: Stored<K['status']>;
 }
 
-/** An object of a kind as a user may write it: defaulted fields may be left out. */
+/** An object of a kind as a user writes it: fields with defaults may be omitted. */
 export interface ManifestOf<K extends Kind> extends KubernetesObject {
   apiVersion: typeof API_VERSION;
   kind: K['kind'];
@@ -75,15 +78,15 @@ export function defineKind<
   };
 }
 
-/** The schema of the whole object, as it stands in the CRD. */
+/** `openApiOf` returns the schema of the whole object for the CRD. */
 export function openApiOf(kind: Kind): OpenApiSchema {
   return {
     description: kind.description,
     type: 'object',
     required: ['spec'],
     properties: {
-      apiVersion: text(`The version of the API: \`${API_VERSION}\`.`, { maxLength: 253 }).openapi,
-      kind: text(`The kind of the object: \`${kind.kind}\`.`, { maxLength: 63 }).openapi,
+      apiVersion: text(`API version of the object: \`${API_VERSION}\`.`, { maxLength: 253 }).openapi,
+      kind: text(`Kind of the object: \`${kind.kind}\`.`, { maxLength: 63 }).openapi,
       metadata: metadataOf(kind),
       spec: kind.spec.openapi,
       status: statusOf(kind),
@@ -94,10 +97,12 @@ export function openApiOf(kind: Kind): OpenApiSchema {
 const statusOf = ({ status, statusBefore }: Kind): OpenApiSchema =>
   statusBefore === undefined ? status.openapi : { ...status.openapi, default: statusBefore };
 
-/** The API server has its own schema of metadata, with its own description: only the name may be narrowed down here. */
+/**
+ * The schema of metadata. The API server has its own schema and description for it; a CRD can only restrict the name.
+ */
 function metadataOf(kind: Kind): OpenApiSchema {
   if (kind.maxNameLength === 253) return { type: 'object' };
-  const name = text('The name. It becomes part of label values and of the names of what is deployed.', {
+  const name = text('Name of the object. It becomes part of label values and of the names of deployed resources.', {
     maxLength: kind.maxNameLength,
   });
   return { type: 'object', properties: { name: name.openapi } };

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { crdFor, deployableKinds, kindNamed, kinds, type OpenApiSchema, openApiOf, rolloutPhases } from './index.ts';
 import { structuralViolations } from './schema/index.ts';
 
-test('all kinds are there, with the right scope', () => {
+test('all kinds exist, with the right scope', () => {
   const scopes = Object.fromEntries(kinds.map((kind) => [kind.kind, kind.scope]));
   expect(scopes).toEqual({
     Team: 'Cluster',
@@ -27,22 +27,22 @@ test('all kinds are there, with the right scope', () => {
   expect(deployableKinds.map((kind) => kind.kind)).toEqual(['Database', 'Service', 'Cache', 'Topic', 'Secret']);
 });
 
-test('a kind is found by its name, and none by another', () => {
+test('a kind is found by its name', () => {
   expect(kindNamed('Database')?.plural).toBe('databases');
   expect(kindNamed('Deployment')).toBeUndefined();
 });
 
-test('no two names that kubectl knows a kind by are the same', () => {
+test('plural, singular and short names are unique', () => {
   const names = kinds.flatMap(({ plural, singular, shortName }) => [plural, singular, shortName]);
   expect(new Set(names).size).toBe(names.length);
 });
 
 describe.each(kinds.map((kind) => ({ name: kind.kind, kind })))('$name', ({ kind }) => {
-  test('is structural, and every field is described and bounded', () => {
+  test('is structural, and every field has a description and bounds', () => {
     expect(structuralViolations(openApiOf(kind))).toEqual([]);
   });
 
-  test('fills in nothing inside lists of the spec, so that an unchanged manifest applies as unchanged', () => {
+  test('has no defaults inside lists of the spec, so that re-applying a manifest changes nothing', () => {
     expect(defaultsInLists(kind.spec.openapi, 'spec')).toEqual([]);
   });
 
@@ -69,7 +69,7 @@ describe.each(kinds.map((kind) => ({ name: kind.kind, kind })))('$name', ({ kind
     expect(parse(kind.example)).toMatchObject({ apiVersion: 'platform.company.com/v1', kind: kind.kind });
   });
 
-  test('is addressed by the runtime as the CRD is named', () => {
+  test('has the same resource address as its CRD', () => {
     const { group, plural, version, namespaced } = kind.resource;
     const crd = crdFor(kind);
     expect(crd.metadata.name).toBe(`${plural}.${group}`);
@@ -87,7 +87,7 @@ describe.each(deployableKinds.map((kind) => ({ name: kind.kind, kind })))('$name
   });
 });
 
-test('what a policy should be able to demand is not filled in', () => {
+test('fields that a policy should be able to require have no default', () => {
   const filledIn = [
     ['Database', 'spec.backup'],
     ['Database', 'spec.backup.enabled'],
@@ -104,13 +104,17 @@ test('what a policy should be able to demand is not filled in', () => {
 });
 
 test.each([
-  { kind: 'Cluster', field: 'environment', reason: 'it decides who has to agree' },
-  { kind: 'OperatorDeployment', field: 'health', reason: 'a plan that was agreed to must not be watched less' },
-  { kind: 'OperatorDeployment', field: 'maxFailures', reason: 'nor be let go on with more failures' },
-  { kind: 'OperatorDeployment', field: 'progressDeadline', reason: 'nor be given more time' },
-  { kind: 'OperatorDeployment', field: 'helmTimeout', reason: 'nor Helm' },
-  { kind: 'OperatorDeployment', field: 'rollbackOnFailure', reason: 'nor be left where it fails' },
-  { kind: 'OperatorDeployment', field: 'reason', reason: 'it is what those who agreed have read' },
+  { kind: 'Cluster', field: 'environment', reason: 'it determines the required approvals' },
+  { kind: 'OperatorDeployment', field: 'health', reason: 'an approved plan must not get weaker health checks' },
+  { kind: 'OperatorDeployment', field: 'maxFailures', reason: 'an approved plan must not tolerate more failures' },
+  { kind: 'OperatorDeployment', field: 'progressDeadline', reason: 'an approved plan must not get more time' },
+  { kind: 'OperatorDeployment', field: 'helmTimeout', reason: 'an approved plan must not give Helm more time' },
+  {
+    kind: 'OperatorDeployment',
+    field: 'rollbackOnFailure',
+    reason: 'an approved plan must not stop rolling back on failure',
+  },
+  { kind: 'OperatorDeployment', field: 'reason', reason: 'approvers have read it' },
 ])('spec.$field of a $kind never changes: $reason', ({ kind, field }) => {
   const rules = kindNamed(kind)?.spec.openapi['x-kubernetes-validations'] ?? [];
   const rule = `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`;
@@ -128,7 +132,7 @@ function defaultsInLists(schema: OpenApiSchema, path: string, inList = false): s
   ];
 }
 
-/** The schema of `spec.ports[].name` and the like. */
+/** Returns the schema at a path such as `spec.ports[].name`. */
 function fieldAt(schema: OpenApiSchema, path: string): OpenApiSchema | undefined {
   let here: OpenApiSchema | undefined = schema;
   for (const step of path.split('.')) {

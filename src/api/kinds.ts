@@ -17,7 +17,7 @@ import { service } from './service.ts';
 import { team } from './team.ts';
 import { topic } from './topic.ts';
 
-/** Every kind of the platform: what is kept for itself first, then what brokers bring about. */
+/** Every kind of the platform: platform-internal kinds first, then the kinds that brokers provision. */
 export const kinds: readonly Kind[] = [
   team,
   application,
@@ -38,10 +38,10 @@ export const kinds: readonly Kind[] = [
   secret,
 ];
 
-/** The kinds that a broker brings about. */
+/** The kinds that a broker provisions. */
 export const deployableKinds: readonly Kind[] = kinds.filter((kind) => kind.deployable);
 
-/** The kind of that name, or undefined where it is none of ours. */
+/** `kindNamed` returns the kind with the given name, or undefined if the platform has none. */
 export function kindNamed(name: string): Kind | undefined {
   return kinds.find((kind) => kind.kind === name);
 }

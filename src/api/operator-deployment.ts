@@ -1,4 +1,7 @@
-/** OperatorDeployment: one rollout of one version of an Operator over clusters (requirement 002, FR-OP-003 and the strategies). */
+/**
+ * The OperatorDeployment kind: the rollout of one version of an Operator to clusters (docs/requirements.md, 002
+ * FR-OP-003 and the strategies).
+ */
 
 import { environments } from './cluster.ts';
 import {
@@ -36,7 +39,7 @@ export type Strategy = (typeof strategies)[number];
 export const rolloutPhases = ['Planning', 'Deploying', 'Validating', 'Completed', 'RollingBack', 'Failed'] as const;
 export type RolloutPhase = (typeof rolloutPhases)[number];
 
-/** What has become of one cluster within a rollout. */
+/** The states of one cluster within a rollout. */
 export const clusterStates = [
   'Pending',
   'Deploying',
@@ -50,126 +53,144 @@ export const clusterStates = [
 ] as const;
 export type ClusterState = (typeof clusterStates)[number];
 
-/** Keeps an OperatorDeployment that is under way until it has come to an end. */
+/** The finalizer that keeps an OperatorDeployment until the rollout has ended. */
 export const ROLLOUT_FINALIZER = `${GROUP}/rollout`;
 
-/** On an OperatorDeployment: who asked for it. Admission writes it, from the user of the request, and it never changes. */
+/**
+ * The annotation with the user who requested the rollout. Admission sets it from the user of the request; it never
+ * changes.
+ */
 export const REQUESTED_BY_ANNOTATION = `${GROUP}/requested-by`;
 
-/** On an OperatorDeployment: the W3C trace context of who asked for it, whose trace it is then part of. What cannot be read is ignored. */
+/**
+ * The annotation with the W3C trace context of the requester. The trace of the rollout becomes part of it. Invalid
+ * values are ignored.
+ */
 export const TRACEPARENT_ANNOTATION = `${GROUP}/traceparent`;
 
 const percentage = (description: string) => integer(description, { minimum: 1, maximum: 100 });
 
-const canaryConfig = object('How a canary grows. Dev is reached before Staging, and Staging before Production.', {
-  initialPercentage: percentage('The share of the clusters that come first, rounded up.').default(10),
-  incrementPercentage: percentage('The share that comes second; the rest comes third.').default(20),
+const canaryConfig = object('Canary settings. Dev is reached before Staging, and Staging before Production.', {
+  initialPercentage: percentage('Percentage of the clusters in the first stage, rounded up.').default(10),
+  incrementPercentage: percentage(
+    'Percentage of the clusters in the second stage. The third stage has the rest.',
+  ).default(20),
   stages: list(
-    'The shares that are reached stage by stage, rising, in place of the two above. After the last comes the rest.',
-    percentage('A share of all clusters.'),
+    'Cumulative percentage of clusters after each stage, strictly increasing. Replaces `initialPercentage` and `incrementPercentage`. The remaining clusters follow after the last stage.',
+    percentage('A percentage of all clusters.'),
     { minItems: 1, maxItems: 20 },
   ).optional(),
-  evaluationPeriod: isoDuration('How long each stage is watched before the next.').default('PT5M'),
-  successThreshold: decimal('The share of health checks in a stage that must have gone well.', {
+  evaluationPeriod: isoDuration('Time that each stage is observed before the next one starts.').default('PT5M'),
+  successThreshold: decimal('Share of health checks in a stage that must pass.', {
     minimum: 0,
     maximum: 1,
   }).default(0.95),
 }).rules({
-  rule: '!has(self.stages) || self.stages.all(each, self.stages.filter(other, other == each).size() == 1)',
-  message: 'each stage is larger than the one before',
+  // A sorted list without duplicates is strictly increasing. CEL has no access to the index of an element in Kubernetes 1.28.
+  rule: '!has(self.stages) || (self.stages.isSorted() && self.stages.all(each, self.stages.exists_one(other, other == each)))',
+  message: 'stages must be strictly increasing: each percentage must be greater than the one before it',
   fieldPath: '.stages',
 });
 
-const blueGreenConfig = object('Which namespaces take turns, and when traffic is switched.', {
-  blueNamespace: shortName('The one namespace.').default('operators-blue'),
-  greenNamespace: shortName('The other namespace.').default('operators-green'),
+const blueGreenConfig = object('Blue-green settings: the two namespaces and when traffic is switched.', {
+  blueNamespace: shortName('Blue namespace.').default('operators-blue'),
+  greenNamespace: shortName('Green namespace.').default('operators-green'),
   validationPeriod: isoDuration(
-    'How long the new one is watched before the switch. One that starts only when the old one is at 0 (the Operator does not say `coexist`) cannot be watched before: it is watched after the switch, at least this long.',
+    'Time that the new version is observed before the switch. If the Operator does not set `coexist`, the new version starts only after the old one is scaled to 0, so it is observed after the switch, for at least this time.',
   ).default('PT10M'),
   autoSwitch: boolean(
-    'Switch when validation has passed, or without `coexist` as soon as the new one is installed. Otherwise wait for `kidp rollout promote`.',
+    'Whether to switch automatically when validation has passed, or without `coexist` as soon as the new version is installed. If false, the rollout waits for `kidp rollout promote`.',
   ).default(true),
-  monitorPeriod: isoDuration('How long it is watched after the switch.').default('PT5M'),
-  retentionPeriod: isoDuration('How long the old one is kept, at 0, for an instant way back.').default('PT24H'),
+  monitorPeriod: isoDuration('Time that the new version is observed after the switch.').default('PT5M'),
+  retentionPeriod: isoDuration('Time that the old version is kept, scaled to 0, for an instant rollback.').default(
+    'PT24H',
+  ),
 }).rules({
   rule: 'self.blueNamespace != self.greenNamespace',
   message: 'blueNamespace and greenNamespace must differ',
   fieldPath: '.greenNamespace',
 });
 
-const rollingConfig = object('One cluster after the other.', {
+const rollingConfig = object('Rolling settings: one cluster after another.', {
   clusterOrder: list(
-    'The order. Clusters that are not named come after, Dev before Staging before Production. Left out, all come so.',
+    'Order of the clusters. Clusters that are not listed follow, Dev before Staging before Production. If omitted, all clusters are ordered that way.',
     objectName('A cluster.'),
     { maxItems: 1000 },
   ).optional(),
-  validationPeriod: isoDuration('How long each cluster is watched.').default('PT5M'),
-  pauseBetweenClusters: isoDuration('How long to wait before the next.').default('PT2M'),
+  validationPeriod: isoDuration('Time that each cluster is observed.').default('PT5M'),
+  pauseBetweenClusters: isoDuration('Pause before the next cluster.').default('PT2M'),
 });
 
-const directConfig = object('All clusters at once. Not for production.', {
-  parallelClusters: integer('How many at a time.', { minimum: 1, maximum: 100 }).default(10),
-  skipHealthChecks: boolean('Count a cluster as done when Helm is.').default(false),
+const directConfig = object('Direct settings: all clusters at once. Not recommended for production.', {
+  parallelClusters: integer('Number of clusters deployed in parallel.', { minimum: 1, maximum: 100 }).default(10),
+  skipHealthChecks: boolean('Whether a cluster counts as completed as soon as Helm has finished.').default(false),
 });
 
 const frozen =
-  'it is fixed once it is created: what is rolled out does not change under way. Create another OperatorDeployment';
+  'cannot be changed after creation, because a rollout must not change while it is in progress. Create another OperatorDeployment';
 
-const spec = object('What is rolled out, where, and how.', {
-  operator: objectName('The Operator.'),
-  version: semanticVersion('The version, as the Operator lists it.'),
-  clusters: set('The clusters, by name.', objectName('A Cluster.'), { minItems: 1, maxItems: 1000 }).optional(),
+const spec = object('The version to roll out, the clusters and the strategy.', {
+  operator: objectName('Name of the Operator.'),
+  version: semanticVersion('Version of the Operator, as listed by it.'),
+  clusters: set('Clusters, by name.', objectName('A Cluster.'), { minItems: 1, maxItems: 1000 }).optional(),
   clusterSelector: labelSelector(
-    'The clusters, by their labels, in place of names. Which they are is decided when the rollout starts.',
+    'Clusters, by labels. Mutually exclusive with `clusters`. The selection is made when the rollout starts.',
   ).optional(),
-  environments: set('Only clusters of these environments.', choice('An environment.', environments), {
-    minItems: 1,
-    maxItems: 3,
-  }).optional(),
-  values: anyObject('Values for the chart, on every cluster. Not for secrets: see `valuesSecret`.').optional(),
-  environmentValues: object('Values for the chart that differ between environments. They go over `values`.', {
-    Dev: anyObject('On clusters of Dev.').optional(),
-    Staging: anyObject('On clusters of Staging.').optional(),
-    Production: anyObject('On clusters of Production.').optional(),
+  environments: set(
+    'Restricts the rollout to clusters of these environments.',
+    choice('An environment.', environments),
+    {
+      minItems: 1,
+      maxItems: 3,
+    },
+  ).optional(),
+  values: anyObject('Helm values for every cluster. Not for secrets: see `valuesSecret`.').optional(),
+  environmentValues: object('Helm values per environment. They take precedence over `values`.', {
+    Dev: anyObject('Values for Dev clusters.').optional(),
+    Staging: anyObject('Values for Staging clusters.').optional(),
+    Production: anyObject('Values for Production clusters.').optional(),
   }).optional(),
   valuesSecret: objectName(
-    'A Kubernetes Secret in the namespace of the platform, with the label `platform.company.com/values-for` that names the operator, and with `values.yaml` and, where environments differ, `Dev.yaml`, `Staging.yaml` and `Production.yaml`. They go over all others.',
+    'Kubernetes Secret in the namespace of the platform, labelled `platform.company.com/values-for` with the name of the operator. It contains `values.yaml` and, for values per environment, `Dev.yaml`, `Staging.yaml` and `Production.yaml`. These values take precedence over all others.',
   ).optional(),
-  strategy: choice('How it is rolled out.', strategies),
+  strategy: choice('Rollout strategy.', strategies),
   canaryConfig: canaryConfig.optional(),
   blueGreenConfig: blueGreenConfig.optional(),
   rollingConfig: rollingConfig.optional(),
   directConfig: directConfig.optional(),
-  health: object('When a cluster counts as failed.', {
-    interval: isoDuration('How often it is looked at.').default('PT30S'),
-    failureThreshold: integer('This many failures in a row end the rollout.', { minimum: 1, maximum: 100 }).default(3),
+  health: object('Health checks during the rollout.', {
+    interval: isoDuration('Interval of the health checks.').default('PT30S'),
+    failureThreshold: integer('Number of consecutive failures that fail the rollout.', {
+      minimum: 1,
+      maximum: 100,
+    }).default(3),
     minimumSoak: isoDuration(
-      'How long a cluster must have been well before it counts as done, whatever the strategy says.',
+      'Minimum time that a cluster must be healthy before it counts as completed, whatever the strategy.',
     ).default('PT0S'),
   }).default({}),
   maxFailures: integer(
-    'This many clusters may fail before everything is rolled back; the failed ones are rolled back alone.',
+    'Number of clusters that may fail before the whole rollout is rolled back. Until then only the failed clusters are rolled back.',
     {
       minimum: 0,
       maximum: 1000,
     },
   ).default(0),
-  progressDeadline: isoDuration('Without any progress for this long the rollout fails and is rolled back.').default(
+  progressDeadline: isoDuration('Time without progress after which the rollout fails and is rolled back.').default(
     'PT30M',
   ),
-  helmTimeout: isoDuration('How long Helm may take on one cluster.').default('PT5M'),
-  rollbackOnFailure: boolean('Roll back by itself when it fails.').default(true),
+  helmTimeout: isoDuration('Timeout of Helm on one cluster.').default('PT5M'),
+  rollbackOnFailure: boolean('Whether to roll back automatically on failure.').default(true),
   allowBreaking: boolean(
-    'Roll it out also where its custom resource definitions break what is there and the settings of the platform ask nobody. Where they do ask, the Approval decides.',
+    'Whether to roll out breaking changes of CustomResourceDefinitions in environments where the platform does not require an Approval. Where it does, the Approval decides.',
   ).optional(),
-  reason: prose('Why, for those who approve and for the history.', 4096).optional(),
-  paused: boolean('Begin nothing new. What has begun on a cluster is finished.').optional(),
+  reason: prose('Reason for the rollout, for approvers and for the history.', 4096).optional(),
+  paused: boolean('Pauses the rollout. Steps that have started on a cluster are finished.').optional(),
   promote: integer(
-    'Go on with this stage, counted from 1, without waiting for the rest of its evaluation; in a blue-green deployment 1 is the switch. Unhealthy clusters still hold it.',
+    'Proceeds with this stage, counted from 1, without waiting for the rest of its evaluation; in a blue-green deployment 1 is the switch. Unhealthy clusters still block it.',
     { minimum: 1, maximum: 1000 },
   ).optional(),
-  abort: boolean('Stop where it is, leaving every cluster as it is. It cannot be taken back.').optional(),
-  rollback: boolean('Take every cluster that was touched back to what was there. It cannot be taken back.').optional(),
+  abort: boolean('Aborts the rollout and leaves every cluster in its current state. Irreversible.').optional(),
+  rollback: boolean('Rolls back every cluster that was changed to its previous version. Irreversible.').optional(),
 }).rules(
   ...[
     'operator',
@@ -185,7 +206,7 @@ const spec = object('What is rolled out, where, and how.', {
     'blueGreenConfig',
     'rollingConfig',
     'directConfig',
-    // Those who have agreed have agreed to these as well.
+    // Approvers have approved these fields as well.
     'health',
     'maxFailures',
     'progressDeadline',
@@ -193,10 +214,10 @@ const spec = object('What is rolled out, where, and how.', {
     'rollbackOnFailure',
     'allowBreaking',
     'reason',
-  ].map((field) => immutable(field, `spec.${field}: ${frozen}`)),
+  ].map((field) => immutable(field, `spec.${field} ${frozen}`)),
   {
     rule: 'has(self.clusters) != has(self.clusterSelector)',
-    message: 'say which clusters: either clusters or clusterSelector',
+    message: 'exactly one of clusters and clusterSelector must be set',
     fieldPath: '.clusters',
     reason: 'FieldValueRequired',
   },
@@ -209,18 +230,18 @@ const spec = object('What is rolled out, where, and how.', {
     ] as const
   ).map(([field, strategy]) => ({
     rule: `!has(self.${field}) || self.strategy == '${strategy}'`,
-    message: `${field} is for the strategy ${strategy} only`,
+    message: `${field} requires the strategy ${strategy}`,
     fieldPath: `.${field}`,
   })),
   {
     rule: '!(has(oldSelf.abort) && oldSelf.abort) || (has(self.abort) && self.abort)',
-    message: 'an abort cannot be taken back: create another OperatorDeployment',
+    message: 'an abort cannot be undone: create another OperatorDeployment',
     fieldPath: '.abort',
     reason: 'FieldValueForbidden',
   },
   {
     rule: '!(has(oldSelf.rollback) && oldSelf.rollback) || (has(self.rollback) && self.rollback)',
-    message: 'a rollback cannot be taken back: create another OperatorDeployment',
+    message: 'a rollback cannot be undone: create another OperatorDeployment',
     fieldPath: '.rollback',
     reason: 'FieldValueForbidden',
   },
@@ -228,85 +249,93 @@ const spec = object('What is rolled out, where, and how.', {
 
 const digest = (description: string) => text(description, { maxLength: 71 });
 
-const clusterStatus = object('How far one cluster is.', {
-  name: objectName('The Cluster.'),
-  uid: text('Its uid when the rollout started: one made anew under the same name is another.', {
-    maxLength: 128,
-  }).optional(),
-  environment: choice('Its environment when the rollout started.', environments),
-  stage: integer('The stage that it belongs to, counted from 1.', { minimum: 1, maximum: 1000 }),
-  state: choice('What has become of it.', clusterStates),
-  fromVersion: text('What was there before; none where it was not installed.', { maxLength: 128 }).optional(),
-  snapshot: text('What is rolled out to it: a name for the store of snapshots.', { maxLength: 253 }).optional(),
-  snapshotBefore: text('What was there before: a name for the store of snapshots.', { maxLength: 253 }).optional(),
-  attempt: text('The identity of the step that is under way, so that it is not taken twice.', {
-    maxLength: 128,
-  }).optional(),
-  revision: integer('The revision of the Helm release.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
-  namespace: shortName('The namespace that it was installed into.').optional(),
-  color: choice('In a blue-green deployment: which namespace is the new one.', ['Blue', 'Green']).optional(),
-  colorBefore: choice('Which namespace of a blue-green deployment it was in before.', ['Blue', 'Green']).optional(),
-  deploymentBefore: text('The OperatorDeployment that had put there what was there before.', {
+const clusterStatus = object('Progress of one cluster.', {
+  name: objectName('Name of the Cluster.'),
+  uid: text(
+    'UID of the Cluster when the rollout started. A Cluster that is re-created under the same name has a different UID.',
+    {
+      maxLength: 128,
+    },
+  ).optional(),
+  environment: choice('Environment of the Cluster when the rollout started.', environments),
+  stage: integer('Stage of the cluster, counted from 1.', { minimum: 1, maximum: 1000 }),
+  state: choice('State of the cluster.', clusterStates),
+  fromVersion: text('Previous version; empty if the operator was not installed.', { maxLength: 128 }).optional(),
+  snapshot: text('Snapshot of the new manifests: its name in the snapshot store.', { maxLength: 253 }).optional(),
+  snapshotBefore: text('Snapshot of the previous manifests: its name in the snapshot store.', {
     maxLength: 253,
   }).optional(),
-  switched: boolean('In a blue-green deployment: whether traffic goes to the new one.').optional(),
-  startedAt: instant('When it was begun.').optional(),
-  preparedAt: instant('When what was there before was known. Nothing is changed before that.').optional(),
-  deployedAt: instant('When Helm was done.').optional(),
-  switchedAt: instant('In a blue-green deployment: when traffic was switched.').optional(),
-  restoredAt: instant('When what was there before was there again.').optional(),
-  retryAt: instant('When a step that failed is taken again.').optional(),
-  healthySince: instant('Since when it is well at the new revision, without a break.').optional(),
-  finishedAt: instant('When it came to its end.').optional(),
-  checks: integer('How often it was looked at since it was deployed.', {
+  attempt: text('ID of the current step, so that it is not executed twice.', {
+    maxLength: 128,
+  }).optional(),
+  revision: integer('Revision of the Helm release.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
+  namespace: shortName('Namespace of the release.').optional(),
+  color: choice('Color of the new namespace in a blue-green deployment.', ['Blue', 'Green']).optional(),
+  colorBefore: choice('Color of the previous namespace in a blue-green deployment.', ['Blue', 'Green']).optional(),
+  deploymentBefore: text('OperatorDeployment that installed the previous version.', {
+    maxLength: 253,
+  }).optional(),
+  switched: boolean('Whether traffic is switched to the new version in a blue-green deployment.').optional(),
+  startedAt: instant('Time at which the cluster was started.').optional(),
+  preparedAt: instant('Time at which the previous version was recorded. Nothing is changed before that.').optional(),
+  deployedAt: instant('Time at which Helm finished.').optional(),
+  switchedAt: instant('Time at which traffic was switched in a blue-green deployment.').optional(),
+  restoredAt: instant('Time at which the previous version was restored.').optional(),
+  retryAt: instant('Time of the next retry of a failed step.').optional(),
+  healthySince: instant('Time since which the new revision has been continuously healthy.').optional(),
+  finishedAt: instant('Time at which the cluster was finished.').optional(),
+  checks: integer('Number of health checks since the deployment.', {
     minimum: 0,
     maximum: 2_147_483_647,
   }).optional(),
-  checksPassed: integer('How often it was well.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
-  failuresInRow: integer('How often in a row it was not.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
-  refusals: integer('How often the way back was refused, where asking again does not help by itself.', {
+  checksPassed: integer('Number of passed health checks.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
+  failuresInRow: integer('Number of consecutive failed health checks.', {
     minimum: 0,
     maximum: 2_147_483_647,
   }).optional(),
-  lastCheckedAt: instant('When it was last looked at.').optional(),
-  message: prose('In a sentence.', 2048).optional(),
+  refusals: integer('Number of times the rollback was refused with an error that a retry does not resolve.', {
+    minimum: 0,
+    maximum: 2_147_483_647,
+  }).optional(),
+  lastCheckedAt: instant('Time of the last health check.').optional(),
+  message: prose('Human-readable summary of the state.', 2048).optional(),
 });
 
-const status = object('How far it is.', {
+const status = object('Observed state of the rollout.', {
   ...statusFields,
   phase: choice(
-    'Planning → Deploying → Validating → Completed, or RollingBack and then Failed.',
+    'Phase of the rollout: Planning → Deploying → Validating → Completed, or RollingBack and then Failed.',
     rolloutPhases,
   ).optional(),
-  plan: object('What was decided when the rollout started. It does not change under way.', {
-    digest: digest('The digest of all of it. Approvals are for exactly this digest.'),
-    operatorUid: text('The uid of the Operator.', { maxLength: 128 }),
-    chartDigest: digest('The digest of the packaged chart.'),
-    strategy: choice('The strategy.', strategies),
-    config: anyObject('Its configuration, with everything that was left out filled in.'),
+  plan: object('Rollout plan. It is fixed when the rollout starts.', {
+    digest: digest('Digest of the plan. Approvals apply to exactly this digest.'),
+    operatorUid: text('UID of the Operator.', { maxLength: 128 }),
+    chartDigest: digest('Digest of the packaged chart.'),
+    strategy: choice('Strategy.', strategies),
+    config: anyObject('Configuration of the strategy, with defaults applied.'),
     stages: list(
-      'The stages, in their order.',
-      object('One stage.', {
-        name: text('What it is called.', { maxLength: 128 }),
-        clusters: list('Its clusters.', objectName('A Cluster.'), { maxItems: 1000 }),
+      'Stages, in order.',
+      object('A stage.', {
+        name: text('Name of the stage.', { maxLength: 128 }),
+        clusters: list('Clusters of the stage.', objectName('A Cluster.'), { maxItems: 1000 }),
       }),
       { maxItems: 1000 },
     ),
     definitions: list(
-      'What becomes of the custom resource definitions.',
-      object('One definition.', {
-        name: objectName('Its name.'),
-        verdict: choice('What the change means.', ['created', 'unchanged', 'safe', 'risky', 'breaking']),
-        digest: digest('The digest of exactly this change.').optional(),
-        summary: prose('What changes.', 4096).optional(),
-        environments: list('Where the change is breaking.', choice('An environment.', environments), {
+      'Changes of the CustomResourceDefinitions.',
+      object('The change of one definition.', {
+        name: objectName('Name of the definition.'),
+        verdict: choice('Compatibility verdict of the change.', ['created', 'unchanged', 'safe', 'risky', 'breaking']),
+        digest: digest('Digest of the change.').optional(),
+        summary: prose('Summary of the change.', 4096).optional(),
+        environments: list('Environments in which the change is breaking.', choice('An environment.', environments), {
           maxItems: 3,
         }).optional(),
         breaks: list(
-          'What of it breaks, each different one once: on a cluster it may break nothing else.',
-          object('One way to break.', {
-            environment: choice('Where.', environments),
-            digest: digest('The digest of all that breaks.'),
+          'Distinct sets of breaking changes. On a cluster, nothing beyond them may break.',
+          object('A set of breaking changes.', {
+            environment: choice('Environment.', environments),
+            digest: digest('Digest of the breaking changes.'),
           }),
           { maxItems: 64 },
         ).optional(),
@@ -315,31 +344,31 @@ const status = object('How far it is.', {
     ).optional(),
     health: operatorHealth.optional(),
     namespace: shortName(
-      'Where the Operator said that it is installed: there somebody may have installed it by hand.',
+      'Namespace of the Operator when the plan was made. The operator may have been installed there manually.',
     ).optional(),
-    createdAt: instant('When it was decided.'),
+    createdAt: instant('Creation time of the plan.'),
   }).optional(),
   approvals: list(
-    'The Approvals that it waits for or has.',
-    object('One Approval.', {
-      name: objectName('Its name.'),
-      type: choice('What it is for.', ['ProductionDeployment', 'VersionUpgrade', 'BreakingCRDChange']),
-      outcome: choice('What it came to.', ['Pending', 'Approved', 'Rejected']),
+    'Approvals that the rollout requires.',
+    object('An Approval.', {
+      name: objectName('Name of the Approval.'),
+      type: choice('Type of the Approval.', ['ProductionDeployment', 'VersionUpgrade', 'BreakingCRDChange']),
+      outcome: choice('Outcome of the Approval.', ['Pending', 'Approved', 'Rejected']),
     }),
     { maxItems: 16 },
   ).optional(),
-  stage: integer('The stage that is under way, counted from 1.', { minimum: 0, maximum: 1000 }).optional(),
-  stageStartedAt: instant('When it was begun.').optional(),
-  stageDeployedAt: instant('When the last of its clusters was deployed.').optional(),
-  stageFinishedAt: instant('When the stage before was done.').optional(),
-  startedAt: instant('When the rollout left Planning.').optional(),
-  finishedAt: instant('When it came to its end.').optional(),
-  progressedAt: instant('When anything last went forward.').optional(),
+  stage: integer('Current stage, counted from 1.', { minimum: 0, maximum: 1000 }).optional(),
+  stageStartedAt: instant('Start time of the current stage.').optional(),
+  stageDeployedAt: instant('Time at which the last cluster of the stage was deployed.').optional(),
+  stageFinishedAt: instant('Time at which the previous stage was finished.').optional(),
+  startedAt: instant('Time at which the rollout left Planning.').optional(),
+  finishedAt: instant('Time at which the rollout ended.').optional(),
+  progressedAt: instant('Time of the last progress.').optional(),
   heldSince: instant(
-    'Since when it is held, because it is paused or somebody has to say so. It takes no place of others meanwhile, and needs one to go on.',
+    'Time since which the rollout is on hold, because it is paused or waits for a promotion. A rollout on hold does not occupy a slot, and needs one to continue.',
   ).optional(),
-  rollback: object('Why and how far it is rolled back.', {
-    reason: choice('What set it off.', [
+  rollback: object('Rollback of the rollout.', {
+    reason: choice('Reason for the rollback.', [
       'Unhealthy',
       'DeployFailed',
       'ProgressDeadline',
@@ -347,27 +376,28 @@ const status = object('How far it is.', {
       'RevalidationFailed',
       'Deleted',
     ]),
-    message: prose('In a sentence.', 2048).optional(),
-    startedAt: instant('When it was begun.'),
-    finishedAt: instant('When it was done.').optional(),
+    message: prose('Human-readable explanation.', 2048).optional(),
+    startedAt: instant('Start time of the rollback.'),
+    finishedAt: instant('End time of the rollback.').optional(),
   }).optional(),
-  counts: object('How many clusters there are, and how many are where.', {
-    total: integer('All.', { minimum: 0, maximum: 1000 }),
-    healthy: integer('Done.', { minimum: 0, maximum: 1000 }),
-    failed: integer('Failed.', { minimum: 0, maximum: 1000 }),
-    skipped: integer('Left out.', { minimum: 0, maximum: 1000 }),
-    rolledBack: integer('Taken back.', { minimum: 0, maximum: 1000 }),
+  counts: object('Number of clusters by state.', {
+    total: integer('Total number of clusters.', { minimum: 0, maximum: 1000 }),
+    healthy: integer('Clusters that are completed and healthy.', { minimum: 0, maximum: 1000 }),
+    failed: integer('Clusters that failed.', { minimum: 0, maximum: 1000 }),
+    skipped: integer('Clusters that were skipped.', { minimum: 0, maximum: 1000 }),
+    rolledBack: integer('Clusters that were rolled back.', { minimum: 0, maximum: 1000 }),
   }).optional(),
-  // Not by key: for each field of each cluster Kubernetes would keep who has written it, which is as much again.
-  clusters: list('Every cluster of the rollout.', clusterStatus, { maxItems: 1000 }).optional(),
-  traceparent: text('The trace that everything of it belongs to.', { maxLength: 128 }).optional(),
+  // The list is atomic: with a key, Kubernetes would track the manager of each field of each cluster, which doubles the
+  // size of the object.
+  clusters: list('Clusters of the rollout.', clusterStatus, { maxItems: 1000 }).optional(),
+  traceparent: text('W3C trace context of the rollout.', { maxLength: 128 }).optional(),
   history: list(
-    'What happened, the newest last. The oldest are dropped.',
-    object('One thing that happened.', {
-      at: instant('When.'),
-      what: text('In one CamelCase word.', { maxLength: 64 }),
-      cluster: text('On which cluster.', { maxLength: 253 }).optional(),
-      message: prose('In a sentence.', 1024).optional(),
+    'History, the newest entry last. The oldest entries are dropped.',
+    object('A history entry.', {
+      at: instant('Time of the entry.'),
+      what: text('Event in CamelCase.', { maxLength: 64 }),
+      cluster: text('Cluster of the event.', { maxLength: 253 }).optional(),
+      message: prose('Human-readable message.', 1024).optional(),
     }),
     { maxItems: 200 },
   ).optional(),
@@ -381,19 +411,24 @@ export const operatorDeployment = defineKind({
   scope: 'Cluster',
   deployable: false,
   description:
-    'An OperatorDeployment rolls one version of an Operator out over clusters, stage by stage, watches whether it is well there, and takes it back where it is not.',
+    'An OperatorDeployment rolls out one version of an Operator to clusters, stage by stage, checks its health there, and rolls it back if it is unhealthy.',
   spec,
   status,
   statusBefore: { observedGeneration: -1, phase: 'Planning' },
   maxNameLength: 63,
   columns: [
-    { name: 'Operator', type: 'string', jsonPath: '.spec.operator', description: 'What is rolled out.' },
-    { name: 'Version', type: 'string', jsonPath: '.spec.version', description: 'Which version.' },
-    { name: 'Strategy', type: 'string', jsonPath: '.spec.strategy', description: 'How.' },
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'How far it is.' },
-    { name: 'Stage', type: 'integer', jsonPath: '.status.stage', description: 'The stage that is under way.' },
-    { name: 'Healthy', type: 'integer', jsonPath: '.status.counts.healthy', description: 'Clusters that are done.' },
-    { name: 'Clusters', type: 'integer', jsonPath: '.status.counts.total', description: 'Clusters in all.' },
+    { name: 'Operator', type: 'string', jsonPath: '.spec.operator', description: 'Operator that is rolled out.' },
+    { name: 'Version', type: 'string', jsonPath: '.spec.version', description: 'Version that is rolled out.' },
+    { name: 'Strategy', type: 'string', jsonPath: '.spec.strategy', description: 'Rollout strategy.' },
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Phase of the rollout.' },
+    { name: 'Stage', type: 'integer', jsonPath: '.status.stage', description: 'Current stage.' },
+    {
+      name: 'Healthy',
+      type: 'integer',
+      jsonPath: '.status.counts.healthy',
+      description: 'Clusters that are completed and healthy.',
+    },
+    { name: 'Clusters', type: 'integer', jsonPath: '.status.counts.total', description: 'Total number of clusters.' },
     { ...readyColumn, priority: 1 },
     ageColumn,
     reasonColumn,

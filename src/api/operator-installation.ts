@@ -1,4 +1,7 @@
-/** OperatorInstallation: what is installed of one Operator on one Cluster, and how it fares. The platform writes it. */
+/**
+ * The OperatorInstallation kind: the installed version of one Operator on one Cluster and its health. The platform
+ * writes it.
+ */
 import { createHash } from 'node:crypto';
 import {
   ageColumn,
@@ -15,32 +18,32 @@ import { GROUP } from './constants.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { choice, instant, integer, list, object, text } from './schema/index.ts';
 
-const spec = object('What is installed.', {
-  operator: objectName('The Operator.'),
-  cluster: objectName('The Cluster.'),
-  version: text('The version.', { maxLength: 128 }),
-  snapshot: text('What exactly: a name for the store of snapshots.', { maxLength: 253 }),
-  namespace: shortName('The namespace of its release.'),
-  releaseName: text('The name of its Helm release.', { maxLength: 53 }),
-  revision: integer('The revision of its Helm release.', { minimum: 0, maximum: 2_147_483_647 }),
-  color: choice('Which namespace of a blue-green deployment it is in.', ['Blue', 'Green']).optional(),
-  deployment: objectName('The OperatorDeployment that put it there.').optional(),
+const spec = object('The installed release.', {
+  operator: objectName('Name of the Operator.'),
+  cluster: objectName('Name of the Cluster.'),
+  version: text('Installed version.', { maxLength: 128 }),
+  snapshot: text('Snapshot of the installed manifests: its name in the snapshot store.', { maxLength: 253 }),
+  namespace: shortName('Namespace of the Helm release.'),
+  releaseName: text('Name of the Helm release.', { maxLength: 53 }),
+  revision: integer('Revision of the Helm release.', { minimum: 0, maximum: 2_147_483_647 }),
+  color: choice('Color of the namespace in a blue-green deployment.', ['Blue', 'Green']).optional(),
+  deployment: objectName('OperatorDeployment that installed this version.').optional(),
   restoredBy: objectName(
-    'The OperatorDeployment that was taken back to this. What is not well since then is not the fault of the one that once put it there.',
+    'OperatorDeployment whose rollback restored this version. Failures since then are not attributed to the OperatorDeployment that originally installed it.',
   ).optional(),
-  previous: object('What was there before, for the way back.', {
-    version: text('The version.', { maxLength: 128 }),
-    snapshot: text('What exactly.', { maxLength: 253 }),
-    namespace: shortName('The namespace of its release.'),
-    keptUntil: dateOrInstant('It is kept at 0 until then.').optional(),
+  previous: object('Previous release, for rollbacks.', {
+    version: text('Installed version.', { maxLength: 128 }),
+    snapshot: text('Snapshot of the manifests: its name in the snapshot store.', { maxLength: 253 }),
+    namespace: shortName('Namespace of the Helm release.'),
+    keptUntil: dateOrInstant('Time until which the release is kept, scaled to 0.').optional(),
   }).optional(),
   kept: list(
-    'Older sides of blue-green deployments that are still kept at 0, in other namespaces.',
-    object('One side.', {
-      version: text('The version.', { maxLength: 128 }),
-      snapshot: text('What exactly.', { maxLength: 253 }),
-      namespace: shortName('The namespace of its release.'),
-      keptUntil: dateOrInstant('It is kept until then.'),
+    'Older releases of blue-green deployments that are still kept, scaled to 0, in other namespaces.',
+    object('A retained release.', {
+      version: text('Installed version.', { maxLength: 128 }),
+      snapshot: text('Snapshot of the manifests: its name in the snapshot store.', { maxLength: 253 }),
+      namespace: shortName('Namespace of the Helm release.'),
+      keptUntil: dateOrInstant('Time until which the release is kept.'),
     }),
     { maxItems: 8 },
   ).optional(),
@@ -48,25 +51,28 @@ const spec = object('What is installed.', {
 
 const part = (description: string) =>
   object(description, {
-    state: choice('How it fares.', ['Healthy', 'Unhealthy', 'Unknown', 'NotChecked']),
-    message: prose('Why.', 2048).optional(),
+    state: choice('Result of the check.', ['Healthy', 'Unhealthy', 'Unknown', 'NotChecked']),
+    message: prose('Explanation of the result.', 2048).optional(),
   });
 
-const status = object('How it fares.', {
+const status = object('Observed state of the installation.', {
   ...statusFields,
-  health: choice('All in all.', ['Healthy', 'Unhealthy', 'Unknown']).optional(),
-  since: instant('Since when.').optional(),
-  failuresInRow: integer('How often in a row it was not well.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
-  controllerPods: integer('How many of its pods run.', { minimum: 0, maximum: 100_000 }).optional(),
-  pods: part('Its pods.').optional(),
-  webhook: part('Its webhooks.').optional(),
-  reconciliation: part('Its custom resources.').optional(),
+  health: choice('Overall health.', ['Healthy', 'Unhealthy', 'Unknown']).optional(),
+  since: instant('Time since which the installation has this health.').optional(),
+  failuresInRow: integer('Number of consecutive failed health checks.', {
+    minimum: 0,
+    maximum: 2_147_483_647,
+  }).optional(),
+  controllerPods: integer('Number of running controller Pods.', { minimum: 0, maximum: 100_000 }).optional(),
+  pods: part('Health of the controller Pods.').optional(),
+  webhook: part('Health of the webhooks.').optional(),
+  reconciliation: part('Health of the custom resources.').optional(),
   definitions: list(
-    'The custom resource definitions that it uses there.',
-    object('One definition.', {
-      name: objectName('Its name.'),
-      digest: text('The digest of its spec.', { maxLength: 71 }),
-      storedVersions: list('The versions that objects are stored in.', text('A version.', { maxLength: 63 }), {
+    'CustomResourceDefinitions that the operator uses on the cluster.',
+    object('A definition.', {
+      name: objectName('Name of the definition.'),
+      digest: text('Digest of the spec of the definition.', { maxLength: 71 }),
+      storedVersions: list('Versions that objects are stored in.', text('A version.', { maxLength: 63 }), {
         maxItems: 32,
       }).optional(),
     }),
@@ -82,15 +88,15 @@ export const operatorInstallation = defineKind({
   scope: 'Cluster',
   deployable: false,
   description:
-    'An OperatorInstallation says which version of an Operator is on a Cluster and how it fares there. The platform writes it; deleting it makes the platform forget, and uninstalls nothing.',
+    'An OperatorInstallation records which version of an Operator is installed on a Cluster, and its health there. The platform writes it. Deleting it removes the record and uninstalls nothing.',
   spec,
   status,
   maxNameLength: 253,
   columns: [
-    { name: 'Operator', type: 'string', jsonPath: '.spec.operator', description: 'The Operator.' },
-    { name: 'Cluster', type: 'string', jsonPath: '.spec.cluster', description: 'The Cluster.' },
-    { name: 'Version', type: 'string', jsonPath: '.spec.version', description: 'The version there.' },
-    { name: 'Health', type: 'string', jsonPath: '.status.health', description: 'How it fares.' },
+    { name: 'Operator', type: 'string', jsonPath: '.spec.operator', description: 'Name of the Operator.' },
+    { name: 'Cluster', type: 'string', jsonPath: '.spec.cluster', description: 'Name of the Cluster.' },
+    { name: 'Version', type: 'string', jsonPath: '.spec.version', description: 'Installed version.' },
+    { name: 'Health', type: 'string', jsonPath: '.status.health', description: 'Overall health.' },
     { ...phaseColumn, priority: 1 },
     { ...readyColumn, priority: 1 },
     ageColumn,
@@ -117,7 +123,7 @@ spec:
 
 export type OperatorInstallation = ObjectOf<typeof operatorInstallation>;
 
-/** On each: all of one operator, and all on one cluster, are found by them among tens of thousands. */
+/** The labels that select all installations of one operator or on one cluster, among tens of thousands. */
 export const OPERATOR_LABEL = `installation.${GROUP}/operator`;
 export const CLUSTER_LABEL = `installation.${GROUP}/cluster`;
 
@@ -126,7 +132,10 @@ export const installationLabels = (operator: string, cluster: string): Record<st
   [CLUSTER_LABEL]: cluster,
 });
 
-/** There is one for each pair. Names with dots in them get a suffix, or `a.b` on `c` and `a` on `b.c` would be one. */
+/**
+ * `installationName` names the installation of an operator on a cluster. Names with dots get a hash suffix: otherwise
+ * `a.b` on `c` and `a` on `b.c` would collide.
+ */
 export function installationName(operator: string, cluster: string): string {
   const name = `${operator}.${cluster}`;
   if (!operator.includes('.') && !cluster.includes('.')) return name;

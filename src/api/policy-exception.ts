@@ -1,4 +1,4 @@
-/** PolicyException: who may do otherwise than a Policy says, why, and until when. */
+/** The PolicyException kind: exempts objects from policies, with a reason, a requester and an expiry. */
 import {
   ageColumn,
   anyMatch,
@@ -15,15 +15,15 @@ import {
 import { defineKind, type ObjectOf } from './kind.ts';
 import { boolean, list, listByKey, object, text } from './schema/index.ts';
 
-const spec = object('What is exempt from what.', {
+const spec = object('The exemption.', {
   policies: listByKey(
-    'The policies that need not be followed.',
+    'Policies that the exception applies to.',
     ['name'],
-    object('One policy.', {
-      name: objectName('The name of the Policy.'),
+    object('A policy.', {
+      name: objectName('Name of the Policy.'),
       rules: list(
-        'The rules of it. Left out, all of them.',
-        text('The name of a rule.', { minLength: 1, maxLength: 253 }),
+        'Rules of the policy that the exception applies to. Defaults to all rules.',
+        text('Name of a rule.', { minLength: 1, maxLength: 253 }),
         {
           minItems: 1,
           maxItems: 128,
@@ -32,21 +32,23 @@ const spec = object('What is exempt from what.', {
     }),
     { minItems: 1, maxItems: 32 },
   ),
-  selector: anyMatch('What is exempt.').optional(),
+  selector: anyMatch('Selects the exempt requests.').optional(),
   matchConditions: matchConditions.optional(),
-  reason: prose('Why.', 4096),
-  requester: text('Who asked for it.', { minLength: 1, maxLength: 256 }),
-  expiresAt: dateOrInstant('Until when, for example `2026-01-31`. Left out, until it is deleted.').optional(),
+  reason: prose('Reason for the exception.', 4096),
+  requester: text('Person or team that requested the exception.', { minLength: 1, maxLength: 256 }),
+  expiresAt: dateOrInstant(
+    'Expiry, for example `2026-01-31`. If omitted, the exception applies until it is deleted.',
+  ).optional(),
 }).rules({
   rule: 'has(self.selector) || has(self.matchConditions)',
-  message: 'say what is exempt with spec.selector or spec.matchConditions; an empty selector exempts everything',
+  message: 'spec.selector or spec.matchConditions must be set; an empty selector exempts everything',
   reason: 'FieldValueRequired',
   fieldPath: '.selector',
 });
 
-const status = object('What the platform has made of it.', {
+const status = object('Observed state of the exception.', {
   ...statusFields,
-  expired: boolean('Whether its time is over.').optional(),
+  expired: boolean('Whether the exception has expired.').optional(),
 });
 
 export const policyException = defineKind({
@@ -57,7 +59,7 @@ export const policyException = defineKind({
   scope: 'Namespaced',
   deployable: false,
   description:
-    'A PolicyException exempts objects from rules of policies, for a reason, at the request of someone, and for a time. It is honoured only in the namespaces that the platform is configured with.',
+    'A PolicyException exempts requests from rules of policies, with a reason, a requester and an optional expiry. It takes effect only in the namespaces that the platform is configured with.',
   spec,
   status,
   statusBefore: unobserved,
@@ -67,10 +69,15 @@ export const policyException = defineKind({
       name: 'Policies',
       type: 'string',
       jsonPath: '.spec.policies[*].name',
-      description: 'The policies that need not be followed.',
+      description: 'Policies that the exception applies to.',
     },
-    { name: 'Requester', type: 'string', jsonPath: '.spec.requester', description: 'Who asked for it.' },
-    { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt', description: 'Until when.' },
+    {
+      name: 'Requester',
+      type: 'string',
+      jsonPath: '.spec.requester',
+      description: 'Person or team that requested the exception.',
+    },
+    { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt', description: 'Expiry of the exception.' },
     phaseColumn,
     readyColumn,
     ageColumn,

@@ -1,4 +1,4 @@
-/** Policy: rules in CEL about any resource of the cluster. */
+/** The Policy kind: CEL rules and mutations for any resource of the cluster. */
 import {
   ageColumn,
   anyMatch,
@@ -26,204 +26,218 @@ import { boolean, choice, instant, integer, list, listByKey, map, object, set, t
 const fieldPath = (description: string) => text(description, { minLength: 1, maxLength: 1024 });
 const count = (description: string) => integer(description, { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-const selector = object('What the policy is about. Where several fields are given, all must hold.', {
+const selector = object('Selects the requests that the policy applies to. All given fields must match.', {
   resourceTypes,
   ...matchFields,
   operations: operations.default(['CREATE', 'UPDATE']),
   includeSystemNamespaces: boolean(
-    'Also hold in `kube-system` and in the namespace of the platform itself. Without it those two are exempt, so that a policy cannot lock the cluster.',
+    'Also applies the policy in `kube-system` and in the namespace of the platform. By default these namespaces are exempt, so that a policy cannot lock the cluster.',
   ).optional(),
 });
 
-const rule = object('One rule.', {
-  name: text('The name of the rule.', { minLength: 1, maxLength: 253 }),
+const rule = object('A rule.', {
+  name: text('Name of the rule.', { minLength: 1, maxLength: 253 }),
   expression: expression(
-    'A CEL expression that is true where all is well. `object`, `oldObject`, `request`, `params`, `namespaceObject`, `variables` and `authorizer` are as in the policies of Kubernetes; `spec`, `metadata`, `status`, `apiVersion` and `kind` are short for those of the object.',
+    'CEL expression that is true if the request complies. `object`, `oldObject`, `request`, `params`, `namespaceObject`, `variables` and `authorizer` have the same meaning as in a Kubernetes ValidatingAdmissionPolicy; `spec`, `metadata`, `status`, `apiVersion` and `kind` are shorthands for the fields of the object.',
   ),
-  message: prose('What to tell the user where it is false: what is wrong and what to do.', 4096).optional(),
+  message: prose('Message if the expression is false: what is wrong and how to fix it.', 4096).optional(),
   messageExpression: expression(
-    'A CEL expression that gives the message. Where it fails, `message` is used.',
+    'CEL expression that evaluates to the message. If it fails, `message` is used.',
   ).optional(),
-  fieldPath: fieldPath('The field that is wrong, for example `spec.backup.enabled`.').optional(),
-  reason: choice('The reason in the answer of the API server.', [
+  fieldPath: fieldPath('Path of the violating field, for example `spec.backup.enabled`.').optional(),
+  reason: choice('Status reason in the response of the API server.', [
     'Unauthorized',
     'Forbidden',
     'Invalid',
     'RequestEntityTooLarge',
   ]).optional(),
-  severity: choice('How bad it is, for reports. Left out, `medium`.', [
+  severity: choice('Severity in reports. Defaults to `medium`.', [
     'info',
     'low',
     'medium',
     'high',
     'critical',
   ]).optional(),
-  category: text('What it is about, for reports, for example `Reliability`.', { maxLength: 128 }).optional(),
+  category: text('Category in reports, for example `Reliability`.', { maxLength: 128 }).optional(),
   enforcement: choice(
-    'What happens where it is false: `Deny` refuses the request, `Warn` lets it pass with a warning, `Audit` only reports it. Left out, `Deny`.',
+    'Action if the expression is false: `Deny` denies the request, `Warn` admits it with a warning, `Audit` only reports it. Defaults to `Deny`.',
     ['Deny', 'Warn', 'Audit'],
   ).optional(),
-  enforceAfter: dateOrInstant('Until this date the rule only audits, for example `2026-01-31`.').optional(),
-  ratchet: boolean('Let an object that was wrong before be changed as long as it gets no worse.').optional(),
-  exceptions: choice('Whether a PolicyException may exempt from this rule. Left out, `Allowed`.', [
+  enforceAfter: dateOrInstant('Date until which the rule only audits, for example `2026-01-31`.').optional(),
+  ratchet: boolean(
+    'Admits updates of an object that already violates the rule, as long as the update does not make it worse.',
+  ).optional(),
+  exceptions: choice('Whether a PolicyException can exempt from this rule. Defaults to `Allowed`.', [
     'Allowed',
     'Never',
   ]).optional(),
   auditAnnotations: listByKey(
-    'Annotations for the audit log.',
+    'Audit annotations.',
     ['key'],
-    object('One annotation.', {
-      key: text('The key of the annotation, below the name of the policy.', { minLength: 1, maxLength: 63 }),
-      valueExpression: expression('A CEL expression that gives its value, or null for none.'),
+    object('An audit annotation.', {
+      key: text('Key of the annotation, prefixed with the name of the policy.', { minLength: 1, maxLength: 63 }),
+      valueExpression: expression('CEL expression that evaluates to the value, or to null for no annotation.'),
     }),
     { maxItems: 20 },
   ).optional(),
 });
 
-const mutation = object('One mutation.', {
-  name: text('The name of the mutation.', { minLength: 1, maxLength: 253 }).optional(),
-  patchType: choice('How the change is written.', ['ApplyConfiguration', 'JSONPatch']),
-  applyConfiguration: object('The change as a partial object, merged as by server-side apply.', {
-    expression: expression('A CEL expression that gives the partial object: `Object{spec: …}`.'),
+const mutation = object('A mutation.', {
+  name: text('Name of the mutation.', { minLength: 1, maxLength: 253 }).optional(),
+  patchType: choice('Type of the patch.', ['ApplyConfiguration', 'JSONPatch']),
+  applyConfiguration: object('Patch as a partial object, merged as by server-side apply.', {
+    expression: expression('CEL expression that evaluates to the partial object: `Object{spec: …}`.'),
   }).optional(),
-  jsonPatch: object('The change as a JSON patch.', {
-    expression: expression('A CEL expression that gives a list of `JSONPatch{op: …, path: …, value: …}`.'),
+  jsonPatch: object('Patch as a JSON Patch.', {
+    expression: expression('CEL expression that evaluates to a list of `JSONPatch{op: …, path: …, value: …}`.'),
   }).optional(),
 }).rules({
   rule: "self.patchType == 'ApplyConfiguration' ? has(self.applyConfiguration) && !has(self.jsonPatch) : has(self.jsonPatch) && !has(self.applyConfiguration)",
   message:
-    'give applyConfiguration with the patchType ApplyConfiguration and jsonPatch with JSONPatch, and not the other',
+    'applyConfiguration must be set with patchType ApplyConfiguration, and jsonPatch with JSONPatch; the other must be omitted',
 });
 
-const apiVersion = text('Its API version, for example `v1` or `apps/v1`.', { minLength: 1, maxLength: 317 });
-const kindName = text('Its kind.', { minLength: 1, maxLength: 63, pattern: '^[A-Z][A-Za-z0-9]*$' });
+const apiVersion = text('API version, for example `v1` or `apps/v1`.', { minLength: 1, maxLength: 317 });
+const kindName = text('Kind.', { minLength: 1, maxLength: 63, pattern: '^[A-Z][A-Za-z0-9]*$' });
 
-const params = object('Objects that the rules read as `params`. The rules are asked once for each.', {
-  apiVersion,
-  kind: kindName,
-  name: objectName('The name of the one object. Give it or `selector`.').optional(),
-  namespace: shortName('Its namespace. Left out, it is that of the object that is judged.').optional(),
-  selector: labelSelector('The labels of the objects. Give it or `name`.').optional(),
-  parameterNotFoundAction: choice(
-    'What happens where there is none: `Allow` skips the policy, `Deny` counts as failure.',
-    ['Allow', 'Deny'],
-  ).default('Deny'),
-}).rules({
+const params = object(
+  'Parameter objects that the rules read as `params`. The rules are evaluated once for each object.',
+  {
+    apiVersion,
+    kind: kindName,
+    name: objectName('Name of the object. Mutually exclusive with `selector`.').optional(),
+    namespace: shortName(
+      'Namespace of the parameter objects. Defaults to the namespace of the evaluated object.',
+    ).optional(),
+    selector: labelSelector('Label selector for the objects. Mutually exclusive with `name`.').optional(),
+    parameterNotFoundAction: choice(
+      'Action if no parameter object exists: `Allow` skips the policy, `Deny` counts as a failure.',
+      ['Allow', 'Deny'],
+    ).default('Deny'),
+  },
+).rules({
   rule: 'has(self.name) != has(self.selector)',
-  message: 'give exactly one of name and selector',
+  message: 'exactly one of name and selector must be set',
 });
 
 const context = listByKey(
-  'Other objects of the cluster that expressions read by name. They are declared so that the platform may watch them.',
+  'Other objects of the cluster that expressions read as variables. They are declared here so that the platform can watch them.',
   ['name'],
-  object('One variable with objects.', {
-    name: identifier('The variable.'),
+  object('A context variable.', {
+    name: identifier('Name of the variable.'),
     apiVersion,
     kind: kindName,
     resourceName: objectName(
-      'The name of the one object: the variable is that object, or null. Left out, the variable is a list.',
+      'Name of a single object: the variable is that object, or null. If omitted, the variable is a list.',
     ).optional(),
-    namespace: shortName('Only this namespace.').optional(),
-    selector: labelSelector('Only objects with these labels.').optional(),
+    namespace: shortName('Restricts the objects to this namespace.').optional(),
+    selector: labelSelector('Restricts the objects to these labels.').optional(),
   }),
   { maxItems: 16 },
 );
 
 const podControllers = object(
-  'How a rule that is written for Pods also holds for what creates them. Left out, it holds for the six kinds of Kubernetes.',
+  'Applies rules for Pods to workload controllers as well. Defaults to the six built-in workload kinds.',
   {
     kinds: set(
-      'The kinds of Kubernetes that it holds for. An empty list means none.',
+      'Built-in workload kinds that the rules apply to. An empty list disables them all.',
       choice('A kind.', ['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet', 'Job', 'CronJob']),
       { maxItems: 6 },
     ).default(['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet', 'Job', 'CronJob']),
     additional: list(
-      'Other kinds that create Pods.',
-      object('One kind.', {
-        resourceType: resourceType('The type of resource, for example `argoproj.io/v1alpha1/Rollout`.'),
-        path: fieldPath('Where the Pod template is in it, for example `spec.template`.'),
+      'Other workload kinds with a Pod template.',
+      object('A workload kind.', {
+        resourceType: resourceType('Resource type, for example `argoproj.io/v1alpha1/Rollout`.'),
+        path: fieldPath('Path of the Pod template, for example `spec.template`.'),
       }),
       { maxItems: 32 },
     ).optional(),
   },
 );
 
-const spec = object('What the policy says.', {
-  description: prose('What the policy is for.', 4096).optional(),
+const spec = object('Desired state of the policy.', {
+  description: prose('Human-readable purpose of the policy.', 4096).optional(),
   selector,
-  exclude: anyMatch('What is left out although it is selected.').optional(),
+  exclude: anyMatch('Excludes requests that the selector matches.').optional(),
   matchConditions: matchConditions.optional(),
   params: params.optional(),
   context: context.optional(),
   variables: list(
-    'Expressions that rules and later variables read as `variables.name`. Each is evaluated at most once, when it is first read.',
-    object('One variable.', {
-      name: identifier('The name of the variable.'),
-      expression: expression('A CEL expression that gives its value.'),
+    'Named expressions that rules and later variables read as `variables.name`. Each is evaluated lazily, at most once.',
+    object('A variable.', {
+      name: identifier('Name of the variable.'),
+      expression: expression('CEL expression that evaluates to the value.'),
     }),
     { maxItems: 64 },
   ).optional(),
   podControllers: podControllers.optional(),
-  failurePolicy: choice('What happens where an expression fails: `Fail` counts as a violation, `Ignore` as none.', [
+  failurePolicy: choice('Result of an expression that fails: `Fail` counts as a violation, `Ignore` does not.', [
     'Fail',
     'Ignore',
   ]).default('Fail'),
-  rules: listByKey('What must hold.', ['name'], rule, { minItems: 1, maxItems: 128 }).optional(),
-  mutations: list('What is changed before it is judged, in this order.', mutation, {
+  rules: listByKey('Validation rules.', ['name'], rule, { minItems: 1, maxItems: 128 }).optional(),
+  mutations: list('Mutations, applied in this order before validation.', mutation, {
     minItems: 1,
     maxItems: 64,
   }).optional(),
   reinvocationPolicy: choice(
-    'Whether mutations are asked again after another webhook has changed the object. Left out, they are not.',
+    'Whether the mutations are invoked again after another webhook has changed the object. Defaults to `Never`.',
     ['Never', 'IfNeeded'],
   ).optional(),
   sensitivePaths: set(
-    'Fields whose values are never shown in messages, for example `spec.token`.',
+    'Fields whose values are redacted in messages, for example `spec.token`.',
     fieldPath('A field.'),
     { maxItems: 64 },
   ).optional(),
   tests: policyTests.optional(),
 }).rules({
   rule: 'has(self.rules) || has(self.mutations)',
-  message: 'give at least one rule or mutation',
+  message: 'at least one rule or mutation is required',
   reason: 'FieldValueRequired',
   fieldPath: '.rules',
 });
 
-const status = object('What the platform has made of the policy.', {
+const status = object('Observed state of the policy.', {
   ...statusFields,
-  revision: text('The revision that the webhook judges by.', { maxLength: 128 }).optional(),
+  revision: text('Revision of the policy that the webhook evaluates.', { maxLength: 128 }).optional(),
   matchedKinds: set(
-    'The types of resources that it matches now.',
-    text('A type as `group/version/Kind`.', { maxLength: 384 }),
+    'Resource types that the policy currently matches.',
+    text('A resource type as `group/version/Kind`.', { maxLength: 384 }),
     {
       maxItems: 1024,
     },
   ).optional(),
   typeChecking: list(
-    'Where an expression does not fit the schema of what it matches.',
-    object('One mismatch.', {
-      fieldRef: fieldPath('Which expression, for example `spec.rules[0].expression`.'),
-      resourceType: text('The type of resource that it does not fit.', { maxLength: 384 }).optional(),
-      severity: choice('Whether it fits nothing that is matched, or only not all.', ['error', 'warning']),
-      line: count('The line within the expression, from 1.').optional(),
-      column: count('The column within the line, from 1.').optional(),
-      message: prose('What does not fit, with the nearest field.', 4096),
+    'Type-checking results: expressions that do not fit the schema of a matched resource.',
+    object('A type-checking result.', {
+      fieldRef: fieldPath('Path of the expression, for example `spec.rules[0].expression`.'),
+      resourceType: text('Resource type whose schema the expression does not fit.', { maxLength: 384 }).optional(),
+      severity: choice('`error` if the expression fits no matched type, `warning` if it fits some of them.', [
+        'error',
+        'warning',
+      ]),
+      line: count('Line within the expression, counted from 1.').optional(),
+      column: count('Column within the line, counted from 1.').optional(),
+      message: prose('Description of the mismatch, with the closest field name.', 4096),
     }),
     { maxItems: 64 },
   ).optional(),
-  violations: count('How many existing objects violate it.').optional(),
-  scannedObjects: count('How many existing objects were judged.').optional(),
-  lastScanTime: instant('When existing objects were last judged.').optional(),
-  cost: count('The estimated cost of one judgement, in the units of Kubernetes.').optional(),
-  p99Microseconds: count('The 99th percentile of how long one judgement took.').optional(),
-  tests: object('How its own tests went.', {
-    passed: count('How many passed.'),
-    failed: count('How many failed.'),
+  violations: count('Number of existing objects that violate the policy.').optional(),
+  scannedObjects: count('Number of existing objects that were evaluated.').optional(),
+  lastScanTime: instant('Time of the last evaluation of existing objects.').optional(),
+  cost: count('Estimated cost of one evaluation, in CEL cost units of Kubernetes.').optional(),
+  p99Microseconds: count('99th percentile of the evaluation time, in microseconds.').optional(),
+  tests: object('Results of the tests of the policy.', {
+    passed: count('Number of passed tests.'),
+    failed: count('Number of failed tests.'),
   }).optional(),
-  replicas: map('The revision that each replica of the webhook judges by.', text('The revision.', { maxLength: 128 }), {
-    maxProperties: 64,
-  }).optional(),
+  replicas: map(
+    'Revision of the policy that each webhook replica evaluates.',
+    text('Revision of the policy.', { maxLength: 128 }),
+    {
+      maxProperties: 64,
+    },
+  ).optional(),
 });
 
 export const policy = defineKind({
@@ -234,7 +248,7 @@ export const policy = defineKind({
   scope: 'Cluster',
   deployable: false,
   description:
-    'A Policy states in CEL what must hold for resources of the cluster, what is changed in them, and how to tell that the policy itself is right.',
+    'A Policy defines, in CEL, rules that resources of the cluster must comply with, mutations of them, and tests of the policy.',
   spec,
   status,
   statusBefore: unobserved,
@@ -245,19 +259,19 @@ export const policy = defineKind({
       name: 'Types',
       type: 'string',
       jsonPath: '.spec.selector.resourceTypes',
-      description: 'The types of resources that it is about.',
+      description: 'Resource types that the policy selects.',
     },
     {
       name: 'Violations',
       type: 'integer',
       jsonPath: '.status.violations',
-      description: 'How many existing objects violate it.',
+      description: 'Number of existing objects that violate the policy.',
     },
     {
       name: 'Tests',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="TestsPassed")].status',
-      description: 'Whether its own tests pass.',
+      description: 'Whether the tests of the policy pass.',
       priority: 1,
     },
     ageColumn,

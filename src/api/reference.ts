@@ -1,11 +1,11 @@
-/** From a kind to its page in the reference, in Markdown. */
+/** Generates the reference page of a kind, in Markdown. */
 import { GROUP } from './constants.ts';
 import type { Kind } from './kind.ts';
 import type { OpenApiSchema } from './schema/index.ts';
 
 export function referenceFor(kind: Kind): string {
   const fullName = `${kind.plural}.${GROUP}`;
-  const scope = kind.scope === 'Cluster' ? 'It is cluster-scoped.' : 'It lives in a namespace.';
+  const scope = kind.scope === 'Cluster' ? 'It is cluster-scoped.' : 'It is namespaced.';
   const sections = [
     `# ${kind.kind}`,
     kind.description,
@@ -19,7 +19,7 @@ export function referenceFor(kind: Kind): string {
   return `${sections.filter(Boolean).join('\n\n')}\n`;
 }
 
-/** The page that leads to the others. */
+/** `referenceIndex` generates the index of the reference pages. */
 export function referenceIndex(kinds: readonly Kind[]): string {
   const rows = kinds.map((kind) => {
     const scope = kind.scope === 'Cluster' ? 'cluster' : 'namespace';
@@ -27,34 +27,34 @@ export function referenceIndex(kinds: readonly Kind[]): string {
   });
   return `# The kinds of ${GROUP}
 
-\`kubectl get kidp\` lists them all. Two of them share their names with kinds of the Kubernetes core API, and kubectl takes the
-core ones first: write \`services.${GROUP}\` and \`secrets.${GROUP}\`, or the short names.
+\`kubectl get kidp\` lists them all. Two of them share their names with kinds of the Kubernetes core API, and kubectl prefers the
+core kinds: write \`services.${GROUP}\` and \`secrets.${GROUP}\`, or the short names.
 
 | Kind | Short name | Scope | |
 |---|---|---|---|
 ${rows.join('\n')}
 
-For completion and checks in an editor, put this on the first line of a manifest, with the path to the schema of its kind:
+For completion and validation in an editor, make this the first line of a manifest, with the path to the schema of its kind:
 
 \`\`\`yaml
 # yaml-language-server: $schema=manifests/schemas/database.json
 \`\`\`
 
-## What is filled in and what is not
+## Defaults
 
-A default is given where most people would write the same thing. None is given where a policy should be able to demand a
-choice: whether a database has backups (\`spec.backup.enabled\`), from where a service can be reached
-(\`spec.loadBalancer.scope\`), how big something is, or on how many brokers a message is kept. There a missing field stays
-missing, and a rule such as \`has(spec.backup) && spec.backup.enabled == true\` sees it.
+A field has a default if most users would choose the same value. It has none if a policy should be able to require a choice:
+whether a database has backups (\`spec.backup.enabled\`), from where a service can be reached (\`spec.loadBalancer.scope\`),
+sizes, and the replication of messages. Such a field stays unset, and a rule such as
+\`has(spec.backup) && spec.backup.enabled == true\` can detect that.
 
-\`spec.owner\` and \`spec.targetRef\` may be left out when an object is created, so that a fragment can be tried; demanding
-them is the work of a policy. Once an object is created, its owner can be neither changed nor added nor removed.
+\`spec.owner\` and \`spec.targetRef\` are optional at creation, so that an incomplete manifest can be tried; a policy can require
+them. After creation, the owner cannot be changed, added or removed.
 `;
 }
 
 function coreNamesake(kind: Kind): string {
   if (kind.kind !== 'Service' && kind.kind !== 'Secret') return '';
-  return ` \`kubectl get ${kind.plural}\` alone means the ${kind.kind} of the Kubernetes core API.`;
+  return ` \`kubectl get ${kind.plural}\` refers to the ${kind.kind} of the Kubernetes core API.`;
 }
 
 function fieldTable(schema: OpenApiSchema, path: string): string {
@@ -62,7 +62,7 @@ function fieldTable(schema: OpenApiSchema, path: string): string {
     ({ path, required, field }) =>
       `| \`${path}\`${required ? ' *' : ''} | ${typeOf(field)} | ${defaultOf(field)} | ${cell(field.description ?? '')} |`,
   );
-  return `Fields marked * must be given.\n\n| Field | Type | Default | |\n|---|---|---|---|\n${rows.join('\n')}`;
+  return `Fields marked * are required.\n\n| Field | Type | Default | |\n|---|---|---|---|\n${rows.join('\n')}`;
 }
 
 function fieldsOf(schema: OpenApiSchema, path: string): { path: string; required: boolean; field: OpenApiSchema }[] {
@@ -79,7 +79,7 @@ function below(field: OpenApiSchema, path: string): ReturnType<typeof fieldsOf> 
   return fieldsOf(field, path);
 }
 
-/** Everyone knows what is in a label selector: it takes one row, not six. */
+/** A label selector takes one row instead of six: every reader knows its fields. */
 function isLabelSelector(field: OpenApiSchema): boolean {
   return field['x-kubernetes-map-type'] === 'atomic' && field.properties?.matchLabels !== undefined;
 }

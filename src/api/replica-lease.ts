@@ -1,19 +1,21 @@
 /**
- * How a replica of the webhook tells the leader what it judges by: one Lease a replica, renewed while it is ready, with the
- * version of all Policies that it has taken in. One small object a replica, however many policies there are; the leader works
- * out from it which revision of each Policy is in force everywhere.
+ * The Lease through which a webhook replica reports its policies to the leader.
+ *
+ * Each replica renews one Lease while it is ready. The Lease holds the resourceVersion up to which the replica has
+ * applied all Policies. It stays small however many policies exist; the leader derives from it which revision of each
+ * Policy is in force on all replicas.
  */
 import type { Lease } from '../runtime/internal.ts';
 import { GROUP } from './constants.ts';
 
 export interface ReplicaReport {
-  /** Of the replica, among all. */
+  /** The identity of the replica, unique among all replicas. */
   readonly identity: string;
-  /** Every Policy written up to this resourceVersion has been taken in, and is in force unless `absent` names it. */
+  /** Every Policy up to this resourceVersion is applied, and in force unless listed in `absent`. */
   readonly appliedVersion: string;
-  /** Of the set that it judges by. */
+  /** The revision of the policy set that the replica evaluates. */
   readonly revision: string;
-  /** Policies that are not in force there: they do not compile, or wait for what they read. */
+  /** Policies that are not in force: they do not compile, or wait for objects that they read. */
   readonly absent: readonly string[];
 }
 
@@ -30,10 +32,10 @@ const annotations = {
   revision: `${GROUP}/policies-revision`,
   absent: `${GROUP}/policies-absent`,
 };
-/** An annotation must not grow without end; more than this and the replica counts as one that has taken in nothing. */
+/** The limit of an annotation. A replica with more absent policies reports that it has applied none. */
 const mostAbsent = 500;
 
-/** A name that a Lease can have, of an identity of any shape. */
+/** `replicaLeaseName` derives a valid Lease name from any identity. */
 export function replicaLeaseName(identity: string): string {
   const usable = identity
     .toLowerCase()
@@ -65,7 +67,7 @@ export function replicaLease(namespace: string, report: ReplicaReport, seconds: 
   };
 }
 
-/** Undefined where it is no report. */
+/** `readReplicaLease` returns the report in a Lease, or undefined if there is none. */
 export function readReplicaLease({ metadata, spec }: Lease): ReplicaReport | undefined {
   const written = metadata.annotations ?? {};
   const identity = spec?.holderIdentity;
@@ -80,7 +82,10 @@ export function readReplicaLease({ metadata, spec }: Lease): ReplicaReport | und
   };
 }
 
-/** Whether a version of a collection is at least as new as one of an object in it. They are numbers as long as etcd counts them. */
+/**
+ * `isAtLeast` reports whether the resourceVersion of a collection is at least that of an object. Both are numbers if
+ * etcd issues them.
+ */
 export function isAtLeast(version: string, wanted: string): boolean {
   if (!/^\d+$/.test(version) || !/^\d+$/.test(wanted)) return version === wanted;
   return version.length === wanted.length ? version >= wanted : version.length > wanted.length;

@@ -1,46 +1,50 @@
-/** Secret: sensitive configuration that a broker makes or fetches. The values themselves are never in this object. */
+/**
+ * The Secret kind: sensitive configuration that a broker generates or fetches. The object never contains the values.
+ */
 import { deployableColumns, deployableSpec, deployableStatusFields, objectName, unobserved } from './common/index.ts';
 import { defineKind, type ObjectOf } from './kind.ts';
 import { choice, integer, listByKey, object, text } from './schema/index.ts';
 
-const key = object('One entry.', {
-  name: text('The key under which the value stands in the Kubernetes Secret.', {
+const key = object('An entry of the Kubernetes Secret.', {
+  name: text('Key of the value in the Kubernetes Secret.', {
     minLength: 1,
     maxLength: 253,
     pattern: '^[-._a-zA-Z0-9]+$',
   }),
-  generate: object('Make the value up at random.', {
-    length: integer('How many characters it has. Left out, 32.', { minimum: 8, maximum: 1024 }).optional(),
-    alphabet: choice('What it is made of. Left out, `alphanumeric`.', [
+  generate: object('Generates a random value.', {
+    length: integer('Number of characters. Defaults to 32.', { minimum: 8, maximum: 1024 }).optional(),
+    alphabet: choice('Alphabet of the generated value. Defaults to `alphanumeric`.', [
       'alphanumeric',
       'hex',
       'base64',
       'printable',
     ]).optional(),
   }).optional(),
-  remoteRef: object('Fetch the value from the secret store of the deployment target.', {
-    path: text('Where it is in the store.', { minLength: 1, maxLength: 1024 }),
-    property: text('Which part of it, where the store keeps several under one path.', { maxLength: 253 }).optional(),
-    version: text('Which version of it. Left out, the newest.', { maxLength: 128 }).optional(),
+  remoteRef: object('Fetches the value from the secret store of the deployment target.', {
+    path: text('Path in the secret store.', { minLength: 1, maxLength: 1024 }),
+    property: text('Property within the path, if the store keeps several values under one path.', {
+      maxLength: 253,
+    }).optional(),
+    version: text('Version of the value. Defaults to the newest.', { maxLength: 128 }).optional(),
   }).optional(),
 }).rules({
   rule: 'has(self.generate) != has(self.remoteRef)',
-  message: 'give exactly one of generate and remoteRef: a value is either made up or fetched',
+  message: 'exactly one of generate and remoteRef must be set: a value is either generated or fetched',
 });
 
 const spec = deployableSpec(
-  'The sensitive configuration to have. Values are made up or fetched by the broker, never written here.',
+  'Desired state of the secret. The broker generates or fetches the values; they are never written here.',
   {
     secretName: objectName(
-      'The Kubernetes Secret to write, in the namespace of this object. Left out, it has the name of this object.',
+      'Kubernetes Secret to write, in the namespace of this object. Defaults to the name of this object.',
     ).optional(),
-    type: text('The type of the Kubernetes Secret, for example `kubernetes.io/tls`.', {
+    type: text('Type of the Kubernetes Secret, for example `kubernetes.io/tls`.', {
       minLength: 1,
       maxLength: 253,
     }).default('Opaque'),
-    keys: listByKey('The entries of the Kubernetes Secret.', ['name'], key, { maxItems: 64 }).optional(),
+    keys: listByKey('Entries of the Kubernetes Secret.', ['name'], key, { maxItems: 64 }).optional(),
     rotationDays: integer(
-      'Make or fetch the values anew after this many days. Left out, they stay until someone asks.',
+      'Number of days after which the values are generated or fetched again. If omitted, they are rotated only on request.',
       {
         minimum: 1,
         maximum: 3650,
@@ -49,7 +53,7 @@ const spec = deployableSpec(
   },
 );
 
-const status = object('What the platform and the broker have made of it.', deployableStatusFields);
+const status = object('Observed state of the secret.', deployableStatusFields);
 
 export const secret = defineKind({
   kind: 'Secret',
@@ -59,7 +63,7 @@ export const secret = defineKind({
   scope: 'Namespaced',
   deployable: true,
   description:
-    'A Secret of the platform says which sensitive configuration is needed and where it comes from. A broker makes or fetches the values and writes them into a Kubernetes Secret; they are never in this object.',
+    'A Secret of the platform declares which sensitive configuration is needed and where it comes from. A broker generates or fetches the values and writes them to a Kubernetes Secret; this object never contains them.',
   spec,
   status,
   statusBefore: unobserved,

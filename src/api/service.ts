@@ -1,4 +1,4 @@
-/** Service: one microservice, run as containers. */
+/** The Service kind: one microservice that runs as containers. */
 import {
   deployableColumns,
   deployableSpec,
@@ -11,124 +11,136 @@ import {
 import { defineKind, type ObjectOf } from './kind.ts';
 import { boolean, choice, integer, integerOrText, list, listByKey, map, object, set, text } from './schema/index.ts';
 
-const argument = text('One word of it.', { maxLength: 4096 });
+const argument = text('An argument.', { maxLength: 4096 });
 const port = (description: string) => integer(description, { minimum: 1, maximum: 65_535 });
 const replicas = (description: string) => integer(description, { minimum: 0, maximum: 1000 });
 const amounts = (description: string) =>
-  map(description, quantity('The amount, for example `500m` or `1Gi`.'), { maxProperties: 16 });
+  map(description, quantity('Quantity, for example `500m` or `1Gi`.'), { maxProperties: 16 });
 
 const protocolOf = (variable: string) => `(has(${variable}.protocol) ? ${variable}.protocol : 'TCP')`;
 
 const keyOf = (what: string) =>
-  object(`A key of a ${what} in the namespace of this object.`, {
-    name: objectName(`The name of the ${what}.`),
-    key: text('The key in it.', { minLength: 1, maxLength: 253, pattern: '^[-._a-zA-Z0-9]+$' }),
-    optional: boolean('Whether the service may start without it.').optional(),
+  object(`Key of a ${what} in the namespace of this object.`, {
+    name: objectName(`Name of the ${what}.`),
+    key: text('Key to read.', { minLength: 1, maxLength: 253, pattern: '^[-._a-zA-Z0-9]+$' }),
+    optional: boolean('Whether the service can start without the key.').optional(),
   });
 
-const environmentVariable = object('One environment variable.', {
-  name: text('The name of the variable.', { minLength: 1, maxLength: 253, pattern: '^[-._a-zA-Z][-._a-zA-Z0-9]*$' }),
-  value: text('Its value.', { maxLength: 32_768 }).optional(),
-  valueFrom: object('Where its value is taken from.', {
+const environmentVariable = object('An environment variable.', {
+  name: text('Name of the variable.', { minLength: 1, maxLength: 253, pattern: '^[-._a-zA-Z][-._a-zA-Z0-9]*$' }),
+  value: text('Value of the variable.', { maxLength: 32_768 }).optional(),
+  valueFrom: object('Source of the value.', {
     secretKeyRef: keyOf('Kubernetes Secret').optional(),
     configMapKeyRef: keyOf('ConfigMap').optional(),
   })
     .rules({
       rule: 'has(self.secretKeyRef) != has(self.configMapKeyRef)',
-      message: 'give exactly one of secretKeyRef and configMapKeyRef',
+      message: 'exactly one of secretKeyRef and configMapKeyRef must be set',
     })
     .optional(),
 }).rules({
   rule: '!(has(self.value) && has(self.valueFrom))',
-  message: 'give value or valueFrom, not both',
+  message: 'value and valueFrom are mutually exclusive',
   fieldPath: '.valueFrom',
 });
 
 const autoscaling = object(
-  'How the number of copies follows the load. While it is enabled, `replicas` is only the start.',
+  'Autoscaling settings. While autoscaling is enabled, `replicas` is only the initial number.',
   {
-    enabled: boolean('Whether it is done. Turn it off here without losing the settings.').default(true),
-    minReplicas: replicas('The fewest copies.').default(1),
-    maxReplicas: integer('The most copies.', { minimum: 1, maximum: 1000 }),
-    targetCPUUtilizationPercentage: integer('The share of the requested CPU to aim at, on average.', {
+    enabled: boolean(
+      'Whether autoscaling is enabled. Set it to false to disable autoscaling and keep the settings.',
+    ).default(true),
+    minReplicas: replicas('Minimum number of replicas.').default(1),
+    maxReplicas: integer('Maximum number of replicas.', { minimum: 1, maximum: 1000 }),
+    targetCPUUtilizationPercentage: integer('Target average CPU utilization, as a percentage of the requested CPU.', {
       minimum: 1,
       maximum: 100,
     }).optional(),
   },
 ).rules({
   rule: 'self.minReplicas <= self.maxReplicas',
-  message: 'minReplicas cannot be more than maxReplicas: raise maxReplicas or lower minReplicas',
+  message: 'minReplicas must not be greater than maxReplicas: raise maxReplicas or lower minReplicas',
   fieldPath: '.minReplicas',
 });
 
-const loadBalancer = object('How the service is reached from outside of its cluster.', {
-  enabled: boolean('Whether it is. Turn it off here without losing the settings.').default(true),
-  // No default: who can reach a service is for the user to say and for a policy to restrict.
-  scope: choice('From where: `internal` is the company network, `external` the internet.', [
+const loadBalancer = object('Load balancer: access from outside of the cluster.', {
+  enabled: boolean(
+    'Whether the load balancer is enabled. Set it to false to disable it and keep the settings.',
+  ).default(true),
+  // There is no default: the user decides who can reach the service, and a policy can restrict it.
+  scope: choice('Reachability: `internal` is the company network, `external` the internet.', [
     'internal',
     'external',
   ]).optional(),
-  host: text('The host name to answer to, for example `users.company.com`.', {
+  host: text('Host name, for example `users.company.com`.', {
     maxLength: 253,
     pattern: '^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
   }).optional(),
-  path: text('The path to answer to, with all below it.', { maxLength: 1024, pattern: '^/\\S*$' }).default('/'),
-  port: integerOrText('The port of the service to send requests to, by number or name. Left out, the first.', {
-    maxLength: 63,
-  }).optional(),
-  tls: object('Encryption of the connection from outside.', {
-    secretName: objectName('The Kubernetes Secret with certificate and key.').optional(),
+  path: text('Path prefix.', { maxLength: 1024, pattern: '^/\\S*$' }).default('/'),
+  port: integerOrText(
+    'Port of the service that receives the requests, by number or name. Defaults to the first port.',
+    {
+      maxLength: 63,
+    },
+  ).optional(),
+  tls: object('TLS settings.', {
+    secretName: objectName('Kubernetes Secret with the certificate and the key.').optional(),
   }).optional(),
   sourceRanges: set(
-    'The networks that may connect, in CIDR form. Left out, all that `scope` lets in.',
+    'Source networks that can connect, in CIDR notation. Defaults to all networks that `scope` admits.',
     text('A network such as `10.0.0.0/8`.', { maxLength: 43, pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$' }),
     { maxItems: 64 },
   ).optional(),
 });
 
-const spec = deployableSpec('The service to run.', {
+const spec = deployableSpec('Desired state of the service.', {
   image: text(
-    'The container image. It may be filled in after creation, by the pipeline that builds it; until then nothing is deployed.',
+    'Container image. The pipeline that builds the image can set it after creation; until then nothing is deployed.',
     { minLength: 1, maxLength: 1024, pattern: '^\\S+$' },
   ).optional(),
-  command: list('What to run in place of the entrypoint of the image.', argument, { maxItems: 64 }).optional(),
-  args: list('What to hand to it.', argument, { maxItems: 256 }).optional(),
-  replicas: replicas('How many copies run.').default(1),
+  command: list('Command that overrides the entrypoint of the image.', argument, { maxItems: 64 }).optional(),
+  args: list('Arguments of the command.', argument, { maxItems: 256 }).optional(),
+  replicas: replicas('Desired number of replicas.').default(1),
   ports: list(
-    'The ports that the service listens on.',
-    object('One port.', {
-      name: shortName('The name of the port.').optional(),
-      port: port('The port that others connect to.'),
-      targetPort: port('The port that the container listens on. Left out, it is the same.').optional(),
-      protocol: choice('The protocol. Left out, `TCP`.', ['TCP', 'UDP', 'SCTP']).optional(),
+    'Ports of the service.',
+    object('A port.', {
+      name: shortName('Name of the port.').optional(),
+      port: port('Port that clients connect to.'),
+      targetPort: port('Port of the container. Defaults to `port`.').optional(),
+      protocol: choice('Protocol. Defaults to `TCP`.', ['TCP', 'UDP', 'SCTP']).optional(),
     }),
     { maxItems: 32 },
   )
     .rules({
       rule: `self.all(p, self.exists_one(q, q.port == p.port && ${protocolOf('q')} == ${protocolOf('p')}))`,
-      message: 'each port may be listed once for a protocol',
+      message: 'each combination of port and protocol must be unique',
       reason: 'FieldValueDuplicate',
     })
     .optional(),
   env: listByKey('Environment variables.', ['name'], environmentVariable, { maxItems: 256 }).optional(),
-  resources: object('What one copy needs of CPU and memory.', {
-    requests: amounts('What is set aside for it.').optional(),
-    limits: amounts('What it may use at most.').optional(),
+  resources: object('CPU and memory of each replica.', {
+    requests: amounts('Requested resources.').optional(),
+    limits: amounts('Resource limits.').optional(),
   }).optional(),
-  healthCheck: object('How to find out whether a copy can take requests.', {
-    path: text('Answers with a status below 400 when it can.', { maxLength: 1024, pattern: '^/\\S*$' }).default('/'),
-    port: integerOrText('The port to ask, by number or name. Left out, the first.', { maxLength: 63 }).optional(),
+  healthCheck: object('Readiness check of a replica.', {
+    path: text('Path that returns a status below 400 if the replica is ready.', {
+      maxLength: 1024,
+      pattern: '^/\\S*$',
+    }).default('/'),
+    port: integerOrText('Port of the check, by number or name. Defaults to the first port.', {
+      maxLength: 63,
+    }).optional(),
   }).optional(),
   autoscaling: autoscaling.optional(),
   loadBalancer: loadBalancer.optional(),
 });
 
-const status = object('What the platform and the broker have made of it.', {
+const status = object('Observed state of the service.', {
   ...deployableStatusFields,
-  replicas: integer('How many copies there are.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
-  readyReplicas: integer('How many of them can take requests.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
-  selector: text('The label selector of the copies, as text, for autoscalers.', { maxLength: 1024 }).optional(),
-  url: text('Where the service is reached from outside.', { maxLength: 2048 }).optional(),
+  replicas: integer('Number of replicas.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
+  readyReplicas: integer('Number of ready replicas.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
+  selector: text('Label selector of the replicas in string form, for autoscalers.', { maxLength: 1024 }).optional(),
+  url: text('External URL of the service.', { maxLength: 2048 }).optional(),
 });
 
 export const service = defineKind({
@@ -139,14 +151,14 @@ export const service = defineKind({
   scope: 'Namespaced',
   deployable: true,
   description:
-    'A Service of the platform is one microservice: containers that run an image, with ports, scaling and a load balancer. It is not the Service of the Kubernetes core API.',
+    'A Service of the platform is one microservice: containers of one image, with ports, scaling and a load balancer. It is not the Service of the Kubernetes core API.',
   spec,
   status,
   statusBefore: unobserved,
   maxNameLength: 63,
   columns: [
-    { name: 'Image', type: 'string', jsonPath: '.spec.image', description: 'The container image.', priority: 1 },
-    { name: 'Replicas', type: 'integer', jsonPath: '.spec.replicas', description: 'How many copies run.' },
+    { name: 'Image', type: 'string', jsonPath: '.spec.image', description: 'Container image.', priority: 1 },
+    { name: 'Replicas', type: 'integer', jsonPath: '.spec.replicas', description: 'Desired number of replicas.' },
     ...deployableColumns,
   ],
   scale: {

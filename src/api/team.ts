@@ -1,4 +1,4 @@
-/** Team: who people are on the platform, and the boundary of what they own. */
+/** The Team kind: an identity on the platform and the boundary of what a team owns. */
 import {
   ageColumn,
   costTags,
@@ -16,33 +16,39 @@ import { immutable, integer, map, object, set, text } from './schema/index.ts';
 
 const subject = (description: string) => text(description, { minLength: 1, maxLength: 256 });
 
-const spec = object('What the team is.', {
+const spec = object('Desired state of the team.', {
   namespace: shortName(
-    'The namespace of the team. It is created if it is not there, and is the value of the label `platform.company.com/team` on everything that the team owns. It never changes.',
+    'Namespace of the team. It is created if it does not exist, and is the value of the label `platform.company.com/team` on everything that the team owns. Immutable.',
   ),
-  displayName: prose('The name of the team for people.', 128).optional(),
-  description: prose('What the team does.').optional(),
-  contact: prose('How to reach the team: an e-mail address, a channel, a pager.', 256).optional(),
-  rbac: object('Who belongs to the team. They get the role `team-developer` in its namespace.', {
-    members: set('Users by the name that the cluster knows them under.', subject('A user.'), {
+  displayName: prose('Display name of the team.', 128).optional(),
+  description: prose('Human-readable description of the team.').optional(),
+  contact: prose('Contact of the team: an email address, a channel, a pager.', 256).optional(),
+  rbac: object('Members of the team. They get the role `team-developer` in its namespace.', {
+    members: set('Users, as named by the authentication of the cluster.', subject('A user.'), {
       maxItems: 512,
     }).optional(),
-    groups: set('Groups by the name that the cluster knows them under, as from SSO or LDAP.', subject('A group.'), {
-      maxItems: 64,
-    }).optional(),
+    groups: set(
+      'Groups, as named by the authentication of the cluster, for example from SSO or LDAP.',
+      subject('A group.'),
+      {
+        maxItems: 64,
+      },
+    ).optional(),
   }).optional(),
   quota: map(
-    'What the namespace may use at most, as in a ResourceQuota: `requests.cpu`, `limits.memory`, `count/databases.platform.company.com` …',
-    quantity('The upper limit, for example `"20"` or `64Gi`.'),
+    'Resource quota of the namespace, as in a ResourceQuota: `requests.cpu`, `limits.memory`, `count/databases.platform.company.com` …',
+    quantity('Limit, for example `"20"` or `64Gi`.'),
     { maxProperties: 64 },
   ).optional(),
   costTags: costTags.optional(),
-}).rules(immutable('namespace', 'spec.namespace is fixed at creation: create another Team for another namespace'));
+}).rules(
+  immutable('namespace', 'spec.namespace cannot be changed after creation: create another Team for another namespace'),
+);
 
-const status = object('What the platform has made of it.', {
+const status = object('Observed state of the team.', {
   ...statusFields,
-  namespace: shortName('The namespace that was set up.').optional(),
-  resources: integer('How many resources the team owns, directly or through its applications.', {
+  namespace: shortName('Namespace that was provisioned.').optional(),
+  resources: integer('Number of resources that the team owns, directly or through its Applications.', {
     minimum: 0,
     maximum: 2_147_483_647,
   }).optional(),
@@ -57,7 +63,7 @@ export const team = defineKind({
   scope: 'Cluster',
   deployable: false,
   description:
-    'A Team is an identity and an ownership boundary: it has a namespace, people with a role in it, a quota and tags for cost allocation.',
+    'A Team is an identity and an ownership boundary. It has a namespace, members with a role in it, a quota and cost-allocation tags.',
   spec,
   status,
   maxNameLength: 63,
@@ -66,7 +72,7 @@ export const team = defineKind({
       name: 'Namespace',
       type: 'string',
       jsonPath: '.spec.namespace',
-      description: 'The namespace of the team.',
+      description: 'Namespace of the team.',
     },
     phaseColumn,
     readyColumn,

@@ -1,4 +1,4 @@
-/** Topic: a Kafka topic, or a queue. */
+/** The Topic kind: a Kafka topic or a queue. */
 import {
   connectionSecret,
   deployableColumns,
@@ -9,63 +9,63 @@ import {
 import { defineKind, type ObjectOf } from './kind.ts';
 import { choice, immutable, integer, integerOrText, map, object, text } from './schema/index.ts';
 
-const spec = deployableSpec('The topic or queue to have.', {
+const spec = deployableSpec('Desired state of the topic or queue.', {
   type: choice(
-    '`topic`: every group of consumers gets every message. `queue`: each message is worked on once. It never changes.',
+    '`topic`: every consumer group receives every message. `queue`: each message is processed once. Immutable.',
     ['topic', 'queue'],
   ).default('topic'),
-  topicName: text('Its name on the message broker, where it differs from the name of this object. It never changes.', {
+  topicName: text('Name on the message broker, if it differs from the name of this object. Immutable.', {
     minLength: 1,
     maxLength: 249,
     pattern: '^[a-zA-Z0-9._-]+$',
   }).optional(),
-  partitions: integer('How many partitions it has: how many consumers can share the work. It only grows.', {
-    minimum: 1,
-    maximum: 10_000,
-  })
+  partitions: integer(
+    'Number of partitions, which limits how many consumers can share the work. It can only be increased.',
+    {
+      minimum: 1,
+      maximum: 10_000,
+    },
+  )
     .default(1)
     .rules({
       rule: 'self >= oldSelf',
-      message: 'the number of partitions can only grow: create another Topic to have fewer',
+      message: 'the number of partitions can only be increased: create another Topic to have fewer',
     }),
-  replication: integer(
-    'On how many brokers each message is kept. Left out, the message broker takes its own default.',
-    {
-      minimum: 1,
-      maximum: 15,
-    },
-  ).optional(),
+  replication: integer('Replication factor. Defaults to the default of the message broker.', {
+    minimum: 1,
+    maximum: 15,
+  }).optional(),
   config: map(
-    'Settings of the topic by the names that the message broker knows, for example `retention.ms: 604800000`.',
-    integerOrText('The value.', { maxLength: 1024 }),
+    'Settings of the topic as named by the message broker, for example `retention.ms: 604800000`.',
+    integerOrText('Value of the setting.', { maxLength: 1024 }),
     { maxProperties: 64 },
   ).optional(),
-  queue: object('How a queue hands out messages.', {
-    visibilityTimeoutSeconds: integer('For how long a message that was handed out is kept from others.', {
+  queue: object('Settings of a queue.', {
+    visibilityTimeoutSeconds: integer('Time that a delivered message stays invisible to other consumers, in seconds.', {
       minimum: 0,
       maximum: 43_200,
     }).optional(),
-    maxDeliveries: integer('How often a message is tried before it is put aside.', {
+    maxDeliveries: integer('Number of deliveries after which a message is moved to the dead-letter queue.', {
       minimum: 1,
       maximum: 1000,
     }).optional(),
-    retentionSeconds: integer('For how long a message that nobody takes is kept.', {
+    retentionSeconds: integer('Time that an unconsumed message is kept, in seconds.', {
       minimum: 60,
       maximum: 31_536_000,
     }).optional(),
   }).optional(),
   connectionSecret: connectionSecret.optional(),
 }).rules(
-  immutable('type', 'spec.type is fixed at creation: create another Topic'),
-  immutable('topicName', 'spec.topicName is fixed at creation: create another Topic'),
+  immutable('type', 'spec.type cannot be changed after creation: create another Topic'),
+  immutable('topicName', 'spec.topicName cannot be changed after creation: create another Topic'),
   {
     rule: "!has(self.queue) || self.type == 'queue'",
-    message: 'spec.queue is for queues: set spec.type to queue, or leave spec.queue out',
+    message: 'spec.queue requires spec.type queue: set spec.type to queue, or omit spec.queue',
     fieldPath: '.queue',
   },
 );
 
-const status = object('What the platform and the broker have made of it.', deployableStatusFields);
+const status = object('Observed state of the topic.', deployableStatusFields);
 
 export const topic = defineKind({
   kind: 'Topic',
@@ -80,8 +80,14 @@ export const topic = defineKind({
   statusBefore: unobserved,
   maxNameLength: 63,
   columns: [
-    { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Topic or queue.', priority: 1 },
-    { name: 'Partitions', type: 'integer', jsonPath: '.spec.partitions', description: 'How many partitions it has.' },
+    {
+      name: 'Type',
+      type: 'string',
+      jsonPath: '.spec.type',
+      description: 'Whether it is a topic or a queue.',
+      priority: 1,
+    },
+    { name: 'Partitions', type: 'integer', jsonPath: '.spec.partitions', description: 'Number of partitions.' },
     ...deployableColumns,
   ],
   example: `

@@ -1,4 +1,4 @@
-/** The types are what the schemas say: checked by the compiler, so a mistake here fails `npm run typecheck`. */
+/** Checks that the types match the schemas. The compiler evaluates them, so a mistake fails `npm run typecheck`. */
 import { expectTypeOf, test } from 'vitest';
 import type { Condition, KubernetesObject } from '../runtime/index.ts';
 import type {
@@ -21,7 +21,7 @@ test('an object of a kind is a Kubernetes object of exactly that kind', () => {
   expectTypeOf<Database>().not.toExtend<Topic>();
 });
 
-test('conditions as stored are what the runtime calls conditions', () => {
+test('stored conditions are conditions of the runtime', () => {
   type Conditions = NonNullable<NonNullable<Database['status']>['conditions']>;
   expectTypeOf<Conditions>().toExtend<Condition[]>();
   expectTypeOf<Condition[]>().toExtend<Conditions>();
@@ -34,20 +34,20 @@ test('the owner may be absent, and is a Team or an Application', () => {
   expectTypeOf<NonNullable<Database['status']>['owner']>().toEqualTypeOf<Owner | undefined>();
 });
 
-test('a defaulted field is there when read and may be left out when written', () => {
+test('a defaulted field is present when read and optional when written', () => {
   type Engine = 'postgresql' | 'mysql' | 'mariadb' | 'sqlserver' | 'mongodb';
   expectTypeOf<Database['spec']['engine']>().toEqualTypeOf<Engine>();
   expectTypeOf<ManifestOf<typeof database>['spec']['engine']>().toEqualTypeOf<Engine | undefined>();
   expectTypeOf<Broker['spec']['heartbeat']>().toEqualTypeOf<{ intervalSeconds: number; timeoutSeconds: number }>();
 });
 
-test('what a policy demands is not assumed to be there', () => {
+test('a field that a policy requires is optional in the type', () => {
   expectTypeOf<Database['spec']['backup']>().toEqualTypeOf<
     { enabled?: boolean; schedule?: string; retentionDays?: number } | undefined
   >();
 });
 
-test('required fields are there', () => {
+test('required fields are present', () => {
   expectTypeOf<Team['spec']['namespace']>().toEqualTypeOf<string>();
   expectTypeOf<PolicyException['spec']['policies']>().toEqualTypeOf<{ name: string; rules?: string[] }[]>();
   expectTypeOf<Policy['spec']['selector']['resourceTypes']>().toEqualTypeOf<string[]>();

@@ -1,4 +1,4 @@
-/** What may not change, and what fields may not say together: the rules in CEL, asked of the real API server. */
+/** Evaluates the CEL rules of the CRDs on a real API server: immutable fields and combinations of fields. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../src/api/index.ts';
 import { ApiError, type Client, keyOf } from '../../src/runtime/index.ts';
@@ -28,19 +28,19 @@ const manifest = (kind: string, spec: object): Manifest => {
   return moved(object, namespace);
 };
 
-/** The one cause with that field; fails where the request was let in. */
-async function refusal(request: Promise<unknown>, field: string): Promise<string> {
+/** Returns the message of the cause for the field. It fails if the request was admitted. */
+async function denialOf(request: Promise<unknown>, field: string): Promise<string> {
   const error = await request.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof ApiError)) throw error ?? new Error('the request was let in');
+  if (!(error instanceof ApiError)) throw error ?? new Error('the request was admitted');
   const cause = error.details.causes?.find((candidate) => candidate.field === field);
   if (!cause) throw new Error(`no cause names ${field}: ${JSON.stringify(error.details.causes)}`);
   return cause.message ?? '';
 }
 
-describe('the owner never changes, whichever way kubectl asks', () => {
+describe('the owner cannot be changed, with any kubectl command', () => {
   const changes = [
     { reason: 'changed', before: { owner: team }, after: { owner: otherTeam } },
     { reason: 'given a namespace', before: { owner: team }, after: { owner: { ...team, namespace: 'team-backend' } } },
@@ -92,7 +92,7 @@ describe('the owner never changes, whichever way kubectl asks', () => {
     else await client.create(resourceOf(old), old);
     const live = await client.get<Manifest>(resourceOf(old), keyOf(old));
 
-    // Replacing needs what is there; all others are written as a user would write them.
+    // Only replace needs the live object; the other commands take a manifest as a user would write it.
     const changed = { ...old, spec: after };
     const { flags, input } = ask(old, way === 'replace' ? { ...live, spec: after } : changed);
     const answer = await cluster.kubectl(flags, input ? { input } : {});
@@ -110,10 +110,10 @@ describe('the owner never changes, whichever way kubectl asks', () => {
     const live = await client.create(resourceOf({ kind } as Manifest), manifest(kind, before));
     const { owner: _, ...rest } = live.spec;
     const update = client.update(resourceOf(live), { ...live, spec: { ...rest, ...after } });
-    expect(await refusal(update, 'spec.owner')).toContain('create it anew under the new owner');
+    expect(await denialOf(update, 'spec.owner')).toContain('create the object again under the new owner');
   });
 
-  test('all else may change, and status is not in the way', async () => {
+  test('other fields can be changed, and a status update does not touch the owner', async () => {
     const live = await client.create<Manifest>(
       resourceOf({ kind: 'Database' } as Manifest),
       manifest('Database', { owner: team }),
@@ -131,7 +131,7 @@ describe('the owner never changes, whichever way kubectl asks', () => {
   });
 });
 
-describe('what else never changes', () => {
+describe('other immutable fields', () => {
   const target = { targetRef: { name: 'azure-westus2-prod' } };
   const otherTarget = { targetRef: { name: 'aws-east1-staging' } };
   test.each([
@@ -149,7 +149,7 @@ describe('what else never changes', () => {
       before: { engine: 'mysql' },
       after: {},
       says: 'migrate',
-      reason: 'left out, the default comes in its place',
+      reason: 'an omitted field gets its default',
     },
     {
       kind: 'Database',
@@ -164,11 +164,17 @@ describe('what else never changes', () => {
       before: { version: '16' },
       after: {},
       says: 'keep it',
-      reason: 'taken away, it could come back lower',
+      reason: 'a removed version could be set again to a lower one',
     },
     { kind: 'Cache', field: 'engine', before: {}, after: { engine: 'valkey' }, says: 'another Cache' },
-    { kind: 'Topic', field: 'partitions', before: { partitions: 6 }, after: { partitions: 5 }, says: 'only grow' },
-    { kind: 'Topic', field: 'partitions', before: { partitions: 6 }, after: {}, says: 'only grow' },
+    {
+      kind: 'Topic',
+      field: 'partitions',
+      before: { partitions: 6 },
+      after: { partitions: 5 },
+      says: 'only be increased',
+    },
+    { kind: 'Topic', field: 'partitions', before: { partitions: 6 }, after: {}, says: 'only be increased' },
     { kind: 'Topic', field: 'type', before: {}, after: { type: 'queue' }, says: 'another Topic' },
     { kind: 'Topic', field: 'topicName', before: { topicName: 'a' }, after: { topicName: 'b' }, says: 'another Topic' },
     { kind: 'Topic', field: 'topicName', before: {}, after: { topicName: 'b' }, says: 'another Topic' },
@@ -191,23 +197,23 @@ describe('what else never changes', () => {
   ])('spec.$field of a $kind: $before → $after', async ({ kind, field, before, after, says }) => {
     const live = await client.create(resourceOf({ kind } as Manifest), manifest(kind, before));
     const update = client.update(resourceOf(live), { ...live, spec: after });
-    expect(await refusal(update, `spec.${field}`)).toContain(says);
+    expect(await denialOf(update, `spec.${field}`)).toContain(says);
   });
 
   test.each([
-    { kind: 'Topic', before: { partitions: 6 }, after: { partitions: 7 }, reason: 'partitions grow' },
-    { kind: 'Database', before: { version: '15.9' }, after: { version: '16' }, reason: 'a version goes up' },
-    { kind: 'Database', before: { version: '9.6' }, after: { version: '10.1' }, reason: 'by number, not by letter' },
-    { kind: 'Service', before: {}, after: target, reason: 'a target is filled in' },
-    { kind: 'Service', before: {}, after: { image: 'registry.company.com/a:1' }, reason: 'an image is filled in' },
-  ])('$reason: spec of a $kind may go from $before to $after', async ({ kind, before, after }) => {
+    { kind: 'Topic', before: { partitions: 6 }, after: { partitions: 7 }, reason: 'partitions can be increased' },
+    { kind: 'Database', before: { version: '15.9' }, after: { version: '16' }, reason: 'a version can be increased' },
+    { kind: 'Database', before: { version: '9.6' }, after: { version: '10.1' }, reason: 'versions compare as numbers' },
+    { kind: 'Service', before: {}, after: target, reason: 'a target can be set later' },
+    { kind: 'Service', before: {}, after: { image: 'registry.company.com/a:1' }, reason: 'an image can be set later' },
+  ])('$reason: the spec of a $kind changes from $before to $after', async ({ kind, before, after }) => {
     const live = await client.create(resourceOf({ kind } as Manifest), manifest(kind, before));
     const updated = await client.update(resourceOf(live), { ...live, spec: { ...live.spec, ...after } });
     expect(updated.spec).toMatchObject(after);
   });
 });
 
-describe('what no field may say', () => {
+describe('invalid values', () => {
   const exception = {
     policies: [{ name: 'a' }],
     reason: 'b',
@@ -216,20 +222,30 @@ describe('what no field may say', () => {
   };
   const until = (expiresAt: string) => ({ ...exception, expiresAt });
   test.each([
-    { reason: 'a date of digits alone', kind: 'PolicyException', spec: until('2026-99-99'), field: 'spec.expiresAt' },
     {
-      reason: 'an hour that is none',
+      reason: 'digits that are not a date',
+      kind: 'PolicyException',
+      spec: until('2026-99-99'),
+      field: 'spec.expiresAt',
+    },
+    {
+      reason: 'an hour out of range',
       kind: 'PolicyException',
       spec: until('2026-01-31T24:00:00Z'),
       field: 'spec.expiresAt',
     },
     {
-      reason: 'a leap day of no leap year',
+      reason: 'a leap day in a common year',
       kind: 'PolicyException',
       spec: until('2026-02-29'),
       field: 'spec.expiresAt',
     },
-    { reason: 'a leap day of a century', kind: 'PolicyException', spec: until('2100-02-29'), field: 'spec.expiresAt' },
+    {
+      reason: 'a leap day in a common century year',
+      kind: 'PolicyException',
+      spec: until('2100-02-29'),
+      field: 'spec.expiresAt',
+    },
     {
       reason: 'a negative amount as a number',
       kind: 'Service',
@@ -244,7 +260,7 @@ describe('what no field may say', () => {
     },
   ])('$reason', async ({ kind, spec, field }) => {
     const create = client.create(resourceOf({ kind } as Manifest), manifest(kind, spec), { dryRun: true });
-    expect((await refusal(create, field)).length).toBeGreaterThan(10);
+    expect((await denialOf(create, field)).length).toBeGreaterThan(10);
   });
 
   test.each(['2028-02-29', '2000-02-29T00:00:00Z', '2024-02-29', '2032-02-29'])('%s is a leap day', async (day) => {
@@ -253,7 +269,7 @@ describe('what no field may say', () => {
   });
 });
 
-describe('what fields may not say together', () => {
+describe('invalid combinations of fields', () => {
   const rules = [{ name: 'a', expression: 'true' }];
   const selector = { resourceTypes: ['Database'] };
   const exception = { policies: [{ name: 'a' }], reason: 'b', requester: 'c' };
@@ -273,15 +289,15 @@ describe('what fields may not say together', () => {
       field: 'spec.dependencies.cacheSelector.matchExpressions[0].values',
     },
     {
-      reason: 'an eviction that memcached does not know',
+      reason: 'an eviction policy that memcached does not support',
       kind: 'Cache',
       spec: { engine: 'memcached', eviction: 'volatile-ttl' },
       field: 'spec.eviction',
     },
-    { reason: 'settings of a queue on a topic', kind: 'Topic', spec: { queue: {} }, field: 'spec.queue' },
-    { reason: 'a value from nowhere', kind: 'Secret', spec: { keys: [{ name: 'a' }] }, field: 'spec.keys[0]' },
+    { reason: 'queue settings on a topic', kind: 'Topic', spec: { queue: {} }, field: 'spec.queue' },
+    { reason: 'a value without a source', kind: 'Secret', spec: { keys: [{ name: 'a' }] }, field: 'spec.keys[0]' },
     {
-      reason: 'a value from two places',
+      reason: 'a value with two sources',
       kind: 'Secret',
       spec: { keys: [{ name: 'a', generate: {}, remoteRef: { path: 'b' } }] },
       field: 'spec.keys[0]',
@@ -293,13 +309,13 @@ describe('what fields may not say together', () => {
       field: 'spec.env[0].valueFrom',
     },
     {
-      reason: 'a variable from nowhere',
+      reason: 'a variable without a source',
       kind: 'Service',
       spec: { env: [{ name: 'A', valueFrom: {} }] },
       field: 'spec.env[0].valueFrom',
     },
     {
-      reason: 'one port twice, the protocol once spelled out',
+      reason: 'the same port twice, once with an explicit protocol',
       kind: 'Service',
       spec: { ports: [{ port: 80 }, { port: 80, protocol: 'TCP' }] },
       field: 'spec.ports',
@@ -310,16 +326,16 @@ describe('what fields may not say together', () => {
       spec: { autoscaling: { minReplicas: 3, maxReplicas: 2 } },
       field: 'spec.autoscaling.minReplicas',
     },
-    { reason: 'HTTP without an address', kind: 'Broker', spec: { channel: 'Both' }, field: 'spec.endpoint' },
+    { reason: 'HTTP without an endpoint', kind: 'Broker', spec: { channel: 'Both' }, field: 'spec.endpoint' },
     {
-      reason: 'a broker that counts as gone before it reports',
+      reason: 'a heartbeat timeout below the interval',
       kind: 'Broker',
       spec: { channel: 'Kafka', heartbeat: { intervalSeconds: 90 } },
       field: 'spec.heartbeat.timeoutSeconds',
     },
-    { reason: 'a policy that says nothing', kind: 'Policy', spec: { selector }, field: 'spec.rules' },
+    { reason: 'a policy without rules and mutations', kind: 'Policy', spec: { selector }, field: 'spec.rules' },
     {
-      reason: 'a patch of another type than it says',
+      reason: 'a patch that does not match its type',
       kind: 'Policy',
       spec: { selector, mutations: [{ patchType: 'JSONPatch', applyConfiguration: { expression: 'a' } }] },
       field: 'spec.mutations[0]',
@@ -331,21 +347,47 @@ describe('what fields may not say together', () => {
       field: 'spec.params',
     },
     {
-      reason: 'two rules of one name',
+      reason: 'two rules with the same name',
       kind: 'Policy',
       spec: { selector, rules: [...rules, ...rules] },
       field: 'spec.rules[1]',
     },
-    { reason: 'an exception for nobody knows what', kind: 'PolicyException', spec: exception, field: 'spec.selector' },
+    { reason: 'an exception without a selector', kind: 'PolicyException', spec: exception, field: 'spec.selector' },
     {
-      reason: 'a type of resource with too few parts',
+      reason: 'a resource type with too few segments',
       kind: 'Policy',
       spec: { selector: { resourceTypes: ['apps/Deployment'] }, rules },
       field: 'spec.selector.resourceTypes[0]',
     },
   ])('$reason', async ({ kind, spec, field }) => {
     const create = client.create(resourceOf({ kind } as Manifest), manifest(kind, spec), { dryRun: true });
-    expect((await refusal(create, field)).length).toBeGreaterThan(10);
+    expect((await denialOf(create, field)).length).toBeGreaterThan(10);
+  });
+
+  const rollout = (stages: readonly number[]) =>
+    manifest('OperatorDeployment', {
+      operator: 'cert-manager',
+      version: 'v1.14.0',
+      clusters: ['dev'],
+      strategy: 'Canary',
+      canaryConfig: { stages },
+    });
+  test.each([
+    { reason: 'decreasing stages', stages: [50, 10] },
+    { reason: 'equal stages', stages: [10, 10] },
+    { reason: 'stages that increase and then decrease', stages: [10, 50, 20] },
+  ])('canary stages must be strictly increasing: $reason', async ({ stages }) => {
+    const object = rollout(stages);
+    const create = client.create(resourceOf(object), object, { dryRun: true });
+    expect(await denialOf(create, 'spec.canaryConfig.stages')).toContain('must be strictly increasing');
+  });
+
+  test.each([
+    { reason: 'increasing stages', stages: [10, 50, 100] },
+    { reason: 'a single stage', stages: [25] },
+  ])('canary stages are admitted: $reason', async ({ stages }) => {
+    const object = rollout(stages);
+    await client.create(resourceOf(object), object, { dryRun: true });
   });
 
   test.each([
@@ -358,13 +400,13 @@ describe('what fields may not say together', () => {
     'argoproj.io/v1alpha1/Rollout',
     '*/*/*',
     '*',
-  ])('%s is a type of resource', async (type) => {
+  ])('%s is a resource type', async (type) => {
     const object = manifest('Policy', { selector: { resourceTypes: [type] }, rules });
     await client.create(resourceOf(object), object, { dryRun: true });
   });
 
-  test('a name that is longer than a label value is refused where names end up in labels', async () => {
+  test('a name longer than a label value is rejected for kinds whose names become labels', async () => {
     const object = { ...manifest('Service', {}), metadata: { name: 'a'.repeat(64), namespace } };
-    expect(await refusal(client.create(resourceOf(object), object), 'metadata.name')).toContain('63');
+    expect(await denialOf(client.create(resourceOf(object), object), 'metadata.name')).toContain('63');
   });
 });

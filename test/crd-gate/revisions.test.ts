@@ -82,7 +82,7 @@ describe('every version of a definition', () => {
     await untilSequences('same', [1, 2]);
   });
 
-  test('a revision never changes', async () => {
+  test('a CRDRevision cannot be changed after creation', async () => {
     const [one] = await revisionsOf('same');
     const said = await refusalOf(() =>
       plane.client.patch(
@@ -91,7 +91,7 @@ describe('every version of a definition', () => {
         { type: 'merge', body: { spec: { sequence: 9 } } },
       ),
     );
-    expect(said).toContain('a revision never changes');
+    expect(said).toContain('a CRDRevision cannot be changed after creation');
   });
 });
 

@@ -1,25 +1,25 @@
-/** The columns of `kubectl get` that mean the same on every kind. */
+/** The printer columns that mean the same on every kind. */
 import type { PrinterColumn } from '../kind.ts';
 
 export const phaseColumn: PrinterColumn = {
   name: 'Phase',
   type: 'string',
   jsonPath: '.status.phase',
-  description: 'Where it is in its life.',
+  description: 'Lifecycle phase.',
 };
 
 export const readyColumn: PrinterColumn = {
   name: 'Ready',
   type: 'string',
   jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-  description: 'Whether it can be used.',
+  description: 'Status of the Ready condition.',
 };
 
 export const reasonColumn: PrinterColumn = {
   name: 'Reason',
   type: 'string',
   jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-  description: 'Why it is ready or not.',
+  description: 'Reason of the Ready condition.',
   priority: 1,
 };
 
@@ -27,24 +27,24 @@ export const ownerColumn: PrinterColumn = {
   name: 'Owner',
   type: 'string',
   jsonPath: '.spec.owner.name',
-  description: 'The Team or Application that answers for it.',
+  description: 'Team or Application that owns the object.',
 };
 
 const targetColumn: PrinterColumn = {
   name: 'Target',
   type: 'string',
   jsonPath: '.spec.targetRef.name',
-  description: 'Where it is deployed.',
+  description: 'DeploymentTarget of the object.',
 };
 
 export const ageColumn: PrinterColumn = {
   name: 'Age',
   type: 'date',
   jsonPath: '.metadata.creationTimestamp',
-  description: 'How long ago it was created.',
+  description: 'Time since creation.',
 };
 
-/** Before these stand the columns that tell one object of a deployable kind from another. */
+/** The common columns of deployable kinds. Columns that are specific to a kind precede them. */
 export const deployableColumns = [
   phaseColumn,
   readyColumn,

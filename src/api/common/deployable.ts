@@ -1,19 +1,19 @@
-/** The pattern that all broker-managed kinds share: owner, target and dependencies above, what the kind adds below. */
+/** The spec that all broker-managed kinds share: owner, target, fields of the kind, dependencies. */
 import { boolean, type Fields, immutable, object, setOnce } from '../schema/index.ts';
 import { costTags, dependencies, owner, sharedWith, targetRef } from './references.ts';
 
-/** The second line behind the webhook: it also holds where no webhook is asked. */
+/** The CRD rule that also holds while the webhook is unavailable. */
 const ownerNeverChanges = immutable(
   'owner',
-  'spec.owner is fixed at creation: it cannot be changed, added or removed; to move this to another owner, create it anew under the new owner and delete this one',
+  'spec.owner is fixed at creation: it cannot be changed, added or removed; to change the owner, create the object again under the new owner and delete this one',
 );
 
 const targetNeverMoves = setOnce(
   'targetRef',
-  'spec.targetRef cannot be changed once it is set: to move this elsewhere, create it anew with the other target and delete this one',
+  'spec.targetRef cannot be changed once it is set: to change the target, create the object again with the other target and delete this one',
 );
 
-/** A spec with an owner. What the kind adds stands between whom it belongs to and what it uses. */
+/** `ownedSpec` builds a spec with an owner, the fields of the kind, dependencies and cost tags. */
 export function ownedSpec<const F extends Fields>(description: string, fields: F) {
   return object(description, {
     owner: owner.optional(),
@@ -23,7 +23,7 @@ export function ownedSpec<const F extends Fields>(description: string, fields: F
   }).rules(ownerNeverChanges);
 }
 
-/** A spec that a broker brings about. */
+/** `deployableSpec` builds the spec of a kind that a broker provisions. */
 export function deployableSpec<const F extends Fields>(description: string, fields: F) {
   return object(description, {
     owner: owner.optional(),
@@ -33,7 +33,7 @@ export function deployableSpec<const F extends Fields>(description: string, fiel
     sharedWith: sharedWith.optional(),
     costTags: costTags.optional(),
     urgent: boolean(
-      'Ask the broker directly over HTTP, where it can be, instead of queueing the deployment.',
+      'Sends the request to the broker directly over HTTP, if the broker supports it, instead of queueing it.',
     ).optional(),
   }).rules(ownerNeverChanges, targetNeverMoves);
 }

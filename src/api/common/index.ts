@@ -1,6 +1,7 @@
 /**
- * What several kinds share: owner, target, selectors, conditions, the deployable pattern. In: nothing. Out: schemas to put
- * into a kind. It must not know which kinds there are.
+ * Schemas that several kinds share: owner, target, selectors, conditions, the deployable pattern.
+ *
+ * Input: none. Output: schemas to use in a kind. This module does not know which kinds exist.
  */
 export * from './columns.ts';
 export { deployableSpec, ownedSpec } from './deployable.ts';

@@ -1,56 +1,58 @@
-/** How one object of the platform points at another: by owner, by name, by labels. */
+/** References between objects of the platform: by owner, by name, by labels. */
 import { choice, integer, list, map, object, set, text } from '../schema/index.ts';
 import { objectName, shortName } from './patterns.ts';
 
 const ownerFields = {
-  kind: choice('The kind of the owner.', ['Team', 'Application']),
-  name: objectName('The name of the owner.'),
+  kind: choice('Kind of the owner.', ['Team', 'Application']),
+  name: objectName('Name of the owner.'),
   namespace: shortName(
-    "The namespace of the owner. Left out, it is the object's own; a Team has none and needs none here.",
+    'Namespace of the owner. Defaults to the namespace of the object. Teams are cluster-scoped and need none.',
   ).optional(),
 };
 
-/** Who answers for an object: billing, lifecycle and approvals follow it. */
+/** The owner of an object. Billing, lifecycle and approvals depend on it. */
 export const owner = object(
-  'Who owns this: a Team, or an Application that in the end belongs to a Team. Billing, lifecycle and approvals follow the owner. It never changes after creation.',
+  'Owner of the object: a Team, or an Application that belongs to a Team directly or through other Applications. Billing, lifecycle and approvals depend on the owner. Immutable after creation.',
   ownerFields,
 );
 
-/** The owner as the platform saw it when it first took charge of the object. */
+/** The owner that the platform recorded when it first reconciled the object. */
 export const recordedOwner = object(
-  'The owner that was recorded when the platform took charge of this object. Should `spec.owner` ever differ from it, nothing is deployed any more.',
+  'Owner that was recorded when the platform first reconciled the object. If `spec.owner` ever differs from it, the object is no longer deployed.',
   ownerFields,
 );
 
-export const targetRef = object('Where to deploy: a DeploymentTarget.', {
-  name: objectName('The name of the DeploymentTarget, for example `azure-westus2-prod`.'),
+export const targetRef = object('DeploymentTarget to deploy to.', {
+  name: objectName('Name of the DeploymentTarget, for example `azure-westus2-prod`.'),
 });
 
 const labelValue = { maxLength: 63, pattern: '^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$' };
 
 export const matchLabels = map(
-  'Labels that must all be there with exactly these values.',
-  text('The value of the label.', labelValue),
+  'Labels that must all be present with exactly these values.',
+  text('Value of the label.', labelValue),
   {
     maxProperties: 32,
   },
 );
 
 export const matchExpressions = list(
-  'Requirements on labels that must all hold.',
-  object('One requirement on one label.', {
-    key: text('The key of the label.', { minLength: 1, maxLength: 317 }),
-    operator: choice('How the label relates to the values.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
-    values: list('The values, for `In` and `NotIn` only.', text('A value.', labelValue), { maxItems: 64 }).optional(),
+  'Label requirements that must all hold.',
+  object('A label requirement.', {
+    key: text('Key of the label.', { minLength: 1, maxLength: 317 }),
+    operator: choice('Relationship of the label to the values.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
+    values: list('Values for the operators `In` and `NotIn`.', text('A value.', labelValue), {
+      maxItems: 64,
+    }).optional(),
   }).rules({
     rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
-    message: 'give values with the operators In and NotIn, and none with Exists and DoesNotExist',
+    message: 'values is required with the operators In and NotIn, and not allowed with Exists and DoesNotExist',
     fieldPath: '.values',
   }),
   { maxItems: 16 },
 );
 
-/** A label selector as everywhere in Kubernetes. An empty one matches everything. */
+/** `labelSelector` is a Kubernetes label selector. An empty one matches everything. */
 export function labelSelector(description: string) {
   return object(
     description,
@@ -59,7 +61,7 @@ export function labelSelector(description: string) {
   );
 }
 
-/** A label selector that also says how many it is to find. */
+/** `dependencySelector` is a label selector with the expected number of matches. */
 function dependencySelector(description: string) {
   return object(
     description,
@@ -67,7 +69,7 @@ function dependencySelector(description: string) {
       matchLabels: matchLabels.optional(),
       matchExpressions: matchExpressions.optional(),
       expect: choice(
-        'How many there must be. `Some`: at least one, and all are used. `One`: exactly one; nothing is chosen among several. `Any`: none is fine too. Left out, `Some`.',
+        'Expected number of matches. `Some`: at least one, and all of them are used. `One`: exactly one; several matches are an error. `Any`: zero or more. Defaults to `Some`.',
         ['One', 'Some', 'Any'],
       ).optional(),
     },
@@ -75,42 +77,45 @@ function dependencySelector(description: string) {
   );
 }
 
-/** What an object uses at run time, found by labels: loose, many to many, evolving. */
+/** The run-time dependencies of an object, selected by labels. */
 export const dependencies = object(
-  'What this uses at run time, found by labels among the resources of the same team and those that are shared with it. The connection secrets of what is found are handed to it.',
+  'Run-time dependencies, selected by labels among the resources of the same team and those shared with it. The connection secrets of the selected resources are provided to this object.',
   {
-    databaseSelector: dependencySelector('The Databases to use.').optional(),
-    cacheSelector: dependencySelector('The Caches to use.').optional(),
-    topicSelector: dependencySelector('The Topics to use.').optional(),
-    serviceSelector: dependencySelector('The Services to use.').optional(),
-    secretSelector: dependencySelector('The Secrets of the platform to use.').optional(),
+    databaseSelector: dependencySelector('Databases to use.').optional(),
+    cacheSelector: dependencySelector('Caches to use.').optional(),
+    topicSelector: dependencySelector('Topics to use.').optional(),
+    serviceSelector: dependencySelector('Services to use.').optional(),
+    secretSelector: dependencySelector('Platform Secrets to use.').optional(),
   },
 );
 
 export const costTags = map(
-  'Tags for cost allocation, for example `cost-center: "4711"`. They are put on everything that is deployed, on top of those of the owner.',
-  text('The value of the tag.', { maxLength: 256 }),
+  'Cost-allocation tags, for example `cost-center: "4711"`. They are applied to all deployed resources, in addition to the tags of the owner.',
+  text('Value of the tag.', { maxLength: 256 }),
   { maxProperties: 32 },
 );
 
-/** Where credentials are put, for the kinds that have any. */
+/** The location of the credentials, for kinds that have credentials. */
 export const connectionSecret = object(
-  'The Kubernetes Secret with address and credentials that is written when the resource is ready.',
+  'Kubernetes Secret that receives the address and the credentials when the resource is ready.',
   {
     name: objectName(
-      'The name of the Kubernetes Secret in the namespace of this object. Left out, it is the name of this object followed by `-connection`.',
+      'Name of the Kubernetes Secret in the namespace of this object. Defaults to the name of this object followed by `-connection`.',
     ).optional(),
-    rotationDays: integer('Make new credentials after this many days. Left out, they stay until someone asks.', {
-      minimum: 1,
-      maximum: 3650,
-    }).optional(),
+    rotationDays: integer(
+      'Number of days after which the credentials are rotated. If omitted, they are rotated only on request.',
+      {
+        minimum: 1,
+        maximum: 3650,
+      },
+    ).optional(),
   },
 );
 
-/** Who else may use it. */
+/** The teams that can also use a resource. */
 export const sharedWith = set(
-  'The namespaces of other teams whose dependency selectors may find this resource. `*` shares it with every team.',
-  text('The namespace of a team, or `*`.', {
+  'Namespaces of other teams whose dependency selectors can match this resource. `*` shares it with every team.',
+  text('Namespace of a team, or `*`.', {
     minLength: 1,
     maxLength: 63,
     pattern: '^(\\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$',

@@ -1,6 +1,6 @@
 import { text } from '../schema/index.ts';
 
-/** One knob for how big something is. */
+/** `size` is a size class of the platform or an exact amount. */
 export function size(description: string) {
   return text(description, {
     maxLength: 32,

@@ -1,4 +1,4 @@
-/** What every kind reports about itself. */
+/** The status fields that all kinds share. */
 import { boolean, choice, instant, integer, list, listByKey, map, object, text } from '../schema/index.ts';
 import { objectName, prose, shortName } from './patterns.ts';
 import { recordedOwner } from './references.ts';
@@ -6,63 +6,63 @@ import { recordedOwner } from './references.ts';
 const generation = (description: string) => integer(description, { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /**
- * Only type and status are demanded: a broker may report a condition without a reason, and what is reported must never be
- * lost over a missing word. What is missing is filled in, so that whoever reads a condition finds it whole.
+ * Only type and status are required: a broker may report a condition without a reason, and its report must not be lost
+ * because of that. Missing fields have defaults, so that readers always find a complete condition.
  */
 const conditions = listByKey(
-  'The latest observations, one of each type. `Ready` sums them up.',
+  'Latest observations, one of each type. `Ready` summarizes them.',
   ['type'],
-  object('One observation.', {
-    type: text('What was observed, for example `Ready`, `Admitted`, `Deployed` or `StatusReported`.', {
+  object('A condition.', {
+    type: text('Type of the condition, for example `Ready`, `Admitted`, `Deployed` or `StatusReported`.', {
       minLength: 1,
       maxLength: 316,
       pattern: '^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
     }),
-    status: choice('Whether it holds.', ['True', 'False', 'Unknown']),
-    reason: text('Why, in one CamelCase word for programs, for example `ResourceReady`.', {
+    status: choice('Status of the condition.', ['True', 'False', 'Unknown']),
+    reason: text('Machine-readable reason in CamelCase, for example `ResourceReady`.', {
       minLength: 1,
       maxLength: 1024,
       pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
     }).default('Unspecified'),
-    message: text('Why, in a sentence for people, with what to do next.', { maxLength: 32768 }).default(''),
-    lastTransitionTime: instant('When `status` last changed. The beginning of 1970 stands for: nobody said.').default(
-      '1970-01-01T00:00:00Z',
-    ),
-    observedGeneration: generation('The generation of the object that was observed.').optional(),
+    message: text('Human-readable explanation, including what to do next.', { maxLength: 32768 }).default(''),
+    lastTransitionTime: instant(
+      'Time of the last transition of `status`. The beginning of 1970 means that no time was reported.',
+    ).default('1970-01-01T00:00:00Z'),
+    observedGeneration: generation('Generation of the object that the condition was observed for.').optional(),
   }),
   { maxItems: 32 },
 );
 
-/** The fields that no kind goes without. */
+/** The status fields of every kind. */
 export const statusFields = {
   phase: choice(
-    'Where it is in its life: `pending` (not begun), `deploying` (handed to a broker), `ready`, `failed` (will not heal without a change) or `unknown` (no answer in time).',
+    'Lifecycle phase: `pending` (not started), `deploying` (sent to a broker), `ready`, `failed` (requires a change) or `unknown` (no response in time).',
     ['pending', 'deploying', 'ready', 'failed', 'unknown'],
   ).optional(),
   conditions: conditions.optional(),
-  observedGeneration: integer('The generation of the spec that this status speaks of; -1 before anybody has looked.', {
+  observedGeneration: integer('Generation of the spec that this status describes; -1 before the first reconcile.', {
     minimum: -1,
     maximum: Number.MAX_SAFE_INTEGER,
   }).optional(),
 };
 
 /**
- * The status of what nobody has looked at yet, for kinds that have a reconciler: who waits for an object (Flux with `wait: true`,
- * `kubectl wait`) takes one without a status for one that is done.
+ * The initial status for kinds that have a reconciler. Without it, clients that wait for an object (Flux with `wait:
+ * true`, `kubectl wait`) would take a new object for a ready one.
  */
 export const unobserved = { observedGeneration: -1 };
 
 const bindings = listByKey(
-  'What the dependency selectors found and what is in use now.',
+  'Resources that the dependency selectors matched and that are in use.',
   ['kind', 'namespace', 'name'],
-  object('One resource in use.', {
-    kind: choice('The kind of the resource.', ['Database', 'Cache', 'Topic', 'Service', 'Secret']),
-    namespace: shortName('The namespace of the resource.'),
-    name: objectName('The name of the resource.'),
+  object('A resource in use.', {
+    kind: choice('Kind of the resource.', ['Database', 'Cache', 'Topic', 'Service', 'Secret']),
+    namespace: shortName('Namespace of the resource.'),
+    name: objectName('Name of the resource.'),
     connectionSecret: objectName(
-      'The Kubernetes Secret, in the namespace of the user, that holds the connection.',
+      'Kubernetes Secret, in the namespace of the dependent object, that holds the connection.',
     ).optional(),
-    revision: text('Changes whenever the credentials do.', { maxLength: 128 }).optional(),
+    revision: text('Revision of the credentials. It changes with every rotation.', { maxLength: 128 }).optional(),
   }),
   { maxItems: 256 },
 );
@@ -70,32 +70,32 @@ const bindings = listByKey(
 const amount = (description: string) => text(description, { maxLength: 32, pattern: '^-?[0-9]+(\\.[0-9]+)?$' });
 
 const monthlyCost = {
-  month: text('The month, for example `2026-01`.', { maxLength: 7, pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' }),
-  currency: text('The currency as in ISO 4217, for example `EUR`.', { maxLength: 3, pattern: '^[A-Z]{3}$' }),
-  amount: amount('The amount as a decimal number, kept as text so that nothing is lost to rounding.'),
-  asOf: instant('Up to when it was counted. An earlier report changes nothing.').optional(),
+  month: text('Month, for example `2026-01`.', { maxLength: 7, pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' }),
+  currency: text('ISO 4217 currency code, for example `EUR`.', { maxLength: 3, pattern: '^[A-Z]{3}$' }),
+  amount: amount('Amount as a decimal number. It is a string so that no precision is lost.'),
+  asOf: instant('Time up to which the cost was counted. Earlier reports are ignored.').optional(),
 };
 
 export const monthlyCosts = listByKey(
-  'What it has cost, month by month, as brokers reported it. The oldest months are dropped.',
+  'Monthly costs as reported by brokers. The oldest months are dropped.',
   ['month', 'currency'],
-  object('The cost of one month in one currency.', monthlyCost),
+  object('Cost of one month in one currency.', monthlyCost),
   { maxItems: 48 },
 );
 
-/** Of what brokers bring about, and may take over from each other. */
+/** The costs of deployable kinds, whose resources one broker may take over from another. */
 const reportedCosts = listByKey(
-  'What it has cost, month by month, as brokers reported it. The oldest months are dropped.',
+  'Monthly costs as reported by brokers. The oldest months are dropped.',
   ['month', 'currency'],
-  object('The cost of one month in one currency.', {
+  object('Cost of one month in one currency.', {
     ...monthlyCost,
     reports: listByKey(
-      'What each Broker that had it has reported for the month: `amount` is the sum.',
+      'Reports of each Broker that managed the resource during the month. `amount` is their sum.',
       ['broker'],
-      object('What one Broker has reported.', {
-        broker: objectName('The name of the Broker.'),
-        amount: amount('The amount as a decimal number.'),
-        asOf: instant('Up to when it was counted. An earlier report of this Broker changes nothing.').optional(),
+      object('Report of one Broker.', {
+        broker: objectName('Name of the Broker.'),
+        amount: amount('Amount as a decimal number.'),
+        asOf: instant('Time up to which the cost was counted. Earlier reports of this Broker are ignored.').optional(),
       }),
       { maxItems: 64 },
     ).optional(),
@@ -103,7 +103,7 @@ const reportedCosts = listByKey(
   { maxItems: 48 },
 );
 
-/** For kinds that have an owner and may have dependencies. */
+/** The status fields of kinds that have an owner and may have dependencies. */
 export const ownedStatusFields = {
   ...statusFields,
   owner: recordedOwner.optional(),
@@ -112,31 +112,31 @@ export const ownedStatusFields = {
 };
 
 const outbox = listByKey(
-  'Messages to the broker that are decided but not yet acknowledged. Each is written together with the state that it announces, and sent until it is acknowledged.',
+  'Outbox: messages to the broker that are not yet acknowledged. Each message is written together with the state that it announces, and sent until it is acknowledged.',
   ['id'],
-  object('One message.', {
-    id: text('The identity of the message: sending it twice has one effect.', { minLength: 1, maxLength: 128 }),
-    action: choice('What the broker is asked to do.', ['Deploy', 'Delete', 'Query']),
-    deploymentId: text('The deployment that the message is about.', { maxLength: 128 }),
-    createdAt: instant('When it was decided.'),
-    attempts: integer('How often it was sent.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
-    lastAttemptAt: instant('When it was last sent.').optional(),
-    nextAttemptAt: instant('When it is sent again.').optional(),
-    channel: choice('How it was last sent.', ['Kafka', 'HTTP']).optional(),
-    error: prose('What went wrong the last time.').optional(),
+  object('A message to the broker.', {
+    id: text('ID of the message. Sending it twice has a single effect.', { minLength: 1, maxLength: 128 }),
+    action: choice('Requested action.', ['Deploy', 'Delete', 'Query']),
+    deploymentId: text('Deployment that the message belongs to.', { maxLength: 128 }),
+    createdAt: instant('Creation time of the message.'),
+    attempts: integer('Number of send attempts.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
+    lastAttemptAt: instant('Time of the last send attempt.').optional(),
+    nextAttemptAt: instant('Time of the next send attempt.').optional(),
+    channel: choice('Channel of the last send attempt.', ['Kafka', 'HTTP']).optional(),
+    error: prose('Error of the last send attempt.').optional(),
   }),
   { maxItems: 16 },
 );
 
-const lastReport = object('The newest report of the broker. An older one changes nothing.', {
-  broker: objectName('The Broker that reported.'),
-  deploymentId: text('The deployment that it reported on.', { maxLength: 128 }),
-  sequence: integer('The number of the report within its deployment.', {
+const lastReport = object('Latest report of the broker. Older reports are ignored.', {
+  broker: objectName('Broker that sent the report.'),
+  deploymentId: text('Deployment that the report belongs to.', { maxLength: 128 }),
+  sequence: integer('Sequence number of the report within its deployment.', {
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
   }).optional(),
-  time: instant('When the broker made the report.'),
-  phase: choice('What it said.', [
+  time: instant('Time of the report.'),
+  phase: choice('Reported phase.', [
     'accepted',
     'deploying',
     'ready',
@@ -145,65 +145,65 @@ const lastReport = object('The newest report of the broker. An older one changes
     'deleted',
     'absent',
   ]).optional(),
-  message: prose('What it said, for people.').optional(),
-  error: object('What went wrong, where it failed.', {
+  message: prose('Human-readable message of the report.').optional(),
+  error: object('Error, if the deployment failed.', {
     class: choice(
-      '`transient`: tried again by itself. `permanent`: only another spec will do. `quota`: somebody has to make room.',
+      'Class of the error. `transient`: retried automatically. `permanent`: requires a change of the spec. `quota`: requires more capacity.',
       ['transient', 'permanent', 'quota'],
     ),
-    code: text('What went wrong, in the words of the broker for programs.', { maxLength: 256 }),
-    message: prose('What went wrong, for people.').optional(),
+    code: text('Machine-readable error code of the broker.', { maxLength: 256 }),
+    message: prose('Human-readable error message.').optional(),
   }).optional(),
 });
 
-const awaiting = object('An answer of the broker that is waited for.', {
-  since: instant('When the work was handed over, or when the broker was last heard of or asked.'),
-  queries: integer('How often the broker was asked how it fares.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
-  overdue: boolean('Whether it did not come in time.').optional(),
+const awaiting = object('Pending response of the broker.', {
+  since: instant('Time at which the work was dispatched, or of the last report or query.'),
+  queries: integer('Number of status queries sent to the broker.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
+  overdue: boolean('Whether the response is overdue.').optional(),
 });
 
-/** For kinds that a broker brings about. */
+/** The status fields of kinds that a broker provisions. */
 export const deployableStatusFields = {
   ...ownedStatusFields,
   costs: reportedCosts.optional(),
-  deploymentId: text('The deployment in force: uid, generation and attempt, joined by `/`.', {
+  deploymentId: text('Current deployment: UID, generation and attempt, joined by `/`.', {
     maxLength: 128,
   }).optional(),
   attempt: integer(
-    'How often this generation was deployed: it rises on drift repair, on a changed binding and on a deliberate retry.',
+    'Number of deployments of this generation. It increases on drift correction, on a changed binding and on an explicit retry.',
     {
       minimum: 0,
       maximum: 2_147_483_647,
     },
   ).optional(),
-  requested: choice('What the deployment in force asks of the broker.', ['Deploy', 'Delete']).optional(),
-  dispatchedGeneration: generation('The generation that was last handed to the broker.').optional(),
-  deployedGeneration: generation('The generation that was last reported ready.').optional(),
-  dispatchedBindings: text('Stands for the bindings that were handed over: another one makes a new deployment.', {
+  requested: choice('Action that the current deployment requests from the broker.', ['Deploy', 'Delete']).optional(),
+  dispatchedGeneration: generation('Generation that was last dispatched to the broker.').optional(),
+  deployedGeneration: generation('Generation that was last reported ready.').optional(),
+  dispatchedBindings: text('Hash of the dispatched bindings. A change triggers a new deployment.', {
     maxLength: 64,
   }).optional(),
-  retried: text('The value of the annotation `platform.company.com/retry` that was last followed.', {
+  retried: text('Last processed value of the annotation `platform.company.com/retry`.', {
     maxLength: 256,
   }).optional(),
-  failures: integer('How often in a row it failed or drifted.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
-  nextAttemptAt: instant('When it is deployed again by itself.').optional(),
+  failures: integer('Number of consecutive failures or drifts.', { minimum: 0, maximum: 2_147_483_647 }).optional(),
+  nextAttemptAt: instant('Time of the next automatic deployment attempt.').optional(),
   awaiting: awaiting.optional(),
-  targetRef: object('The DeploymentTarget and Broker that it was handed to.', {
-    name: objectName('The name of the DeploymentTarget.'),
-    broker: objectName('The name of the Broker.').optional(),
+  targetRef: object('DeploymentTarget and Broker that the deployment was dispatched to.', {
+    name: objectName('Name of the DeploymentTarget.'),
+    broker: objectName('Name of the Broker.').optional(),
     formerBrokers: list(
-      'Brokers that it was taken over from, the last at the end: what they have made is for the Broker of now to keep and to remove.',
-      objectName('The name of a Broker.'),
+      'Brokers that previously managed the resource, the most recent last. The current Broker keeps and removes what they created.',
+      objectName('Name of a Broker.'),
       { maxItems: 32 },
     ).optional(),
   }).optional(),
-  connectionSecret: object('The Kubernetes Secret that holds address and credentials.', {
-    name: objectName('The name of the Kubernetes Secret, in the namespace of this object.'),
-    revision: text('Changes whenever the credentials do.', { maxLength: 128 }).optional(),
+  connectionSecret: object('Kubernetes Secret that holds the address and the credentials.', {
+    name: objectName('Name of the Kubernetes Secret, in the namespace of this object.'),
+    revision: text('Revision of the credentials. It changes with every rotation.', { maxLength: 128 }).optional(),
   }).optional(),
   outputs: map(
-    'What the broker says about the thing that it made, for example its address. Never credentials.',
-    text('The value.', { maxLength: 2048 }),
+    'Outputs of the broker about the created resource, for example its address. Never credentials.',
+    text('Value of the output.', { maxLength: 2048 }),
     { maxProperties: 64 },
   ).optional(),
   lastReport: lastReport.optional(),

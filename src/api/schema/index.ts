@@ -1,6 +1,8 @@
 /**
- * The small language in which the kinds are written. In: fields with descriptions, bounds, defaults and rules. Out: one
- * value that is the OpenAPI schema at run time and the TypeScript type at compile time. It must not know any kind.
+ * The schema language of the kinds.
+ *
+ * Input: fields with descriptions, bounds, defaults and rules. Output: one value that is the OpenAPI schema at run time
+ * and the TypeScript type at compile time. This module does not know any kind.
  */
 export type { OpenApiSchema, ValidationRule } from './openapi.ts';
 export {

@@ -1,11 +1,11 @@
-/** The part of OpenAPI v3 that a structural schema of a CustomResourceDefinition may use, and that we do use. */
+/** The subset of OpenAPI v3 that structural schemas of CustomResourceDefinitions can use and that the kinds use. */
 
-/** A CEL rule of `x-kubernetes-validations`. One that reads `oldSelf` is judged on updates only. */
+/** A CEL rule of `x-kubernetes-validations`. A rule that reads `oldSelf` is evaluated on updates only. */
 export interface ValidationRule {
   rule: string;
-  /** What to do, not only what is wrong: this is all that the user sees. */
+  /** The message. It is all that the user sees, so it says what to do, not only what is wrong. */
   message: string;
-  /** Relative to where the rule stands, for example `.owner`: the field that the API server names in its answer. */
+  /** The path of the field that the API server reports, relative to the location of the rule, for example `.owner`. */
   fieldPath?: string;
   reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
 }
@@ -13,7 +13,7 @@ export interface ValidationRule {
 export interface OpenApiSchema {
   description?: string;
   type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
-  /** Not `byte`: of a string with that format the API server does not check that it is a string. */
+  /** `byte` is not used: for that format the API server does not check that the value is a string. */
   format?: 'int32' | 'int64' | 'date-time';
   default?: unknown;
   enum?: readonly string[];

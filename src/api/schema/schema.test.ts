@@ -18,7 +18,7 @@ import {
   type Written,
 } from './index.ts';
 
-describe('what is written once is OpenAPI', () => {
+describe('a schema as OpenAPI', () => {
   const table = [
     {
       reason: 'a string carries its bounds',
@@ -26,7 +26,7 @@ describe('what is written once is OpenAPI', () => {
       openapi: { description: 'A name.', type: 'string', minLength: 1, maxLength: 63, pattern: '^a' },
     },
     {
-      reason: 'a choice is an enum, with the length of the longest for API servers that price rules by length',
+      reason: 'a choice is an enum with a maximum length, for API servers that estimate rule costs by length',
       schema: choice('A size.', ['small', 'large']),
       openapi: { description: 'A size.', type: 'string', maxLength: 5, enum: ['small', 'large'] },
     },
@@ -36,17 +36,17 @@ describe('what is written once is OpenAPI', () => {
       openapi: { description: 'When.', type: 'string', format: 'date-time' },
     },
     {
-      reason: 'an integer within 32 bits says so',
+      reason: 'an integer within 32 bits has the format int32',
       schema: integer('A port.', { minimum: 1, maximum: 65_535 }),
       openapi: { description: 'A port.', type: 'integer', format: 'int32', minimum: 1, maximum: 65_535 },
     },
     {
-      reason: 'an integer beyond 32 bits says so',
+      reason: 'an integer beyond 32 bits has the format int64',
       schema: integer('A count.', { minimum: 0, maximum: 2 ** 40 }),
       openapi: { description: 'A count.', type: 'integer', format: 'int64', minimum: 0, maximum: 2 ** 40 },
     },
     {
-      reason: 'an int-or-string has no type, as structural schemas demand',
+      reason: 'an int-or-string has no type, as structural schemas require',
       schema: integerOrText('An amount.', { maxLength: 8 }),
       openapi: { description: 'An amount.', 'x-kubernetes-int-or-string': true, maxLength: 8 },
     },
@@ -74,7 +74,7 @@ describe('what is written once is OpenAPI', () => {
       },
     },
     {
-      reason: 'an object without required fields has no empty list of them, which the API server refuses',
+      reason: 'an object without required fields has no empty list of them, which the API server rejects',
       schema: object('Loose.', { maybe: boolean('Maybe.').optional() }, { atomic: true }),
       openapi: {
         description: 'Loose.',
@@ -110,7 +110,7 @@ describe('what is written once is OpenAPI', () => {
     expect(schema.openapi).toEqual(openapi);
   });
 
-  test('the three lists say how they are merged', () => {
+  test('each of the three list types declares how it is merged', () => {
     const name = text('A name.', { maxLength: 5 });
     const bounds = { maxItems: 3 };
     expect(list('L.', name, bounds).openapi).toMatchObject({ 'x-kubernetes-list-type': 'atomic', maxItems: 3 });
@@ -124,24 +124,24 @@ describe('what is written once is OpenAPI', () => {
 });
 
 describe('rules about change', () => {
-  test('an immutable field is guarded from the object that holds it', () => {
+  test('the rule of an immutable field belongs to the object that contains the field', () => {
     expect(immutable('owner', 'no').rule).toBe(
       'has(self.owner) == has(oldSelf.owner) && (!has(self.owner) || self.owner == oldSelf.owner)',
     );
   });
 
-  test('a field that is set once may be filled in later', () => {
+  test('a field that is set once may be set later', () => {
     expect(setOnce('owner', 'no').rule).toBe('!has(oldSelf.owner) || (has(self.owner) && self.owner == oldSelf.owner)');
   });
 
-  test('a field whose name is a word of CEL is escaped in the rule, not in the path', () => {
+  test('a field whose name is reserved in CEL is escaped in the rule, not in the path', () => {
     const { rule, fieldPath } = immutable('namespace', 'no');
     expect(rule).toContain('self.__namespace__ == oldSelf.__namespace__');
     expect(fieldPath).toBe('.namespace');
   });
 });
 
-test('what is written once is TypeScript, as stored and as written', () => {
+test('a schema as a TypeScript type, stored and written', () => {
   const schema = object('A thing.', {
     name: text('Name.', { maxLength: 5 }),
     size: choice('Size.', ['small', 'large']).default('small'),

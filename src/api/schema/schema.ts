@@ -1,9 +1,9 @@
 /**
- * A schema that is written once: it carries its OpenAPI form at run time and its TypeScript type at compile time.
+ * A schema with its OpenAPI form at run time and its TypeScript type at compile time.
  *
- * A field is in one of three states of presence. `required` must be written. `optional` may be absent. `defaulted` may be
- * absent when written, but the API server fills it in, so that whoever reads the object always finds it: the type as
- * stored (`Stored`) and the type as written (`Written`) differ there.
+ * A field has one of three states of presence. A `required` field must be set. An `optional` field may be absent. A
+ * `defaulted` field may be absent in a manifest; the API server sets its default, so that readers always find it. For
+ * such fields the stored type (`Stored`) and the written type (`Written`) differ.
  */
 import type { OpenApiSchema, ValidationRule } from './openapi.ts';
 
@@ -12,7 +12,7 @@ type Presence = 'required' | 'optional' | 'defaulted';
 export class Schema<StoredType, WrittenType = StoredType, P extends Presence = 'required'> {
   readonly openapi: OpenApiSchema;
   readonly presence: P;
-  /** Only for the compiler: nothing is there at run time. */
+  /** For the compiler only: it does not exist at run time. */
   declare readonly stored: StoredType;
   declare readonly written: WrittenType;
 
@@ -29,7 +29,7 @@ export class Schema<StoredType, WrittenType = StoredType, P extends Presence = '
     return new Schema({ ...this.openapi, default: value }, 'defaulted');
   }
 
-  /** Rules that OpenAPI cannot say, in CEL. */
+  /** Adds CEL rules that OpenAPI cannot express. */
   rules(...rules: ValidationRule[]): Schema<StoredType, WrittenType, P> {
     const already = this.openapi['x-kubernetes-validations'] ?? [];
     return new Schema({ ...this.openapi, 'x-kubernetes-validations': [...already, ...rules] }, this.presence);
@@ -45,9 +45,9 @@ const CEL_RESERVED = new Set(
 type AnySchema = Schema<unknown, unknown, Presence>;
 export type Fields = Readonly<Record<string, AnySchema>>;
 
-/** The type of a value as the API server returns it, defaults filled in. */
+/** The type of a value as the API server returns it, with defaults applied. */
 export type Stored<S extends AnySchema> = S['stored'];
-/** The type of a value as a user may write it. */
+/** The type of a value as a user writes it. */
 export type Written<S extends AnySchema> = S['written'];
 
 type KeysWith<F extends Fields, P extends Presence> = {
@@ -72,18 +72,24 @@ interface TextBounds {
   pattern?: string;
 }
 
-/** A string. It is always bounded: the API server prices a rule by the longest value that it could meet. */
+/**
+ * `text` is a string. It is always bounded: the API server estimates the cost of a rule from the longest possible
+ * value.
+ */
 export function text(description: string, bounds: TextBounds): Schema<string> {
   return new Schema({ description, type: 'string', ...bounds }, 'required');
 }
 
-/** A string out of a closed list. Its length is said as well: older API servers (1.28) do not price a rule by the list. */
+/**
+ * `choice` is a string from a fixed list. It also has a maximum length, because API servers up to 1.28 do not derive
+ * the cost of a rule from the list.
+ */
 export function choice<const Value extends string>(description: string, values: readonly Value[]): Schema<Value> {
   const maxLength = Math.max(...values.map((value) => value.length));
   return new Schema({ description, type: 'string', maxLength, enum: values }, 'required');
 }
 
-/** An instant such as `2026-01-31T12:00:00Z`. */
+/** `instant` is a point in time such as `2026-01-31T12:00:00Z`. */
 export function instant(description: string): Schema<string> {
   return new Schema({ description, type: 'string', format: 'date-time' }, 'required');
 }
@@ -93,7 +99,7 @@ export function integer(description: string, bounds: { minimum: number; maximum:
   return new Schema({ description, type: 'integer', format, ...bounds }, 'required');
 }
 
-/** A number that may have a fraction, such as a share between 0 and 1. */
+/** `decimal` is a number that may have a fraction, such as a share between 0 and 1. */
 export function decimal(description: string, bounds: { minimum: number; maximum: number }): Schema<number> {
   return new Schema({ description, type: 'number', ...bounds }, 'required');
 }
@@ -102,7 +108,10 @@ export function boolean(description: string): Schema<boolean> {
   return new Schema({ description, type: 'boolean' }, 'required');
 }
 
-/** A number or a string, as quantities and ports are: `minimum` is for the one, the other bounds are for the other. */
+/**
+ * `integerOrText` is a number or a string, like a quantity or a port. `minimum` applies to numbers, the other bounds to
+ * strings.
+ */
 export function integerOrText(
   description: string,
   bounds: { minimum?: number; pattern?: string; maxLength: number },
@@ -110,7 +119,7 @@ export function integerOrText(
   return new Schema({ description, 'x-kubernetes-int-or-string': true, ...bounds }, 'required');
 }
 
-/** An object of a shape that is not ours to know. Nothing in it is dropped. */
+/** `anyObject` is an object of unknown shape. No field of it is pruned. */
 export function anyObject(description: string): Schema<Record<string, unknown>> {
   return new Schema({ description, type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, 'required');
 }
@@ -133,7 +142,7 @@ export function object<const F extends Fields>(
   );
 }
 
-/** Keys that the user chooses, all with values of one shape. */
+/** `map` is an object with arbitrary keys and values of one schema. */
 export function map<S, W>(
   description: string,
   values: Schema<S, W>,
@@ -147,17 +156,17 @@ interface ListBounds {
   minItems?: number;
 }
 
-/** A list that belongs to one writer as a whole: server-side apply replaces it, never merges it. */
+/** `list` is an atomic list: server-side apply replaces it as a whole. */
 export function list<S, W>(description: string, items: Schema<S, W>, bounds: ListBounds): Schema<S[], W[]> {
   return listOf(description, items, bounds, { 'x-kubernetes-list-type': 'atomic' });
 }
 
-/** A list without duplicates, merged entry by entry. */
+/** `set` is a list without duplicates, merged entry by entry. */
 export function set<S extends string | number>(description: string, items: Schema<S>, bounds: ListBounds): Schema<S[]> {
   return listOf(description, items, bounds, { 'x-kubernetes-list-type': 'set' });
 }
 
-/** A list whose entries are told apart by `keys`, merged entry by entry. */
+/** `listByKey` is a list whose entries are identified by `keys` and merged entry by entry. */
 export function listByKey<S extends object, W extends object>(
   description: string,
   keys: readonly (keyof S & string)[],
@@ -177,8 +186,8 @@ function listOf<S, W>(
 }
 
 /**
- * The rule that a field keeps its value from creation on. It stands on the object that holds the field, because there it
- * also sees the field being removed or added later; on the field itself it would not be asked in those two cases.
+ * `immutable` is the rule that a field keeps its value after creation. It belongs to the object that contains the
+ * field: on the field itself it would not be evaluated when the field is added or removed.
  */
 export function immutable(field: string, message: string): ValidationRule {
   const [now, before] = [`self.${escaped(field)}`, `oldSelf.${escaped(field)}`];
@@ -190,7 +199,7 @@ export function immutable(field: string, message: string): ValidationRule {
   };
 }
 
-/** The rule that a field may be filled in later, but then keeps its value. */
+/** `setOnce` is the rule that a field may be set later, but then keeps its value. */
 export function setOnce(field: string, message: string): ValidationRule {
   const [now, before] = [`self.${escaped(field)}`, `oldSelf.${escaped(field)}`];
   return {
@@ -201,7 +210,7 @@ export function setOnce(field: string, message: string): ValidationRule {
   };
 }
 
-/** Words that CEL keeps for itself stand in underscores where they are names of fields. */
+/** Escapes field names that are reserved words in CEL. */
 function escaped(field: string): string {
   return CEL_RESERVED.has(field) ? `__${field}__` : field;
 }

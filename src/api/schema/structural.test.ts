@@ -8,7 +8,7 @@ const fieldOf = (field: OpenApiSchema): OpenApiSchema => described({ type: 'obje
 const table: { reason: string; schema: OpenApiSchema; violation: string | undefined }[] = [
   { reason: 'a plain object is fine', schema: fieldOf(described({ type: 'boolean' })), violation: undefined },
   {
-    reason: 'a field without a description tells nobody what it is for',
+    reason: 'a field needs a description',
     schema: fieldOf({ type: 'boolean' }),
     violation: '.field: has no description',
   },
@@ -33,39 +33,39 @@ const table: { reason: string; schema: OpenApiSchema; violation: string | undefi
     violation: '(root): an object needs exactly one of properties, additionalProperties and preserve-unknown-fields',
   },
   {
-    reason: 'an unbounded map makes every rule in it too dear',
+    reason: 'an unbounded map makes every rule in it too expensive',
     schema: described({ type: 'object', additionalProperties: described({ type: 'boolean' }) }),
     violation: '(root): a map needs maxProperties',
   },
   {
-    reason: 'an unbounded list makes every rule in it too dear',
+    reason: 'an unbounded list makes every rule in it too expensive',
     schema: fieldOf(described({ type: 'array', items: described({ type: 'boolean' }) })),
     violation: '.field: a list needs maxItems',
   },
   {
-    reason: 'a list says what is in it',
+    reason: 'a list needs a schema for its items',
     schema: fieldOf(described({ type: 'array', maxItems: 1 })),
     violation: '.field: a list needs items',
   },
   {
-    reason: 'an unbounded string makes every rule on it too dear',
+    reason: 'an unbounded string makes every rule on it too expensive',
     schema: fieldOf(described({ type: 'string' })),
     violation: '.field: a string needs maxLength',
   },
   {
-    reason: 'a list of choices alone does not bound a rule on older API servers',
+    reason: 'an enum alone does not bound a rule on older API servers',
     schema: fieldOf(described({ type: 'string', enum: ['a'] })),
     violation: '.field: a string needs maxLength',
   },
   {
-    reason: 'an unbounded integer is a typo away from harm',
+    reason: 'an integer needs bounds',
     schema: fieldOf(described({ type: 'integer', minimum: 0 })),
     violation: '.field: an integer needs minimum and maximum',
   },
   {
-    reason: 'what is required must be there',
+    reason: 'a required field must be a property',
     schema: described({ type: 'object', required: ['gone'], properties: {} }),
-    violation: '(root): requires gone, which is no property of it',
+    violation: '(root): requires gone, which is not one of its properties',
   },
   {
     reason: 'a list of type map needs keys',
@@ -80,7 +80,7 @@ const table: { reason: string; schema: OpenApiSchema; violation: string | undefi
     violation: '.field: a list of type map, and only it, needs keys',
   },
   {
-    reason: 'a key that may be absent cannot tell entries apart',
+    reason: 'a key must be required or have a default',
     schema: fieldOf(
       described({
         type: 'array',
@@ -93,42 +93,42 @@ const table: { reason: string; schema: OpenApiSchema; violation: string | undefi
     violation: '.field: the key field must be required or have a default',
   },
   {
-    reason: 'properties of a string are a mistake',
+    reason: 'a string cannot have properties',
     schema: fieldOf(described({ type: 'string', maxLength: 1, properties: {} })),
     violation: '.field: properties belong to an object',
   },
   {
-    reason: 'items of a string are a mistake',
+    reason: 'a string cannot have items',
     schema: fieldOf(described({ type: 'string', maxLength: 1, items: described({ type: 'boolean' }) })),
     violation: '.field: items belong to a list',
   },
   {
-    reason: 'the API server refuses a message with a line break',
+    reason: 'the API server rejects a message with a line break',
     schema: fieldOf(described({ type: 'boolean', 'x-kubernetes-validations': [{ rule: 'self', message: 'a\nb' }] })),
     violation: '.field: the message of self must be one line',
   },
   {
-    reason: 'the API server refuses a longer message',
+    reason: 'the API server rejects a longer message',
     schema: fieldOf(
       described({ type: 'boolean', 'x-kubernetes-validations': [{ rule: 'self', message: 'a'.repeat(2049) }] }),
     ),
     violation: '.field: the message of self is longer than 2048 characters',
   },
   {
-    reason: 'metadata has no description of ours',
+    reason: 'metadata must not have a description',
     schema: described({ type: 'object', properties: { metadata: described({ type: 'object' }) } }),
     violation: '.metadata: cannot have description',
   },
   {
-    reason: 'labels cannot be narrowed down in a schema',
+    reason: 'labels cannot be restricted in a schema',
     schema: described({
       type: 'object',
       properties: { metadata: { type: 'object', properties: { labels: described({ type: 'boolean' }) } } },
     }),
-    violation: '.metadata.labels: cannot be narrowed down',
+    violation: '.metadata.labels: cannot be restricted',
   },
   {
-    reason: 'what is below a map is looked at',
+    reason: 'the values of a map are checked',
     schema: described({ type: 'object', maxProperties: 1, additionalProperties: { type: 'boolean' } }),
     violation: '.*: has no description',
   },

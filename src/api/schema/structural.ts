@@ -1,8 +1,9 @@
 import type { OpenApiSchema } from './openapi.ts';
 
 /**
- * What the API server would object to in a schema, and what the house adds to it: every field is described, every string,
- * list and map is bounded. One sentence a violation, each with its path; an empty list is a schema to publish.
+ * `structuralViolations` lists what the API server would reject in a schema, and what this project additionally
+ * requires: every field has a description, and every string, list and map is bounded. Each violation is one sentence
+ * with a path. A schema without violations can be published.
  */
 export function structuralViolations(schema: OpenApiSchema, path = ''): string[] {
   const violations: string[] = [];
@@ -25,7 +26,7 @@ export function structuralViolations(schema: OpenApiSchema, path = ''): string[]
     }
     if (schema.additionalProperties && schema.maxProperties === undefined) object('a map needs maxProperties');
     for (const name of schema.required ?? []) {
-      if (!schema.properties?.[name]) object(`requires ${name}, which is no property of it`);
+      if (!schema.properties?.[name]) object(`requires ${name}, which is not one of its properties`);
     }
   } else if (schema.properties || schema.additionalProperties || schema.required) {
     object('properties belong to an object');
@@ -64,13 +65,13 @@ export function structuralViolations(schema: OpenApiSchema, path = ''): string[]
   return violations;
 }
 
-/** Metadata has a schema of the API server's own: nothing may be said about it but what a name looks like. */
+/** The API server has its own schema for metadata: a CRD can restrict only the name. */
 function metadataViolations(schema: OpenApiSchema): string[] {
   const { type, properties = {}, ...other } = schema;
-  const violations = type === 'object' ? [] : ['.metadata: has the type object'];
+  const violations = type === 'object' ? [] : ['.metadata: must have the type object'];
   for (const key of Object.keys(other)) violations.push(`.metadata: cannot have ${key}`);
   for (const [name, property] of Object.entries(properties)) {
-    if (name !== 'name' && name !== 'generateName') violations.push(`.metadata.${name}: cannot be narrowed down`);
+    if (name !== 'name' && name !== 'generateName') violations.push(`.metadata.${name}: cannot be restricted`);
     violations.push(...structuralViolations(property, `.metadata.${name}`));
   }
   return violations;
