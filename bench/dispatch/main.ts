@@ -173,7 +173,7 @@ async function untilReady({ store }: Seen, count: number, say: (line: string) =>
 function waits({ manager }: Stage, applied: Applied): number[] {
   const acknowledged = new Map<string, number>();
   for (const { message, uid, action, timestamp } of manager.lines()) {
-    if (message !== 'a message was acknowledged' || action !== 'Deploy' || acknowledged.has(String(uid))) continue;
+    if (message !== 'message acknowledged' || action !== 'Deploy' || acknowledged.has(String(uid))) continue;
     acknowledged.set(String(uid), Date.parse(String(timestamp)));
   }
   return [...applied].map(([uid, at]) => ((acknowledged.get(uid) ?? Number.POSITIVE_INFINITY) - at) / 1000);

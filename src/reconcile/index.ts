@@ -1,8 +1,8 @@
 /**
- * The controllers: what the platform does by itself, a folder a family.
+ * Background controllers, one folder per family.
  *
- * In: a manager to run in, and what the rooms below know. Out: objects brought to what they say, and their status. It must not
- * know how requests are answered: admission decides, reconcilers act.
+ * In: a manager to run in, and the modules below. Out: reconciled objects and their status. It must not know how
+ * admission requests are answered: admission decides, reconcilers act.
  */
 export * from './bindings/index.ts';
 export * from './costs/index.ts';

@@ -312,7 +312,7 @@ test('a connection Secret that the quota of the namespace keeps out is surfaced 
   const failed = await objectsIn(client, full).until('Cache', 'crowded', phase('failed'));
   expect(failed.status?.lastReport?.error).toMatchObject({ class: 'quota', code: 'connection-secret' });
   expect(conditionOf(failed, 'Ready')).toMatchObject({ status: 'False', reason: 'QuotaExceeded' });
-  expect(conditionOf(failed, 'Ready')?.message).toContain('make room');
+  expect(conditionOf(failed, 'Ready')?.message).toContain('raise the quota');
 });
 
 test('what is bound is handed over, and something else that is bound is a new attempt', async () => {
@@ -410,7 +410,7 @@ test('a deletion that is not confirmed keeps the object, and goes on when somebo
   await objects.gone('Database', 'abandoned');
   await eventually(() => running.events.some(({ reason }) => reason === 'CleanupAbandoned'), patient);
   await eventually(
-    () => running.audit.some(({ message }) => String(message).includes('without a confirmation')),
+    () => running.audit.some(({ message }) => String(message).includes('without cleanup confirmation')),
     patient,
   );
 });

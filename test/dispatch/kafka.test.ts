@@ -64,7 +64,7 @@ test('what is marked urgent goes by HTTP though Kafka is there, and by Kafka aga
       });
   await eventually(() => {
     for (const [who, message] of [
-      ['platform', 'a message was acknowledged'],
+      ['platform', 'message acknowledged'],
       [stage.cluster.name, 'request taken'],
     ] as const) {
       expect([...new Set(channels(who, message))], message).toEqual(['1 by HTTP', '2 by Kafka']);
@@ -235,8 +235,7 @@ describe('Kafka is away', () => {
       const { metadata } = await objects.create('Secret', name);
       await objects.ready('Secret', name);
       const sent = stage.lines.find(
-        ({ who, message, uid }) =>
-          who === 'platform' && message === 'a message was acknowledged' && uid === metadata.uid,
+        ({ who, message, uid }) => who === 'platform' && message === 'message acknowledged' && uid === metadata.uid,
       );
       expect(sent?.channel).toBe('Kafka');
     }, patient);

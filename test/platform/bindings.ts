@@ -137,7 +137,9 @@ export function bindingTests(running: () => RunningPlatform): void {
       const before = bindingsOf(await whenCondition(client, user, bound({ status: 'True' })));
       await ready('Topic', 'red', 'returns', labels);
       const ambiguous = await whenCondition(client, user, bound({ status: 'False', reason: 'AmbiguousSelector' }));
-      expect(JSON.stringify(ambiguous.status)).toContain('matches 2 (Topic red/orders, Topic red/returns): narrow it');
+      expect(JSON.stringify(ambiguous.status)).toContain(
+        'matches 2 (Topic red/orders, Topic red/returns): add a label',
+      );
       expect(bindingsOf(ambiguous)).toEqual(before);
       await client.patch(
         resourceOf('Topic'),

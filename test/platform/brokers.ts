@@ -49,7 +49,7 @@ export function brokerTests(running: () => RunningPlatform): void {
           spec: { provider: 'onprem', brokerRef: { name } },
         });
         const lost = await whenCondition(client, target, { status: 'False', reason: 'BrokerNotFound' });
-        expect(JSON.stringify(lost.status)).toContain('There is no Broker heard');
+        expect(JSON.stringify(lost.status)).toContain('Broker heard does not exist');
         const heartbeat = { intervalSeconds: 1, timeoutSeconds: 4 };
         const broker = await create(client, { kind: 'Broker', name, spec: { channel: 'Kafka', heartbeat } });
         // On a slow machine a beat may be over before anybody has looked.
@@ -106,7 +106,7 @@ export function brokerTests(running: () => RunningPlatform): void {
       test('a target without a broker says so', async () => {
         const target = await create(client, { kind: 'DeploymentTarget', name: 'bare', spec: { provider: 'aws' } });
         const { status } = await whenCondition(client, target, { status: 'False', reason: 'NoBroker' });
-        expect(JSON.stringify(status)).toContain('name one in spec.brokerRef');
+        expect(JSON.stringify(status)).toContain('set spec.brokerRef');
       });
     });
 

@@ -68,7 +68,7 @@ export function teamTests(running: () => RunningPlatform): void {
         });
         const { status } = await client.get<Team>(team.resource, { name: 'alpha' });
         expect(status).toMatchObject({ phase: 'ready', namespace, resources: 0 });
-        expect(status?.conditions?.[0]?.message).toContain('not on it: not a name');
+        expect(status?.conditions?.[0]?.message).toContain('were skipped: not a name');
       });
 
       test('what is deleted or changed by hand is put right', async () => {

@@ -123,7 +123,7 @@ describe('a client that keeps its address to itself', () => {
     expect(String(error)).toContain('production');
   });
 
-  test('answers of the cluster, and what we currentRunner have to say, come through', async () => {
+  test('answers of the cluster, and our own messages, come through', async () => {
     const missing = answered(404, 'NotFound');
     await expect(redactingClient(failing(missing), 'production').list(pods)).rejects.toBe(missing);
     const own = new FleetError('cluster/unknown', 'gone');

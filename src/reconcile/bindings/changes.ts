@@ -1,4 +1,4 @@
-/** Which changes of users, namespaces and resources a binding hears of. */
+/** Predicates: the changes of users, namespaces and sources that can affect a binding. */
 import { isDeepStrictEqual } from 'node:util';
 import { TEAM_LABEL } from '../../api/index.ts';
 import type { Predicate } from '../../runtime/index.ts';
@@ -6,7 +6,7 @@ import type { OwnedObject } from '../platform/ownership.ts';
 import { conditionOf } from '../platform/status.ts';
 import { dependenciesOf, matchesDependency, type TeamOfNamespace } from './visible.ts';
 
-/** Whether what happens to the source is this user's concern. */
+/** `isAffected` reports whether a change of the source can affect this user. */
 export function isAffected(user: OwnedObject, source: OwnedObject, teamOfNamespace: TeamOfNamespace): boolean {
   const bound = user.status?.bindings?.some(
     ({ kind, namespace, name }) =>
@@ -31,7 +31,7 @@ export const usesSomething: Predicate<OwnedObject> = (change) => {
     now.metadata.generation !== before.metadata.generation ||
     now.metadata.deletionTimestamp !== before.metadata.deletionTimestamp ||
     now.metadata.labels?.[TEAM_LABEL] !== before.metadata.labels?.[TEAM_LABEL] ||
-    // Somebody may have written over what is ours.
+    // Another writer may have overwritten our fields.
     !isDeepStrictEqual(now.status?.bindings, before.status?.bindings) ||
     !isDeepStrictEqual(conditionOf(now, 'DependenciesBound'), conditionOf(before, 'DependenciesBound'))
   );
@@ -40,7 +40,7 @@ export const usesSomething: Predicate<OwnedObject> = (change) => {
 export const namespaceTeamChanged: Predicate = (change) =>
   change.type !== 'updated' || change.object.metadata.labels?.[TEAM_LABEL] !== change.old.metadata.labels?.[TEAM_LABEL];
 
-/** Of a resource that may be used, what its users hear of. */
+/** Passes the changes of a source that its users depend on. */
 export const sourceChanged: Predicate<OwnedObject> = (change) => {
   if (change.type !== 'updated') return true;
   const [now, before] = [change.object, change.old];

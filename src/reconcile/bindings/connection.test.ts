@@ -12,7 +12,7 @@ const object = (kind: string, namespace: string, name: string, status: object = 
   }) as OwnedObject;
 const user = object('Service', 'team', 'api');
 
-test('a name says whose connection to what it is, and two pairs never share one', () => {
+test('a name contains user and source, and two pairs never share one', () => {
   expect(connectionName(user, object('Database', 'team', 'users'))).toMatch(/^service-api-database-users-[0-9a-f]{8}$/);
   const names = [
     connectionName(object('Service', 'team', 'a-database'), object('Cache', 'team', 'b')),
@@ -27,7 +27,7 @@ test('a name says whose connection to what it is, and two pairs never share one'
   expect(longest).toMatch(/^service-x+\.[a-z0-9-]*[a-z0-9]-[0-9a-f]{8}$/);
 });
 
-test('an address has the keys that a Secret can have, and another revision when it moves', () => {
+test('an address has only valid Secret keys, and a new revision when it changes', () => {
   const at = (host: string) =>
     addressOf(object('Service', 'team', 's', { url: 'https://s', outputs: { host, 'not a key': 'x' } }));
   expect(at('one').data).toEqual({ url: 'aHR0cHM6Ly9z', host: 'b25l' });
@@ -35,7 +35,7 @@ test('an address has the keys that a Secret can have, and another revision when 
   expect(at('one').revision).not.toBe(at('two').revision);
 });
 
-test('a copy is current while it is whole and of the same source and revision', () => {
+test('a copy is current while it is complete and of the same source and revision', () => {
   const source = object('Database', 'team', 'db', { connectionSecret: { name: 'c', revision: '7' } });
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'c' }, data: { password: 'eA==' } };
   const connection = credentialsOf(source, secret);
@@ -45,7 +45,7 @@ test('a copy is current while it is whole and of the same source and revision', 
   expect(isCurrent(copy, source, '8')).toBe(false);
   expect(isCurrent({ ...copy, data: { password: 'eQ==' } }, source, '7')).toBe(false);
   expect(isCurrent({ ...copy, data: { ...copy.data, more: '' } }, source, '7')).toBe(false);
-  // A resource of the same name that was made anew has other credentials.
-  const anew = { ...source, metadata: { ...source.metadata, uid: 'another' } };
-  expect(isCurrent(copy, anew, '7')).toBe(false);
+  // A re-created resource of the same name has other credentials.
+  const recreated = { ...source, metadata: { ...source.metadata, uid: 'another' } };
+  expect(isCurrent(copy, recreated, '7')).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** The connection of a binding: a Kubernetes Secret in the namespace of its user, which goes with the user. */
+/** The connection of a binding: a Kubernetes Secret in the namespace of its user, deleted with the user. */
 import { createHash } from 'node:crypto';
 import { GROUP, MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
 import { controllerOf, controllerReference, type KubernetesObject } from '../../runtime/index.ts';
@@ -6,33 +6,33 @@ import { describeObject, type OwnedObject } from '../platform/ownership.ts';
 
 export interface SecretObject extends KubernetesObject {
   type?: string;
-  /** In base64. */
+  /** Values in base64. */
   data?: Record<string, string>;
 }
 
-/** What is handed on, and how it is told from what was handed on before. */
+/** The values of a connection, and the revision that identifies them. */
 export interface Connection {
   readonly data: Readonly<Record<string, string>>;
   readonly revision: string;
 }
 
-/** On every Secret that is made for a binding, and on no other. */
+/** Marks the Secrets that were created for a binding. */
 const BINDING_LABEL = `${GROUP}/binding`;
 export const bindingSelector = `${BINDING_LABEL}=true`;
 const SOURCE_ANNOTATION = `${GROUP}/binding-source`;
 const REVISION_ANNOTATION = `${GROUP}/binding-revision`;
 const CONTENT_ANNOTATION = `${GROUP}/binding-content`;
 
-/** The same for the same pair, and told apart by a digest where names run into each other. */
+/** `connectionName` is stable per pair of user and source. A digest separates pairs whose names run together. */
 export function connectionName(user: OwnedObject, source: OwnedObject): string {
   const parts = [user, source].map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name]);
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 8);
   const words = [user.kind, user.metadata.name, source.kind, source.metadata.name].join('-').toLowerCase();
-  // As long as the name of a Secret may be; what would end in a dot or a hyphen there is no name.
+  // The name is cut to the length limit of Secret names, and must not end in a dot or a hyphen.
   return `${words.slice(0, 253 - digest.length - 1).replace(/[-.]+$/, '')}-${digest}`;
 }
 
-/** Without credentials: where it is. Keys that a Secret cannot have are left out. */
+/** `addressOf` returns the connection of a kind without credentials. Keys that are invalid in a Secret are skipped. */
 export function addressOf({ status }: OwnedObject): Connection {
   const entries = Object.entries({ ...(status?.url === undefined ? {} : { url: status.url }), ...status?.outputs })
     .filter(([key]) => /^[-._a-zA-Z0-9]{1,253}$/.test(key))
@@ -41,7 +41,7 @@ export function addressOf({ status }: OwnedObject): Connection {
   return { data, revision: contentOf(data) };
 }
 
-/** With credentials: what its Secret holds, under the revision that its status names. */
+/** `credentialsOf` returns the values of the source's Secret, with the revision from its status. */
 export function credentialsOf({ status }: OwnedObject, { data = {} }: SecretObject): Connection {
   return { data, revision: status?.connectionSecret?.revision ?? contentOf(data) };
 }
@@ -66,7 +66,10 @@ export function connectionSecret(user: OwnedObject, source: OwnedObject, { data,
   };
 }
 
-/** Whether a copy is whole and of this revision of this source: then the source's Secret need not be read. */
+/**
+ * `isCurrent` reports whether a copy is complete and has this revision of this source; then the source's Secret need
+ * not be read.
+ */
 export function isCurrent(copy: SecretObject, source: OwnedObject, revision: string): boolean {
   const { annotations = {} } = copy.metadata;
   return (
@@ -79,7 +82,7 @@ export function isCurrent(copy: SecretObject, source: OwnedObject, revision: str
 export const isCopyOf = (copy: KubernetesObject, user: OwnedObject): boolean =>
   controllerOf(copy)?.uid === user.metadata.uid;
 
-/** A digest of all keys and values. */
+/** `contentOf` returns a digest of all keys and values. */
 function contentOf(data: Readonly<Record<string, string>>): string {
   const entries = Object.entries(data).sort(([one], [other]) => (one < other ? -1 : Number(one > other)));
   return createHash('sha256').update(JSON.stringify(entries)).digest('hex').slice(0, 32);

@@ -24,7 +24,7 @@ interface BindingOptions {
 
 const retryMilliseconds = 30_000;
 const copies = { labelSelector: bindingSelector };
-/** By the kind that is used, everywhere and within a namespace. */
+/** Indexes users by the kind they depend on, cluster-wide and per namespace. */
 const usesIndex = {
   'kidp-uses': (object: KubernetesObject): string[] =>
     dependenciesOf(object as OwnedObject).flatMap(({ kind }) => [kind, `${kind} ${object.metadata.namespace ?? ''}`]),
@@ -52,7 +52,7 @@ function addBindingReconciler(manager: Manager, kind: Kind, { recorder }: Bindin
     caches.store(namespaces).get({ name: namespace })?.metadata.labels?.[TEAM_LABEL];
   const users = (): ReadonlyStore<OwnedObject> => caches.store<OwnedObject>(kind.resource);
   const namespacesOf = (home: string) => caches.store(namespaces).byIndex('kidp-home', home);
-  /** Who may have to do with a source: most are for the namespaces of one team only. */
+  /** The users that a source can affect: most sources are visible only in the namespaces of one team. */
   const near = ({ kind: used, metadata: { namespace = '' }, spec: { sharedWith = [] } }: OwnedObject) => {
     if (sharedWith.includes('*')) return users().byIndex('kidp-uses', used);
     const home = teamOfNamespace(namespace);
@@ -87,7 +87,7 @@ function addBindingReconciler(manager: Manager, kind: Kind, { recorder }: Bindin
     });
   }
 
-  // Most of a reconcile is waiting for the API server: a Secret to read, one to write, and the status.
+  // Most of a reconcile is waiting for the API server: reading a Secret, writing a Secret, writing the status.
   builder.withOptions({ maxConcurrentReconciles: 16 }).complete(async (key, { client, read }) => {
     const user = await read.get<OwnedObject>(kind.resource, key);
     if (user === undefined || user.metadata.deletionTimestamp !== undefined) return;
@@ -116,12 +116,12 @@ function addBindingReconciler(manager: Manager, kind: Kind, { recorder }: Bindin
       if (bindings.some(({ connectionSecret: name }) => name === copy.metadata.name)) continue;
       await removeCopy(client, copy);
     }
-    // A Secret that is in the way, or missing where a source is, is not watched.
+    // A conflicting or missing Secret is not watched, so the request is retried on a timer.
     return decision.condition.status === 'True' ? undefined : { requeueAfterMilliseconds: retryMilliseconds };
   });
 }
 
-/** The resources of a kind that may be for this user, found without going through all there are. */
+/** `visibleTo` finds the sources of a kind that this user may see, through indexes. */
 function visibleTo(
   user: OwnedObject,
   kind: string,
@@ -148,7 +148,7 @@ function visibleTo(
   ];
 }
 
-/** Decides, and makes the Secrets. One whose source cannot be read counts as not ready. */
+/** `bind` decides and writes the Secrets. A source that cannot be read counts as not ready. */
 async function bind(
   client: Client,
   user: OwnedObject,
@@ -175,7 +175,7 @@ async function bind(
   }
 }
 
-/** Nothing is left of it where nothing is asked for any more. */
+/** Fields and condition are removed once the object has no dependencies. */
 async function writeStatus(
   client: Client,
   kind: Kind,
@@ -216,7 +216,7 @@ function recordEvents(
     say(
       'Warning',
       'BindingLost',
-      `${kind} ${namespace}/${name} is no longer bound: it is gone, no longer shared, or no longer matches`,
+      `${kind} ${namespace}/${name} is no longer bound: it was deleted, is no longer shared, or no longer matches`,
     );
   }
   const isNew = ({ kind, namespace, name }: Binding) =>
@@ -224,11 +224,11 @@ function recordEvents(
   for (const { kind, namespace, name } of bindings.filter(isNew)) {
     say('Normal', 'Bound', `${kind} ${namespace}/${name} is bound`);
   }
-  const told = before.condition as Condition | undefined;
+  const previous = before.condition as Condition | undefined;
   if (
     condition.status === 'False' &&
     condition.reason !== 'DependencyNotReady' &&
-    condition.reason !== told?.reason &&
+    condition.reason !== previous?.reason &&
     lost.length === 0
   ) {
     say('Warning', condition.reason, condition.message ?? condition.reason);

@@ -1,4 +1,4 @@
-/** Brings a connection from where a resource is to where its user is: the only place that reads or writes credentials here. */
+/** Copies a connection into the namespace of its user. This is the only code here that reads or writes credentials. */
 import { type Client, isAlreadyExists, isNotFound } from '../../runtime/index.ts';
 import type { OwnedObject } from '../platform/ownership.ts';
 import { kubernetesSecrets } from '../platform/resources.ts';
@@ -15,7 +15,7 @@ import type { Obstacle } from './decide.ts';
 
 export const fieldManager = 'kidp-bindings';
 
-/** The revision that was handed over, or what is in the way. */
+/** `copyConnection` returns the copied revision, or the obstacle. */
 export async function copyConnection(
   client: Client,
   user: OwnedObject,
@@ -43,7 +43,10 @@ async function read(client: Client, source: OwnedObject, name: string): Promise<
   }
 }
 
-/** Exactly this content: what somebody has added to a copy goes. False where a Secret of that name is not ours: it is left alone. */
+/**
+ * `writeCopy` writes exactly this content and drops additions by others. Returns false if a Secret of that name is not
+ * ours; it is left alone.
+ */
 async function writeCopy(
   client: Client,
   user: OwnedObject,

@@ -46,7 +46,7 @@ const rows: {
     message: 'create one with these labels',
   },
   {
-    reason: 'nothing matches and none is fine',
+    reason: 'nothing matches and the selector allows that',
     dependency: dependency('Any'),
     sources: [],
     bound: [],
@@ -55,42 +55,42 @@ const rows: {
   { reason: 'one matches', sources: [source('a')], bound: ['a'], says: 'AllBound', message: '1 resource is bound' },
   { reason: 'all that match are used', sources: [source('b'), source('a')], bound: ['a', 'b'], says: 'AllBound' },
   {
-    reason: 'at first all are waited for',
+    reason: 'initially all matches are waited for',
     sources: [source('a'), source('b', { phase: 'pending', secret: false })],
     bound: [],
     says: 'DependencyNotReady',
     message: 'Database team/b (pending)',
   },
   {
-    reason: 'later a newcomer holds nobody up',
+    reason: 'a later match blocks nothing',
     sources: [source('a'), source('b', { phase: 'deploying', secret: false })],
     before: had('a'),
     bound: ['a'],
     says: 'AllBound',
-    message: 'Database team/b will follow when ready',
+    message: 'Database team/b will be bound when ready',
   },
   {
-    reason: 'what failed will not come, and is not waited for',
+    reason: 'a failed source is not waited for',
     sources: [source('a'), source('b', { phase: 'failed', secret: false })],
     bound: ['a'],
     says: 'AllBound',
   },
   {
-    reason: 'but where it is the only one, it is told',
+    reason: 'a failed source is reported if it is the only match',
     sources: [source('b', { phase: 'failed', secret: false })],
     bound: [],
     says: 'DependencyNotReady',
     message: '(failed)',
   },
   {
-    reason: 'a broker that has reported no connection is told',
+    reason: 'a broker that reported no connection is named',
     sources: [source('a', { secret: false })],
     bound: [],
     says: 'DependencyNotReady',
-    message: 'its broker has reported no connection',
+    message: 'its broker reported no connection',
   },
   {
-    reason: 'what is being changed keeps its connection',
+    reason: 'a source that is being updated keeps its connection',
     sources: [source('a', { phase: 'deploying' })],
     bound: ['a'],
     says: 'AllBound',
@@ -104,7 +104,7 @@ const rows: {
     message: 'expects one Database and matches 2',
   },
   {
-    reason: 'one of two, and it has one of them',
+    reason: 'one of two, and one is bound already',
     dependency: dependency('One'),
     sources: [source('a'), source('b')],
     before: had('b'),
@@ -113,15 +113,15 @@ const rows: {
   },
   { reason: 'one of one', dependency: dependency('One'), sources: [source('a')], bound: ['a'], says: 'AllBound' },
   {
-    reason: 'what it had is gone',
+    reason: 'the bound source is gone',
     sources: [],
     before: had('a'),
     bound: [],
     says: 'BindingLost',
-    message: 'matchesDependency nothing now',
+    message: 'has none now',
   },
   {
-    reason: 'and is told as long as nothing takes its place',
+    reason: 'a loss is reported until there is a new match',
     sources: [],
     before: {
       bindings: [],
@@ -129,7 +129,7 @@ const rows: {
         type: 'DependenciesBound',
         status: 'False',
         reason: 'BindingLost',
-        message: 'databaseSelector found something before and matchesDependency nothing now: …',
+        message: 'databaseSelector had a match before and has none now: …',
         lastTransitionTime: '',
       },
     },
@@ -137,7 +137,7 @@ const rows: {
     says: 'BindingLost',
   },
   {
-    reason: 'what it had is gone and another is there',
+    reason: 'the bound source is gone and another matches',
     sources: [source('b')],
     before: had('a'),
     bound: ['b'],
@@ -184,7 +184,7 @@ test.each(rows)('$reason: $says', ({
 });
 
 describe('several selectors', () => {
-  test('all that is wrong is told, under the reason that matters most', () => {
+  test('all problems are reported, under the most important reason', () => {
     const found = [
       { dependency: dependency('One'), sources: [source('a'), source('b')] },
       { dependency: dependency('Some', 'Cache'), sources: [] },
@@ -196,25 +196,25 @@ describe('several selectors', () => {
   });
 });
 
-test('no more is bound than the status has room for', () => {
+test('no more is bound than the limit of the status', () => {
   const sources = Array.from({ length: 300 }, (_, index) => source(`d${String(index).padStart(3, '0')}`));
   const { bound, condition } = decideBindings([{ dependency: dependency(), sources }], nothing);
   expect(bound).toHaveLength(256);
-  expect(condition.message).toContain('44 more match and are too many');
+  expect(condition.message).toContain('44 more match and exceed the limit');
 });
 
 test.each([
   {
-    reason: 'a Secret that is not there',
+    reason: 'a missing Secret',
     obstacle: 'missing' as const,
     says: 'DependencyNotReady',
-    message: 'its Secret x is not there',
+    message: 'its Secret x does not exist',
   },
   {
-    reason: 'a Secret that is in the way',
+    reason: 'a conflicting Secret',
     obstacle: 'taken' as const,
     says: 'SecretNameConflict',
-    message: "Secret x is somebody else's",
+    message: 'Secret x exists and is not managed by kidp',
   },
 ])('$reason: $says', ({ obstacle, says, message }) => {
   const one = source('a');

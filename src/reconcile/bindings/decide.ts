@@ -1,11 +1,11 @@
-/** From what an object asks for and what there is, to what it is bound to and what is to be said about it. */
+/** Decides the bindings of an object: from its dependencies and the visible sources to bindings and a condition. */
 import type { Condition, DesiredCondition } from '../../runtime/index.ts';
 import { type Binding, describeObject, firstNames, type OwnedObject } from '../platform/ownership.ts';
 import type { Dependency } from './visible.ts';
 
 export interface Found {
   readonly dependency: Dependency;
-  /** All that it matchesDependency. */
+  /** All sources that match. */
   readonly sources: readonly OwnedObject[];
 }
 
@@ -16,14 +16,14 @@ export interface Before {
 
 export interface Decision {
   readonly bound: readonly OwnedObject[];
-  /** Was bound, and is no longer. */
+  /** Bindings that existed and are lost now. */
   readonly lost: readonly Binding[];
   readonly condition: DesiredCondition;
 }
 
 type Reason = 'BindingLost' | 'NoMatch' | 'AmbiguousSelector' | 'SecretNameConflict' | 'DependencyNotReady';
 
-/** The most important first. */
+/** Reasons in order of importance. */
 const reasons: readonly Reason[] = [
   'BindingLost',
   'NoMatch',
@@ -31,17 +31,20 @@ const reasons: readonly Reason[] = [
   'SecretNameConflict',
   'DependencyNotReady',
 ];
-/** As many as `status.bindings` has room for. */
+/** The limit of `status.bindings`. */
 const mostBindings = 256;
 
 interface Verdict {
   readonly bound: readonly OwnedObject[];
   readonly problem?: { readonly reason: Reason; readonly message: string };
-  /** Matches as well, and is not there yet. */
+  /** Sources that match and are not ready. */
   readonly waiting: readonly OwnedObject[];
 }
 
-/** Why what has a connection by its status cannot be handed on all the same: the Secret that is not there, or is in the way. */
+/**
+ * Why a source with a connection in its status cannot be bound: its Secret is missing, or the copy conflicts with
+ * another Secret.
+ */
 export interface Obstacle {
   readonly kind: 'missing' | 'taken';
   readonly secret: string;
@@ -65,9 +68,9 @@ export function decideBindings(found: readonly Found[], before: Before, obstacle
   const words = [
     `${bound.length} resource${bound.length === 1 ? ' is' : 's are'} bound`,
     ...(all.length > bound.length
-      ? [`${all.length - bound.length} more match and are too many: narrow the selectors`]
+      ? [`${all.length - bound.length} more match and exceed the limit: narrow the selectors`]
       : []),
-    ...(waiting.length > 0 ? [`${firstNames(waiting)} will follow when ready`] : []),
+    ...(waiting.length > 0 ? [`${firstNames(waiting)} will be bound when ready`] : []),
   ];
   return {
     bound,
@@ -94,40 +97,41 @@ function evaluateDependency({ dependency, sources }: Found, before: Before, obst
     return lost
       ? fail(
           'BindingLost',
-          `${foundBefore} and matchesDependency nothing now: bring a ${kind} back that it matches, or take it out of spec.dependencies`,
+          `${foundBefore} and has none now: restore a matching ${kind}, or remove the selector from spec.dependencies`,
         )
       : fail(
           'NoMatch',
-          `matches no ${kind} of this team, and none that is shared with it: create one with these labels, have one shared (spec.sharedWith), or change the selector`,
+          `matches no ${kind} of this team or shared with it: create one with these labels, have one shared (spec.sharedWith), or change the selector`,
         );
   }
   if (expect === 'One' && sources.length > 1) {
-    // What it has, it keeps: a second one that comes along must not tear down what works.
+    // An existing binding is kept: a second match must not break a working setup.
     const kept = bindable.filter((source) => known.some((binding) => isOf(binding, source)));
     const names = firstNames(sources.map(describeObject));
     return fail(
       'AmbiguousSelector',
-      `expects one ${kind} and matches ${sources.length} (${names}): narrow it with another label`,
+      `expects one ${kind} and matches ${sources.length} (${names}): add a label to the selector`,
       kept.length === 1 ? kept : [],
     );
   }
   const taken = waiting.flatMap((source) => obstacles.get(source) ?? []).find(({ kind: why }) => why === 'taken');
   if (taken !== undefined) {
-    const message = `cannot hand over a connection: the Secret ${taken.secret} is somebody else's: delete it`;
+    const message = `cannot be bound: Secret ${taken.secret} exists and is not managed by kidp; delete it`;
     return fail('SecretNameConflict', message, bindable);
   }
-  // At first all that match are waited for; who comes later joins when it is ready, and holds nobody up. What failed will not come.
+  // Initially all matches are waited for. Later matches are bound when ready and block nothing. Failed sources are not
+  // waited for.
   const awaited = waiting.filter(({ status }) => status?.phase !== 'failed');
   if (bindable.length > 0 && (known.length > 0 || awaited.length === 0)) return { bound: bindable, waiting };
   const described = waiting.map((source) => `${describeObject(source)} (${stateOf(source, obstacles)})`);
-  return fail('DependencyNotReady', `waits for ${firstNames(described)}: see its conditions`);
+  return fail('DependencyNotReady', `waits for ${firstNames(described)}; see the conditions there`);
 }
 
-const foundBefore = 'found something before';
+const foundBefore = 'had a match before';
 const isStillLost = (condition: Condition | undefined, field: string): boolean =>
   condition?.reason === 'BindingLost' && condition.message.includes(`${field} ${foundBefore}`);
 
-/** What there is to hand on: credentials where the kind has any, else its address. */
+/** Whether a source has a connection: credentials if the kind has any, else an address. */
 function hasConnection({ kind, status }: OwnedObject): boolean {
   if (status?.connectionSecret !== undefined) return true;
   if (kind !== 'Service' && kind !== 'Topic') return false;
@@ -137,9 +141,9 @@ function hasConnection({ kind, status }: OwnedObject): boolean {
 
 function stateOf(source: OwnedObject, obstacles: Obstacles): string {
   const missing = obstacles.get(source);
-  if (missing !== undefined) return `its Secret ${missing.secret} is not there`;
+  if (missing !== undefined) return `its Secret ${missing.secret} does not exist`;
   const phase = source.status?.phase ?? 'pending';
-  return phase === 'ready' ? 'ready, and its broker has reported no connection' : phase;
+  return phase === 'ready' ? 'ready, but its broker reported no connection' : phase;
 }
 
 const isOf = (binding: Binding, { kind, metadata }: OwnedObject): boolean =>

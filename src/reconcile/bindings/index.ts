@@ -1,7 +1,9 @@
 /**
- * What uses what: `spec.dependencies` of an object comes in; out go `status.bindings`, the condition `DependenciesBound`, and for each
- * binding a Secret with the connection in the namespace of the user. An object without dependencies is left alone. It must not know
- * how anything is deployed; who deploys reads the status.
+ * Bindings: from `spec.dependencies` of an object to `status.bindings`, the condition `DependenciesBound`, and one
+ * Secret per binding with the connection in the namespace of the user.
+ *
+ * Objects without dependencies are left alone. This module must not know how anything is deployed; deployment
+ * controllers read the status.
  */
 export { addBindingReconcilers } from './controller.ts';
 export {

@@ -31,7 +31,7 @@ test.each([
     sees: true,
   },
   {
-    reason: 'another team that shares it with somebody else',
+    reason: 'another team that shares it with a third team',
     user: 'red',
     source: 'blue',
     sharedWith: ['green'],
@@ -59,16 +59,16 @@ test.each([
   expect(isVisible(object('Service', user), object('Database', source, shared), teamOfNamespace)).toBe(sees);
 });
 
-test('in a namespace of no team, what is of two teams does not see each other', () => {
+test('in a namespace without a team, objects of two teams do not see each other', () => {
   const user = object('Service', 'nobody', { labels: { [team]: 'red' } });
   const source = object('Database', 'nobody', { labels: { [team]: 'blue' } });
   expect(isVisible(user, source, teamOfNamespace)).toBe(false);
 });
 
-describe('whatever labels objects carry', () => {
+describe('with any labels on the objects', () => {
   const namespace = fc.constantFrom('red', 'red-more', 'blue', 'nobody');
   const labels = fc.dictionary(fc.constantFrom(team, 'a'), fc.constantFrom('red', 'blue', 'x'));
-  test('what is not shared is never seen from the namespace of another team', () => {
+  test('an unshared source is never visible from the namespace of another team', () => {
     fc.assert(
       fc.property(namespace, namespace, labels, labels, (user, source, userLabels, sourceLabels) => {
         fc.pre(user !== source && teamOfNamespace(user) !== teamOfNamespace(source));
@@ -100,7 +100,7 @@ test.each([
   expect(matchesDependency(object('Service', 'red'), dependency, source, teamOfNamespace)).toBe(found);
 });
 
-test('nothing uses itself', () => {
+test('an object never matches itself', () => {
   const self = object('Service', 'red', { labels: { a: 'b' } });
   const dependency = { field: 'serviceSelector', kind: 'Service' as const, selector: {} };
   expect(matchesDependency(self, dependency, self, teamOfNamespace)).toBe(false);

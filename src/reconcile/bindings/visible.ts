@@ -1,6 +1,8 @@
 /**
- * Which resources an object may find by its selectors. Credentials follow a binding, so this is a border between teams: what decides is
- * the namespace and its label, which only the platform and its administrators write, never a label of the objects themselves.
+ * Visibility: which resources the selectors of an object may match.
+ *
+ * Credentials follow a binding, so this is a border between teams. Only the namespace and its team label decide, which
+ * only the platform and its administrators write; labels of the objects never do.
  */
 import { TEAM_LABEL } from '../../api/index.ts';
 import { selects } from '../../policy/internal.ts';
@@ -8,7 +10,7 @@ import type { DependencySelector, OwnedObject } from '../platform/ownership.ts';
 
 export type SourceKind = 'Database' | 'Cache' | 'Topic' | 'Service' | 'Secret';
 
-/** The fields of `spec.dependencies`, and what each matchesDependency. */
+/** The fields of `spec.dependencies`, and the kind that each selects. */
 export const selectorKinds: Readonly<Record<string, SourceKind>> = {
   databaseSelector: 'Database',
   cacheSelector: 'Cache',
@@ -23,7 +25,7 @@ export interface Dependency {
   readonly selector: DependencySelector;
 }
 
-/** What an object asks for. */
+/** `dependenciesOf` lists the dependencies of an object. */
 export function dependenciesOf({ spec }: OwnedObject): Dependency[] {
   return Object.entries(selectorKinds).flatMap(([field, kind]) => {
     const selector = spec.dependencies?.[field];
@@ -31,10 +33,13 @@ export function dependenciesOf({ spec }: OwnedObject): Dependency[] {
   });
 }
 
-/** The team whose a namespace is, by the label that the platform puts on it; undefined where it is no team's. */
+/** The team of a namespace, from the label that the platform sets; undefined if it belongs to no team. */
 export type TeamOfNamespace = (namespace: string) => string | undefined;
 
-/** Whether the labels fit, and the resource is of the same team or shared with it. What is being deleted is found by nobody. */
+/**
+ * `matchesDependency` reports whether the labels match and the source is visible. Sources that are being deleted never
+ * match.
+ */
 export function matchesDependency(
   user: OwnedObject,
   { kind, selector }: Dependency,
@@ -67,7 +72,7 @@ function isSharedWith({ spec }: OwnedObject, namespace: string, home: string | u
   );
 }
 
-/** In a namespace of no team, several may own. */
+/** In a namespace without a team, objects can have different owners. */
 function areOfTwoTeams(user: OwnedObject, source: OwnedObject): boolean {
   const [one, other] = [user.metadata.labels?.[TEAM_LABEL], source.metadata.labels?.[TEAM_LABEL]];
   return one !== undefined && other !== undefined && one !== other;

@@ -47,19 +47,19 @@ test.each([
     after: 'duplicate',
   },
   {
-    reason: 'another amount of the same moment changes nothing',
+    reason: 'another amount with the same time changes nothing',
     before: [known('1', '2026-01-10T00:00:00Z')],
     report: report('2', '2026-01-10T00:00:00Z'),
     after: 'stale',
   },
   {
-    reason: 'another currency stands beside it',
+    reason: 'another currency is a separate entry',
     before: [known('1', '2026-01-10T00:00:00Z')],
     report: report('2', '2026-01-10T00:00:00Z', { currency: 'USD' }),
     after: ['1', '2'],
   },
   {
-    reason: 'another month stands before it',
+    reason: 'a newer month comes first',
     before: [known('1', '2026-01-10T00:00:00Z')],
     report: report('2', '2026-02-10T00:00:00Z', { month: '2026-02' }),
     after: ['2', '1'],
@@ -73,25 +73,25 @@ test.each([
     after: ['240.5'],
   },
   {
-    reason: 'the last word of the broker before adds to it, however late',
+    reason: 'a late final report of the former broker adds to it',
     before: [known('0.5', '2026-01-20T01:00:00Z')],
     report: report('240', '2026-01-20T00:00:00Z', { broker: 'a' }),
     after: ['240.5'],
   },
   {
-    reason: 'an account from before brokers were told apart is that of who reports on',
+    reason: 'an account without brokers belongs to the current reporter',
     before: [known('1', '2026-01-10T00:00:00Z', { reports: undefined })],
     report: report('2', '2026-01-11T00:00:00Z'),
     after: ['2'],
   },
   {
-    reason: 'the same, with the last word of the broker that it was taken over from',
+    reason: 'the same, with the final report of the former broker',
     before: [known('240', '2026-01-20T00:00:00Z', { reports: undefined })],
     report: report('240.2', '2026-01-20T00:30:00Z', { broker: 'a' }),
     after: ['240.2'],
   },
   {
-    reason: 'or it is that of who has it now, where it is newer than the last word of the one before',
+    reason: 'it belongs to the current broker if it is newer than the final report of the former one',
     before: [known('0.5', '2026-01-20T01:00:00Z', { reports: undefined })],
     report: report('240', '2026-01-20T00:30:00Z', { broker: 'a' }),
     after: ['240.5'],
@@ -101,7 +101,7 @@ test.each([
   expect(typeof costs === 'string' ? costs : costs.map(({ amount }) => amount)).toEqual(after);
 });
 
-test('in whatever order and however often reports come, of each broker and month the latest counts', () => {
+test('in any order and with duplicates, the latest report per broker and month counts', () => {
   const reports = fc.array(
     fc.record({
       month: fc.constantFrom('2026-01', '2026-02'),
@@ -128,7 +128,7 @@ test('in whatever order and however often reports come, of each broker and month
         );
         expect(amount).toBe(String(latest.reduce((sum, day) => sum + day)));
       }
-      // What was settled twice, with reports in between, is what would have been settled at once.
+      // Settling twice with reports in between equals settling once.
       expect(joined(accountOf(days.slice(0, cut)), accountOf(days.slice(cut)), 'c')).toEqual(costs);
       expect(joined(costs, costs, 'c')).toEqual(costs);
     }),

@@ -1,19 +1,19 @@
 /**
- * What one resource has cost, month by month: of each broker that had it the newest word, and the sum of them. Whatever is reported
- * twice, late or out of order comes to the same.
+ * The cost account of one resource per month: the newest report of each broker, and their sum. Duplicate, late and
+ * out-of-order reports give the same result.
  */
 import type { UsageReport } from '../../broker/index.ts';
 import type { BrokerCost, MonthlyCost } from '../platform/ownership.ts';
 import { sumOfAmounts } from './amount.ts';
 import { keptCosts, newestFirst } from './totals.ts';
 
-/** Of a report what counts. */
+/** The fields of a report that enter the account. */
 export type Usage = Pick<UsageReport, 'month' | 'currency' | 'amount'> & {
   readonly broker: string;
   readonly asOf?: string;
 };
 
-/** What the account becomes, or why it stays. `present` is the broker that has the resource now. */
+/** `withUsage` returns the updated account, or why it is unchanged. `present` is the current broker of the resource. */
 export function withUsage(
   costs: readonly MonthlyCost[],
   usage: Usage,
@@ -32,7 +32,7 @@ export function withUsage(
   return newestFirst([...costs.filter((each) => each !== known), cost]).slice(0, keptCosts);
 }
 
-/** Of two accounts of one resource the newer word of each broker. */
+/** `joined` merges two accounts of one resource: the newer report of each broker. */
 export function joined(
   costs: readonly MonthlyCost[],
   more: readonly MonthlyCost[],
@@ -48,7 +48,7 @@ export function joined(
     }, costs);
 }
 
-/** Accounts from before brokers were told apart name none: that was `unnamed`. */
+/** Accounts written by old versions name no broker; their amount belongs to `unnamed`. */
 const partsOf = ({ reports, amount, asOf }: MonthlyCost, unnamed: string): readonly BrokerCost[] =>
   reports ?? [{ broker: unnamed, amount, ...(asOf === undefined ? {} : { asOf }) }];
 
@@ -64,5 +64,5 @@ const timeOf = ({ asOf }: { readonly asOf?: string }): number => (asOf === undef
 const isNewer = (one: { readonly asOf?: string }, other: { readonly asOf?: string }): boolean =>
   timeOf(one) > timeOf(other);
 
-/** Whole seconds, as the API server keeps an instant. */
+/** `secondsOf` truncates to whole seconds, as the API server stores times. */
 const secondsOf = (instant: string): string => `${new Date(instant).toISOString().slice(0, 19)}Z`;

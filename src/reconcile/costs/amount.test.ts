@@ -35,7 +35,7 @@ const amount = fc
     places === 0 ? String(whole) : `${whole}.${String(fraction).padStart(9, '0').slice(0, places)}`,
   );
 
-test('the order does not matter, and what is added can be taken off again', () => {
+test('addition is commutative and reversible', () => {
   fc.assert(
     fc.property(fc.array(amount, { maxLength: 20 }), (amounts) => {
       expect(sumOfAmounts(amounts.toReversed())).toBe(sumOfAmounts(amounts));

@@ -1,27 +1,27 @@
 /** Amounts of money: decimal numbers as text, added without rounding. */
 
-/** A whole number of 10^-scale. */
+/** An integer number of units of 10^-scale. */
 interface Decimal {
   readonly units: bigint;
   readonly scale: number;
 }
 
 /**
- * Room for any currency and for the fractions of a cent that clouds count in, and so small that the sum over a million resources
- * still fits into the field.
+ * Enough digits for any currency and for fractions of a cent, and few enough that the sum over a million resources fits
+ * into the field.
  */
 const form = /^-?\d{1,15}(\.\d{1,9})?$/;
 
 export const isAmount = (text: string): boolean => form.test(text);
 
-/** The sum with as many places as the longest has. What is no amount must not get here. */
+/** `sumOfAmounts` keeps as many decimal places as the longest amount. Every input must be a valid amount. */
 export function sumOfAmounts(amounts: Iterable<string>): string {
   let sum: Decimal = { units: 0n, scale: 0 };
   for (const amount of amounts) sum = add(sum, parse(amount));
   return format(sum);
 }
 
-/** Less than 0 where `left` is less. */
+/** `compareAmounts` returns less than 0 if `left` is smaller. */
 export function compareAmounts(left: string, right: string): number {
   const difference = add(parse(left), negated(parse(right))).units;
   return difference < 0n ? -1 : Number(difference > 0n);

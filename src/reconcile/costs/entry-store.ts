@@ -1,6 +1,8 @@
 /**
- * Texts by the uid of a resource, in ConfigMaps of the platform's namespace: on each bucket as many of them as it takes. What is on a
- * bucket is read and written over by compare and swap, so that nothing is lost where replicas meet.
+ * Stores text entries by resource uid in ConfigMaps of the platform's namespace.
+ *
+ * A bucket has as many ConfigMaps as its entries need. They are updated by compare-and-swap, so concurrent replicas
+ * lose nothing.
  */
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
 import {
@@ -17,18 +19,18 @@ export interface CostConfigMap extends KubernetesObject {
 }
 
 export interface Bucket {
-  /** Its ConfigMaps are called so, with a number behind it. */
+  /** The name prefix of its ConfigMaps; a number follows. */
   readonly name: string;
-  /** They have these labels, and no others have them. */
+  /** The labels of its ConfigMaps, which no others have. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Whether an entry may go; asked where its ConfigMap is written anyway. */
+  /** Whether an entry may be dropped; checked when its ConfigMap is written anyway. */
   readonly isExpired?: (text: string) => boolean;
 }
 
 interface EntryStore {
   /**
-   * Resolves once it is so: `change` is told what is there and says what shall be; undefined leaves it. It may be asked again, and the
-   * last answer counts.
+   * Resolves once the change is stored. `change` maps the current text to the new one; undefined leaves it. It may be
+   * called again, and the last result counts.
    */
   change(bucket: Bucket, uid: string, change: (text: string | undefined) => string | undefined): Promise<void>;
   find(labels: Bucket['labels'], uid: string): Promise<string | undefined>;
@@ -41,13 +43,13 @@ interface Batch {
   readonly written: Promise<void>;
 }
 
-/** So that one fits into what etcd takes (1.5 MiB) and the API server allows a ConfigMap (1 MiB), with room for keys. */
+/** Fits the limits of etcd (1.5 MiB) and of a ConfigMap (1 MiB), including keys. */
 const mostBytes = 700_000;
 const mostTries = 10;
 
 /**
- * Many resources may go at once, and each is waited for: what comes while a bucket is being written goes together with the next write
- * of it.
+ * `openEntryStore` batches writes: many resources can be deleted at once, so changes that arrive during a write go into
+ * the next one.
  */
 export function openEntryStore(client: Client, namespace: string): EntryStore {
   const waiting = new Map<string, Batch>();
@@ -78,7 +80,7 @@ export function openEntryStore(client: Client, namespace: string): EntryStore {
     }
   };
 
-  /** Each where the one of its resource is, else in the first that has room, else in a new one. */
+  /** Each entry stays in its ConfigMap, else goes into the first with room, else into a new one. */
   const place = async (bucket: Bucket, known: readonly CostConfigMap[], texts: ReadonlyMap<string, string>) => {
     if (texts.size === 0) return;
     const over = known.map((map) => expiredIn(map, bucket));
@@ -117,7 +119,7 @@ export function openEntryStore(client: Client, namespace: string): EntryStore {
     client.patch(
       configMaps,
       { namespace, name: metadata.name },
-      // With the resourceVersion: two replicas that take late reports must not overtake each other.
+      // The resourceVersion prevents lost updates between replicas that store late reports.
       { type: 'merge', body: { metadata: { resourceVersion: metadata.resourceVersion }, data } },
     );
 

@@ -1,6 +1,6 @@
 /**
- * What resources cost: usage that brokers report comes in; out go `status.costs` of each resource, the totals of Teams and
- * Applications, and what is kept of resources that are gone. It must not know how a report came here.
+ * Costs: usage reports of brokers come in; out go `status.costs` of each resource, the totals of Teams and
+ * Applications, and the settled costs of deleted resources. It must not know how a report was delivered.
  */
 export { compareAmounts, isAmount, sumOfAmounts } from './amount.ts';
 export type { CostConfigMap } from './entry-store.ts';

@@ -1,4 +1,4 @@
-/** Who pays for what: one row for each resource, month and currency, of those that are there and those that are gone. */
+/** The cost report: one row per resource, month and currency, for live and deleted resources. */
 import type { KubernetesObject } from '../../runtime/index.ts';
 import { costTagsOf, listedOwnership, type OwnedObject, ownedKinds, ownerPath } from '../platform/ownership.ts';
 import type { SettledCost } from './settled.ts';
@@ -7,19 +7,19 @@ export interface CostRow {
   readonly month: string;
   /** The namespace of the team that pays. */
   readonly team: string;
-  /** The nearest Application that it belongs to, as `namespace/name`; empty where it belongs to the team itself. */
+  /** The nearest Application in the owner chain, as `namespace/name`; empty if the team owns the resource directly. */
   readonly application: string;
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  /** `deleted`: gone, and still to be paid. */
+  /** `deleted`: the resource is gone, its costs remain. */
   readonly state: 'live' | 'deleted';
   readonly currency: string;
   readonly amount: string;
   readonly costTags: Readonly<Record<string, string>>;
 }
 
-/** In the order of month, team, application, kind and name. Objects of other kinds are only looked at to find owners. */
+/** `costRows` sorts by month, team, application, kind and name. Objects of other kinds only serve to find owners. */
 export function costRows(objects: readonly KubernetesObject[], settled: readonly SettledCost[]): CostRow[] {
   const view = listedOwnership(objects);
   const owned = objects.filter(({ kind }) => ownedKinds.some((each) => each.kind === kind && each.deployable));

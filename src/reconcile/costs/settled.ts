@@ -1,9 +1,11 @@
 /**
- * What resources had cost that are gone now. Their own status goes with them, so it is kept in ConfigMaps of the platform's namespace
- * before their finalizer goes: one for each team and month, and one more when that is full. Who they were is kept besides, for a while:
- * what is reported of them later, of whichever month, still finds who pays.
+ * Settled costs: the costs of deleted resources.
  *
- * An entry has the uid of its resource as key, and is joined with what is there, so that settling twice is settling once.
+ * The status of a resource is deleted with it, so its costs are first stored in ConfigMaps of the platform's namespace:
+ * one per team and month, and another when one is full. The owner data of a deleted resource is also kept for a while,
+ * so that late reports of any month can be assigned.
+ *
+ * An entry has the uid of its resource as key and is merged with an existing entry, so settling is idempotent.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -14,7 +16,7 @@ import { joined, type Usage, withUsage } from './account.ts';
 import { isAmount } from './amount.ts';
 import { type Bucket, type CostConfigMap, openEntryStore } from './entry-store.ts';
 
-/** A resource that is gone, and who pays for it. */
+/** A deleted resource, and who pays for it. */
 export interface Payer {
   readonly uid: string;
   readonly kind: string;
@@ -22,19 +24,19 @@ export interface Payer {
   readonly name: string;
   /** The namespace of the team that pays. */
   readonly team: string;
-  /** The Applications that it belonged to, nearest first, as `namespace/name`. */
+  /** The Applications of its owner chain, nearest first, as `namespace/name`. */
   readonly applications: readonly string[];
   readonly costTags?: Readonly<Record<string, string>>;
-  /** Who had it in the end. */
+  /** The last broker. */
   readonly broker?: string;
 }
 
-/** One resource that is gone, in one month. */
+/** The costs of one deleted resource in one month. */
 export interface SettledCost extends Payer, MonthlyCost {}
 
-/** As it is remembered for reports that come late. */
+/** A deleted resource as kept for late reports. */
 export interface DeletedResource extends Payer {
-  /** Who had it before. */
+  /** Former brokers. */
   readonly formerBrokers?: readonly string[];
   /** When its costs were settled. */
   readonly at: string;
@@ -43,12 +45,12 @@ export interface DeletedResource extends Payer {
 const SETTLED_COSTS_LABEL = `${GROUP}/settled-costs`;
 export const settledSelector = `${SETTLED_COSTS_LABEL}=true`;
 export const MONTH_LABEL = `${GROUP}/month`;
-/** Who is gone; its value is a part of the digest of the uid. */
+/** Labels the ConfigMaps of deleted resources; the value is a part of the digest of the uid. */
 export const DELETED_RESOURCE_LABEL = `${GROUP}/gone`;
-/** A last invoice may come weeks after the month. */
+/** A final invoice may arrive weeks after the month. */
 const rememberedMilliseconds = 90 * 86_400_000;
 
-/** What a ConfigMap holds. An entry that somebody has damaged is left out, and told. */
+/** `readSettled` reads the entries of a ConfigMap. Damaged entries are skipped and passed to `damaged`. */
 export function readSettled({ data = {} }: CostConfigMap, damaged: (key: string) => void = () => {}): SettledCost[] {
   return Object.entries(data).flatMap(([key, text]) => {
     const entries = parse(text);
@@ -58,13 +60,13 @@ export function readSettled({ data = {} }: CostConfigMap, damaged: (key: string)
 }
 
 export interface SettledCosts {
-  /** Resolves once all of it is kept. All entries are of one resource. */
+  /** Resolves once all entries are stored. All entries belong to one resource. */
   keep(entries: readonly SettledCost[]): Promise<void>;
-  /** Resolves once it is known for a while who is gone. */
+  /** Stores the owner data of a deleted resource for late reports. */
   remember(gone: DeletedResource): Promise<void>;
-  /** Who is gone, and had a chance to cost something in that month; undefined where nobody knows of it. */
+  /** Finds a deleted resource that could have costs in that month; undefined if it is unknown. */
   find(resource: Pick<Payer, 'uid' | 'namespace'>, month: string): Promise<Payer | DeletedResource | undefined>;
-  /** Takes what is reported of a resource that is gone. */
+  /** Adds a late report for a deleted resource. */
   add(payer: Payer, usage: Usage): Promise<'applied' | 'duplicate' | 'stale'>;
 }
 
@@ -94,7 +96,7 @@ export function settledCosts(client: Client, namespace: string, now: () => numbe
     async find({ uid, namespace: team }, month) {
       const gone = parseDeleted((await store.find(deletedBucket(uid, now()).labels, uid)) ?? '');
       if (gone !== undefined) return gone;
-      // Settled before it was remembered who is gone, or long ago.
+      // Settled by an old version, or too long ago.
       return parse((await store.find(costBucket(team, month).labels, uid)) ?? '')?.[0];
     },
     async add(payer, usage) {
@@ -116,7 +118,10 @@ const costBucket = (team: string, month: string): Bucket => ({
   labels: { [SETTLED_COSTS_LABEL]: 'true', [TEAM_LABEL]: team, [MONTH_LABEL]: month },
 });
 
-/** Sixteen of them: small enough to be written often, and few enough that those who go together are written together. */
+/**
+ * Sixteen buckets: small enough to be written often, and few enough that resources deleted together are written
+ * together.
+ */
 function deletedBucket(uid: string, now: number): Bucket {
   const part = digestOf(uid).slice(0, 1);
   return {
@@ -128,7 +133,7 @@ function deletedBucket(uid: string, now: number): Bucket {
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** As `status.costs` has it. */
+/** Converts an entry to the form of `status.costs`. */
 export const asMonthlyCost = ({ month, currency, amount }: SettledCost): MonthlyCost => ({ month, currency, amount });
 
 const accountOf = (entries: readonly SettledCost[]): MonthlyCost[] =>

@@ -1,11 +1,11 @@
-/** What many resources have cost together, by month and currency. */
+/** Cost totals of several resources by month and currency. */
 import type { MonthlyCost } from '../platform/ownership.ts';
 import { sumOfAmounts } from './amount.ts';
 
-/** As many as `status.costs` has room for. */
+/** The limit of `status.costs`. */
 export const keptCosts = 48;
 
-/** Newest month first, and only as many as there is room for. Currencies are never mixed. */
+/** `totalCosts` sorts by newest month and keeps as many as fit. Currencies are never mixed. */
 export function totalCosts(costs: Iterable<MonthlyCost>): MonthlyCost[] {
   const groups = Map.groupBy(costs, ({ month, currency }) => `${month} ${currency}`);
   const totals = [...groups].map(([key, parts]) => {

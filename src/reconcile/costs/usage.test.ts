@@ -15,7 +15,7 @@ import {
 import { totalCosts } from './totals.ts';
 import { deletedResourceOf, settlementOf } from './usage.ts';
 
-test('only as many months are kept as there is room for, the newest', () => {
+test('the newest months are kept, up to the limit', () => {
   const costs = Array.from({ length: 60 }, (_, index) => ({
     month: `${2020 + Math.floor(index / 12)}-${String((index % 12) + 1).padStart(2, '0')}`,
     currency: 'EUR',
@@ -51,8 +51,8 @@ const remembered = (uid: string, at = '2026-01-10T00:00:00Z'): DeletedResource =
   at,
 });
 
-describe('what is gone', () => {
-  /** The memory cluster has no patches; this is what a merge patch of data does. */
+describe('a deleted resource', () => {
+  /** The memory cluster has no patches; this applies a merge patch of data. */
   function cluster() {
     const memory = memoryCluster([configMaps]);
     const patch = async (
@@ -69,7 +69,7 @@ describe('what is gone', () => {
     return { client, all, calls: memory.calls };
   }
 
-  test('is kept once, however often it is settled', async () => {
+  test('is stored once, however often it is settled', async () => {
     const { client, all } = cluster();
     const settled = settledCosts(client, 'kidp-system');
     await settled.keep([gone('u', '1')]);
@@ -80,7 +80,7 @@ describe('what is gone', () => {
     expect(await settled.find(gone('v', '1'), '2026-01')).toBeUndefined();
   });
 
-  test('takes its last words in any month, once each, and settling again takes none of them back', async () => {
+  test('accepts late reports of any month once each, and settling again drops none of them', async () => {
     const { client, all } = cluster();
     const settled = settledCosts(client, 'kidp-system');
     const before = gone('u', '1', { broker: 'b', asOf: '2026-01-10T00:00:00Z' });
@@ -88,11 +88,11 @@ describe('what is gone', () => {
     await settled.keep([before]);
     await settled.remember(remembered('u', '2026-01-10T00:31:00Z'));
     const payer = await settled.find(before, '2026-02');
-    if (payer === undefined) throw new Error('nobody knows of it');
+    if (payer === undefined) throw new Error('it is unknown');
     expect(await settled.add(payer, last)).toBe('applied');
     expect(await settled.add(payer, last)).toBe('duplicate');
     expect(await settled.add(payer, { ...last, amount: '1.5', asOf: '2026-01-10T00:15:00Z' })).toBe('stale');
-    // Another month, another currency, and a broker that had it before.
+    // Another month, another currency, and a former broker.
     expect(await settled.add(payer, { ...last, month: '2026-02', amount: '4' })).toBe('applied');
     expect(await settled.add(payer, { ...last, currency: 'USD' })).toBe('applied');
     expect(await settled.add(payer, { ...last, broker: 'a', amount: '10' })).toBe('applied');
@@ -107,7 +107,7 @@ describe('what is gone', () => {
     ]);
   });
 
-  test('many last words at once are written together, and none is lost', async () => {
+  test('many late reports at once are written together, and none is lost', async () => {
     const { client, all, calls } = cluster();
     const settled = settledCosts(client, 'kidp-system');
     const words = Array.from({ length: 300 }, (_, index) => ({
@@ -124,7 +124,7 @@ describe('what is gone', () => {
     expect(calls.length).toBeLessThan(10);
   });
 
-  test('is remembered for 90 days, and then makes room', async () => {
+  test('is remembered for 90 days, and then dropped', async () => {
     const { client, all } = cluster();
     let now = Date.parse('2026-01-10T00:00:00Z');
     const settled = settledCosts(client, 'kidp-system', () => now);
@@ -141,7 +141,7 @@ describe('what is gone', () => {
     expect(await settled.find(gone('u7', '1'), '2026-01')).toBeUndefined();
   });
 
-  test('of many at once is written a few times, not once each', async () => {
+  test('is written in batches when many are deleted at once', async () => {
     const { client, all, calls } = cluster();
     const settled = settledCosts(client, 'kidp-system');
     await Promise.all(Array.from({ length: 500 }, (_, index) => settled.keep([gone(`u${index}`, '1')])));
@@ -149,7 +149,7 @@ describe('what is gone', () => {
     expect(calls.filter((call) => call.startsWith('create')).length).toBeLessThan(5);
   });
 
-  test('has another ConfigMap when one is full, and is still found', async () => {
+  test('goes into another ConfigMap when one is full, and is still found', async () => {
     const { client, all } = cluster();
     const settled = settledCosts(client, 'kidp-system');
     const bulky = { costTags: { note: 'x'.repeat(20_000) } };
@@ -162,7 +162,7 @@ describe('what is gone', () => {
     expect((await all()).flatMap((map) => readSettled(map)).filter(({ amount }) => amount === '2')).toHaveLength(1);
   });
 
-  test('a damaged entry is told and left out', () => {
+  test('a damaged entry is reported and skipped', () => {
     const damaged: string[] = [];
     const data = {
       good: JSON.stringify([gone('good', '1')]),
@@ -174,7 +174,7 @@ describe('what is gone', () => {
     expect(damaged).toEqual(['bad', 'formula']);
   });
 
-  test('remembers who paid: team, Applications and tags', () => {
+  test('keeps its team, Applications and tags', () => {
     const apiVersion = 'platform.company.com/v1';
     const objects = [
       { apiVersion, kind: 'Team', metadata: { name: 'a' }, spec: { namespace: 'team-a', costTags: { center: '1' } } },
@@ -208,7 +208,7 @@ describe('what is gone', () => {
       formerBrokers: ['a'],
       at,
     });
-    // What is there and was settled already is in the report once.
+    // A live resource that was settled already is in the report once.
     const rows = costRows([...objects, object] as never, [...settlementOf(object, view), gone('old', '2')]);
     expect(rows.map(({ name, state, amount, application }) => [name, state, amount, application])).toEqual([
       ['old', 'deleted', '2', ''],

@@ -1,6 +1,8 @@
 /**
- * Usage as brokers report it: what a resource has cost in a month so far. A later report of a broker replaces its earlier one, so that
- * reports may come twice, late or out of order. What is reported of a resource that is gone goes where its costs were settled.
+ * Records usage reports: the cost of a resource in a month so far.
+ *
+ * A later report of a broker replaces its earlier one, so reports may arrive twice, late or out of order. Reports for a
+ * deleted resource go to its settled costs.
  */
 import {
   CLEANUP_FINALIZER,
@@ -40,7 +42,11 @@ export async function recordUsage(
 ): Promise<ReportOutcome> {
   const { data } = event;
   if (data.broker !== from.name) {
-    return { result: 'refused', code: 'wrong-broker', message: `${from.name} reports for Broker ${data.broker}` };
+    return {
+      result: 'refused',
+      code: 'wrong-broker',
+      message: `broker ${from.name} must not report for Broker ${data.broker}`,
+    };
   }
   const invalid = problemOf(data);
   if (invalid !== undefined) return { result: 'refused', code: 'invalid', message: invalid };
@@ -53,7 +59,7 @@ export async function recordUsage(
   for (let tries = 1; ; tries += 1) {
     const broker = object === undefined ? undefined : await brokerOf(object, parts.lookup);
     const formerBrokers = object?.status?.targetRef?.formerBrokers ?? [];
-    // A cache may not have heard yet of an object, or of who has it.
+    // The cache can lag behind on an object or its broker.
     if (!isLive && (object?.metadata.uid !== data.resource.uid || !mayReport({ broker, formerBrokers }, data))) {
       object = await live();
       isLive = true;
@@ -77,7 +83,7 @@ export async function recordUsage(
 
 type Owners = Pick<OwnershipView, 'team' | 'application'>;
 
-/** Keeps what an object has cost, and who pays for it, before it goes. */
+/** `settle` stores the costs of an object and its owner data before it is deleted. */
 export async function settle(
   object: OwnedObject,
   { settled, view, now }: { readonly settled: SettledCosts; readonly view: Owners; readonly now: number },
@@ -85,7 +91,7 @@ export async function settle(
   const gone = deletedResourceOf(object, view, now);
   await Promise.all([
     settled.keep(settlementOf(object, view)),
-    // Nobody reports on what no broker was ever handed.
+    // Without a broker there are no late reports.
     gone.broker === undefined ? undefined : settled.remember(gone),
   ]);
 }
@@ -126,13 +132,13 @@ async function recordLateUsage(data: UsageReport, { settled }: UsageParts): Prom
   return { result: await settled.add(payer, data) };
 }
 
-/** Another finalizer may keep it for a while; what came into its status then would go with it. */
+/** Another finalizer can keep the object for a while; reports written to its status would be lost with it. */
 const isSettled = (object: OwnedObject): boolean =>
   object.metadata.deletionTimestamp !== undefined && !hasFinalizer(object, CLEANUP_FINALIZER);
 
 /**
- * The broker that has it, and with its last word one that had it. More is not taken of that one: it may not know that it was taken over,
- * and go on counting.
+ * The current broker may report, and a former broker its final report only: it might not notice the takeover and keep
+ * counting.
  */
 const mayReport = (
   { broker, formerBrokers = [] }: { readonly broker?: string | undefined; readonly formerBrokers?: readonly string[] },
@@ -148,7 +154,7 @@ function problemOf({ month, currency, amount, asOf }: UsageReport): string | und
   return Number.isNaN(Date.parse(asOf)) ? 'asOf must be a time such as 2026-01-31T12:00:00Z' : undefined;
 }
 
-/** The one it was handed to; before that, the one of its target. */
+/** The broker that it was dispatched to; before that, the broker of its target. */
 async function brokerOf({ spec, status }: OwnedObject, lookup: Lookup): Promise<string | undefined> {
   if (status?.targetRef?.broker !== undefined) return status.targetRef.broker;
   if (spec.targetRef === undefined) return undefined;
@@ -188,5 +194,5 @@ const wrongBroker = (what: string, broker: string | undefined, { broker: from }:
 const unknownObject = ({ resource: { kind, namespace, name, uid } }: UsageReport): ReportOutcome => ({
   result: 'refused',
   code: 'unknown-object',
-  message: `there is no ${kind} ${namespace}/${name} with the uid ${uid}`,
+  message: `${kind} ${namespace}/${name} with uid ${uid} does not exist`,
 });

@@ -16,34 +16,35 @@ const approvalWith = (spec: object): Approval =>
   }) as unknown as Approval;
 
 test.each([
-  { reason: 'nobody has decided', spec: {}, phase: 'pending', outcome: 'Pending', message: '0 of 2 have approved' },
+  { reason: 'no decision yet', spec: {}, phase: 'pending', outcome: 'Pending', message: '0 of 2 approvals given' },
   {
-    reason: 'one of two has',
+    reason: 'one of two approved',
     spec: { decisions: [decision('grace', 'Approve')] },
     phase: 'pending',
     outcome: 'Pending',
-    message: '1 of 2 have approved',
+    message: '1 of 2 approvals given',
   },
   {
-    reason: 'both have',
+    reason: 'both approved',
     spec: { decisions: [decision('grace', 'Approve'), decision('linus', 'Approve')] },
     phase: 'ready',
     outcome: 'Approved',
     message: 'by grace, linus',
   },
   {
-    reason: 'one has rejected it',
+    reason: 'one rejected it',
     spec: { decisions: [decision('grace', 'Approve'), decision('linus', 'Reject', 'Too early.')] },
     phase: 'failed',
     outcome: 'Rejected',
     message: 'by linus: Too early.',
   },
   {
-    reason: 'nobody knows who asked',
+    reason: 'the requester is unknown',
     spec: { requester: undefined, decisions: [decision('grace', 'Approve')] },
     phase: 'pending',
     outcome: 'Pending',
-    message: 'It was created while admission was away: delete it and create it anew',
+    message:
+      'The Approval was created while the admission webhook was unavailable and has no requester: delete and re-create it',
   },
 ])('$reason: $outcome', ({ spec, phase, outcome, message }) => {
   const status = approvalStatus(approvalWith(spec), now);

@@ -1,4 +1,7 @@
-/** The status of an Approval: what its decisions come to, for people and `kubectl wait`. Admission itself reads the decisions. */
+/**
+ * The Approval controller: summarizes the decisions in the status, for users and `kubectl wait`. Admission reads the
+ * decisions themselves.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { type Approval, type ApprovalOutcome, approval, approvalLevel, approvalOutcome } from '../../api/index.ts';
 import {
@@ -61,10 +64,11 @@ function messageOf(outcome: ApprovalOutcome, { spec }: Approval): string {
     case 'Approved':
       return `by ${decisions.map(({ by }) => by).join(', ')}`;
     case 'Rejected':
-      return `by ${rejection?.by ?? 'somebody'}${rejection?.reason === undefined ? '' : `: ${rejection.reason}`}`;
+      return `by ${rejection?.by ?? 'unknown'}${rejection?.reason === undefined ? '' : `: ${rejection.reason}`}`;
     case 'Pending':
-      if (requester === undefined) return 'It was created while admission was away: delete it and create it anew';
-      if (levels !== undefined) return `level ${approvalLevel({ spec })} of ${levels.length} is asked`;
-      return `${decisions.length} of ${requiredApprovals} have approved`;
+      if (requester === undefined)
+        return 'The Approval was created while the admission webhook was unavailable and has no requester: delete and re-create it';
+      if (levels !== undefined) return `level ${approvalLevel({ spec })} of ${levels.length} is pending`;
+      return `${decisions.length} of ${requiredApprovals} approvals given`;
   }
 }

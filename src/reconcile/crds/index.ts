@@ -1,9 +1,9 @@
 /**
- * What follows CustomResourceDefinitions: every version that was stored is kept as a CRDRevision, and what the decisions over an
- * Approval come to stands in its status.
+ * Controllers for CustomResourceDefinitions: keep every stored version as a CRDRevision, and summarize Approvals in
+ * their status.
  *
- * In: a manager. Out: CRDRevisions, at most so many a definition, and the status of Approvals. The leader alone writes. It must not
- * know how definitions compare.
+ * In: a manager. Out: CRDRevisions, limited per definition, and the status of Approvals. Only the leader writes. It
+ * must not know how definitions are compared.
  */
 import type { Manager } from '../../runtime/index.ts';
 import { addApprovalReconciler } from './approvals.ts';

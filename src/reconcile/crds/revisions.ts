@@ -1,12 +1,12 @@
 /**
- * Keeps every version of each CustomResourceDefinition that was stored as a CRDRevision, the newest of them for each name, so that a
- * change can be compared with any earlier version.
+ * Keeps stored versions of each CustomResourceDefinition as CRDRevisions, the newest per name, so that a change can be
+ * compared with any earlier version.
  *
- * Not level-triggered alone: of two changes in quick succession both are kept, because the watch delivers both. Only what came and
- * went while nobody led is missed; the generations tell.
+ * It is not only level-triggered: of two changes in quick succession both are kept, because the watch delivers both.
+ * Versions that came and went without a leader are missed; gaps in the generations show it.
  *
- * The revisions have no owner: they outlive their definition for a while, so that one that is deleted and made anew can be compared
- * with what was there before.
+ * Revisions have no owner reference: they outlive their definition for a while, so that a re-created definition can be
+ * compared with the deleted one.
  */
 import {
   type CrdRevision,
@@ -33,9 +33,9 @@ import {
 } from '../../runtime/index.ts';
 
 export interface RevisionOptions {
-  /** Of each definition; none at all where it is 0. */
+  /** Revisions to keep per definition; 0 keeps none. */
   readonly kept: number;
-  /** How long those of a definition that was deleted are kept. */
+  /** How long the revisions of a deleted definition are kept. */
   readonly afterRemovalMilliseconds?: number | undefined;
 }
 
@@ -52,12 +52,12 @@ const definitions: Resource = {
   namespaced: false,
 };
 
-/** A definition as the cache holds it: packed, because a cluster may have hundreds of half a megabyte each. */
+/** A definition as cached: compressed, because a cluster can have hundreds of half a megabyte each. */
 interface Packed extends UnknownObject {
   readonly packed: PackedDefinition | undefined;
 }
 
-/** A version that was seen and is not written yet. */
+/** A version that was observed and not written yet. */
 interface Seen {
   readonly crd: CrdRevision['spec']['crd'];
   readonly packed: PackedDefinition;
@@ -75,7 +75,7 @@ export class RevisionKeeper implements Runnable {
   readonly #queue: Workqueue;
   /** By the name of the definition, oldest first. */
   readonly #seen = new Map<string, Seen[]>();
-  /** The last number that was given, which the cache may not know yet. */
+  /** The last sequence number, which the cache might not have yet. */
   readonly #sequences = new Map<string, number>();
 
   constructor({ leaderClient, clock, log }: Pick<Manager, 'leaderClient' | 'clock' | 'log'>, options: RevisionOptions) {
@@ -96,7 +96,7 @@ export class RevisionKeeper implements Runnable {
     });
     stored.start();
     revisions.start();
-    // Before both are known, what is kept would look missing, and a definition that is there deleted.
+    // Before both caches are synced, existing revisions would look missing and existing definitions deleted.
     const synced = Promise.all([stored.synced(), revisions.synced()]).then(
       () => true,
       () => false,
@@ -115,16 +115,15 @@ export class RevisionKeeper implements Runnable {
       clock: this.#clock,
       transform: packed,
       handlers: {
-        added: (definition) => this.#saw(definition),
+        added: (definition) => this.#observe(definition),
         updated: (definition, old) => {
           const { uid, generation } = definition.metadata;
-          if (uid !== old.metadata.uid || generation !== old.metadata.generation) this.#saw(definition);
+          if (uid !== old.metadata.uid || generation !== old.metadata.generation) this.#observe(definition);
         },
         deleted: ({ metadata }) => this.#queue.add(metadata.name),
       },
       observer: {
-        failed: (error, during) =>
-          this.#log.warn('definitions cannot be watched for their revisions', { error, during }),
+        failed: (error, during) => this.#log.warn('watching CustomResourceDefinitions failed', { error, during }),
       },
     });
   }
@@ -136,19 +135,19 @@ export class RevisionKeeper implements Runnable {
       resource: crdRevision.resource,
       stripManagedFields: true,
       clock: this.#clock,
-      // What it holds is not looked at here.
+      // The stored definition is not needed here.
       transform: (revision) => ({ ...revision, spec: { ...revision.spec, definition: '' } }),
       handlers: { added: wake, deleted: wake },
       observer: {
-        failed: (error, during) => this.#log.warn('revisions of definitions cannot be watched', { error, during }),
+        failed: (error, during) => this.#log.warn('watching CRDRevisions failed', { error, during }),
       },
     });
   }
 
-  #saw({ metadata, packed: content }: Packed): void {
+  #observe({ metadata, packed: content }: Packed): void {
     const { name, uid = '', generation = 1 } = metadata;
     if (content === undefined) {
-      this.#log.warn('a definition is too large to be kept as a revision', { name, generation });
+      this.#log.warn('CustomResourceDefinition too large for a CRDRevision; skipped', { name, generation });
       return;
     }
     const at = new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
@@ -171,7 +170,7 @@ export class RevisionKeeper implements Runnable {
         this.#queue.forget(name);
         if (again !== undefined) this.#queue.addAfter(name, again);
       } catch (error) {
-        if (!(error instanceof FenceError)) this.#log.error('a revision of a definition was not kept', { name, error });
+        if (!(error instanceof FenceError)) this.#log.error('writing CRDRevision failed; requeued', { name, error });
         this.#queue.addRateLimited(name);
       } finally {
         this.#queue.done(name);
@@ -179,7 +178,7 @@ export class RevisionKeeper implements Runnable {
     }
   }
 
-  /** Returns after how long to look again, where time alone changes something. */
+  /** Returns when to look again if time alone changes something. */
   async #keep(name: string, kept: readonly CrdRevision[], isThere: boolean): Promise<number | undefined> {
     const all = [...kept].sort((one, other) => one.spec.sequence - other.spec.sequence);
     await this.#write(name, all);
@@ -189,7 +188,7 @@ export class RevisionKeeper implements Runnable {
     return undefined;
   }
 
-  /** Whatever was seen and is not written yet, oldest first. */
+  /** Writes the observed versions that are not stored yet, oldest first. */
   async #write(name: string, all: readonly CrdRevision[]): Promise<void> {
     const seen = this.#seen.get(name) ?? [];
     for (let first = seen[0]; first !== undefined; first = seen[0]) {
@@ -213,12 +212,14 @@ export class RevisionKeeper implements Runnable {
       await this.#client.create(crdRevision.resource, revision, { fieldManager });
       this.#sequences.set(crd.name, last + 1);
     } catch (error) {
-      // Written before, and not in the cache yet.
+      // It exists already and is not in the cache yet.
       if (!isAlreadyExists(error)) throw error;
     }
   }
 
-  /** The newest remembers when the definition was seen to be gone; all go when their time is over. */
+  /**
+   * The newest revision records when the definition was found deleted; all are deleted when the retention time is over.
+   */
   async #afterRemoval(name: string, all: readonly CrdRevision[]): Promise<number | undefined> {
     const newest = all.at(-1);
     if (newest === undefined) {

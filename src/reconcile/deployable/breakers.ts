@@ -1,14 +1,15 @@
 /**
- * Keeps a broker that does not answer from holding up the others: so many messages to one are under way at most, and after some failures
- * in a row it is left alone for a while, with one message now and then to see whether it is back. Nothing is lost meanwhile: what was to be
- * sent stays in the outbox.
+ * Circuit breakers per broker: an unresponsive broker must not slow down the others.
+ *
+ * Messages in flight to one broker are limited. After some consecutive failures the breaker opens for a while, and
+ * single messages probe whether the broker is available again. Nothing is lost meanwhile: messages stay in the outbox.
  */
 import { ChannelError } from '../../broker/index.ts';
 
 interface BreakerOptions {
-  /** Messages to one broker at a time. */
+  /** The limit of concurrent messages to one broker. */
   readonly mostAtOnce?: number;
-  /** After so many failures in a row it is left alone. */
+  /** The breaker opens after so many consecutive failures. */
   readonly failures?: number;
   readonly shortestMilliseconds?: number;
   readonly longestMilliseconds?: number;
@@ -21,16 +22,16 @@ type Entry =
 interface State {
   atOnce: number;
   failures: number;
-  /** Until then only nothing is sent; after it one message tries. */
+  /** Nothing is sent until then; afterwards one message probes. */
   closedUntil: number;
   trying: boolean;
-  /** When the next of those that were turned away comes again. */
+  /** When the next rejected message is retried. */
   nextTurn: number;
 }
 
-/** Comes again so soon where all places are taken. */
+/** The retry delay if the concurrency limit is reached. */
 const busyMilliseconds = 100;
-/** Thousands may wait for one broker: they come again one after the other, or they would do nothing but ask. */
+/** Thousands of messages may wait for one broker: their retries are spread out. */
 const turnMilliseconds = 1;
 
 export class Breakers {
@@ -80,7 +81,8 @@ export class Breakers {
       },
       failed: (error, now) => {
         left();
-        // A message that could not even be made is no fault of the broker's, and what was understood and not taken says nothing about the next.
+        // A message that could not be built is not the broker's fault, and a rejected message says nothing about the
+        // next one.
         if (!(error instanceof ChannelError) || error.failure === 'refused') return;
         const asked = error.retryAfterMilliseconds ?? 0;
         state.failures += 1;

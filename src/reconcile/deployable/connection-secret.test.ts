@@ -25,7 +25,7 @@ const key = { namespace: 'team', name: 'sessions-connection' };
 const keep = (cluster: ReturnType<typeof memoryCluster>, uid: string) =>
   writeConnectionSecret(object(uid), report(uid), { client: cluster.client, decrypt: async (jwe) => ({ of: jwe }) });
 
-test('what an object of the same name has left behind, and nobody has collected yet, makes way', async () => {
+test('the Secret of a deleted predecessor that is not garbage collected yet is replaced', async () => {
   const cluster = memoryCluster([kubernetesSecrets]);
   await keep(cluster, 'first');
   expect(await keep(cluster, 'second')).toEqual({ secret: { name: key.name, revision: 'second' } });
@@ -37,17 +37,17 @@ test('what an object of the same name has left behind, and nobody has collected 
 test.each([
   { reason: 'nobody’s', metadata: {} },
   {
-    reason: 'of the platform, for another object',
+    reason: 'a Secret of the platform for another object',
     metadata: {
       labels: { [MANAGED_BY_LABEL]: MANAGED_BY },
       ownerReferences: [{ kind: 'Database', name: 'sessions', uid: 'other', controller: true }],
     },
   },
   {
-    reason: 'of somebody else, for an object of the same name',
+    reason: 'an unmanaged Secret for an object of the same name',
     metadata: { ownerReferences: [{ kind: 'Cache', name: 'sessions', uid: 'other', controller: true }] },
   },
-])('what is $reason stays, and the report cannot be taken', async ({ metadata }) => {
+])('$reason is kept, and the report is rejected', async ({ metadata }) => {
   const cluster = memoryCluster([kubernetesSecrets]);
   cluster.put(kubernetesSecrets, { metadata: { ...key, ...metadata }, data: { a: 'Yg==' } });
   expect(await keep(cluster, 'second')).toMatchObject({ taken: true });
@@ -56,16 +56,16 @@ test.each([
 
 test.each([
   {
-    reason: 'is taken where it was made for the object',
+    reason: 'is used if it was created for the object',
     uid: 'first',
     taken: { secret: { name: key.name, revision: 'first' } },
   },
   {
-    reason: 'is not where it was made for another',
+    reason: 'is rejected if it was created for another',
     uid: 'other',
     taken: { problem: expect.stringContaining('label') },
   },
-])('a Secret that a broker has put in place itself $reason', async ({ uid, taken }) => {
+])('a Secret that the broker wrote itself $reason', async ({ uid, taken }) => {
   const cluster = memoryCluster([kubernetesSecrets]);
   cluster.put(kubernetesSecrets, { metadata: { ...key, labels: { [RESOURCE_UID_LABEL]: uid } }, data: { a: 'Yg==' } });
   const credentials = { revision: 'first', secretRef: key };
@@ -78,7 +78,7 @@ test.each([
 });
 
 test.each([
-  { reason: 'values that its type does not have', status: 422, kept: { problem: expect.stringContaining('no') } },
+  { reason: 'invalid values for its type', status: 422, kept: { problem: expect.stringContaining('no') } },
   {
     reason: 'a full quota',
     status: 403,
@@ -86,21 +86,21 @@ test.each([
     kept: { problem: expect.stringContaining('exceeded'), class: 'quota' },
   },
   {
-    reason: 'a namespace that is going',
+    reason: 'a terminating namespace',
     status: 403,
     message: 'because it is being terminated',
     kept: { problem: expect.stringContaining('terminated'), class: 'transient' },
   },
   { reason: 'a quota that is not counted yet', status: 403, message: 'status unknown for quota: q', kept: 'again' },
-  { reason: 'more than fits', status: 413, kept: { problem: expect.stringContaining('no') } },
-  { reason: 'an API server that is away', status: 503, kept: 'again' },
+  { reason: 'a too large Secret', status: 413, kept: { problem: expect.stringContaining('no') } },
+  { reason: 'an unavailable API server', status: 503, kept: 'again' },
   {
-    reason: 'an API server that does not know yet what anybody may do',
+    reason: 'an API server that has not loaded its RBAC rules yet',
     status: 403,
     message: 'secrets "users" is forbidden: User "kidp" cannot get resource "secrets" in API group ""',
     kept: 'again',
   },
-])('what the API server does not take because of $reason', async ({ status, kept, message = 'no' }) => {
+])('a Secret that the API server rejects because of $reason', async ({ status, kept, message = 'no' }) => {
   const { client } = memoryCluster([kubernetesSecrets]);
   const refusing = {
     get: client.get,

@@ -1,6 +1,8 @@
 /**
- * The Kubernetes Secret that blockers address and credentials of what was deployed. Only what is newer is written over what is there, and
- * nothing that is not the object's own: a broker cannot have the platform write over, or point at, somebody else's Secret.
+ * The Kubernetes Secret with the address and credentials of a deployment.
+ *
+ * Only newer reports overwrite it, and only Secrets of the object itself are written: a broker cannot make the platform
+ * overwrite or reference the Secret of another object.
  */
 
 import { GROUP, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../../api/index.ts';
@@ -23,7 +25,7 @@ import {
 import { kubernetesSecrets } from '../platform/resources.ts';
 import type { Deployable, DeployableStatus } from './deployable.ts';
 
-/** Which report it was written from. */
+/** The report that the Secret was written from. */
 const WRITTEN_ANNOTATION = `${GROUP}/reported`;
 const mostTries = 5;
 
@@ -40,12 +42,12 @@ interface ConnectionParts {
 
 type Connection = { readonly secret: DeployableStatus['connectionSecret'] } | Unusable;
 
-/** The credentials cannot be kept, and why. */
+/** Why the credentials cannot be stored. */
 export interface Unusable {
   readonly problem: string;
-  /** `transient`: those of another attempt may be. `quota`: somebody has to make room. `permanent` where it is left out. */
+  /** `transient`: another attempt may succeed. `quota`: a user must raise the quota. Default `permanent`. */
   readonly class?: ErrorClass;
-  /** Somebody else's Secret has the name. */
+  /** A Secret that is not ours has the name. */
   readonly taken?: boolean;
 }
 
@@ -64,7 +66,7 @@ export async function writeConnectionSecret(
       ? await decrypted(credentials.jwe, decrypt)
       : await referencedValues(object, credentials, client, signal);
   if ('problem' in read) return read;
-  // The broker has put it where it belongs.
+  // The broker has already written the Secret under the right name.
   if ('secretRef' in credentials && credentials.secretRef.name === key.name) return { secret };
   try {
     const written = await write(client, key, desiredSecret(object, report, key, read.values), object, signal);
@@ -72,7 +74,7 @@ export async function writeConnectionSecret(
   } catch (error) {
     if (!isRefusal(error)) throw error;
     return {
-      problem: `Secret ${key.namespace}/${key.name} cannot be written: ${error.message.slice(0, 512)}`,
+      problem: `Secret ${key.namespace}/${key.name} could not be written: ${error.message.slice(0, 512)}`,
       ...classOf(error),
     };
   }
@@ -81,15 +83,15 @@ export async function writeConnectionSecret(
 }
 
 /**
- * The API server has understood and does not take it: keys that no Secret can have, too little for its type, a full quota, a namespace that
- * is going. Delivered again it would be refused again, and everything behind it would wait.
+ * Whether the API server rejected the object itself: invalid keys, missing values for its type, a full quota, a
+ * terminating namespace. A redelivered report would be rejected again and block the reports behind it.
  */
 const isRefusal = (error: unknown): error is ApiError =>
   error instanceof ApiError && [400, 403, 413, 422].includes(error.status) && !isPassing(error);
 
 /**
- * Not of admission or a full quota: an API server that has just started does not know yet what anybody may do, nor is every quota counted
- * that was just made. It is asked again.
+ * Some rejections are temporary: an API server that just started does not know all RBAC rules yet, and a new quota is
+ * not counted yet. These are retried.
  */
 const isPassing = ({ status, message }: ApiError): boolean =>
   status === 403 && / is forbidden: User "[^"]*" cannot |status unknown for quota/.test(message);
@@ -102,17 +104,20 @@ function classOf({ message }: ApiError): Pick<Unusable, 'class'> {
 type Values = { readonly values: Readonly<Record<string, string>> } | Unusable;
 
 async function decrypted(jwe: string, decrypt: ConnectionParts['decrypt']): Promise<Values> {
-  if (decrypt === undefined) return { problem: 'credentials are encrypted, and the platform has no key to open them' };
+  if (decrypt === undefined)
+    return { problem: 'credentials are encrypted, and the platform has no key to decrypt them' };
   try {
     return { values: await decrypt(jwe) };
   } catch (error) {
-    // They may be for a key that was replaced since: another attempt is given the one of now.
+    // They may be encrypted to a replaced key; another attempt uses the current one.
     const why = error instanceof Error ? error.message : String(error);
     return { problem: `credentials cannot be decrypted: ${why}`, class: 'transient' };
   }
 }
 
-/** Only what was made for this object: a broker cannot have the platform read out somebody else's Secret. */
+/**
+ * Only Secrets created for this object are read: a broker cannot make the platform read the Secret of another object.
+ */
 async function referencedValues(
   { metadata }: Deployable,
   { secretRef }: { readonly secretRef: { readonly namespace: string; readonly name: string } },
@@ -122,7 +127,7 @@ async function referencedValues(
   const { namespace, name } = secretRef;
   if (namespace !== metadata.namespace) {
     return {
-      problem: `credentials.secretRef must name a Secret of the namespace ${metadata.namespace}, not of ${namespace}`,
+      problem: `credentials.secretRef must name a Secret in namespace ${metadata.namespace}, not ${namespace}`,
     };
   }
   const options = signal === undefined ? {} : { signal };
@@ -131,18 +136,18 @@ async function referencedValues(
     .catch(ignoreNotFound);
   if (there === undefined || there.metadata.labels?.[RESOURCE_UID_LABEL] !== metadata.uid) {
     return {
-      problem: `credentials.secretRef must name a Secret with the label ${RESOURCE_UID_LABEL}: ${metadata.uid}`,
+      problem: `credentials.secretRef must name a Secret with the label ${RESOURCE_UID_LABEL}=${metadata.uid}`,
     };
   }
   return { values: valuesOf(there) };
 }
 
-/** What is in a Secret, as text. */
+/** `valuesOf` decodes the data of a Secret. */
 export const valuesOf = ({ data = {} }: KubernetesSecret): Record<string, string> =>
   Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));
 
 const taken = ({ namespace, name }: ObjectKey): string =>
-  `Secret ${namespace}/${name} is not the platform's: rename or delete it, or name another one in the spec`;
+  `Secret ${namespace}/${name} exists and is not managed by kidp: rename or delete it, or name another one in the spec`;
 
 function connectionSecretName({ kind, metadata, spec }: Deployable): string {
   if (kind === 'Secret') return typeof spec.secretName === 'string' ? spec.secretName : metadata.name;
@@ -166,7 +171,7 @@ function desiredSecret(
       ...(namespace === undefined ? {} : { namespace }),
       labels: { [MANAGED_BY_LABEL]: MANAGED_BY, ...(team === undefined ? {} : { [TEAM_LABEL]: team }) },
       annotations: { [WRITTEN_ANNOTATION]: `${deploymentId} ${sequence}` },
-      // It goes with the object.
+      // The owner reference deletes it with the object.
       ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true }],
     },
     type: kind === 'Secret' && typeof spec.type === 'string' ? spec.type : 'Opaque',
@@ -176,7 +181,7 @@ function desiredSecret(
   };
 }
 
-/** False where the name is somebody else's. */
+/** Returns false if a Secret that is not ours has the name. */
 async function write(
   client: Client,
   key: ObjectKey,
@@ -202,7 +207,8 @@ async function write(
         await client.update(kubernetesSecrets, { ...wanted, metadata }, options);
         return true;
       }
-      // The type of a Secret never changes; and what goes with another object must not be the one that stays.
+      // The type of a Secret is immutable, and the Secret of a deleted predecessor would be garbage collected, so it is
+      // replaced.
       await client.delete(kubernetesSecrets, key, { ...options, preconditions: uid === undefined ? {} : { uid } });
     } catch (error) {
       if (!(isConflict(error) || isAlreadyExists(error) || isNotFound(error)) || tries === mostTries) throw error;
@@ -210,7 +216,7 @@ async function write(
   }
 }
 
-/** Mostly there is none yet, and nothing need be looked for. A full quota is told even where there is one. */
+/** Creation is tried first, because usually there is no Secret yet. A full quota is reported even if there is one. */
 async function isCreated(
   client: Client,
   wanted: KubernetesSecret,
@@ -232,7 +238,7 @@ const ignoreNotFound = (error: unknown): undefined => {
 const isOf = ({ metadata }: KubernetesSecret, object: Deployable): boolean =>
   metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) ?? false;
 
-/** Of an object of the same name that is gone: it goes too, only later, when somebody comes to collect it. */
+/** A Secret of a deleted object of the same name, which is not garbage collected yet. */
 const isOfPredecessor = ({ metadata }: KubernetesSecret, object: Deployable): boolean =>
   metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY &&
   (metadata.ownerReferences?.some(
@@ -240,7 +246,7 @@ const isOfPredecessor = ({ metadata }: KubernetesSecret, object: Deployable): bo
   ) ??
     false);
 
-/** By deployment, then by the number of the report. */
+/** Ordered by deployment, then by the sequence of the report. */
 function isOlder(one: KubernetesSecret, other: KubernetesSecret): boolean {
   const [before, after] = [writtenFrom(one), writtenFrom(other)];
   if (before === undefined || after === undefined) return true;
@@ -253,7 +259,7 @@ function writtenFrom({ metadata }: KubernetesSecret) {
   return parsed === undefined ? undefined : { id: parsed, sequence: Number(sequence) };
 }
 
-/** Another name is wanted now: what was written under the old one would grow old unseen. */
+/** The name changed: the Secret under the old name would become stale unnoticed. */
 async function deleteFormerSecret(
   client: Client,
   object: Deployable,

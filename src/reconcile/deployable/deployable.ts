@@ -1,9 +1,9 @@
-/** What the five deployable kinds have in common, as the core reads it: an object, what surrounds it, and what is to be done next. */
+/** The common model of the five deployable kinds: an object, the facts around it, and the next step. */
 import type { Service } from '../../api/index.ts';
 import type { Action, BrokerAddress, DeployableKind, DeploymentRequest } from '../../broker/index.ts';
 import type { KubernetesObject } from '../../runtime/index.ts';
 
-/** That of a Service has all that the status of any of them has. */
+/** The status of a Service has all fields that any of them has. */
 export type DeployableStatus = NonNullable<Service['status']>;
 export type OutboxEntry = NonNullable<DeployableStatus['outbox']>[number];
 export type LastReport = NonNullable<DeployableStatus['lastReport']>;
@@ -20,62 +20,65 @@ export interface Deployable extends KubernetesObject {
   readonly status?: DeployableStatus;
 }
 
-/** What the same decision function as at admission says about the object as it is stored. */
+/** The admission decision for the object as stored. */
 export type Admitted =
   | { readonly admitted: true }
   | { readonly admitted: false; readonly reasons: readonly string[] }
-  /** Nobody can say yet: the policies are not read. */
+  /** Not known yet: the policies are not synced. */
   | { readonly admitted: 'unknown'; readonly reasons: readonly string[] };
 
-/** Whom `spec.owner` leads to. `none`: there is no owner. */
+/** The result of following `spec.owner`. `none`: there is no owner. */
 export interface OwnerFacts {
   readonly end: 'team' | 'none' | 'missing' | 'cycle';
   /** The namespace of the Team at the end. */
   readonly team?: string;
-  /** Everybody on the way, for people. */
+  /** The owner chain, for messages. */
   readonly path: readonly string[];
-  /** Of all of them, the nearest counting most. */
+  /** Merged cost tags; the nearest owner wins. */
   readonly costTags: Readonly<Record<string, string>>;
 }
 
 export interface TargetFacts {
   readonly request: DeploymentRequest['target'];
-  /** The Broker that it names today. */
+  /** The Broker that the target names now. */
   readonly broker?: string;
-  /** Whose deployments that Broker takes over. */
+  /** The Brokers whose deployments that Broker takes over. */
   readonly takesOver: readonly string[];
 }
 
 export interface BrokerFacts {
   readonly address: BrokerAddress;
   readonly paused: boolean;
-  /** Undefined: nobody has said, and it is taken to be able. */
+  /** Undefined if not reported; then every capability is assumed. */
   readonly capabilities?: readonly string[];
-  /** Milliseconds since 1970: when it was last heard of, and believed. Undefined: never. */
+  /** Unix milliseconds of the last verified message; undefined if there was none. */
   readonly heardAt?: number;
 }
 
-/** All that a decision may look at besides the object itself. */
+/** All inputs of a decision besides the object itself. */
 export interface Facts {
   readonly admission: Admitted;
   readonly owner: OwnerFacts;
-  /** Undefined: there is no DeploymentTarget of that name, or the object names none. */
+  /** Undefined if the object names no DeploymentTarget, or the target does not exist. */
   readonly target: TargetFacts | undefined;
   readonly broker: (name: string) => BrokerFacts | undefined;
   readonly settings: Settings;
 }
 
 export interface Settings {
-  /** Without an answer for so long a deployment is `unknown`, and the broker is asked. */
+  /** Without an answer for this long, a deployment becomes `unknown` and the broker is queried. */
   readonly answerMilliseconds: number;
-  /** Likewise a deletion. */
+  /** The same for a deletion. */
   readonly deletionMilliseconds: number;
-  /** The wait after the first failure of a deployment, or of a send; it doubles with each further one. */
+  /** The backoff after the first failure of a deployment or a send; it doubles with each further failure. */
   readonly retryMilliseconds: number;
   readonly longestRetryMilliseconds: number;
-  /** What was well for so long begins anew with the shortest wait. */
+  /** After being healthy for this long, the backoff is reset. */
   readonly stableMilliseconds: number;
-  /** So long after a message has arrived that is written down, where no report has told it before; in a burst, five times as long. */
+  /**
+   * How long an acknowledgement is held back before it is written, in case a report arrives first; five times as long
+   * in a burst.
+   */
   readonly receiptMilliseconds: number;
 }
 
@@ -88,7 +91,7 @@ export const defaultSettings: Settings = {
   receiptMilliseconds: 3_000,
 };
 
-/** Something to tell people of. */
+/** An event to record. */
 export interface Note {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -96,23 +99,26 @@ export interface Note {
   readonly note: string;
 }
 
-/** What to do next, in this order: each is one write, and what follows is done only where it succeeded. */
+/** The next step, in this order: each part is one write, and the rest is done only if it succeeded. */
 export interface Step {
-  /** Before anything is dispatched it must be on; it comes off only when nothing is left. The rest of the step waits. */
+  /**
+   * The finalizer must be set before anything is dispatched, and is removed when nothing is left. The rest of the step
+   * waits for it.
+   */
   readonly finalizer?: 'add' | 'remove';
-  /** As it shall be; the same object as before where nothing changes. */
+  /** The desired status; the same object as before if nothing changes. */
   readonly status: DeployableStatus;
-  /** Entries of the outbox of that status, to be sent now. */
+  /** Outbox entries of that status to send now. */
   readonly send: readonly OutboxEntry[];
-  /** Milliseconds since 1970: retry then, even if nothing changes. */
+  /** Unix milliseconds of the next reconcile, even if nothing changes. */
   readonly wakeAt?: number;
   readonly notes: readonly Note[];
-  /** Why a new deployment was decided on, for logs and metrics. */
+  /** Why a new deployment was decided, for logs and metrics. */
   readonly cause?: Cause;
 }
 
 /**
- * Why there is to be another deployment. `take-over`: another broker has it from now on. `lost`: the broker knows nothing of it.
+ * The cause of a new deployment. `take-over`: another broker takes over. `lost`: the broker does not know it.
  * `deletion`: the object is being deleted.
  */
 export type Cause =

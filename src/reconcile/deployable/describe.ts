@@ -1,4 +1,4 @@
-/** From what is known of a deployment to what people read: phase, and the conditions Deployed, StatusReported and Ready. */
+/** Derives the phase and the conditions Deployed, StatusReported and Ready from the state of a deployment. */
 import { isDeepStrictEqual } from 'node:util';
 import { ABANDON_CLEANUP_ANNOTATION, RETRY_ANNOTATION } from '../../api/index.ts';
 import { parseDeploymentId } from '../../broker/index.ts';
@@ -15,15 +15,15 @@ interface Verdict {
   readonly phase: Phase;
 }
 
-/** What only who looks around can tell: conditions, and what stands in the way. */
+/** The surroundings of the object: its conditions, and what blocks it. */
 export interface Surroundings {
   readonly more?: readonly DesiredCondition[];
   readonly blocker: Blocker | undefined;
 }
 
 /**
- * The status with all that follows from it filled in. Without the surroundings, what they alone explain stays as it is: a report on what
- * was deployed before says nothing about what keeps the newest generation, or the deletion, from being dispatched.
+ * `describeStatus` fills in the derived fields. Without the surroundings, conditions that depend on them are kept: a
+ * report on an earlier deployment says nothing about what blocks the newest generation or the deletion.
  */
 export function describeStatus(
   object: Deployable,
@@ -57,19 +57,19 @@ function conditionsOf({ status, reason, message }: Verdict): [DesiredCondition, 
   ];
 }
 
-/** Nobody has decided yet, or something keeps them from deciding, to dispatch what is wanted now. */
+/** Whether the current generation, or the deletion, is not dispatched yet. */
 function isUndecided({ metadata }: Deployable, { deploymentId = '', requested }: DeployableStatus): boolean {
   if (metadata.deletionTimestamp !== undefined) return requested !== 'Delete';
   return parseDeploymentId(deploymentId)?.generation !== metadata.generation;
 }
 
-/** What the broker has said about the deployment in force; what it said about an earlier one counts no more. */
+/** `currentReport` returns the last report on the current deployment; reports on earlier ones no longer count. */
 export function currentReport(status: DeployableStatus): LastReport | undefined {
   const { lastReport, deploymentId } = status;
   return lastReport !== undefined && lastReport.deploymentId === deploymentId ? lastReport : undefined;
 }
 
-/** Decided, and not known to have arrived. */
+/** The entry that was decided and is not acknowledged yet. */
 export const unsent = ({ outbox = [] }: DeployableStatus) => outbox.find(({ action }) => action !== 'Query');
 
 function outboxCondition({ outbox = [] }: DeployableStatus): DesiredCondition {
@@ -79,8 +79,8 @@ function outboxCondition({ outbox = [] }: DeployableStatus): DesiredCondition {
   const { action, error, attempts = 0 } = entry;
   const message =
     attempts === 0
-      ? `${action} is to be sent`
-      : `${action} was not acknowledged and is sent again until it is${error === undefined ? '' : `: ${error}`}`;
+      ? `${action} is waiting to be sent`
+      : `${action} was not acknowledged; retrying${error === undefined ? '' : `: ${error}`}`;
   return { type, status: 'False', reason: 'PendingWebhookRetry', message };
 }
 
@@ -88,14 +88,20 @@ function deployment({ metadata }: Deployable, status: DeployableStatus, blocker:
   const current = parseDeploymentId(status.deploymentId ?? '');
   const waiting = blocker?.denies === true ? 'failed' : 'pending';
   if (current === undefined || current.generation !== metadata.generation) {
-    const { reason, message } = blocker ?? { reason: 'NotDispatched', message: 'it is about to be deployed' };
+    const { reason, message } = blocker ?? {
+      reason: 'NotDispatched',
+      message: 'The deployment is about to be dispatched',
+    };
     const runs = status.deployedGeneration;
-    const before = runs === undefined ? '' : `generation ${runs} stays as it is: `;
+    const before = runs === undefined ? '' : `Generation ${runs} stays deployed: `;
     return { status: 'False', reason, message: `${before}${message}`, phase: waiting };
   }
   const heard = currentReport(status);
   if (heard === undefined && unsent(status) !== undefined) {
-    const { reason, message } = blocker ?? { reason: 'Dispatching', message: 'it is being handed to the broker' };
+    const { reason, message } = blocker ?? {
+      reason: 'Dispatching',
+      message: 'The deployment is being sent to the broker',
+    };
     return { status: 'False', reason, message, phase: 'pending' };
   }
   const said = heard?.message ?? '';
@@ -105,18 +111,22 @@ function deployment({ metadata }: Deployable, status: DeployableStatus, blocker:
     case 'failed':
       return failure(heard);
     case 'drifted':
-      return lost('Drifted', `it is no longer what was asked for${said && `: ${said}`}`, blocker);
+      return lost('Drifted', `The deployment drifted from its spec${said && `: ${said}`}`, blocker);
     case 'deleted':
-      return lost('DeletedExternally', `it is gone, and nobody has asked for that${said && `: ${said}`}`, blocker);
+      return lost(
+        'DeletedExternally',
+        `The deployment was deleted outside of the platform${said && `: ${said}`}`,
+        blocker,
+      );
     case 'absent':
-      return lost('UnknownToBroker', 'the broker knows nothing of it', blocker);
+      return lost('UnknownToBroker', 'The broker does not know the deployment', blocker);
     default:
-      return underWay(status, 'Deploying', said === '' ? 'the broker is at work' : said);
+      return underWay(status, 'Deploying', said === '' ? 'The broker is deploying' : said);
   }
 }
 
 function lost(reason: string, message: string, blocker: Blocker | undefined): Verdict {
-  const next = blocker === undefined ? 'it is deployed again' : `it is not deployed again: ${blocker.message}`;
+  const next = blocker === undefined ? 'it will be redeployed' : `it is not redeployed: ${blocker.message}`;
   return { status: 'False', reason, message: `${message}; ${next}`, phase: 'deploying' };
 }
 
@@ -125,22 +135,23 @@ function underWay({ awaiting, targetRef }: DeployableStatus, reason: string, mes
   return {
     status: 'Unknown',
     reason: 'NoAnswer',
-    message: `Broker ${targetRef?.broker} has not answered in time and was asked: see whether it is well (kubectl get brokers)`,
+    message: `Broker ${targetRef?.broker} has not answered in time and was queried: check its health with kubectl get brokers`,
     phase: 'unknown',
   };
 }
 
 const remedies = {
-  transient: 'it is tried again by itself',
-  permanent: `change the spec, or set the annotation ${RETRY_ANNOTATION} to another value to have it tried again`,
-  quota: `make room, then set the annotation ${RETRY_ANNOTATION} to another value`,
+  transient: 'it is retried automatically',
+  permanent: `change the spec, or set the annotation ${RETRY_ANNOTATION} to a new value to retry`,
+  quota: `raise the quota or free capacity, then set the annotation ${RETRY_ANNOTATION} to a new value`,
 } as const;
 const failureReasons = { transient: 'TransientError', permanent: 'PermanentError', quota: 'QuotaExceeded' } as const;
 
-/** What may heal by itself is still under way: `failed` is what will not. */
+/** Failures that may resolve automatically keep the phase `deploying`; the others are `failed`. */
 function failure({ error }: LastReport): Verdict {
   const kind = error?.class ?? 'transient';
-  const said = error === undefined ? 'it failed' : `${error.code}: ${error.message ?? 'no more was said'}`;
+  const said =
+    error === undefined ? 'The deployment failed' : `${error.code}: ${error.message ?? 'no details reported'}`;
   return {
     status: 'False',
     reason: failureReasons[kind],
@@ -149,31 +160,31 @@ function failure({ error }: LastReport): Verdict {
   };
 }
 
-const wayOut = `where it will never answer, see docs/deployments.md on ${ABANDON_CLEANUP_ANNOTATION}`;
+const abandonHint = `if the broker will never answer, see ${ABANDON_CLEANUP_ANNOTATION} in docs/deployments.md`;
 
 function deletion(status: DeployableStatus, blocker: Blocker | undefined): Verdict {
   if (status.deploymentId === undefined) return { status: 'False', reason: 'Deleting', message: '', phase: 'pending' };
   if (blocker !== undefined) {
     const { reason, message } = blocker;
-    return { status: 'False', reason, message: `the deletion waits: ${message}; ${wayOut}`, phase: 'pending' };
+    return { status: 'False', reason, message: `The deletion waits: ${message}; ${abandonHint}`, phase: 'pending' };
   }
   const heard = currentReport(status);
   if (status.requested !== 'Delete' || (heard === undefined && unsent(status) !== undefined)) {
     return {
       status: 'False',
       reason: 'Deleting',
-      message: 'the broker is being asked to remove it',
+      message: 'The deletion is being sent to the broker',
       phase: 'deploying',
     };
   }
   if (heard?.phase === 'deleted')
-    return { status: 'False', reason: 'Deleted', message: 'it is gone', phase: 'deploying' };
+    return { status: 'False', reason: 'Deleted', message: 'The deployment was deleted', phase: 'deploying' };
   if (heard?.phase === 'failed') {
     const { message, ...verdict } = failure(heard);
-    return { ...verdict, reason: `Deletion${verdict.reason}`, message: `${message}; ${wayOut}` };
+    return { ...verdict, reason: `Deletion${verdict.reason}`, message: `${message}; ${abandonHint}` };
   }
-  const verdict = underWay(status, 'Deleting', 'the broker removes it');
+  const verdict = underWay(status, 'Deleting', 'The broker is deleting the deployment');
   return verdict.phase === 'unknown'
-    ? { ...verdict, reason: 'DeletionStuck', message: `${verdict.message}; ${wayOut}` }
+    ? { ...verdict, reason: 'DeletionStuck', message: `${verdict.message}; ${abandonHint}` }
     : verdict;
 }

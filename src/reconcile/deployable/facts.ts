@@ -1,4 +1,4 @@
-/** Gathers from the caches what a decision looks at besides the object: its owners, its target, the brokers. */
+/** Gathers the facts of a decision from the caches: owners, target and brokers. */
 import {
   type Broker,
   broker as brokerKind,
@@ -13,7 +13,7 @@ import type { BrokerFacts, Deployable, Facts, OwnerFacts, TargetFacts } from './
 
 export type Stores = <T extends KubernetesObject>(resource: Resource) => ReadonlyStore<T>;
 
-/** All but what only admission can say. */
+/** All facts except the admission decision. */
 type Surroundings = Omit<Facts, 'admission' | 'settings'>;
 
 export function surroundingsOf(object: Deployable, stores: Stores): Surroundings {
@@ -62,7 +62,7 @@ function targetFacts({ metadata, spec }: DeploymentTarget): TargetFacts {
   };
 }
 
-/** Each version of a Broker is read once, however many objects go to it. */
+/** Each version of a Broker is read once, however many objects use it. */
 const known = new WeakMap<Broker, BrokerFacts>();
 
 function brokerFacts(object: Broker): BrokerFacts {

@@ -1,9 +1,10 @@
 /**
- * What brokers bring about: Databases, Services, Caches, Topics and Secrets, from an admitted object to a message that is known to
- * have arrived, and from a report to the status of the object.
+ * Controllers for the deployable kinds (Database, Service, Cache, Topic, Secret): from an admitted object to an
+ * acknowledged message, and from a report to the status.
  *
- * In: a manager, a way to reach brokers (`Dispatcher`), the gate (admission's decision about an object as it is stored). Out: dispatched
- * deployments, status, events, and the sink that takes reports. It must not know how a message travels, nor how admission decides.
+ * In: a manager, a `Dispatcher` that reaches brokers, and the gate (the admission decision for the stored object). Out:
+ * dispatched deployments, status, events, and the sink for reports. It must not know how a message travels, nor how
+ * admission decides.
  */
 import type { Registry } from 'prom-client';
 import {
@@ -67,12 +68,12 @@ export { nextStep } from './next-step.ts';
 
 export interface DeployableOptions {
   readonly dispatcher: Dispatcher;
-  /** What admission says about an object as it is stored: `storedGate` of src/admission. */
+  /** The admission decision for the stored object: `storedGate` of src/admission. */
   readonly gate: (kind: Kind, object: Deployable) => Promise<Admitted>;
-  /** Calls back when the gate may answer otherwise than before; returns what ends it. */
+  /** Calls the listener when a decision of the gate may have changed; returns a function that unsubscribes. */
   readonly gateChanges?: ((listener: () => void) => () => void) | undefined;
   readonly platform: {
-    /** Where brokers post their reports; left out, they have Kafka only. */
+    /** The address for reports over HTTP; without it, brokers report over Kafka only. */
     readonly statusUrl?: string | undefined;
     /** A public JSON Web Key that credentials are encrypted to. */
     readonly encryptionKey?: () =>
@@ -80,38 +81,41 @@ export interface DeployableOptions {
       | undefined
       | Promise<Readonly<Record<string, unknown>> | undefined>;
   };
-  /** Opens credentials that a broker has encrypted to that key. */
+  /** Decrypts credentials encrypted to that key. */
   readonly decrypt?: ((jwe: string) => Promise<Record<string, string>>) | undefined;
-  /** Encrypts credentials to a broker; undefined where it has published no key to encrypt to. */
+  /** Encrypts credentials to a broker; undefined if the broker has published no key. */
   readonly seal?:
     | ((broker: string, values: Readonly<Record<string, string>>) => Promise<string | undefined>)
     | undefined;
-  /** Where heartbeats and usage reports go: `brokerEvents` of src/reconcile/platform. */
+  /** Handlers for heartbeats and usage reports: `brokerEvents` of src/reconcile/platform. */
   readonly events?: {
     heartbeat(event: HeartbeatEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
     usage(event: UsageEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
   };
-  /** Keeps what an object has cost, before its finalizer goes: `settleCosts` of src/reconcile/platform. */
+  /** Persists the costs of an object before its finalizer is removed: `settleCosts` of src/reconcile/platform. */
   readonly settleCosts?: (object: OwnedObject) => Promise<void>;
   readonly registry?: Registry | undefined;
   readonly recorder?: Pick<EventRecorder, 'record'> | undefined;
   readonly clock?: Clock | undefined;
   readonly settings?: Partial<Settings> | undefined;
-  /** Objects of one kind that are worked on at a time. */
+  /** The number of concurrent reconciles per kind. */
   readonly concurrency?: number | undefined;
 }
 
 interface DeployableReconcilers {
-  /** On every replica: it may take a report whether it leads or not. */
+  /** Runs on every replica: any replica may receive a report. */
   readonly sink: ReportSink;
 }
 
-/** Objects of one kind that are worked on at a time: most of that is waiting for the API server and for brokers. */
+/** The concurrency per kind: most of the time goes into waiting for the API server and brokers. */
 const defaultConcurrency = 64;
-/** A reconcile that takes longer is cut off and comes again; what it was about to send is in the outbox. */
+/** A longer reconcile is aborted and requeued; messages to be sent are in the outbox. */
 const timeoutMilliseconds = 60_000;
 
-/** Adds to the manager, before it starts, a controller for each deployable kind; returns where reports go. */
+/**
+ * `addDeployableReconcilers` adds a controller per deployable kind before the manager starts, and returns the report
+ * sink.
+ */
 export function addDeployableReconcilers(manager: Manager, options: DeployableOptions): DeployableReconcilers {
   const { dispatcher, gate, platform, recorder, registry, concurrency = defaultConcurrency } = options;
   const settings: Settings = { ...defaultSettings, ...options.settings };
@@ -124,7 +128,7 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
   const metrics = deployableMetrics({
     registry,
     now: () => clock.now(),
-    // Every replica has the caches; what the leader says is counted once.
+    // Every replica has the caches; only the leader counts.
     objects: (name) => {
       const kind = deployableKinds.find((each) => each.kind === name);
       return kind === undefined || manager.election?.leading === false ? undefined : orNone(() => objects(kind));
@@ -133,7 +137,7 @@ export function addDeployableReconcilers(manager: Manager, options: DeployableOp
   const factsFor =
     (kind: Kind) =>
     async (object: Deployable): Promise<Facts> => ({
-      // What is being deleted goes, whatever policy says of it.
+      // A deletion is never blocked by policies.
       admission: object.metadata.deletionTimestamp === undefined ? await gate(kind, object) : { admitted: true },
       ...surroundingsOf(object, stores),
       settings,
@@ -231,11 +235,11 @@ function controllerFor(
     .complete((key, context) => deployer.reconcile(key, context));
 }
 
-/** A heartbeat changes nothing here, and comes from every broker all the time. */
+/** Heartbeats are frequent and change nothing here. */
 const capabilitiesChanged: Predicate<Broker> = (change) =>
   change.type !== 'updated' || change.object.status?.capabilities?.join() !== change.old.status?.capabilities?.join();
 
-/** Before the caches are started there is nothing to see. */
+/** Before the caches are started there is nothing to read. */
 function orNone<T>(read: () => T): T | undefined {
   try {
     return read();

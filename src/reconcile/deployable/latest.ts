@@ -1,7 +1,9 @@
 /**
- * The newest version of an object that this process knows: a cache is a moment behind what we have just written, and a decision made on
- * that would only be refused. What is kept here is dropped as soon as the cache has caught up and somebody looks. A replica that does not
- * lead takes reports and never looks: so it is no more than so many, and of those the newest.
+ * The newest known version of each object.
+ *
+ * The cache lags behind our own writes, and a decision on a stale version would only conflict. Entries are dropped once
+ * the cache has caught up. A standby replica applies reports and never reads, so the number of entries is limited to
+ * the newest.
  */
 import { isAtLeast } from '../../api/index.ts';
 import { formatKey, type KubernetesObject, keyOf, type ObjectKey } from '../../runtime/index.ts';
@@ -12,7 +14,7 @@ const mostObjects = 2_048;
 export class Latest<T extends KubernetesObject = Deployable> {
   readonly #objects = new Map<string, T>();
 
-  /** What the API server has answered. */
+  /** Remembers the response of the API server. */
   keep(object: T): void {
     const id = idOf(object);
     const known = this.#objects.get(id);
@@ -23,7 +25,7 @@ export class Latest<T extends KubernetesObject = Deployable> {
     if (this.#objects.size > mostObjects && oldest !== undefined) this.#objects.delete(oldest);
   }
 
-  /** The newer of what the cache has and what was kept. */
+  /** Returns the newer of the cached and the remembered version. */
   of(cached: T): T {
     const kept = this.#objects.get(idOf(cached));
     if (kept === undefined) return cached;
@@ -32,7 +34,7 @@ export class Latest<T extends KubernetesObject = Deployable> {
     return cached;
   }
 
-  /** It is gone. */
+  /** Drops a deleted object. */
   forget(kind: string, key: ObjectKey): void {
     this.#objects.delete(`${kind}/${formatKey(key)}`);
   }

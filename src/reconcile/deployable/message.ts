@@ -1,4 +1,4 @@
-/** The message that an entry of the outbox stands for, made from the object when it is sent: the same entry is the same message. */
+/** Builds the message of an outbox entry from the object when it is sent: the same entry gives the same message. */
 import { createHash } from 'node:crypto';
 import {
   type BoundConnection,
@@ -43,7 +43,7 @@ export function messageOf(
     },
     ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
     ...(facts.owner.team === undefined ? {} : { team: facts.owner.team }),
-    // A target that is gone does not keep its broker from removing what it has there.
+    // A deleted target must not keep its broker from deleting the deployment.
     target: facts.target?.request ?? { name: status.targetRef?.name ?? '', provider: 'unknown' },
     ...(deploys ? { spec, bindings: bindingsOf(object, sealed) } : {}),
     ...(Object.keys(facts.owner.costTags).length === 0 ? {} : { costTags: facts.owner.costTags }),
@@ -56,7 +56,7 @@ export function messageOf(
   });
 }
 
-/** Of a question: the last part of its id. */
+/** The number of a query: the last part of its id. */
 const numberOf = ({ id }: OutboxEntry): number => Number(id.slice(id.lastIndexOf('/') + 1));
 
 function formerBrokersOf({ status }: Deployable): Pick<DeploymentRequest, 'formerBrokers'> {
@@ -64,13 +64,13 @@ function formerBrokersOf({ status }: Deployable): Pick<DeploymentRequest, 'forme
   return formerBrokers.length === 0 ? {} : { formerBrokers };
 }
 
-/** One trace a deployment, whoever sends it and however often. */
+/** One trace per deployment, across senders and retries. */
 export function traceOf(deploymentId: string): string {
   const digest = createHash('sha256').update(deploymentId).digest('hex');
   return formatTraceparent({ traceId: digest.slice(0, 32), parentId: digest.slice(32, 48), sampled: true });
 }
 
-/** By the name of a connection Secret, what is in it, encrypted to the broker. */
+/** Encrypted connection values by the name of the connection Secret. */
 export type Sealed = ReadonlyMap<string, string>;
 
 function bindingsOf({ metadata, status = {} }: Deployable, sealed: Sealed): BoundConnection[] {

@@ -1,4 +1,7 @@
-/** What is counted: objects by phase (requirement 000: `kidp_resource_count`), what hangs, what fails and why, what brokers report. */
+/**
+ * Metrics: objects by phase (docs/requirements.md, 000: `kidp_resource_count`), stuck objects, failures by reason, and
+ * broker reports.
+ */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { deployableKinds } from '../../api/index.ts';
 import { type Condition, getCondition } from '../../runtime/index.ts';
@@ -17,12 +20,12 @@ export interface DeployableMetrics {
 
 interface MetricsOptions {
   readonly registry: Registry | undefined;
-  /** All objects of a kind; undefined where they are not known here. */
+  /** All objects of a kind; undefined if they are not known here. */
   readonly objects: (kind: string) => Iterable<Deployable> | undefined;
   readonly now: () => number;
 }
 
-/** Requirement 000: an alert is due where something is pending for longer than ten minutes. */
+/** docs/requirements.md, 000: alert if an object is pending for more than ten minutes. */
 const tooLongMilliseconds = 10 * 60_000;
 const phases = ['pending', 'deploying', 'ready', 'failed', 'unknown'] as const;
 
@@ -34,7 +37,7 @@ export function deployableMetrics({ registry, objects, now }: MetricsOptions): D
   const counted = () => tally(objects, now());
   new Gauge({
     name: 'kidp_resource_count',
-    help: 'Objects by kind and phase',
+    help: 'Number of objects by kind and phase.',
     labelNames: ['type', 'status'],
     registers,
     collect() {
@@ -46,7 +49,7 @@ export function deployableMetrics({ registry, objects, now }: MetricsOptions): D
   });
   new Gauge({
     name: 'kidp_resource_stuck_count',
-    help: 'Objects that are not ready and have not changed their state for more than ten minutes, by kind and phase; `deleting` are those that wait to go',
+    help: 'Number of objects that are not ready and have not changed state for more than ten minutes, by kind and phase; `deleting` counts pending deletions.',
     labelNames: ['type', 'status'],
     registers,
     collect() {
@@ -60,32 +63,32 @@ export function deployableMetrics({ registry, objects, now }: MetricsOptions): D
   });
   const decided = new Counter({
     name: 'kidp_deployments_total',
-    help: 'Deployments that were decided on, by kind and why',
+    help: 'Total number of deployments decided, by kind and cause.',
     labelNames: ['type', 'cause'],
     registers,
   });
   const waited = new Histogram({
     name: 'kidp_dispatch_duration_seconds',
-    help: 'From the decision to send a message to its acknowledgement',
+    help: 'Seconds from the decision to send a message to its acknowledgement.',
     labelNames: ['type'],
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
     registers,
   });
   const failed = new Counter({
     name: 'kidp_deployment_failures_total',
-    help: 'Deployments that failed, by why: transient, permanent, quota, timeout, drift',
+    help: 'Total number of failed deployments by reason: transient, permanent, quota, timeout, drift.',
     labelNames: ['type', 'broker', 'reason'],
     registers,
   });
   const reported = new Counter({
     name: 'kidp_deployment_reports_total',
-    help: 'Reports of brokers, by what they said and what became of them',
+    help: 'Total number of broker reports by phase and result.',
     labelNames: ['broker', 'phase', 'result'],
     registers,
   });
   const abandoned = new Counter({
     name: 'kidp_cleanups_abandoned_total',
-    help: 'Objects that went without a confirmation that what was deployed is gone',
+    help: 'Total number of objects deleted without cleanup confirmation from their broker.',
     labelNames: ['type'],
     registers,
   });
@@ -103,7 +106,7 @@ interface Tally {
   readonly stuck: Map<string, number>;
 }
 
-/** At scrape: ten thousand objects take about a millisecond, and nothing can get out of step. */
+/** Computed at scrape time: ten thousand objects take about a millisecond, and the values are always consistent. */
 function tally(objects: MetricsOptions['objects'], now: number): Map<string, Tally> {
   const found = new Map<string, Tally>();
   for (const { kind } of deployableKinds) {

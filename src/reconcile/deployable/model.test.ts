@@ -1,6 +1,6 @@
 /**
- * The whole of it against a model: an API server that compares and swaps, a cache that lags, processes that are cut off between any two
- * of their requests, messages and reports that are lost, repeated and overtaken, and a broker that keeps a ledger.
+ * A model test: an API server with compare-and-swap, a lagging cache, processes that are interrupted between any two
+ * requests, lost, repeated and reordered messages and reports, and a broker with a ledger.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -44,12 +44,12 @@ function merge(target: unknown, patch: unknown): unknown {
   return result;
 }
 
-/** One object in an API server. */
+/** An API server with one object. */
 class ApiServer {
   object: Deployable | undefined;
   #version = 1;
   #uids = 0;
-  /** Called when our finalizer comes off. */
+  /** Called when our finalizer is removed. */
   released = (_: Deployable) => {};
 
   create(): void {
@@ -118,12 +118,12 @@ interface BrokerRecord {
   phase: ReportedPhase;
 }
 
-/** A correct broker: ordered, deduplicated, and with numbers that rise. */
+/** A correct broker: ordered, deduplicating, with increasing sequence numbers. */
 class ModelBroker {
   readonly ledger: { uid: string; id: string; action: string }[] = [];
   readonly records = new Map<string, BrokerRecord>();
   readonly reports: StatusEvent[] = [];
-  /** Of every message that was sent: what it says, by its identity. */
+  /** The content of every message sent, by its id. */
   readonly contents = new Map<string, string>();
   #sequence = 0;
 
@@ -152,7 +152,7 @@ class ModelBroker {
 
   readonly #last = new Map<string, RequestEvent>();
 
-  /** Does what it claimed. */
+  /** Executes the claimed work. */
   work(how: 'succeed' | 'transient' | 'permanent' | 'quota'): void {
     for (const [uid, record] of this.records) {
       const event = this.#last.get(uid);
@@ -197,14 +197,14 @@ class ModelBroker {
 
 const parsed = (id: string) => {
   const found = parseDeploymentId(id);
-  if (found === undefined) throw new Error(`${id} is no deployment`);
+  if (found === undefined) throw new Error(`${id} is not a deployment`);
   return found;
 };
 
-/** A request that a process has made and that nobody has answered yet. */
+/** A request of a process that is not answered yet. */
 interface Pending {
   readonly process: Process;
-  /** `lost`: it took effect, and the answer did not come. `dropped`: it never arrived. */
+  /** `lost`: it took effect, but the answer was lost. `dropped`: it never arrived. */
   settle(how: 'done' | 'lost' | 'dropped'): void;
 }
 
@@ -218,7 +218,7 @@ class Process {
   readonly take: (event: BrokerEvent) => Promise<unknown>;
   readonly miss: (event: StatusEvent) => Promise<unknown>;
   reconciling: Promise<unknown> | undefined;
-  /** When it looks by itself; at once when it starts, and where it was told of something. */
+  /** When it reconciles without an event; at once after a start or an event. */
   #dueAt: number | undefined = 0;
   readonly #world: World;
 
@@ -269,7 +269,7 @@ class Process {
       this.#world.pending.push({
         process: this,
         settle: (how) => {
-          // What a process was waiting for when it was killed may still have an effect.
+          // A request of a killed process may still take effect.
           if (how === 'dropped') return reject(failure());
           try {
             const answer = effect();
@@ -297,7 +297,7 @@ class Process {
     } as unknown as Client;
   }
 
-  /** Its watch catches up. */
+  /** Lets its watch catch up. */
   catchUp(): void {
     const old = this.cache;
     this.cache = structuredClone(this.#world.api.object);
@@ -362,12 +362,12 @@ class World {
   paused = false;
 
   constructor() {
-    // Whoever is asked must not be told of a violation: it would take it for an answer. `check` tells.
+    // A violation must not be thrown into the process, which would handle it as an answer; `check` reports it.
     this.api.released = ({ metadata, status }) => {
       const record = this.broker.records.get(metadata.uid ?? '');
       const confirmed = record?.state === 'deleted' && record.id === status?.deploymentId;
       if (!confirmed && this.everSent.has(metadata.uid ?? ''))
-        this.violations.push(`${metadata.uid} was released early`);
+        this.violations.push(`${metadata.uid} was released too early`);
     };
     this.api.create();
     this.processes = [new Process(this), new Process(this)];
@@ -420,14 +420,14 @@ class World {
     }
   }
 
-  /** Policies or the Broker change, of which whoever follows them is told. */
+  /** Changes policies or the Broker, and notifies the watchers. */
   surround({ admission = this.admission, paused = this.paused }: { admission?: Admitted; paused?: boolean }): void {
     this.admission = admission;
     this.paused = paused;
     for (const process of this.processes) process.rouse();
   }
 
-  /** No more faults: everything that is under way ends, and what is left to do is done. */
+  /** Ends all faults: everything in progress finishes, and remaining work is done. */
   async settle(): Promise<void> {
     if (this.admission.admitted !== true) this.surround({ admission: { admitted: true } });
     if (this.paused) this.surround({ paused: false });
@@ -485,7 +485,7 @@ const at = <T>(list: readonly T[], index: number): T | undefined => list[index %
 const which = fc.nat(7);
 
 const commands: fc.Arbitrary<Command> = fc.oneof(
-  // Without a fault in between, so that what comes later is reached too.
+  // Without faults in between, so that later states are reached too.
   {
     weight: 6,
     arbitrary: which.map((n) => async (world: World) => {
@@ -537,13 +537,13 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
       if (!again) world.broker.reports.splice(world.broker.reports.indexOf(report), 1);
       void at(world.processes, p)
         ?.take(report)
-        // Who delivers a report does so until it is taken.
+        // A report is redelivered until it is accepted.
         .catch(() => world.broker.reports.push(report));
     }),
   },
   {
     weight: 2,
-    // The broker is not believed for a while: all that it says is lost, in the order in which it says it.
+    // The broker cannot be verified for a while: all its reports are lost, in order.
     arbitrary: fc.tuple(which, fc.boolean()).map(([n, drifts]) => async (world: World) => {
       await world.answerAll();
       if (drifts) world.broker.drift();
@@ -574,7 +574,7 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
       const dead = world.processes[index];
       if (dead === undefined) return;
       dead.alive = false;
-      // What it had asked for may still arrive, or not; nobody listens to the answer.
+      // Pending requests may still arrive; nobody receives the answers.
       const left = world.pending.filter(({ process }) => process === dead);
       if (!late) for (const one of left) world.pending.splice(world.pending.indexOf(one), 1);
       world.processes[index] = new Process(world);
@@ -617,7 +617,7 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
   },
 );
 
-describe('whatever is cut off, lost, repeated or overtaken', () => {
+describe('with any interruption, loss, repetition or reordering', () => {
   test('everything converges, and the ledger of the broker is in order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(commands, { minLength: 10, maxLength: 120 }), async (list) => {
@@ -635,13 +635,13 @@ describe('whatever is cut off, lost, repeated or overtaken', () => {
         for (const uid of new Set(ledger.map((entry) => entry.uid))) {
           const done = ledger.filter((entry) => entry.uid === uid).map(({ id }) => parsed(id));
           expect(done.toSorted(compareDeployments)).toEqual(done);
-          // What still comes of old messages changes nothing any more.
+          // Late effects of old messages change nothing.
           if (uid !== object?.metadata.uid) expect(records.get(uid)?.state, `${uid} is left behind`).toBe('deleted');
         }
         if (object === undefined) return;
         const { status, metadata } = object;
         expect(status).toMatchObject({ phase: 'ready', outbox: [], deployedGeneration: metadata.generation });
-        expect(records.get(metadata.uid ?? '')?.phase, 'what the broker said was heard in the end').toBe('ready');
+        expect(records.get(metadata.uid ?? '')?.phase, 'the last report of the broker was applied').toBe('ready');
         const last = ledger.findLast(({ uid }) => uid === metadata.uid);
         expect(last).toMatchObject({ id: status?.deploymentId, action: 'Deploy' });
         expect(parsed(last?.id ?? '').generation).toBe(metadata.generation);
@@ -650,7 +650,7 @@ describe('whatever is cut off, lost, repeated or overtaken', () => {
     );
   });
 
-  test('what admission does not let in is never sent', async () => {
+  test('an object that is not admitted is never sent', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(commands, { minLength: 10, maxLength: 60 }), fc.boolean(), async (list, known) => {
         const world = new World();

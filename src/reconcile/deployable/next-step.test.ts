@@ -73,7 +73,7 @@ const conditionOf = (status: DeployableStatus, type: string) => getCondition(sta
 
 describe('a new deployment', () => {
   test.each([
-    { reason: 'of what was never deployed', given: {}, facts: {}, id: 'u/1/1', cause: 'first' },
+    { reason: 'of an object that was never deployed', given: {}, facts: {}, id: 'u/1/1', cause: 'first' },
     {
       reason: 'of another generation',
       given: { metadata: { generation: 2 }, status: ready },
@@ -82,7 +82,7 @@ describe('a new deployment', () => {
       cause: 'generation',
     },
     {
-      reason: 'of another generation overtakes what was not sent yet',
+      reason: 'of another generation replaces an unsent message',
       given: {
         metadata: { generation: 2 },
         status: {
@@ -116,28 +116,28 @@ describe('a new deployment', () => {
       cause: 'drift',
     },
     {
-      reason: 'of what vanished though nobody asked for that',
+      reason: 'after an external deletion',
       given: { status: { ...ready, ...heard('deleted') } },
       facts: {},
       id: 'u/1/2',
       cause: 'drift',
     },
     {
-      reason: 'of what the broker knows nothing of',
+      reason: 'if the broker does not know it',
       given: { status: { ...dispatched, ...heard('absent') } },
       facts: {},
       id: 'u/1/2',
       cause: 'lost',
     },
     {
-      reason: 'after a failure that may heal, when its time has come',
+      reason: 'after a transient failure, when the backoff is over',
       given: { status: { ...dispatched, ...failed('transient'), failures: 1, nextAttemptAt: minutesAgo(0) } },
       facts: {},
       id: 'u/1/2',
       cause: 'transient',
     },
     {
-      reason: 'where somebody asks for it',
+      reason: 'on the retry annotation',
       given: {
         metadata: { annotations: { [RETRY_ANNOTATION]: 'b' } },
         status: { ...ready, ...failed('quota'), retried: 'a' },
@@ -147,7 +147,7 @@ describe('a new deployment', () => {
       cause: 'retry',
     },
     {
-      reason: 'where something else is bound',
+      reason: 'on changed bindings',
       given: {
         status: {
           ...ready,
@@ -160,14 +160,14 @@ describe('a new deployment', () => {
       cause: 'bindings',
     },
     {
-      reason: 'where nothing is bound any more',
+      reason: 'on removed bindings',
       given: { status: { ...ready, bindings: [], dispatchedBindings: 'x' } },
       facts: {},
       id: 'u/1/2',
       cause: 'bindings',
     },
     {
-      reason: 'where another broker takes over',
+      reason: 'on a takeover',
       given: { status: { ...ready, targetRef: { name: 'target', broker: 'old' } } },
       facts: { target: { request: { name: 'target', provider: 'test' }, broker: 'here', takesOver: ['old'] } },
       id: 'u/1/2',
@@ -186,7 +186,7 @@ describe('a new deployment', () => {
   test.each([
     { reason: 'that has reported', status: ready, former: ['old'] },
     {
-      reason: 'that may have got what was not acknowledged yet',
+      reason: 'that may have received an unacknowledged message',
       status: { ...dispatched, outbox: [{ ...unacknowledged, attempts: 0 }] },
       former: ['old'],
     },
@@ -196,16 +196,16 @@ describe('a new deployment', () => {
       former: undefined,
     },
     {
-      reason: 'that had itself taken it over',
+      reason: 'that had taken it over itself',
       status: { ...ready, targetRef: { formerBrokers: ['older'] } },
       former: ['older', 'old'],
     },
     {
-      reason: 'that had taken it over from the one that has it back',
+      reason: 'that had taken it over from the new broker',
       status: { ...ready, targetRef: { formerBrokers: ['here'] } },
       former: ['old'],
     },
-  ] as const)('remembers the broker $reason, when it is taken over', ({ status, former }) => {
+  ] as const)('remembers the broker $reason on a takeover', ({ status, former }) => {
     const targetRef = { name: 'target', broker: 'old', ...('targetRef' in status ? status.targetRef : {}) };
     const lastReport = 'lastReport' in status ? { lastReport: { ...status.lastReport, broker: 'old' } } : {};
     const given = {
@@ -222,7 +222,7 @@ describe('a new deployment', () => {
         ...(former === undefined ? {} : { formerBrokers: former }),
       });
     }
-    // And goes on remembering it.
+    // It keeps remembering it.
     const taken = { ...ready, targetRef: { name: 'target', broker: 'here', formerBrokers: ['old'] } };
     const later = nextStep(objectWith({ metadata: deleting, status: taken }), factsWith({ target: undefined }), now);
     expect(later.status.targetRef).toEqual(taken.targetRef);
@@ -239,7 +239,7 @@ describe('nothing is sent', () => {
   test.each([
     { reason: 'policy denies it', given: {}, facts: denied, type: 'Admitted', why: 'PolicyDenied', phase: 'failed' },
     {
-      reason: 'policies are not read',
+      reason: 'policies are not synced',
       given: {},
       facts: unknown,
       type: 'Admitted',
@@ -247,7 +247,7 @@ describe('nothing is sent', () => {
       phase: 'pending',
     },
     {
-      reason: 'policies are not read, not even for a repair',
+      reason: 'policies are not synced, not even for a repair',
       given: { status: { ...ready, ...heard('drifted') } },
       facts: unknown,
       type: 'Admitted',
@@ -263,7 +263,7 @@ describe('nothing is sent', () => {
       phase: 'failed',
     },
     {
-      reason: 'policy denies what never was ready, and it may heal',
+      reason: 'policy denies an object that was never ready, after a transient failure',
       given: { status: { ...dispatched, ...failed('transient'), nextAttemptAt: minutesAgo(1) } },
       facts: denied,
       type: 'Admitted',
@@ -303,7 +303,7 @@ describe('nothing is sent', () => {
       phase: 'pending',
     },
     {
-      reason: 'there is no such target',
+      reason: 'the target does not exist',
       given: {},
       facts: { target: undefined },
       type: 'TargetResolved',
@@ -319,7 +319,7 @@ describe('nothing is sent', () => {
       phase: 'pending',
     },
     {
-      reason: 'there is no such broker',
+      reason: 'the broker does not exist',
       given: {},
       facts: { broker: () => undefined },
       type: 'TargetResolved',
@@ -335,7 +335,7 @@ describe('nothing is sent', () => {
       phase: 'pending',
     },
     {
-      reason: 'the broker cannot do it',
+      reason: 'the broker lacks the capability',
       given: {},
       facts: brokerWith({ capabilities: ['Database/mysql', 'Cache'] }),
       type: 'TargetResolved',
@@ -351,7 +351,7 @@ describe('nothing is sent', () => {
       phase: 'pending',
     },
     {
-      reason: 'nobody has looked for what it uses',
+      reason: 'dependencies are not resolved',
       given: { spec: { dependencies: { cacheSelector: {} } } },
       facts: {},
       type: 'Deployed',
@@ -359,7 +359,7 @@ describe('nothing is sent', () => {
       phase: 'pending',
     },
     {
-      reason: 'what it uses is not there',
+      reason: 'dependencies are not bound',
       given: {
         spec: { dependencies: { cacheSelector: {} } },
         status: {
@@ -381,7 +381,7 @@ describe('nothing is sent', () => {
       phase: 'pending',
     },
     {
-      reason: 'it failed for good',
+      reason: 'the failure is permanent',
       given: { status: { ...dispatched, ...failed('permanent') } },
       facts: {},
       type: 'Deployed',
@@ -389,7 +389,7 @@ describe('nothing is sent', () => {
       phase: 'failed',
     },
     {
-      reason: 'there is no room',
+      reason: 'the quota is exceeded',
       given: { status: { ...dispatched, ...failed('quota') } },
       facts: {},
       type: 'Deployed',
@@ -397,7 +397,7 @@ describe('nothing is sent', () => {
       phase: 'failed',
     },
     {
-      reason: 'it is too early to try again',
+      reason: 'the backoff is not over',
       given: { status: { ...dispatched, ...failed('transient'), nextAttemptAt: minutesAgo(-1) } },
       facts: {},
       type: 'Deployed',
@@ -416,7 +416,7 @@ describe('nothing is sent', () => {
     expect(status.phase).toBe(phase);
   });
 
-  test('and what is ready stays so where only policy has changed', () => {
+  test('and a ready object stays ready if only policy changed', () => {
     const { status, send } = nextStep(objectWith({ status: ready }), factsWith(denied), now);
     expect(send).toEqual([]);
     expect(status.phase).toBe('ready');
@@ -424,7 +424,7 @@ describe('nothing is sent', () => {
     expect(conditionOf(status, 'Admitted')).toMatchObject({ status: 'False', reason: 'PolicyDenied' });
   });
 
-  test('and nothing is written where nothing has changed', () => {
+  test('and nothing is written if nothing changed', () => {
     const once = nextStep(objectWith({ status: ready }), factsWith(), now);
     const object = objectWith({ status: once.status });
     const again = nextStep(object, factsWith(), now + 3_600_000);
@@ -446,7 +446,7 @@ describe('capabilities', () => {
       able: true,
     },
     { reason: 'none covers nothing', kind: 'Secret', capabilities: [], able: false },
-    { reason: 'nobody has said anything', kind: 'Secret', capabilities: undefined, able: true },
+    { reason: 'none are reported', kind: 'Secret', capabilities: undefined, able: true },
   ])('$reason', ({ kind, capabilities, able }) => {
     const facts = factsWith(brokerWith(capabilities === undefined ? {} : { capabilities }));
     expect(nextStep(objectWith({ kind }), facts, now).send.length).toBe(able ? 1 : 0);
@@ -464,7 +464,7 @@ describe('a broker that does not answer', () => {
     expect({ phase: status.phase, send, wakeAt }).toEqual({ phase: 'deploying', send: [], wakeAt: now + 60_000 });
   });
 
-  test('is asked in the end, and asked again', () => {
+  test('is queried after the timeout, and again', () => {
     const { status, send, notes } = nextStep(objectWith({ status: awaiting(10) }), factsWith(), now);
     expect(status).toMatchObject({ phase: 'unknown', awaiting: { queries: 1, overdue: true } });
     expect(send).toMatchObject([{ id: 'u/1/1/Query/1', action: 'Query', deploymentId: 'u/1/1' }]);
@@ -484,10 +484,10 @@ describe('a report that may have been lost', () => {
   });
   const heardAt = (minutes: number) => brokerWith({ heardAt: now - minutes * 60_000 });
   test.each([
-    { reason: 'is asked for', status: missed(10), facts: heardAt(1), asks: true },
-    { reason: 'is asked for where the broker has no heartbeats', status: missed(10), facts: {}, asks: true },
-    { reason: 'is waited for before', status: missed(4.9), facts: heardAt(1), asks: false },
-    { reason: 'waits until the broker is believed', status: missed(60), facts: heardAt(61), asks: false },
+    { reason: 'is queried', status: missed(10), facts: heardAt(1), asks: true },
+    { reason: 'is queried if the broker sends no heartbeats', status: missed(10), facts: {}, asks: true },
+    { reason: 'is waited for first', status: missed(4.9), facts: heardAt(1), asks: false },
+    { reason: 'waits until the broker is verified', status: missed(60), facts: heardAt(61), asks: false },
     {
       reason: 'waits while the broker is paused',
       status: missed(10),
@@ -495,13 +495,13 @@ describe('a report that may have been lost', () => {
       asks: false,
     },
     {
-      reason: 'may be that of something that failed',
+      reason: 'may concern a failed deployment',
       status: missed(10, failed('permanent')),
       facts: heardAt(1),
       asks: true,
     },
     {
-      reason: 'is of no use where it is deployed again anyway',
+      reason: 'is not queried before a redeployment',
       status: missed(10, heard('drifted')),
       facts: heardAt(1),
       asks: false,
@@ -518,7 +518,7 @@ describe('a report that may have been lost', () => {
     if (asks) expect(status.awaiting).toEqual({ since: new Date(now).toISOString(), queries: 1 });
   });
 
-  test('is asked for again where the answer is lost too, with a question of its own', () => {
+  test('is queried again with a new id if the answer is lost too', () => {
     const { status } = nextStep(objectWith({ status: missed(10) }), factsWith(heardAt(1)), now);
     const later = now + 10 * 60_000;
     const again = nextStep(objectWith({ status }), factsWith(brokerWith({ heardAt: later })), later);
@@ -526,7 +526,7 @@ describe('a report that may have been lost', () => {
     expect(again.status.phase).toBe('ready');
   });
 
-  test('is not asked for of all objects at one moment', () => {
+  test('is not queried for all objects at the same moment', () => {
     const moments = Array.from({ length: 100 }, (_, index) => {
       const object = objectWith({
         metadata: { uid: `u${index}` },
@@ -553,24 +553,24 @@ describe('a deletion', () => {
   test.each([
     { reason: 'nothing was ever sent', status: { owner } },
     { reason: 'it is confirmed', status: { ...asked, ...said('deleted') } },
-    { reason: 'somebody answers for it', status: asked, annotations: { [ABANDON_CLEANUP_ANNOTATION]: 'u' } },
-  ])('ends where $reason', ({ status, annotations }) => {
+    { reason: 'a user abandons the cleanup', status: asked, annotations: { [ABANDON_CLEANUP_ANNOTATION]: 'u' } },
+  ])('ends if $reason', ({ status, annotations }) => {
     const step = nextStep(objectWith({ metadata: { ...deleting, annotations }, status }), factsWith(denied), now);
     expect(step).toMatchObject({ finalizer: 'remove', send: [] });
     expect(step.notes.map(({ reason }) => reason)).toEqual(annotations === undefined ? [] : ['CleanupAbandoned']);
   });
 
   test.each([
-    { reason: 'is asked for', status: ready, id: 'u/2/1', cause: 'deletion' },
+    { reason: 'is queried', status: ready, id: 'u/2/1', cause: 'deletion' },
     {
-      reason: 'has an identity of its own where the generation did not rise',
+      reason: 'has its own id if the generation did not change',
       status: ready,
       id: 'u/1/2',
       cause: 'deletion',
       generation: 1,
     },
     {
-      reason: 'overtakes a deployment that was not sent yet',
+      reason: 'replaces an unsent deployment',
       status: {
         ...dispatched,
         outbox: [{ id: 'u/1/1/Deploy', action: 'Deploy' as const, deploymentId: 'u/1/1', createdAt: minutesAgo(1) }],
@@ -579,13 +579,13 @@ describe('a deletion', () => {
       cause: 'deletion',
     },
     {
-      reason: 'is asked for again where the broker knows nothing',
+      reason: 'is sent again if the broker does not know it',
       status: { ...asked, ...said('absent') },
       id: 'u/2/2',
       cause: 'lost',
     },
     {
-      reason: 'is asked for again after a failure that may heal',
+      reason: 'is sent again after a transient failure',
       status: { ...asked, ...said('failed', 'u/2/1', { error: { class: 'transient', code: 'x' } }) },
       id: 'u/2/2',
       cause: 'transient',
@@ -601,14 +601,14 @@ describe('a deletion', () => {
 
   test.each([
     { reason: 'the confirmation is of an earlier deployment', status: { ...asked, ...said('deleted', 'u/1/1') } },
-    { reason: 'it was gone before anybody asked', status: { ...ready, ...heard('deleted') } },
-    { reason: 'the broker knows nothing of it', status: { ...asked, ...said('absent') } },
+    { reason: 'it was deleted before the request', status: { ...ready, ...heard('deleted') } },
+    { reason: 'the broker does not know it', status: { ...asked, ...said('absent') } },
     {
-      reason: 'it failed for good',
+      reason: 'the failure is permanent',
       status: { ...asked, ...said('failed', 'u/2/1', { error: { class: 'permanent', code: 'x' } }) },
     },
     { reason: 'the annotation names another', status: asked, annotations: { [ABANDON_CLEANUP_ANNOTATION]: 'v' } },
-  ])('does not end where $reason', ({ status, annotations }) => {
+  ])('does not end if $reason', ({ status, annotations }) => {
     const step = nextStep(objectWith({ metadata: { ...deleting, annotations }, status }), factsWith(), now);
     expect(step.finalizer).toBeUndefined();
   });
@@ -616,14 +616,14 @@ describe('a deletion', () => {
   test.each([
     { reason: 'is gone', facts: { broker: () => undefined }, why: 'BrokerMissing' },
     { reason: 'is paused', facts: brokerWith({ paused: true }), why: 'BrokerPaused' },
-  ])('waits where the broker that has it $reason, and says what to do', ({ facts, why }) => {
+  ])('waits if its broker $reason, and says what to do', ({ facts, why }) => {
     const { status, send } = nextStep(objectWith({ metadata: deleting, status: ready }), factsWith(facts), now);
     expect(send).toEqual([]);
     expect(conditionOf(status, 'Ready')?.reason).toBe(why);
     expect(conditionOf(status, 'Ready')?.message).toContain('abandon-cleanup');
   });
 
-  test('that takes too long is seen', () => {
+  test('that takes too long is reported', () => {
     const status = { ...asked, awaiting: { since: minutesAgo(11) } };
     const step = nextStep(objectWith({ metadata: deleting, status }), factsWith(), now);
     expect(step.status.phase).toBe('unknown');

@@ -1,7 +1,8 @@
 /**
- * What is to be done about one object: from the object as it is stored, what surrounds it and the time, to one step. Everything that
- * decides is here or in reports.ts, is a value from values, and is written by compare-and-swap on the very version it was worked out
- * from. So it does not matter who asks, how often, or where the last one was cut off.
+ * `nextStep` decides the next step for one object from the stored object, the facts around it and the time.
+ *
+ * All decisions are pure functions, here or in reports.ts, and are written by compare-and-swap on the version they were
+ * made for. So it does not matter which replica decides, how often, or where the last attempt was interrupted.
  */
 import { createHash } from 'node:crypto';
 import { ABANDON_CLEANUP_ANNOTATION, CLEANUP_FINALIZER } from '../../api/index.ts';
@@ -42,7 +43,7 @@ function deploymentStep(object: Deployable, facts: Facts, now: number): Step {
   });
 }
 
-/** A generation that was ready is kept in repair, whatever policy says of it now. */
+/** A generation that was ready is repaired, whatever policies say now. */
 const isSpared = ({ allowsRepairs }: Blocker, { metadata, status }: Deployable): boolean =>
   allowsRepairs === true && status?.deployedGeneration === metadata.generation;
 
@@ -54,11 +55,11 @@ function deploymentCause(object: Deployable, facts: Facts, now: number): Cause |
   if (isTakenOver(status, facts)) return 'take-over';
   if (retryWanted(object)) return 'retry';
   if (bindingsDigest(status) !== (status.dispatchedBindings ?? '')) return 'bindings';
-  return again(status, now);
+  return retryCause(status, now);
 }
 
-/** What was reported makes another attempt necessary, and its time has come. */
-function again(status: DeployableStatus, now: number): Cause | undefined {
+/** The cause for another attempt after a report, if it is due. */
+function retryCause(status: DeployableStatus, now: number): Cause | undefined {
   const heard = currentReport(status);
   if (heard === undefined || millisecondsOf(status.nextAttemptAt) > now) return undefined;
   switch (heard.phase) {
@@ -83,7 +84,7 @@ function deletionStep(object: Deployable, facts: Facts, now: number): Step {
   const { metadata, status = {} } = object;
   const gone = (notes: Step['notes'] = []): Step => ({ finalizer: 'remove', status, send: [], notes });
   if (!hasFinalizer(object, CLEANUP_FINALIZER)) return { status, send: [], notes: [] };
-  // What was never decided was never sent: intent is written first.
+  // Nothing was sent without a recorded decision: intent is written first.
   if (status.deploymentId === undefined) return gone();
   const uid = metadata.annotations?.[ABANDON_CLEANUP_ANNOTATION];
   if (uid !== undefined && uid === metadata.uid) return gone([abandoned(status)]);
@@ -98,7 +99,7 @@ const abandoned = ({ targetRef, deploymentId }: DeployableStatus): Step['notes']
   type: 'Warning',
   reason: 'CleanupAbandoned',
   action: 'Delete',
-  note: `the object goes, and nobody has confirmed that what Broker ${targetRef?.broker} deployed as ${deploymentId} is gone: see to it by hand`,
+  note: `Finalizer removed without cleanup confirmation from Broker ${targetRef?.broker}; deployment ${deploymentId} may still exist, remove it manually`,
 });
 
 function deletionCause(object: Deployable, facts: Facts, now: number): Cause | undefined {
@@ -106,20 +107,23 @@ function deletionCause(object: Deployable, facts: Facts, now: number): Cause | u
   if (status.requested !== 'Delete') return 'deletion';
   if (isTakenOver(status, facts)) return 'take-over';
   if (retryWanted(object)) return 'retry';
-  return again(status, now);
+  return retryCause(status, now);
 }
 
-/** Neither policy nor owner nor target keeps anything from going: only its broker must be there. */
+/** Policy, owner and target never block a deletion; only its broker must be available. */
 function deletionBlocker(status: DeployableStatus, { target, broker }: Facts): Blocker | undefined {
   const name = brokerNameOf(status, target);
   const known = name === undefined ? undefined : broker(name);
   if (known === undefined)
-    return { reason: 'BrokerMissing', message: `there is no Broker ${name}, which has it: create it again` };
+    return {
+      reason: 'BrokerMissing',
+      message: `Broker ${name}, which has this deployment, does not exist: re-create it`,
+    };
   if (known.paused) return { reason: 'BrokerPaused', message: `Broker ${name} is paused (spec.paused)` };
   return undefined;
 }
 
-/** A new deployment and the message that asks for it, in one value: whatever was to be sent before is overtaken by it. */
+/** `intent` creates a new deployment and its message in one value; it replaces unsent messages. */
 function intent(
   { metadata }: Deployable,
   status: DeployableStatus,
@@ -140,7 +144,7 @@ function intent(
     createdAt: instantOf(now),
     attempts: 0,
   };
-  const goesOn = cause === 'transient' || cause === 'drift' || cause === 'lost';
+  const isRetry = cause === 'transient' || cause === 'drift' || cause === 'lost';
   const broker = brokerNameOf(status, target);
   const name = target?.request.name ?? status.targetRef?.name ?? '';
   const wantedRetry = retryValue(metadata.annotations) ?? retried;
@@ -152,16 +156,19 @@ function intent(
     requested: action,
     targetRef: { name, ...(broker === undefined ? {} : { broker }), ...formerBrokers(status, broker) },
     outbox: [entry],
-    ...(goesOn && failures !== undefined ? { failures } : {}),
+    ...(isRetry && failures !== undefined ? { failures } : {}),
     ...(wantedRetry === undefined ? {} : { retried: wantedRetry }),
     ...(bindings === undefined || bindings === '' ? {} : { dispatchedBindings: bindings }),
   };
 }
 
-/** As many as the schema of the status has room for. */
+/** The limit of the status schema. */
 const mostFormerBrokers = 32;
 
-/** Whose things the broker of now has to look after too; for good, since what can never be changed goes on bearing their names. */
+/**
+ * The former brokers whose resources the current broker also manages. They are kept for good, because immutable names
+ * contain them.
+ */
 function formerBrokers(
   status: DeployableStatus,
   broker: string | undefined,
@@ -172,7 +179,7 @@ function formerBrokers(
   return former.length === 0 ? {} : { formerBrokers: former };
 }
 
-/** Unless every message to it failed, and it was never heard of. */
+/** False only if every message to the broker failed and it never reported. */
 const mayHaveDeployed = (
   { dispatchedGeneration, lastReport, outbox = [] }: DeployableStatus,
   broker: string,
@@ -205,7 +212,7 @@ function finish(object: Deployable, decided: DeployableStatus, facts: Facts, now
   };
 }
 
-/** Where the answer is overdue, or word of the broker is missing, the question how it fares goes into the outbox too. */
+/** Adds a query to the outbox if the answer is overdue or a report is missing. */
 function withQuery(
   object: Deployable,
   status: DeployableStatus,
@@ -216,10 +223,10 @@ function withQuery(
   const due = answerDue(object, status, facts);
   if (due === undefined || due > now || status.deploymentId === undefined) return status;
   const isSettled = !isUnderWay(status);
-  if (isSettled && (blocker !== undefined || !isBelieved(status, facts))) return status;
+  if (isSettled && (blocker !== undefined || !isVerifiedSince(status, facts))) return status;
   const queries = (status.awaiting?.queries ?? 0) + 1;
   const entry: OutboxEntry = {
-    // What is settled may have been asked for before and the count be lost: each question has an id that no other had.
+    // An earlier query may have the same number if the count was lost, so the id contains the time.
     id: `${status.deploymentId}/Query/${isSettled ? now : queries}`,
     action: 'Query',
     deploymentId: status.deploymentId,
@@ -231,25 +238,28 @@ function withQuery(
   return { ...status, outbox: [...others, entry], awaiting };
 }
 
-/** When the answer must have come; undefined where none is awaited. */
+/** When the answer is due; undefined if none is expected. */
 function answerDue({ metadata }: Deployable, status: DeployableStatus, { settings }: Facts): number | undefined {
   if (status.awaiting === undefined || unsent(status) !== undefined) return undefined;
   const { answerMilliseconds, deletionMilliseconds } = settings;
   const patience = metadata.deletionTimestamp === undefined ? answerMilliseconds : deletionMilliseconds;
-  // Reports of thousands of objects may have been lost at one moment: their broker is not asked for all of them at one moment.
+  // Reports of thousands of objects may be lost at once; the queries are spread out.
   const part = isUnderWay(status) ? 1 : 0.5 + 0.5 * share(metadata.uid ?? '');
   return millisecondsOf(status.awaiting.since) + patience * part;
 }
 
-/** Whether the broker is still at work. Where it is not, an answer is awaited only because a report may have been lost. */
+/** Whether the broker is still working. If not, an answer is expected only because a report may have been lost. */
 function isUnderWay(status: DeployableStatus): boolean {
   const phase = currentReport(status)?.phase;
   const isAtWork = phase === undefined || phase === 'accepted' || phase === 'deploying';
   return isAtWork || (phase === 'ready' && status.requested === 'Delete');
 }
 
-/** Since the report was lost, or since it was asked: before, its answer would be lost too. */
-function isBelieved({ targetRef, awaiting }: DeployableStatus, { broker }: Facts): boolean {
+/**
+ * The broker must have been verified after the report was lost or the query sent; otherwise its answer would be lost
+ * too.
+ */
+function isVerifiedSince({ targetRef, awaiting }: DeployableStatus, { broker }: Facts): boolean {
   const heardAt = broker(targetRef?.broker ?? '')?.heardAt;
   return heardAt === undefined || heardAt > millisecondsOf(awaiting?.since);
 }
@@ -257,7 +267,7 @@ function isBelieved({ targetRef, awaiting }: DeployableStatus, { broker }: Facts
 function nextWakeUp(object: Deployable, status: DeployableStatus, facts: Facts, now: number): number | undefined {
   const due = answerDue(object, status, facts);
   const moments = [
-    // It is due, and there is nobody to ask for now.
+    // The query is due, but no broker can be queried now.
     due !== undefined && due <= now ? now + facts.settings.answerMilliseconds : due,
     ...(status.nextAttemptAt === undefined ? [] : [millisecondsOf(status.nextAttemptAt)]),
     ...(status.outbox ?? []).flatMap(({ nextAttemptAt }) =>
@@ -267,13 +277,13 @@ function nextWakeUp(object: Deployable, status: DeployableStatus, facts: Facts, 
   return moments.length === 0 ? undefined : Math.min(...moments);
 }
 
-/** Who owns it is written down when the platform takes charge of it. */
+/** The owner is recorded when the platform first handles the object. */
 function withOwner({ spec, status = {} }: Deployable): DeployableStatus {
   if (recordedOwner(status) !== undefined || spec.owner === undefined) return status;
   return { ...status, owner: spec.owner };
 }
 
-/** Differs where what is bound, or a revision of it, does; empty where nothing is. */
+/** A digest that changes with the bindings or their revisions; empty without bindings. */
 function bindingsDigest({ bindings = [] }: DeployableStatus): string {
   if (bindings.length === 0) return '';
   const lines = bindings.map(({ kind, namespace, name, connectionSecret, revision }) =>

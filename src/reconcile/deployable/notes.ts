@@ -1,4 +1,4 @@
-/** What of a change of status people are told in events: that a phase was reached, and that policy no longer lets it in. */
+/** Events for status changes: a new phase, and a policy denial of an admitted object. */
 import { type Condition, getCondition } from '../../runtime/index.ts';
 import type { DeployableStatus, Note } from './deployable.ts';
 

@@ -1,11 +1,16 @@
-/** What becomes of a message in the outbox once it was sent, or was not. Values from values; who writes them swaps and compares. */
+/**
+ * The fate of an outbox message after a send attempt, as pure functions; callers write the result by compare-and-swap.
+ */
 import type { ChannelError, ChannelName } from '../../broker/index.ts';
 import { parseDeploymentId } from '../../broker/index.ts';
 import { backoff, instantOf } from './backoff.ts';
 import type { Deployable, DeployableStatus, OutboxEntry, Settings } from './deployable.ts';
 import { currentReport, describeStatus } from './describe.ts';
 
-/** It has arrived. The same status where that is no news: a report may have told it before, or another deployment overtaken it. */
+/**
+ * `acknowledged` removes an acknowledged entry. It returns the same status if a report or a newer deployment already
+ * did that.
+ */
 export function acknowledged(object: Deployable, id: string, now: number): DeployableStatus {
   const { status = {} } = object;
   const entry = status.outbox?.find((each) => each.id === id);
@@ -13,7 +18,7 @@ export function acknowledged(object: Deployable, id: string, now: number): Deplo
   return describeStatus(object, received(status, entry, now), now);
 }
 
-/** Without the entry, and with what follows from its having arrived. */
+/** `received` removes the entry and updates the fields that depend on it. */
 export function received(status: DeployableStatus, entry: OutboxEntry, now: number): DeployableStatus {
   const outbox = (status.outbox ?? []).filter((each) => each.id !== entry.id);
   if (entry.action === 'Query') return { ...status, outbox };
@@ -27,7 +32,7 @@ export function received(status: DeployableStatus, entry: OutboxEntry, now: numb
   };
 }
 
-/** It has perhaps not arrived: it stays, with what went wrong and when it is sent again. */
+/** `notAcknowledged` keeps the entry, with the error and the time of the next attempt. */
 export function notAcknowledged(
   object: Deployable,
   id: string,
@@ -52,7 +57,7 @@ export function notAcknowledged(
   return describeStatus(object, { ...status, outbox }, now);
 }
 
-/** What was refused will be refused again, unless somebody puts it right: that need not be found out at once. */
+/** A rejected message will be rejected again until a user fixes the cause, so its backoff is long. */
 function waitAfter(error: ChannelError | Error, attempts: number, id: string, settings: Settings): number {
   const refused = 'failure' in error && error.failure === 'refused';
   const asked = 'retryAfterMilliseconds' in error ? (error.retryAfterMilliseconds ?? 0) : 0;

@@ -1,6 +1,7 @@
 /**
- * The versions that a reconciler has written itself and goes on from: the event that tells of one is no news to it. What is never told of
- * (a cache that lists anew skips versions) is not kept for ever.
+ * Remembers the versions that the reconciler wrote itself, so that their watch events cause no reconcile.
+ *
+ * Versions whose event never arrives (a relist skips versions) are dropped after a while.
  */
 import type { Predicate } from '../../runtime/index.ts';
 import type { Deployable } from './deployable.ts';
@@ -8,10 +9,10 @@ import type { Deployable } from './deployable.ts';
 const mostVersions = 4_096;
 
 export class OwnWrites {
-  /** By the uid of the object, the version that was written last. */
+  /** By object uid, the resourceVersion that was written last. */
   readonly #written = new Map<string, string>();
 
-  /** What the API server has answered to a write of ours. */
+  /** Remembers the response of the API server to a write. */
   expect({ metadata }: Deployable): void {
     const { uid = '', resourceVersion = '' } = metadata;
     this.#written.delete(uid);
@@ -20,7 +21,7 @@ export class OwnWrites {
     if (this.#written.size > mostVersions && oldest !== undefined) this.#written.delete(oldest);
   }
 
-  /** Holds for what others have done. */
+  /** Passes changes made by others. */
   readonly isForeign: Predicate<Deployable> = (change) => {
     const { uid = '', resourceVersion } = change.object.metadata;
     if (change.type === 'updated' && this.#written.get(uid) === resourceVersion) {

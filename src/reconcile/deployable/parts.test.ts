@@ -22,9 +22,9 @@ const objectWith = (more: { metadata?: object; status?: object } = {}): Deployab
 
 describe('what is written', () => {
   test.each([
-    { reason: 'what is the same is left out', before: { a: 1, b: [1] }, after: { a: 1, b: [1] }, patch: {} },
-    { reason: 'what is gone is null', before: { a: 1, b: 2 }, after: { a: 1 }, patch: { b: null } },
-    { reason: 'a list is given whole', before: { a: [1, 2] }, after: { a: [2] }, patch: { a: [2] } },
+    { reason: 'equal fields are omitted', before: { a: 1, b: [1] }, after: { a: 1, b: [1] }, patch: {} },
+    { reason: 'removed fields are null', before: { a: 1, b: 2 }, after: { a: 1 }, patch: { b: null } },
+    { reason: 'lists are replaced whole', before: { a: [1, 2] }, after: { a: [2] }, patch: { a: [2] } },
     {
       reason: 'within an object too',
       before: { a: { b: 1, c: 2 } },
@@ -42,23 +42,23 @@ describe('an event', () => {
   const updated = (object: Deployable) => ({ type: 'updated' as const, object, old: at('1') });
 
   test.each([
-    { reason: 'of what was just written here is no news', written: ['5'], seen: ['5'], news: [false] },
-    { reason: 'of what somebody wrote after it is', written: ['5'], seen: ['5', '6'], news: [false, true] },
-    { reason: 'of what somebody wrote before it is', written: ['5'], seen: ['4', '5'], news: [true, false] },
+    { reason: 'of our own write is ignored', written: ['5'], seen: ['5'], news: [false] },
+    { reason: 'of a later write by others passes', written: ['5'], seen: ['5', '6'], news: [false, true] },
+    { reason: 'of an earlier write by others passes', written: ['5'], seen: ['4', '5'], news: [true, false] },
     {
-      reason: 'of the first of two writes is, of the second not',
+      reason: 'of the first of two own writes passes, of the second not',
       written: ['5', '6'],
       seen: ['5', '6'],
       news: [true, false],
     },
-    { reason: 'of nothing that was written here is', written: [], seen: ['5'], news: [true] },
+    { reason: 'without own writes passes', written: [], seen: ['5'], news: [true] },
   ])('$reason', ({ written, seen, news }) => {
     const ownWrites = new OwnWrites();
     for (const version of written) ownWrites.expect(at(version));
     expect(seen.map((version) => ownWrites.isForeign(updated(at(version))))).toEqual(news);
   });
 
-  test('of what is new, or gone, is always news, and what is gone is forgotten', () => {
+  test('of a created or deleted object always passes, and a deleted object is forgotten', () => {
     const ownWrites = new OwnWrites();
     ownWrites.expect(at('5'));
     expect(ownWrites.isForeign({ type: 'added', object: at('5'), initial: true })).toBe(true);
@@ -66,7 +66,7 @@ describe('an event', () => {
     expect(ownWrites.size).toBe(0);
   });
 
-  test('that never comes is not waited for by more than so many', () => {
+  test('that never arrives is kept up to a limit', () => {
     const ownWrites = new OwnWrites();
     for (let uid = 0; uid < 5_000; uid += 1) ownWrites.expect(objectWith({ metadata: { uid: String(uid) } }));
     expect(ownWrites.size).toBe(4_096);
@@ -76,7 +76,7 @@ describe('an event', () => {
 describe('the newest version that is known', () => {
   const at = (resourceVersion: string, uid = 'u') => objectWith({ metadata: { resourceVersion, uid } });
 
-  test('is what was written, until the cache has it', () => {
+  test('is the written one, until the cache has it', () => {
     const latest = new Latest();
     latest.keep(at('10'));
     expect(latest.of(at('9')).metadata.resourceVersion).toBe('10');
@@ -92,7 +92,7 @@ describe('the newest version that is known', () => {
     expect(latest.of(at('11')).metadata.resourceVersion).toBe('11');
   });
 
-  test('is that of the object of today, where there was another of its name', () => {
+  test('is that of the re-created object', () => {
     const latest = new Latest();
     latest.keep(at('10'));
     expect(latest.of(at('12', 'v')).metadata.uid).toBe('v');
@@ -101,7 +101,7 @@ describe('the newest version that is known', () => {
     expect(latest.size).toBe(0);
   });
 
-  test('is not kept of everything for ever where nobody looks', () => {
+  test('is kept for a limited number of objects', () => {
     const latest = new Latest();
     const named = (index: number) => objectWith({ metadata: { name: `n${index}`, resourceVersion: '10' } });
     for (let index = 0; index < 5_000; index += 1) latest.keep(named(index));
@@ -111,7 +111,7 @@ describe('the newest version that is known', () => {
   });
 });
 
-test('receipts are forgotten with the messages that they are for', () => {
+test('receipts are dropped with their messages', () => {
   const receipts = new Receipts();
   receipts.keep('u', 'a', 1);
   receipts.keep('u', 'b', 2);
@@ -129,7 +129,7 @@ describe('a broker that does not answer', () => {
     return entry;
   };
 
-  test('is left alone after some failures, tried by one, and open again once that succeeds', () => {
+  test('is skipped after some failures, probed once, and available again after a success', () => {
     const breakers = new Breakers({ failures: 2, shortestMilliseconds: 1_000 });
     for (const now of [0, 1]) enter(breakers, now).failed(away, now);
     expect(breakers.enter('b', 2)).toEqual({ entered: false, waitMilliseconds: 999 });
@@ -142,7 +142,7 @@ describe('a broker that does not answer', () => {
     expect([breakers.enter('b', 3_100).entered, breakers.enter('b', 3_100).entered]).toEqual([true, true]);
   });
 
-  test('is given so many messages at once', () => {
+  test('gets a limited number of concurrent messages', () => {
     const breakers = new Breakers({ mostAtOnce: 1 });
     const first = enter(breakers, 0);
     expect(breakers.enter('b', 0).entered).toBe(false);
@@ -150,10 +150,10 @@ describe('a broker that does not answer', () => {
     expect(breakers.enter('b', 0).entered).toBe(true);
   });
 
-  test('is not asked for all the time by the thousands that wait for it', () => {
+  test('is not polled by the thousands of messages that wait for it', () => {
     const breakers = new Breakers({ failures: 1, shortestMilliseconds: 1_000 });
     enter(breakers, 0).failed(away, 0);
-    // One tries, and hears nothing for ten seconds.
+    // One probes and gets no answer for ten seconds.
     const due = Array.from({ length: 2_000 }, () => 1_000);
     let looks = 0;
     enter(breakers, 1_000);
@@ -179,7 +179,7 @@ describe('a broker that does not answer', () => {
   });
 });
 
-test('a message that cannot be made is not the fault of its broker', () => {
+test('a message that cannot be built does not count as a failure of its broker', () => {
   const breakers = new Breakers({ failures: 1, mostAtOnce: 1 });
   for (const now of [0, 1, 2]) {
     const entry = breakers.enter('b', now);
@@ -188,7 +188,7 @@ test('a message that cannot be made is not the fault of its broker', () => {
   }
 });
 
-test('objects are counted by phase, and those that hang apart', async () => {
+test('objects are counted by phase, and stuck ones separately', async () => {
   const registry = new Registry();
   const now = Date.parse('2026-02-01T12:00:00Z');
   const since = (time: string, phase: string) => ({
@@ -213,7 +213,7 @@ test('objects are counted by phase, and those that hang apart', async () => {
   expect(await valuesOf('kidp_resource_stuck_count')).toEqual({ pending: 2, deleting: 1 });
 });
 
-test('after policies have changed, what waits is looked at first, and the rest bit by bit', async () => {
+test('after a policy change, waiting objects are re-evaluated first, the rest in slices', async () => {
   const clock = new FakeClock();
   const ready = { phase: 'ready', conditions: [{ type: 'Admitted', status: 'True' }] };
   const objects = [

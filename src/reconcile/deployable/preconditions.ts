@@ -1,5 +1,5 @@
 /**
- * What stands in the way of a deployment: admission, owner, target, broker and what the object itself lacks, each as a condition
+ * The preconditions of a deployment: admission, owner, target, broker, and required fields. Each becomes a condition
  * that says what to do.
  */
 import { RETRY_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../api/index.ts';
@@ -9,18 +9,18 @@ import type { BrokerFacts, Deployable, DeployableStatus, Facts } from './deploya
 export interface Blocker {
   readonly reason: string;
   readonly message: string;
-  /** What was let in and ready before is kept in repair all the same. */
+  /** An object that was admitted and ready before is still repaired. */
   readonly allowsRepairs?: boolean;
-  /** Only somebody's change of the object or of a policy will help. */
+  /** Only a change of the object or of a policy helps. */
   readonly denies?: boolean;
 }
 
 interface Preconditions {
-  /** Admitted, OwnerResolved, TargetResolved. */
+  /** The conditions Admitted, OwnerResolved and TargetResolved. */
   readonly conditions: readonly DesiredCondition[];
-  /** In order of weight. */
+  /** The most important first. */
   readonly blockers: readonly Blocker[];
-  /** Who has it, or shall have it. */
+  /** The current or future broker. */
   readonly broker: BrokerFacts | undefined;
 }
 
@@ -54,7 +54,7 @@ const fine = (type: string, reason: string, message = ''): Found => ({
   condition: { type, status: 'True', reason, message },
 });
 
-/** A message is no place for a hundred reasons. */
+/** The limit of reasons listed in a message. */
 const mostReasons = 8;
 
 function admission(object: Deployable, { admission: answer }: Facts): Found {
@@ -62,7 +62,7 @@ function admission(object: Deployable, { admission: answer }: Facts): Found {
   if (recorded !== undefined && !isSameOwner(recorded.owner, object.spec.owner, object.metadata.namespace)) {
     return found('Admitted', {
       reason: 'OwnerChanged',
-      message: `spec.owner is ${named(object.spec.owner)}, and ${named(recorded.owner)} was recorded when the platform took charge: create the object anew under the owner that it shall have, and delete this one`,
+      message: `spec.owner is ${named(object.spec.owner)}, but the recorded owner is ${named(recorded.owner)}: create a new object with the desired owner, and delete this one`,
       denies: true,
     });
   }
@@ -70,14 +70,16 @@ function admission(object: Deployable, { admission: answer }: Facts): Found {
   const reasons = answer.reasons.slice(0, mostReasons).join('; ');
   const more = answer.reasons.length > mostReasons ? `; and ${answer.reasons.length - mostReasons} more` : '';
   if (answer.admitted === 'unknown') {
-    const message = `nothing is deployed before it is known whether policy lets it in: ${reasons}`;
+    const message = `Policies are not synced yet, so the object cannot be admitted: ${reasons}`;
     return found('Admitted', { reason: 'PoliciesNotSynced', message }, 'Unknown');
   }
-  const message = `it would be denied as it is now, change it or ask for an exception: ${reasons}${more}`;
+  const message = `Policies deny the stored object; change it or request an exception: ${reasons}${more}`;
   return found('Admitted', { reason: 'PolicyDenied', message, allowsRepairs: true, denies: true });
 }
 
-/** The owner that was written down; that of an object that was deployed without one is `undefined` in a box. */
+/**
+ * `recordedOwner` returns the recorded owner, wrapped: an object deployed without an owner has the owner `undefined`.
+ */
 export function recordedOwner(status: DeployableStatus): { owner: DeployableStatus['owner'] } | undefined {
   return status.owner === undefined && status.deploymentId === undefined ? undefined : { owner: status.owner };
 }
@@ -101,13 +103,16 @@ function ownerOf({ owner }: Facts): Found {
     case 'team':
       return fine('OwnerResolved', 'OwnerFound', path);
     case 'none':
-      return fine('OwnerResolved', 'NoOwner', 'nobody is named in spec.owner: no team is charged for it');
+      return fine('OwnerResolved', 'NoOwner', 'spec.owner is not set: costs are not assigned to a team');
     case 'missing':
-      return unresolved('OwnerMissing', `${owner.path.at(-1)} does not exist: create it, nothing is deployed before`);
+      return unresolved(
+        'OwnerMissing',
+        `${owner.path.at(-1)} does not exist: create it; nothing is deployed before that`,
+      );
     default:
       return unresolved(
         'OwnerCycle',
-        `spec.owner leads back to where it began (${path}): let one of them be owned by a Team`,
+        `spec.owner forms a cycle (${path}): make a Team the owner of one Application in it`,
       );
   }
 }
@@ -115,32 +120,35 @@ function ownerOf({ owner }: Facts): Found {
 const unresolved = (reason: string, message: string): Found =>
   found('OwnerResolved', { reason, message, allowsRepairs: true });
 
-/** The broker that it was handed to keeps it, until somebody says at the target that another takes over: a thing has one master. */
+/**
+ * The broker that received a deployment keeps it until the target is annotated for a takeover: a deployment has exactly
+ * one broker.
+ */
 function targetOf(object: Deployable, { target, broker }: Facts): Found & { broker?: BrokerFacts | undefined } {
   const { spec, status = {} } = object;
   const lacking = (reason: string, message: string) => found('TargetResolved', { reason, message });
   const wanted = spec.targetRef?.name;
   if (wanted === undefined)
-    return lacking('NoTarget', 'spec.targetRef is missing: name the DeploymentTarget to deploy to');
+    return lacking('NoTarget', 'spec.targetRef must be set: name the DeploymentTarget to deploy to');
   if (target === undefined) {
-    return lacking('TargetMissing', `there is no DeploymentTarget ${wanted}: create it, or see how it is spelt`);
+    return lacking('TargetMissing', `DeploymentTarget ${wanted} does not exist: create it, or fix the name`);
   }
   const name = brokerNameOf(status, target);
   if (name === undefined) {
-    return lacking('NoBroker', `DeploymentTarget ${wanted} names no Broker: set its spec.brokerRef`);
+    return lacking('NoBroker', `DeploymentTarget ${wanted} has no Broker: set its spec.brokerRef`);
   }
   const known = broker(name);
   if (known === undefined) {
-    const handed = name === target.broker ? '' : `, which this was handed to,`;
+    const handed = name === target.broker ? '' : `, which has this deployment,`;
     const remedy =
       name === target.broker
-        ? 'create it, or name another in spec.brokerRef of the target'
-        : `create it again, or annotate DeploymentTarget ${wanted} with ${TAKE_OVER_ANNOTATION}: ${name} to have Broker ${target.broker} take over`;
-    return lacking('BrokerMissing', `there is no Broker ${name}${handed}: ${remedy}`);
+        ? 'create it, or name another Broker in spec.brokerRef of the target'
+        : `re-create it, or annotate DeploymentTarget ${wanted} with ${TAKE_OVER_ANNOTATION}: ${name} to let Broker ${target.broker} take over`;
+    return lacking('BrokerMissing', `Broker ${name}${handed} does not exist: ${remedy}`);
   }
   if (known.paused) {
     return {
-      ...lacking('BrokerPaused', `Broker ${name} is paused (spec.paused): work waits until it goes on`),
+      ...lacking('BrokerPaused', `Broker ${name} is paused (spec.paused): the deployment waits until it is resumed`),
       broker: known,
     };
   }
@@ -149,19 +157,19 @@ function targetOf(object: Deployable, { target, broker }: Facts): Found & { brok
     return {
       ...lacking(
         'CapabilityMissing',
-        `Broker ${name} does not bring about ${wantedCapability} (it has ${known.capabilities?.join(', ') || 'nothing'}): choose another target, or add the capability to the Broker`,
+        `Broker ${name} has no capability ${wantedCapability} (it has ${known.capabilities?.join(', ') || 'none'}): choose another target, or add the capability to the Broker`,
       ),
       broker: known,
     };
   }
   if (name !== target.broker) {
-    const message = `Broker ${name} has it, and DeploymentTarget ${wanted} now names Broker ${target.broker}: it stays where it is; to have it taken over, annotate the target with ${TAKE_OVER_ANNOTATION}: ${name}`;
+    const message = `Broker ${name} keeps this deployment although DeploymentTarget ${wanted} now names Broker ${target.broker}; to let that Broker take over, annotate the target with ${TAKE_OVER_ANNOTATION}: ${name}`;
     return { ...fine('TargetResolved', 'BrokerChanged', message), broker: known };
   }
   return { ...fine('TargetResolved', 'TargetFound'), broker: known };
 }
 
-/** Who has it; where nobody has, or what they had is taken over, the one that the target names. */
+/** `brokerNameOf` returns the current broker; without one, or in a takeover, the broker of the target. */
 export function brokerNameOf(status: DeployableStatus, target: Facts['target']): string | undefined {
   const has = status.deploymentId === undefined ? undefined : status.targetRef?.broker;
   if (has === undefined || target === undefined) return has ?? target?.broker;
@@ -185,20 +193,23 @@ function isCapable(object: Deployable, { capabilities }: BrokerFacts): boolean {
 
 function lacksImage({ kind, spec }: Deployable): Blocker | undefined {
   if (kind !== 'Service' || typeof spec.image === 'string') return undefined;
-  return { reason: 'NoImage', message: 'spec.image is missing: nothing is deployed until it is filled in' };
+  return { reason: 'NoImage', message: 'spec.image must be set before the Service is deployed' };
 }
 
-/** What it uses is looked for first, so that it is deployed once and with it; afterwards what comes and goes is followed. */
+/**
+ * Dependencies must be bound before the first deployment, so that it happens once and with them; later changes are
+ * followed.
+ */
 function lacksBindings({ metadata, spec, status = {} }: Deployable): Blocker | undefined {
   if (Object.keys(spec.dependencies ?? {}).length === 0) return undefined;
   const bound = getCondition(status.conditions, 'DependenciesBound');
   const looked = bound !== undefined && (bound.observedGeneration ?? 0) >= (metadata.generation ?? 0);
-  if (!looked) return { reason: 'DependenciesPending', message: 'what it uses is being looked for' };
+  if (!looked) return { reason: 'DependenciesPending', message: 'Dependencies are being resolved' };
   if (bound.status === 'True' || status.deploymentId !== undefined) return undefined;
-  return { reason: 'DependenciesUnbound', message: `what it uses is not there: ${bound.message}` };
+  return { reason: 'DependenciesUnbound', message: `Dependencies are not bound: ${bound.message}` };
 }
 
-/** Somebody wants it tried again. */
+/** Whether the retry annotation asks for another attempt. */
 export function retryWanted({ metadata, status }: Deployable): boolean {
   const wanted = retryValue(metadata.annotations);
   return wanted !== undefined && wanted !== status?.retried;

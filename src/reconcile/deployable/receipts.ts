@@ -1,10 +1,11 @@
 /**
- * Messages that have arrived, for a moment before that is written down: mostly the first report comes within it and is written anyway, and
- * one write less for each object is much where a thousand are applied at once. A process that ends meanwhile has them sent again, which is
- * one deployment all the same.
+ * Acknowledged messages that are not written yet.
+ *
+ * The first report usually arrives within moments and is written anyway; saving one write per object matters when a
+ * thousand are applied at once. After a crash these messages are sent again, which is still one deployment.
  */
 export class Receipts {
-  /** By the uid of the object and the identity of the message, when it is to be written. */
+  /** By object uid and message id, when the acknowledgement is to be written. */
   readonly #due = new Map<string, Map<string, number>>();
 
   keep(uid: string, id: string, due: number): void {
@@ -17,7 +18,7 @@ export class Receipts {
     return this.#due.get(uid)?.get(id);
   }
 
-  /** Forgets those of an object that are in its outbox no more. */
+  /** Drops the receipts of an object whose messages left its outbox. */
   prune(uid: string, ids: readonly string[]): void {
     const known = this.#due.get(uid);
     if (known === undefined) return;

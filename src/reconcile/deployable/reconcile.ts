@@ -1,6 +1,6 @@
 /**
- * One object, brought a step further: read, decide (next-step.ts), write, send, write that it was sent. It may be cut off after any of
- * these; whoever comes next goes on from what is stored.
+ * Reconciles one object: read, decide (next-step.ts), write, send, record the send. It may be interrupted after any of
+ * these; the next reconcile continues from the stored state.
  */
 import { CLEANUP_FINALIZER, type Kind } from '../../api/index.ts';
 import { type Dispatcher, parseDeploymentId, type RequestEvent } from '../../broker/index.ts';
@@ -36,7 +36,7 @@ interface DeployerParts {
     broker: BrokerFacts,
   ) => Promise<RequestEvent>;
   readonly dispatcher: Dispatcher;
-  /** Keeps what must outlive the object, before its finalizer goes. */
+  /** Persists data that must outlive the object, before its finalizer is removed. */
   readonly settle?: ((object: Deployable) => Promise<void>) | undefined;
   readonly breakers: Breakers;
   readonly latest: Latest;
@@ -48,19 +48,19 @@ interface DeployerParts {
   readonly metrics: DeployableMetrics;
 }
 
-/** Where somebody else goes on being faster, it comes again this much later. */
+/** The requeue delay after repeated conflicts. */
 const busyMilliseconds = 100;
 const mostTries = 4;
-/** Policies that are being read are there in a moment. */
+/** Unsynced policies are usually ready within a moment. */
 const unknownMilliseconds = 1_000;
-/** Where so many are worked on at a time, brokers take longer to report on them, */
+/** With this many active objects, brokers take longer to report, */
 const manyObjects = 8;
-/** and an arrival is remembered for so many times as long before it is written: what is new goes first. */
+/** and an acknowledgement is held back for this many times as long, so that new work goes first. */
 const patience = 5;
 
 export class Deployer {
   readonly #parts: DeployerParts;
-  /** Objects that are being worked on now. */
+  /** The number of objects being reconciled. */
   #active = 0;
 
   constructor(parts: DeployerParts) {
@@ -84,7 +84,7 @@ export class Deployer {
       } finally {
         this.#active -= 1;
       }
-      // What we went by is old; the cache will have it soon, the API server has it now.
+      // The object is stale; the API server has the current version.
       const found = await context.read.get<Deployable>(kind.resource, key, { live: true });
       if (found === undefined) return undefined;
       latest.keep(found);
@@ -122,7 +122,7 @@ export class Deployer {
     }
     const next = current === object ? step : nextStep(current, facts, clock.now());
     if (next.wakeAt !== undefined) waits.push(Math.max(0, next.wakeAt - clock.now()));
-    // No event will tell of what was written here.
+    // Our own write causes no event, so the next step follows at once.
     if (current !== object && (next.status !== current.status || next.finalizer !== undefined)) waits.push(0);
     const wait = Math.min(...waits, ...untilWritten);
     return wait === Number.POSITIVE_INFINITY ? undefined : { requeueAfterMilliseconds: wait };
@@ -132,7 +132,7 @@ export class Deployer {
     return this.#parts.receipts.dueOf(metadata.uid ?? '', id) !== undefined;
   }
 
-  /** Writes down what has arrived a while ago and no report has told yet. */
+  /** Writes acknowledgements that no report has confirmed in time. */
   async #writeReceipts(
     object: Deployable,
     { client }: ReconcileContext,
@@ -159,7 +159,7 @@ export class Deployer {
     return { object: current, waits };
   }
 
-  /** Nothing is left of it, or somebody has answered for leaving it behind. */
+  /** Removes the finalizer: the deployment is deleted, or a user accepted that it is left behind. */
   async #release(object: Deployable, step: Step, { client, log }: ReconcileContext): Promise<undefined> {
     const { kind, latest, metrics, settle } = this.#parts;
     await settle?.(object);
@@ -170,11 +170,11 @@ export class Deployer {
     const { deploymentId, targetRef } = object.status ?? {};
     const about = { kind: object.kind, uid: object.metadata.uid, deploymentId, broker: targetRef?.broker };
     if (step.notes.length === 0) {
-      log.info('the object was released, nothing is left of it', about);
+      log.info('finalizer removed; deployment is deleted', about);
       return undefined;
     }
     metrics.abandoned(object.kind);
-    log.warn('the object was released without a confirmation of its broker', { audit: true, ...about });
+    log.warn('finalizer removed without cleanup confirmation from the broker', { audit: true, ...about });
     return undefined;
   }
 
@@ -185,17 +185,17 @@ export class Deployer {
     if ((status.awaiting?.queries ?? 0) > (before.status?.awaiting?.queries ?? 0)) this.#logQuery(object, log);
     if (step.cause === undefined) return;
     metrics.decided(object.kind, step.cause);
-    log.info('a deployment was decided on', { ...correlation(object), cause: step.cause, action: status.requested });
+    log.info('deployment decided', { ...correlation(object), cause: step.cause, action: status.requested });
   }
 
   #logQuery(object: Deployable, log: ReconcileContext['log']): void {
     const { awaiting, targetRef } = object.status ?? {};
     if (awaiting?.overdue !== true) {
-      log.info('a report of a broker may have been lost, and it is asked', correlation(object));
+      log.info('broker report may be lost; querying broker', correlation(object));
       return;
     }
     this.#parts.metrics.failed(object.kind, targetRef?.broker ?? '', 'timeout');
-    log.warn('a broker has not answered in time and is asked', correlation(object));
+    log.warn('broker did not answer in time; querying broker', correlation(object));
   }
 
   #record(object: Deployable, notes: readonly Note[]): void {
@@ -220,7 +220,7 @@ export class Deployer {
       const { channel } = await dispatcher.send(event, broker.address, { signal, urgent: object.spec.urgent === true });
       way.succeeded();
       metrics.acknowledged(object.kind, (clock.now() - Date.parse(entry.createdAt)) / 1000);
-      log.info('a message was acknowledged', { channel, action: entry.action });
+      log.info('message acknowledged', { channel, action: entry.action });
       const waitMilliseconds = settings.receiptMilliseconds * (this.#active < manyObjects ? 1 : patience);
       receipts.keep(object.metadata.uid ?? '', entry.id, clock.now() + waitMilliseconds);
       return { object, waitMilliseconds };
@@ -228,9 +228,9 @@ export class Deployer {
       way.failed(failure, clock.now());
       signal.throwIfAborted();
       const error = failure instanceof Error ? failure : new Error(String(failure));
-      log.warn('a message was not acknowledged and stays in the outbox', { error, action: entry.action });
+      log.warn('message not acknowledged; kept in outbox', { error, action: entry.action });
       const change = (fresh: Deployable) => notAcknowledged(fresh, entry.id, { error, now: clock.now(), settings });
-      // Others may have written meanwhile, even a report on this very message.
+      // Others may have written meanwhile, even a report on this message.
       const after = await swapStatus(client, kind.resource, latest.of(object), change);
       latest.keep(after);
       return { object: after, waitMilliseconds: Number.POSITIVE_INFINITY };
@@ -238,7 +238,7 @@ export class Deployer {
   }
 }
 
-/** What joins the lines of a log from the apply to the broker and back. */
+/** Correlation fields that join the log lines from the apply to the broker and back. */
 function correlation(object: Deployable): Readonly<Record<string, unknown>> {
   const { deploymentId = '', targetRef } = object.status ?? {};
   return {

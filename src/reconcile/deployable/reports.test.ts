@@ -47,13 +47,13 @@ describe('a report that changes nothing', () => {
       outcome: { result: 'stale' },
     },
     {
-      reason: 'says of an earlier deployment that it is gone',
+      reason: 'reports the deletion of an earlier deployment',
       status: { ...dispatched, requested: 'Delete' as const },
       report: { deploymentId: 'u/1/7', phase: 'deleted' as const },
       outcome: { result: 'stale' },
     },
     {
-      reason: 'was taken before',
+      reason: 'was applied before',
       status: { ...dispatched, ...said('deploying', 5) },
       report: {},
       outcome: { result: 'duplicate' },
@@ -65,7 +65,7 @@ describe('a report that changes nothing', () => {
       outcome: { result: 'stale' },
     },
     {
-      reason: 'is of a deployment that never was',
+      reason: 'is of an unknown deployment',
       status: dispatched,
       report: { deploymentId: 'u/2/2' },
       outcome: { code: 'unknown-deployment' },
@@ -84,7 +84,7 @@ describe('a report that changes nothing', () => {
       outcome: { code: 'unknown-object' },
     },
     {
-      reason: 'is of a broker that was not handed it',
+      reason: 'is of a broker that it was not dispatched to',
       status: { ...dispatched, targetRef: { name: 'target', broker: 'other' } },
       report: {},
       outcome: { code: 'wrong-broker' },
@@ -96,7 +96,7 @@ describe('a report that changes nothing', () => {
       outcome: { code: 'wrong-broker' },
     },
     {
-      reason: 'only says what is known, that it has arrived',
+      reason: 'only repeats the acknowledgement',
       status: dispatched,
       report: { phase: 'accepted' as const },
       outcome: { result: 'applied' },
@@ -138,12 +138,12 @@ describe('a report', () => {
     expect(status?.nextAttemptAt !== undefined).toBe(again);
   });
 
-  test('shows that the message has arrived, before that was written', () => {
+  test('implies the acknowledgement before it is written', () => {
     const { status } = applyReport(objectWith({ ...dispatched, outbox: [entry] }), reportWith(), context);
     expect(status).toMatchObject({ outbox: [], dispatchedGeneration: 2, phase: 'ready' });
   });
 
-  test('of what was asked to go and is still there is no end', () => {
+  test('of ready after a delete request does not end the deletion', () => {
     const { status } = applyReport(objectWith({ ...dispatched, requested: 'Delete' }), reportWith(), context);
     expect(status?.deployedGeneration).toBeUndefined();
     expect(status?.awaiting).toBeDefined();
@@ -152,7 +152,7 @@ describe('a report', () => {
   test.each([
     { reason: 'the newest generation', generation: 3, deletionTimestamp: undefined },
     { reason: 'the deletion', generation: 3, deletionTimestamp: '2026-02-01T11:58:00Z' },
-  ])('on what was deployed before says nothing about what holds up $reason', ({ generation, deletionTimestamp }) => {
+  ])('on an earlier deployment keeps the blocker of $reason', ({ generation, deletionTimestamp }) => {
     const held = (type: string) => ({
       type,
       status: 'False' as const,
@@ -182,7 +182,7 @@ describe('a report', () => {
     expect(applyReport(objectWith(dispatched, 'Cache'), report, context).status).not.toMatchObject(copies);
   });
 
-  test('that comes back soon is answered later and later, and at once after a quiet time', () => {
+  test('of repeated drift backs off, and is repaired at once after a quiet time', () => {
     const ready = (minutes: number) => ({
       ...dispatched,
       ...said('ready', 4),
@@ -206,11 +206,11 @@ describe('a report', () => {
   });
 });
 
-describe('a report that was not believed', () => {
+describe('a report that failed verification', () => {
   const { awaiting, ...settled } = { ...dispatched, ...said('ready', 4) };
   test.each([
-    { reason: 'is missed where it would have been news', status: settled, report: {}, missed: true },
-    { reason: 'is not missed where it is known', status: settled, report: { sequence: 4 }, missed: false },
+    { reason: 'is missed if it would have been news', status: settled, report: {}, missed: true },
+    { reason: 'is not missed if it is known', status: settled, report: { sequence: 4 }, missed: false },
     {
       reason: 'is not missed of an earlier deployment',
       status: settled,
@@ -218,13 +218,13 @@ describe('a report that was not believed', () => {
       missed: false,
     },
     {
-      reason: 'is not missed of a deployment that never was',
+      reason: 'is not missed for an unknown deployment',
       status: settled,
       report: { deploymentId: 'u/2/2' },
       missed: false,
     },
     {
-      reason: 'is not missed from a broker that does not have it',
+      reason: 'is not missed from another broker',
       status: settled,
       report: { broker: 'there' },
       missed: false,
@@ -236,13 +236,13 @@ describe('a report that was not believed', () => {
       missed: false,
     },
     {
-      reason: 'changes nothing where an answer is awaited: however many are made up, there is one write',
+      reason: 'changes nothing if an answer is expected: many forged reports cause one write',
       status: { ...settled, awaiting },
       report: {},
       missed: false,
     },
     {
-      reason: 'is not missed before anything was heard',
+      reason: 'is not missed before the first report',
       status: { ...settled, lastReport: undefined },
       report: {},
       missed: false,
@@ -255,7 +255,7 @@ describe('a report that was not believed', () => {
     );
   });
 
-  test('is forgotten with the next one that is', () => {
+  test('is cleared by the next verified report', () => {
     const status = markReportMissed(objectWith(settled), reportWith({ phase: 'drifted' }), now);
     const taken = applyReport(objectWith(status ?? {}), reportWith({ sequence: 6 }), context);
     expect(taken.status?.phase).toBe('ready');
@@ -267,27 +267,27 @@ describe('a message', () => {
   const { awaiting, ...unanswered } = dispatched;
   const waiting = objectWith({ ...unanswered, outbox: [entry] });
 
-  test('that has arrived leaves the outbox, and its answer is awaited', () => {
+  test('that was acknowledged leaves the outbox, and its answer is expected', () => {
     const status = acknowledged(waiting, entry.id, now);
     expect(status).toMatchObject({ phase: 'deploying', outbox: [], dispatchedGeneration: 2 });
     expect(status.awaiting?.since).toBe('2026-02-01T12:00:00.000Z');
   });
 
-  test('that was overtaken is no news', () => {
+  test('that was replaced changes nothing', () => {
     expect(acknowledged(waiting, 'u/1/1/Deploy', now)).toBe(waiting.status);
   });
 
   test.each([
     { reason: 'soon', failure: 'unavailable' as const, least: 500, most: 1_000 },
     {
-      reason: 'when it was told to',
+      reason: 'after the requested delay',
       failure: 'throttled' as const,
       retryAfterMilliseconds: 7_000,
       least: 7_000,
       most: 7_000,
     },
-    { reason: 'much later where it was refused', failure: 'refused' as const, least: 32_000, most: 64_000 },
-  ])('that has not arrived is sent again $reason', ({ failure, least, most, ...more }) => {
+    { reason: 'much later if it was rejected', failure: 'refused' as const, least: 32_000, most: 64_000 },
+  ])('that was not acknowledged is sent again $reason', ({ failure, least, most, ...more }) => {
     const error = new ChannelError({ channel: 'HTTP', failure, message: 'nobody there', ...more });
     const { outbox, phase } = notAcknowledged(waiting, entry.id, { error, now, settings: defaultSettings });
     expect(phase).toBe('pending');

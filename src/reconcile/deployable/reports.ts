@@ -1,4 +1,4 @@
-/** What a report changes: from the object as it is stored and the report, to an outcome and the status that follows. */
+/** Applies a broker report: from the stored object and the report to an outcome and the new status. */
 import type { ReportOutcome, StatusReport } from '../../broker/index.ts';
 import { compareDeployments, parseDeploymentId } from '../../broker/index.ts';
 import { type Condition, getCondition } from '../../runtime/index.ts';
@@ -9,20 +9,20 @@ import { received } from './outbox.ts';
 
 interface AppliedReport {
   readonly outcome: ReportOutcome;
-  /** As it shall be; undefined where nothing is to be written. */
+  /** The new status; undefined if nothing is to be written. */
   readonly status?: DeployableStatus;
 }
 
 interface ReportContext {
-  /** Whose signature was checked. */
+  /** The broker whose signature was verified. */
   readonly from: string;
-  /** Of the event. */
+  /** The time of the event. */
   readonly time: string;
   readonly now: number;
   readonly settings: Settings;
-  /** Whether it is known, and about to be written, that a message has arrived. */
+  /** Whether a message is known to be acknowledged and about to be written. */
   readonly isReceived?: (id: string) => boolean;
-  /** Where the connection was put, once it was. */
+  /** The connection Secret, once written. */
   readonly connectionSecret?: DeployableStatus['connectionSecret'];
 }
 
@@ -37,12 +37,12 @@ export function applyReport(object: Deployable, report: StatusReport, context: R
   if (about === undefined || about.uid !== metadata.uid || report.resource.uid !== metadata.uid) {
     return refused(
       'unknown-object',
-      `${report.deploymentId} is no deployment of this ${object.kind}, whose uid is ${metadata.uid}`,
+      `${report.deploymentId} is not a deployment of this ${object.kind} with uid ${metadata.uid}`,
     );
   }
-  if (current === undefined) return refused('unknown-deployment', `nothing of this ${object.kind} was dispatched`);
+  if (current === undefined) return refused('unknown-deployment', `this ${object.kind} was never dispatched`);
   if (status.targetRef?.broker !== context.from || report.broker !== context.from) {
-    return refused('wrong-broker', `Broker ${context.from} was not handed this ${object.kind}`);
+    return refused('wrong-broker', `this ${object.kind} was not dispatched to Broker ${context.from}`);
   }
   const order = compareDeployments(about, current);
   if (order > 0) return refused('unknown-deployment', `${report.deploymentId} was never dispatched`);
@@ -59,22 +59,23 @@ export function applyReport(object: Deployable, report: StatusReport, context: R
 }
 
 /**
- * What follows from a report that nobody believed, and that the broker may not make again: if it would have been news, an answer is
- * awaited from now on, and the broker is asked for it in time. Anybody can make such reports, so they do no more than that: where
- * one is awaited already, nothing. Undefined where nothing is to be written.
+ * `markReportMissed` handles a report that failed verification and that the broker might not repeat. If it would have
+ * been news, an answer is expected from now on, and the broker is queried in time. Anyone can forge such reports, so
+ * they have no further effect: if an answer is expected already, nothing changes. Undefined if nothing is to be
+ * written.
  */
 export function markReportMissed(object: Deployable, report: StatusReport, now: number): DeployableStatus | undefined {
   const { status = {}, metadata } = object;
   const { deploymentId, targetRef, awaiting } = status;
   const heard = currentReport(status);
-  // What is not heard of yet is awaited already, or is as soon as it has been sent.
+  // Without any report yet, an answer is expected already, or will be once the message is sent.
   if (awaiting !== undefined || heard === undefined) return undefined;
   const isAboutThis = report.resource.uid === metadata.uid && report.deploymentId === deploymentId;
   const isForeign = report.broker === targetRef?.broker && report.sequence > (heard.sequence ?? -1);
   return isAboutThis && isForeign ? { ...status, awaiting: { since: instantOf(now), queries: 0 } } : undefined;
 }
 
-/** The first word, where it is known already that the broker has it: nothing that could still come was said before it. */
+/** The first report, if the message is known to be acknowledged: it adds nothing. */
 const isOldNews = ({ phase }: StatusReport, status: DeployableStatus, { isReceived }: ReportContext): boolean =>
   phase === 'accepted' &&
   currentReport(status) === undefined &&
@@ -100,15 +101,15 @@ function after(object: Deployable, report: StatusReport, context: ReportContext)
     case 'deploying':
       return waiting(next, awaiting, now);
     case 'ready':
-      // Who was asked to remove something and says that it is there has not removed it yet.
+      // A broker that reports ready after a delete request has not deleted it yet.
       return status.requested === 'Delete' ? waiting(next, awaiting, now) : ready(object, next, report, context);
     case 'deleted':
-      return status.requested === 'Delete' ? next : { ...next, ...tryAgain(status, report, context) };
+      return status.requested === 'Delete' ? next : { ...next, ...retryLater(status, report, context) };
     case 'failed':
-      return lastReport.error?.class === 'transient' ? { ...next, ...tryAgain(status, report, context) } : next;
+      return lastReport.error?.class === 'transient' ? { ...next, ...retryLater(status, report, context) } : next;
     case 'drifted':
     case 'absent':
-      return { ...next, ...tryAgain(status, report, context) };
+      return { ...next, ...retryLater(status, report, context) };
   }
 }
 
@@ -117,7 +118,7 @@ const waiting = (status: DeployableStatus, awaiting: DeployableStatus['awaiting'
   awaiting: { since: instantOf(now), queries: awaiting?.queries ?? 0 },
 });
 
-/** Who reports on it has got it, and who is asked how it fares has answered: nothing is left to send. */
+/** A report implies that the broker received the message and answered the query, so nothing is left to send. */
 function withReceipt(status: DeployableStatus, now: number): DeployableStatus {
   return (status.outbox ?? []).reduce((before, entry) => received(before, entry, now), status);
 }
@@ -153,8 +154,8 @@ function ready(
   };
 }
 
-/** What was well for long is tried again at once after it drifted; whatever comes back soon, later and later. */
-function tryAgain(
+/** Drift after a long healthy time is repaired at once; repeated failures back off. */
+function retryLater(
   status: DeployableStatus,
   { deploymentId, phase }: StatusReport,
   { now, settings }: ReportContext,

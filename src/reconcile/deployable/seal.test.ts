@@ -28,24 +28,24 @@ test('each connection is encrypted to the broker that it goes to', async () => {
 });
 
 test.each([
-  { reason: 'nothing encrypts here', client: stored, with: undefined },
+  { reason: 'encryption is not configured', client: stored, with: undefined },
   { reason: 'the broker has published no key', client: stored, with: async () => undefined },
   {
-    reason: 'the Secret has gone with its binding',
+    reason: 'the Secret was deleted with its binding',
     client: clientWith(({ name }) => {
       throw new ApiError({ doing: 'reading', status: 404, reason: 'NotFound', message: `secrets "${name}" not found` });
     }),
     with: seal,
   },
-])('only the reference goes out where $reason', async ({ client, with: encrypt }) => {
+])('only the reference is sent if $reason', async ({ client, with: encrypt }) => {
   expect((await sealedBindings(object, 'azure', client, encrypt)).size).toBe(0);
 });
 
-test('what is not whole is not sent: a key that cannot be had, a Secret that cannot be read', async () => {
+test('an incomplete message is not sent: unreadable key or Secret', async () => {
   const away = async () => {
-    throw new Error('the keys are away');
+    throw new Error('the keys are unavailable');
   };
-  await expect(sealedBindings(object, 'azure', stored, away)).rejects.toThrow('the keys are away');
+  await expect(sealedBindings(object, 'azure', stored, away)).rejects.toThrow('the keys are unavailable');
   const refusing = clientWith(() => {
     throw new ApiError({ doing: 'reading', status: 403, reason: 'Forbidden', message: 'no' });
   });

@@ -1,11 +1,11 @@
-/** What an object uses, each connection encrypted to the broker that is to hand it on: it may run where no Secret of ours can be read. */
+/** Encrypts each bound connection to its broker, which may run where it cannot read our Secrets. */
 import { type Client, isNotFound } from '../../runtime/index.ts';
 import { kubernetesSecrets } from '../platform/resources.ts';
 import { type KubernetesSecret, valuesOf } from './connection-secret.ts';
 import type { Deployable } from './deployable.ts';
 import type { Sealed } from './message.ts';
 
-/** Rejects where a Secret cannot be read or the key of the broker not be had: what is not whole is not sent. */
+/** `sealedBindings` rejects if a Secret or the key of the broker cannot be read: an incomplete message is not sent. */
 export async function sealedBindings(
   { metadata: { namespace = '' }, status = {} }: Deployable,
   broker: string,
@@ -19,7 +19,7 @@ export async function sealedBindings(
     const secret = await client
       .get<KubernetesSecret>(kubernetesSecrets, { namespace, name })
       .catch((error: unknown) => {
-        // It has just gone with its binding: there will be another deployment without it.
+        // The Secret was deleted with its binding: another deployment without it follows.
         if (!isNotFound(error)) throw error;
       });
     if (secret === undefined) continue;

@@ -1,6 +1,5 @@
 /**
- * Takes what brokers report, on every replica: compares and swaps the status of the object that a report is about, tells people, and
- * says what came of it.
+ * The report sink, on every replica: updates the status by compare-and-swap, records events and returns the outcome.
  */
 import { deployableKinds, type Kind } from '../../api/index.ts';
 import {
@@ -26,9 +25,9 @@ import { applyReport, markReportMissed } from './reports.ts';
 import { swapStatus, writeStatus } from './write-status.ts';
 
 interface SinkParts {
-  /** Not that of a leader: whoever gets the report takes it, and the swap keeps it in order. */
+  /** Not the leader's client: any replica applies a report, and compare-and-swap keeps the order. */
   readonly client: Client;
-  /** The object as the cache has it; undefined where it does not. */
+  /** The cached object, if any. */
   readonly cached: (kind: Kind, key: { namespace: string; name: string }) => Deployable | undefined;
   readonly latest: Latest;
   readonly receipts: Receipts;
@@ -40,7 +39,7 @@ interface SinkParts {
   readonly clock: Clock;
 }
 
-/** So often it is tried anew where somebody else was faster; then who delivers it has to come again. */
+/** The number of attempts on conflicts; after that the report must be redelivered. */
 const mostTries = 20;
 
 export function reportSink(parts: SinkParts): ReportSink {
@@ -48,13 +47,13 @@ export function reportSink(parts: SinkParts): ReportSink {
     async receive(event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome> {
       if (event.type === STATUS_TYPE) return new ReportHandler(parts, event, from, signal).take();
       const { events } = parts;
-      if (events === undefined) return refused('invalid', 'nobody takes such events here');
+      if (events === undefined) return refused('invalid', 'this event type is not supported here');
       try {
         return await (event.type === HEARTBEAT_TYPE
           ? events.heartbeat(event, from, signal)
           : events.usage(event, from, signal));
       } catch (error) {
-        // What is not as the schema has it will not be so when it is delivered again.
+        // An event that violates the schema will not be valid when redelivered.
         if (error instanceof ApiError && error.status === 422) return refused('invalid', error.message);
         throw error;
       }
@@ -63,7 +62,7 @@ export function reportSink(parts: SinkParts): ReportSink {
   };
 }
 
-/** Only of what the cache has: whoever makes up reports must not make us ask the API server. */
+/** Reads the cache only: forged reports must not cause requests to the API server. */
 async function miss(
   { client, cached, latest, recorder, clock }: SinkParts,
   { data: report }: StatusEvent,
@@ -91,7 +90,7 @@ async function miss(
       type: 'Warning',
       reason: 'ReportRefused',
       action: 'Report',
-      note: `a report in the name of Broker ${report.broker} was not believed (${reason}): the broker is asked once it is; see whether spec.identity of the Broker has its keys`,
+      note: `A report claiming to be from Broker ${report.broker} failed verification (${reason}); the broker is queried once it is verified. Check that spec.identity of the Broker lists its keys`,
     });
   } catch (error) {
     if (!isNotFound(error)) throw error;
@@ -102,7 +101,7 @@ type Refusal = Extract<ReportOutcome, { result: 'refused' }>;
 
 const refused = (code: Refusal['code'], message: string): Refusal => ({ result: 'refused', code, message });
 
-/** One report. */
+/** Handles one report. */
 class ReportHandler {
   readonly #parts: SinkParts;
   readonly #event: StatusEvent;
@@ -119,8 +118,7 @@ class ReportHandler {
   async take(): Promise<ReportOutcome> {
     const { kind: wanted, namespace, name, uid } = this.#event.data.resource;
     const kind = deployableKinds.find((each) => each.kind === wanted);
-    if (kind === undefined)
-      return this.#finish(refused('unknown-object', `${wanted} is no kind that a broker brings about`));
+    if (kind === undefined) return this.#finish(refused('unknown-object', `${wanted} is not a deployable kind`));
     const cached = this.#parts.cached(kind, { namespace, name });
     const known = cached === undefined || cached.metadata.uid !== uid ? undefined : this.#parts.latest.of(cached);
     let object = known ?? (await this.#read(kind));
@@ -130,9 +128,9 @@ class ReportHandler {
       const taken = await this.#tryApply(kind, object, isLive);
       if (taken !== 'retry') return taken;
       if (tries === mostTries) {
-        throw new Error(`others go on changing ${wanted} ${namespace}/${name}, deliver the report again`);
+        throw new Error(`${wanted} ${namespace}/${name} keeps changing; redeliver the report`);
       }
-      // Those who met here do not meet again at once.
+      // A random delay keeps the same writers from conflicting again.
       if (tries > 2) await sleep(this.#parts.clock, Math.random() * 20 * tries, this.#signal);
       this.#signal?.throwIfAborted();
       object = await this.#read(kind);
@@ -180,15 +178,15 @@ class ReportHandler {
     }
   }
 
-  /** That something is gone may be told again after the object is, too. */
+  /** A deletion may be reported again after the object is deleted. */
   #gone(): ReportOutcome {
     const { phase, resource } = this.#event.data;
     if (phase === 'deleted') return this.#finish({ result: 'duplicate' });
     const { kind, namespace, name, uid } = resource;
-    return this.#finish(refused('unknown-object', `there is no ${kind} ${namespace}/${name} with the uid ${uid}`));
+    return this.#finish(refused('unknown-object', `${kind} ${namespace}/${name} with uid ${uid} does not exist`));
   }
 
-  /** The broker hears that its credentials are not taken, and whoever owns the object what to do. */
+  /** The broker learns that its credentials were rejected, and the owner of the object what to do. */
   #unusable({ problem, taken }: Unusable, said: StatusReport, before: Deployable, after: Deployable): ReportOutcome {
     this.#parts.recorder?.record({
       regarding: after,
@@ -210,22 +208,22 @@ class ReportHandler {
     const { kind } = report.resource;
     const { phase } = this.#event.data;
     metrics.reported(this.#from.name, phase, outcome.result === 'refused' ? outcome.code : outcome.result);
-    const told = { ...outcome, ...phasesOf(before, after) };
-    if (before === undefined || after?.status === undefined) return told;
+    const result = { ...outcome, ...phasesOf(before, after) };
+    if (before === undefined || after?.status === undefined) return result;
     if (report.phase === 'failed') metrics.failed(kind, this.#from.name, report.error?.class ?? 'transient');
     if (report.phase === 'drifted') metrics.failed(kind, this.#from.name, 'drift');
     for (const note of notesBetween(before.status, after.status)) recorder?.record({ regarding: after, ...note });
-    return told;
+    return result;
   }
 }
 
-/** What is ready, and whose credentials nobody gets, is of no use to anybody. */
+/** A deployment whose credentials cannot be stored is unusable, so it counts as failed. */
 function failureOf({ credentials: _, ...report }: StatusReport, unusable: Unusable): StatusReport {
   const { problem: message, class: kind = 'permanent' } = unusable;
   return { ...report, phase: 'failed', message, error: { class: kind, code: 'connection-secret', message } };
 }
 
-/** For the line that whoever delivers the report leaves for the audit. */
+/** The phases for the audit log of the transport. */
 function phasesOf(before: Deployable | undefined, after: Deployable | undefined): { before?: string; after?: string } {
   const [from, to] = [before?.status?.phase, (after ?? before)?.status?.phase];
   return { ...(from === undefined ? {} : { before: from }), ...(to === undefined ? {} : { after: to }) };

@@ -1,6 +1,6 @@
 /**
- * Looks at every object again after the policies, or what they read, have changed: at what waits for them at once, at all else bit by bit,
- * so that a policy that changes costs a share of one core for a moment and not all of it.
+ * Re-evaluates every object after policies, or objects they read, have changed: waiting objects at once, the others in
+ * slices, so that a policy change does not take a whole core.
  */
 import { type Clock, type Condition, getCondition, keyOf, type ObjectKey, type Runnable } from '../../runtime/index.ts';
 import { sleep } from '../../runtime/internal.ts';
@@ -19,7 +19,7 @@ interface SweepOptions {
 
 const sliceSize = 100;
 const pauseMilliseconds = 100;
-/** What a policy reads may change all the time: what is settled is looked at no more often than this. */
+/** Objects that policies read may change often: settled objects are re-evaluated no more often than this. */
 const restMilliseconds = 5_000;
 
 export function sweepOnChange({ changes, kinds, clock }: SweepOptions): Runnable {

@@ -1,6 +1,8 @@
 /**
- * Notices objects that go without a word of their broker: somebody has taken the finalizer off by hand. Nobody can be kept from that
- * (design: what is being deleted must be able to go), but what was deployed may still be there, so it is told and counted.
+ * Detects objects deleted without confirmation from their broker, because their finalizer was removed manually.
+ *
+ * Removing a finalizer cannot be prevented, but the deployment may still exist, so the deletion is logged, counted and
+ * recorded as an event.
  */
 import { ABANDON_CLEANUP_ANNOTATION, type Kind } from '../../api/index.ts';
 import type { EventRecorder, Logger, Manager, Runnable } from '../../runtime/index.ts';
@@ -15,14 +17,17 @@ interface WatchOptions {
   readonly log: Logger;
 }
 
-/** Only where it leads, so that it is told once. What goes while nobody leads is not seen. */
+/**
+ * `watchUnconfirmedDeletions` runs on the leader only, so each deletion is reported once. Deletions without a leader
+ * are missed.
+ */
 export function watchUnconfirmedDeletions({ kinds, caches, metrics, recorder, log }: WatchOptions): Runnable {
   const deleted = (object: Deployable): void => {
     if (!isUnconfirmedDeletion(object)) return;
     const { kind, metadata, status } = object;
     const about = { kind, namespace: metadata.namespace, name: metadata.name, uid: metadata.uid };
     const { deploymentId, targetRef } = status ?? {};
-    log.warn('an object has gone without a confirmation of its broker', {
+    log.warn('object deleted without cleanup confirmation from the broker', {
       audit: true,
       ...about,
       deploymentId,
@@ -34,11 +39,11 @@ export function watchUnconfirmedDeletions({ kinds, caches, metrics, recorder, lo
       type: 'Warning',
       reason: 'CleanupUnconfirmed',
       action: 'Delete',
-      note: `Its finalizer was taken off: what Broker ${targetRef?.broker} deployed as ${deploymentId} may still be there`,
+      note: `Finalizer removed without cleanup confirmation from Broker ${targetRef?.broker}; deployment ${deploymentId} may still exist, remove it manually`,
     });
   };
   return {
-    name: 'objects that vanish',
+    name: 'unconfirmed deletions',
     leaderOnly: true,
     async start(signal) {
       const ends = kinds.map(({ resource }) => caches.subscribe<Deployable>(resource, {}, { deleted }));
@@ -51,7 +56,10 @@ export function watchUnconfirmedDeletions({ kinds, caches, metrics, recorder, lo
   };
 }
 
-/** Something was handed to a broker, it has not said that it is gone, and nobody has answered for leaving it behind. */
+/**
+ * `isUnconfirmedDeletion`: the object was dispatched, the broker has not confirmed the deletion, and no user accepted
+ * leaving it behind.
+ */
 export function isUnconfirmedDeletion({ metadata, status }: Deployable): boolean {
   const wasDispatched = status?.dispatchedGeneration !== undefined;
   const confirmed = status?.requested === 'Delete' && status.lastReport?.phase === 'deleted';

@@ -1,4 +1,4 @@
-/** Writes a status over exactly the version that it was worked out from, and of that only what differs: 409 where somebody was faster. */
+/** Writes only the changed fields of a status, over exactly the version it was computed from; 409 on a conflict. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Client, isConflict, keyOf, type Resource } from '../../runtime/index.ts';
 import type { Deployable, DeployableStatus } from './deployable.ts';
@@ -20,17 +20,17 @@ export async function writeStatus(
     { type: 'merge', body },
     { subresource: 'status', fieldManager, ...(signal === undefined ? {} : { signal }) },
   );
-  // More than half of it, and nobody here reads it: what is kept of a burst would be as large as the cache.
+  // managedFields are more than half of the object and not used here; keeping them would double the memory of a burst.
   (written.metadata as { managedFields?: unknown }).managedFields = undefined;
   return written;
 }
 
-/** Works out the status anew from what the API server has, for as long as others are faster. */
+/** The number of recomputations on conflicts. */
 const mostSwaps = 16;
 
 /**
- * As `writeStatus`, for a change that must be made whatever else has happened to the object: `change` is asked again about each newer
- * version. Where it answers with the same status there is nothing to write.
+ * `swapStatus` is `writeStatus` for a change that must happen whatever else happened to the object: `change` is called
+ * again for each newer version. If it returns the same status, nothing is written.
  */
 export async function swapStatus(
   client: Client,
@@ -48,7 +48,7 @@ export async function swapStatus(
       if (!isConflict(error) || tries === mostSwaps) throw error;
     }
     const found = await client.get<Deployable>(resource, keyOf(object), signal === undefined ? {} : { signal });
-    // Another object of that name has nothing to do with it.
+    // A re-created object of that name is not affected.
     if (found.metadata.uid !== object.metadata.uid) return found;
     current = found;
   }
@@ -56,7 +56,10 @@ export async function swapStatus(
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A JSON merge patch: what is gone is null, what is the same is left out, a list is given whole. */
+/**
+ * `differences` returns a JSON merge patch: removed fields are null, equal fields are omitted, lists are replaced
+ * whole.
+ */
 export function differences(before: Values, after: Values): Values {
   const patch: Record<string, unknown> = {};
   for (const key of Object.keys(before)) if (after[key] === undefined) patch[key] = null;

@@ -1,9 +1,9 @@
-/** How an Application fares: what it owns, by environment, and all of it together. */
+/** The status of an Application: its owned resources per environment, and the overall readiness. */
 import type { Application, DeploymentTarget } from '../../api/index.ts';
 import type { Condition, DesiredCondition } from '../../runtime/index.ts';
 import { describeObject, firstNames, type OwnedObject, type OwnerPath, type Phase } from './ownership.ts';
 
-/** From worst to best. */
+/** Phases from worst to best. */
 const phases: readonly Phase[] = ['failed', 'unknown', 'pending', 'deploying', 'ready'];
 const mostEnvironments = 32;
 
@@ -14,7 +14,9 @@ interface Tally {
   readonly ready: number;
 }
 
-/** Those that the spec names, in its order, and after them others that something is deployed to. */
+/**
+ * `environmentsOf` lists the environments named in the spec in their order, followed by others with deployed resources.
+ */
 export function environmentsOf(
   { spec }: Application,
   deployed: readonly OwnedObject[],
@@ -35,7 +37,7 @@ export function environmentsOf(
   return [...names].slice(0, mostEnvironments).map((name) => {
     const there = groups.get(name) ?? [];
     const ready = there.filter((object) => phaseOf(object) === 'ready').length;
-    // Where nothing is there is nothing that works either.
+    // An environment without resources is pending: nothing in it works yet.
     return { name, phase: there.length === 0 ? 'pending' : worstPhase(there), total: there.length, ready };
   });
 }
@@ -45,10 +47,10 @@ export function worstPhase(objects: readonly OwnedObject[]): Phase {
   return phases.find((phase) => found.has(phase)) ?? 'ready';
 }
 
-/** Before anybody has looked at it. */
+/** An object without a status is pending. */
 const phaseOf = ({ status }: OwnedObject): Phase => status?.phase ?? 'pending';
 
-/** Whether its owner leads to a Team, and to the one whose namespace it is in: `home` are the Teams that have it. */
+/** `ownerResolved` checks that the owner chain ends at a Team, and at the Team that has this namespace (`home`). */
 export function ownerResolved(
   { spec, status, metadata }: Application,
   path: OwnerPath,
@@ -68,21 +70,25 @@ export function ownerResolved(
     return say(
       'False',
       'OwnerChanged',
-      'spec.owner is not the owner that was recorded in status.owner: write the recorded one back, or create the Application anew',
+      'spec.owner differs from the recorded owner in status.owner: restore the recorded owner, or re-create the Application',
     );
   }
   const owner = path.team;
   switch (path.end) {
     case 'none':
-      return say('False', 'NoOwner', 'Nobody owns it, so nobody pays for it: create it anew with spec.owner');
+      return say(
+        'False',
+        'NoOwner',
+        'The Application has no owner and its costs are not assigned to a team: re-create it with spec.owner set',
+      );
     case 'missing':
       return say(
         'False',
         'OwnerNotFound',
-        `${path.missing} does not exist (yet): create it, or create this anew under another owner`,
+        `${path.missing} does not exist: create it, or re-create this Application under another owner`,
       );
     case 'cycle':
-      return say('False', 'OwnerCycle', 'spec.owner leads back to where it began: let one of them be owned by a Team');
+      return say('False', 'OwnerCycle', 'spec.owner forms a cycle: make a Team the owner of one Application in it');
     default:
   }
   if (owner === undefined) return say('Unknown', 'Pending', '');
@@ -90,10 +96,10 @@ export function ownerResolved(
     return say(
       'False',
       'OwnerOfAnotherTeam',
-      `It belongs to Team ${owner.metadata.name}, and is in the namespace of Team ${home.join(', ')}: create it in namespace ${owner.spec.namespace}`,
+      `The owner is Team ${owner.metadata.name}, but the namespace belongs to Team ${home.join(', ')}: create the Application in namespace ${owner.spec.namespace}`,
     );
   }
-  return say('True', 'OwnerFound', `It belongs to Team ${owner.metadata.name}`);
+  return say('True', 'OwnerFound', `Owned by Team ${owner.metadata.name}`);
 }
 
 const describeOwner = (owner: Application['spec']['owner'], { namespace }: Application['metadata']) =>
@@ -101,7 +107,7 @@ const describeOwner = (owner: Application['spec']['owner'], { namespace }: Appli
     ? []
     : [owner.kind, owner.name, owner.kind === 'Team' ? undefined : (owner.namespace ?? namespace)];
 
-/** All of it together: the worst comes first. */
+/** `applicationReady` summarizes owner, resources and dependencies; the worst finding decides. */
 export function applicationReady(
   deployed: readonly OwnedObject[],
   owner: DesiredCondition,
@@ -122,7 +128,7 @@ export function applicationReady(
     return say(
       'False',
       'ResourcesFailed',
-      `${failed.length} of ${of} failed: ${firstNames(failed)}. Their conditions say what to change`,
+      `${failed.length} of ${of} failed: ${firstNames(failed)}. See their conditions`,
     );
   }
   if (dependenciesBound?.status === 'False') return say('False', dependenciesBound.reason, dependenciesBound.message);
@@ -130,10 +136,14 @@ export function applicationReady(
     return say(
       'Unknown',
       'ResourcesUnknown',
-      `Of ${unknown.length} of ${of} nothing is known: ${firstNames(unknown)}. Their broker is being asked`,
+      `The state of ${unknown.length} of ${of} is unknown: ${firstNames(unknown)}. Their broker is being queried`,
     );
   }
   if (underWay.length > 0)
-    return say('False', 'Progressing', `${underWay.length} of ${of} are under way: ${firstNames(underWay)}`);
-  return say('True', 'ResourceReady', deployed.length === 0 ? 'It owns nothing yet' : `All of its ${of} are ready`);
+    return say('False', 'Progressing', `${underWay.length} of ${of} are in progress: ${firstNames(underWay)}`);
+  return say(
+    'True',
+    'ResourceReady',
+    deployed.length === 0 ? 'The Application has no resources yet' : `All ${of} are ready`,
+  );
 }

@@ -1,6 +1,7 @@
 /**
- * Applications: what they own and how it fares, summed up by environment and all together. An Application goes last: its finalizer
- * waits until nothing belongs to it.
+ * The Application controller: sums up the resources of an Application by environment and overall.
+ *
+ * An Application is deleted last: its finalizer waits until it owns nothing.
  */
 import {
   type Application,
@@ -54,7 +55,7 @@ export function addApplicationReconciler(manager: Manager, options: ApplicationO
   const { platformNamespace, recorder, settleMilliseconds } = options;
   const view = cachedOwnership((resource) => manager.caches.store(resource));
   const throttle = new Throttle(manager.clock, settleMilliseconds);
-  /** All Applications on the way up. */
+  /** The Applications in the owner chain of an object. */
   const above = (object: OwnedObject): ObjectKey[] => ownerPath(object, view).applications.map(keyFrom);
   const below = (owner: string): ObjectKey[] =>
     allOwned(owner, view)
@@ -63,7 +64,7 @@ export function addApplicationReconciler(manager: Manager, options: ApplicationO
 
   const builder = controllerManagedBy(manager, 'applications')
     .for<Application>(application.resource, { indexes: ownerIndex })
-    // Their owner may have come, and with it the way to a Team.
+    // A new owner may complete the owner chain up to a Team.
     .watches<Application>(
       application.resource,
       (object) => [...above(object as OwnedObject), ...below(keyAsOwner(object))],

@@ -20,36 +20,42 @@ const broker = (over: { spec?: object; status?: object; created?: number } = {})
 describe('health', () => {
   test.each([
     {
-      reason: 'it is new',
+      reason: 'a new Broker',
       object: broker({ created: 10 }),
       says: 'Unknown NoHeartbeatYet',
       phase: 'pending',
       again: 80_100,
     },
-    { reason: 'it never came', object: broker(), says: 'False HeartbeatMissed', phase: 'unknown', again: undefined },
     {
-      reason: 'it is well',
+      reason: 'no heartbeat ever',
+      object: broker(),
+      says: 'False HeartbeatMissed',
+      phase: 'unknown',
+      again: undefined,
+    },
+    {
+      reason: 'healthy',
       object: broker({ status: { lastHeartbeatTime: ago(20), version: '1' } }),
       says: 'True ResourceReady',
       phase: 'ready',
       again: 70_100,
     },
     {
-      reason: 'it was last heard of a while ago',
+      reason: 'the last heartbeat is older than the timeout',
       object: broker({ status: { lastHeartbeatTime: ago(90) } }),
       says: 'False HeartbeatMissed',
       phase: 'unknown',
       again: undefined,
     },
     {
-      reason: 'it is paused',
+      reason: 'paused',
       object: broker({ spec: { paused: true }, status: { lastHeartbeatTime: ago(20) } }),
       says: 'False Paused',
       phase: 'ready',
       again: 70_100,
     },
     {
-      reason: 'it is paused and gone',
+      reason: 'paused, without heartbeats',
       object: broker({ spec: { paused: true }, status: { lastHeartbeatTime: ago(900) } }),
       says: 'False HeartbeatMissed',
       phase: 'unknown',
@@ -62,10 +68,10 @@ describe('health', () => {
     expect(health.requeueAfterMilliseconds).toBe(again);
   });
 
-  test('what it should be able to do and does not say is told', () => {
+  test('lists capabilities of the spec that the broker does not report', () => {
     const status = { lastHeartbeatTime: ago(1), capabilities: ['Database'] };
     const { ready } = brokerHealth(broker({ spec: { capabilities: ['Database/postgresql', 'Cache'] }, status }), now);
-    expect(ready.message).toContain('it does not say that it can do Cache');
+    expect(ready.message).toContain('spec.capabilities lists Cache, which the broker does not report');
   });
 });
 
@@ -83,31 +89,31 @@ describe('a heartbeat', () => {
       event: beat(ago(0)),
       heard: { lastHeartbeatTime: ago(0), version: '1', channel: 'Kafka' },
     },
-    { reason: 'soon after another', object: known(10), event: beat(ago(0)), heard: 'duplicate' },
+    { reason: 'shortly after another', object: known(10), event: beat(ago(0)), heard: 'duplicate' },
     { reason: 'half an interval later', object: known(15), event: beat(ago(0)), heard: { lastHeartbeatTime: ago(0) } },
     {
-      reason: 'soon, of another version',
+      reason: 'shortly after, of another version',
       object: known(1),
       event: beat(ago(0), { version: '2' }),
       heard: { version: '2' },
     },
     {
-      reason: 'soon, with another capability',
+      reason: 'shortly after, with another capability',
       object: known(1),
       event: beat(ago(0), { capabilities: ['Cache'] }),
       heard: { capabilities: ['Cache'] },
     },
-    { reason: 'played again', object: known(1), event: beat(ago(3600)), heard: 'stale' },
+    { reason: 'replayed', object: known(1), event: beat(ago(3600)), heard: 'stale' },
     { reason: 'older than the last', object: known(1), event: beat(ago(20)), heard: 'stale' },
     {
-      reason: 'of a clock that runs ahead',
+      reason: 'from a clock that is ahead',
       object: known(60),
       event: beat(ago(-3600)),
       heard: { lastHeartbeatTime: ago(0) },
     },
-    { reason: 'with a time that is none', object: known(60), event: beat('soon'), heard: 'stale' },
+    { reason: 'with an invalid time', object: known(60), event: beat('soon'), heard: 'stale' },
     {
-      reason: 'with a capability that nobody knows',
+      reason: 'with an unknown capability',
       object: known(1),
       event: beat(ago(0), { capabilities: ['Moon', 'Cache'] }),
       heard: { capabilities: ['Cache'] },
@@ -124,37 +130,37 @@ describe('a target', () => {
   const ready = (status: string, reason: string) =>
     broker({ status: { conditions: [{ type: 'Ready', status, reason, message: 'so', lastTransitionTime: '' }] } });
   test.each([
-    { reason: 'names no broker', object: target(), served: undefined, says: 'False NoBroker', phase: 'pending' },
+    { reason: 'names no Broker', object: target(), served: undefined, says: 'False NoBroker', phase: 'pending' },
     {
-      reason: 'names one that is not there',
+      reason: 'names a Broker that does not exist',
       object: target({ name: 'b' }),
       served: undefined,
       says: 'False BrokerNotFound',
       phase: 'pending',
     },
     {
-      reason: 'nobody has looked at its broker',
+      reason: 'its Broker has no status yet',
       object: target({ name: 'b' }),
       served: broker(),
       says: 'Unknown BrokerNotReady',
       phase: 'pending',
     },
     {
-      reason: 'its broker is gone',
+      reason: 'its Broker sends no heartbeats',
       object: target({ name: 'b' }),
       served: ready('False', 'HeartbeatMissed'),
       says: 'False BrokerNotReady',
       phase: 'unknown',
     },
     {
-      reason: 'its broker is paused',
+      reason: 'its Broker is paused',
       object: target({ name: 'b' }),
       served: ready('False', 'Paused'),
       says: 'False BrokerPaused',
       phase: 'ready',
     },
     {
-      reason: 'its broker is well',
+      reason: 'its Broker is healthy',
       object: target({ name: 'b' }),
       served: ready('True', 'ResourceReady'),
       says: 'True ResourceReady',

@@ -1,10 +1,10 @@
-/** Brokers: whether they are heard of, and how many targets hang on them. */
+/** The Broker controller: heartbeats, and how many DeploymentTargets use a Broker. */
 import { type Broker, broker, type DeploymentTarget, deploymentTarget } from '../../api/index.ts';
 import { controllerManagedBy, type DesiredCondition, type EventRecorder, type Manager } from '../../runtime/index.ts';
 import { recordReadyEvent } from './ready-event.ts';
 import { applyStatus } from './status.ts';
 
-/** Which DeploymentTargets name a Broker. */
+/** Indexes DeploymentTargets by the Broker that they name. */
 export const brokerIndex = {
   'kidp-broker': ({ spec }: DeploymentTarget): string[] => (spec.brokerRef === undefined ? [] : [spec.brokerRef.name]),
 };
@@ -47,11 +47,14 @@ export function addBrokerReconciler(
 interface BrokerHealth {
   readonly ready: DesiredCondition;
   readonly phase: 'pending' | 'ready' | 'unknown';
-  /** Time alone may change it after so long. */
+  /** The health can change after this time without any event. */
   readonly requeueAfterMilliseconds?: number;
 }
 
-/** What its heartbeats come to. A Broker that is new has as long as one that was heard of. */
+/**
+ * `brokerHealth` derives the health of a Broker from its heartbeats. A new Broker has the full timeout to send its
+ * first one.
+ */
 export function brokerHealth({ metadata, spec, status }: Broker, now: number): BrokerHealth {
   const { timeoutSeconds } = spec.heartbeat;
   const { lastHeartbeatTime, version } = status ?? {};
@@ -59,44 +62,46 @@ export function brokerHealth({ metadata, spec, status }: Broker, now: number): B
   const left = since + timeoutSeconds * 1000 - now;
   if (left <= 0) {
     const last =
-      lastHeartbeatTime === undefined ? 'It was never heard of' : `It was last heard of at ${lastHeartbeatTime}`;
+      lastHeartbeatTime === undefined
+        ? 'No heartbeat was ever received'
+        : `The last heartbeat was received at ${lastHeartbeatTime}`;
     return {
       ready: condition(
         'False',
         'HeartbeatMissed',
-        `${last}, and counts as gone after ${timeoutSeconds} s: see whether it runs, reaches ${channelNames[spec.channel]}, and signs with a key that spec.identity names`,
+        `${last}; the timeout is ${timeoutSeconds}s. Check that the broker runs, reaches ${channelNames[spec.channel]}, and signs with a key listed in spec.identity`,
       ),
       phase: 'unknown',
     };
   }
-  // A moment later than it may be: at the very moment it is not gone yet.
+  // The timeout has not passed at the exact moment, so the next check is a little later.
   const requeueAfterMilliseconds = left + 100;
   if (lastHeartbeatTime === undefined) {
     return {
       ready: condition(
         'Unknown',
         'NoHeartbeatYet',
-        `It was not heard of yet; it has ${timeoutSeconds} s from its creation`,
+        `Waiting for the first heartbeat; the timeout is ${timeoutSeconds}s from creation`,
       ),
       phase: 'pending',
       requeueAfterMilliseconds,
     };
   }
   if (spec.paused === true) {
-    const message = 'spec.paused is set: it gets no new work, and what it already has goes on';
+    const message = 'spec.paused is set: the Broker receives no new deployments; existing ones are not affected';
     return { ready: condition('False', 'Paused', message), phase: 'ready', requeueAfterMilliseconds };
   }
   const missing = (spec.capabilities ?? []).filter((each) => !covers(status?.capabilities ?? [], each));
   const words =
-    missing.length === 0 ? '' : `; it does not say that it can do ${missing.join(', ')}, as spec.capabilities does`;
+    missing.length === 0 ? '' : `; spec.capabilities lists ${missing.join(', ')}, which the broker does not report`;
   return {
-    ready: condition('True', 'ResourceReady', `Version ${version ?? 'unknown'} is heard of${words}`),
+    ready: condition('True', 'ResourceReady', `Heartbeats are received from version ${version ?? 'unknown'}${words}`),
     phase: 'ready',
     requeueAfterMilliseconds,
   };
 }
 
-/** `Database` covers `Database/postgresql`. */
+/** The capability `Database` covers `Database/postgresql`. */
 const covers = (said: readonly string[], wanted: string): boolean =>
   said.includes(wanted) ||
   said.includes(wanted.split('/')[0] ?? wanted) ||

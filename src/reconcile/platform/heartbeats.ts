@@ -1,6 +1,8 @@
 /**
- * Heartbeats of brokers: what a broker says of itself, and when it was last heard of. Any replica may take one; the Broker's
- * controller draws the conclusions. A broker that is well is written down only so often that it cannot be taken for gone.
+ * Records broker heartbeats in the status of the Broker.
+ *
+ * Any replica records them; the Broker controller derives the conditions. An unchanged healthy broker is written only
+ * often enough to stay within its timeout.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Broker, broker } from '../../api/index.ts';
@@ -25,12 +27,16 @@ export async function recordHeartbeat(
 ): Promise<ReportOutcome> {
   const { name } = from;
   if (event.data.broker !== name) {
-    return { result: 'refused', code: 'wrong-broker', message: `${name} reports for Broker ${event.data.broker}` };
+    return {
+      result: 'refused',
+      code: 'wrong-broker',
+      message: `broker ${name} must not report for Broker ${event.data.broker}`,
+    };
   }
   let object = await lookup.get<Broker>(broker.resource, { name }, signal);
   for (let tries = 1; ; tries += 1) {
     if (object === undefined)
-      return { result: 'refused', code: 'unknown-object', message: `there is no Broker ${name}` };
+      return { result: 'refused', code: 'unknown-object', message: `Broker ${name} does not exist` };
     const next = heartbeatStatus(object, event, from, clock.now());
     if (typeof next === 'string') return { result: next };
     try {
@@ -54,8 +60,8 @@ type HeartbeatStatus = Pick<
 >;
 
 /**
- * What to write down of a heartbeat; `stale` where it says nothing about now (an old message, played again), `duplicate` where it says
- * what is known: the last one is recent enough and nothing else has changed.
+ * `heartbeatStatus` returns the status fields of a heartbeat. `stale`: the message is old or replayed. `duplicate`:
+ * nothing changed and the last recorded heartbeat is recent enough.
  */
 export function heartbeatStatus(
   { spec, status }: Broker,
@@ -64,7 +70,7 @@ export function heartbeatStatus(
   now: number,
 ): HeartbeatStatus | 'duplicate' | 'stale' {
   const { intervalSeconds, timeoutSeconds } = spec.heartbeat;
-  // A clock that runs ahead must not make a broker live longer than it does.
+  // A clock that is ahead must not extend the life of a broker.
   const said = Math.min(Date.parse(time), now);
   const last = status?.lastHeartbeatTime === undefined ? undefined : Date.parse(status.lastHeartbeatTime);
   if (Number.isNaN(said) || now - said > timeoutSeconds * 1000) return 'stale';
@@ -80,7 +86,7 @@ export function heartbeatStatus(
   return { ...heard, lastHeartbeatTime: `${new Date(said).toISOString().slice(0, 19)}Z` } as HeartbeatStatus;
 }
 
-/** As the Broker's schema has it: one word that is not known must not cost the whole heartbeat. */
+/** The pattern of the Broker schema. One unknown capability must not invalidate the whole heartbeat. */
 const capability = /^(Database|Service|Cache|Topic|Secret)(\/[a-z0-9][-a-z0-9.]{0,55})?$/;
 
 function bodyOf({ apiVersion, kind, metadata }: Broker, status: HeartbeatStatus) {

@@ -1,8 +1,8 @@
 /**
- * What the platform keeps for itself: Teams with their namespaces and rights, Applications, DeploymentTargets and Brokers; what uses
- * what; and what it all costs.
+ * The platform controllers: Teams with namespaces and access, Applications, DeploymentTargets, Brokers, bindings and
+ * costs.
  *
- * In: a manager, and what brokers say of themselves and of costs (`events`). Out: Namespaces, Roles, quotas, network policies,
+ * In: a manager, and the heartbeat and usage events of brokers. Out: Namespaces, Roles, quotas, network policies,
  * connection Secrets, and the status of those kinds. It must not know how anything is deployed.
  */
 import type { HeartbeatEvent, ReportOutcome, UsageEvent, VerifiedBroker } from '../../broker/index.ts';
@@ -33,14 +33,14 @@ export {
 } from './ownership.ts';
 
 interface PlatformReconcilerOptions {
-  /** Where the costs of what is gone are kept; no Team gets it. */
+  /** The namespace that stores the costs of deleted resources; no Team can claim it. */
   readonly platformNamespace: string;
   readonly recorder: Pick<EventRecorder, 'record'>;
-  /** How often counts and totals of one Team or Application are written at most. */
+  /** The minimum interval between updates of the counts and totals of one Team or Application. */
   readonly settleMilliseconds?: number;
 }
 
-/** What brokers say that is not about a deployment. On every replica; who reports is known. */
+/** Handlers for broker events that do not concern a deployment. They run on every replica; the sender is verified. */
 interface BrokerEvents {
   heartbeat(event: HeartbeatEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
   usage(event: UsageEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
@@ -48,7 +48,7 @@ interface BrokerEvents {
 
 export interface PlatformReconcilers {
   readonly events: BrokerEvents;
-  /** Keeps what an object has cost, before its finalizer goes. May be called again. */
+  /** Persists the costs of an object before its finalizer is removed. Idempotent. */
   settleCosts(object: OwnedObject): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export function addPlatformReconcilers(manager: Manager, options: PlatformReconc
   };
 }
 
-/** Brokers and DeploymentTargets must be watched, as `addPlatformReconcilers` does. */
+/** The caches must watch Brokers and DeploymentTargets, which `addPlatformReconcilers` ensures. */
 function brokerEvents(
   { client, caches, clock }: Pick<Manager, 'client' | 'caches' | 'clock'>,
   { platformNamespace }: Pick<PlatformReconcilerOptions, 'platformNamespace'>,

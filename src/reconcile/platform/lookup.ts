@@ -1,9 +1,9 @@
-/** Finds an object for a report of a broker: in a cache where there is one, else at the API server, since a cache may be behind. */
+/** Finds the object of a broker report: in a cache if there is one, else at the API server, because a cache can lag. */
 import { type Client, isNotFound, type KubernetesObject, type ObjectKey, type Resource } from '../../runtime/index.ts';
 import type { Caches } from '../../runtime/internal.ts';
 
 export interface Lookup {
-  /** What a cache has, else what the API server says. */
+  /** Reads from the cache, and falls back to the API server. */
   get<T extends KubernetesObject>(resource: Resource, key: ObjectKey, signal?: AbortSignal): Promise<T | undefined>;
   live<T extends KubernetesObject>(resource: Resource, key: ObjectKey, signal?: AbortSignal): Promise<T | undefined>;
 }

@@ -56,7 +56,7 @@ const world: KubernetesObject[] = [
 const view = listedOwnership(world);
 const named = (name: string) => world.find(({ metadata }) => metadata.name === name) as OwnedObject;
 
-test('the tree below an owner, and the way up', () => {
+test('the tree below an owner, and the owner chain', () => {
   expect(allOwned('Team/a', view).map(({ metadata }) => metadata.name)).toEqual(['shop', 'db', 'inner', 'web']);
   expect(ownerPath(named('web'), view)).toMatchObject({ end: 'team', applications: ['n/inner', 'n/shop'] });
   expect(ownerPath(named('lost'), view)).toMatchObject({ end: 'missing', missing: 'Application n/nobody' });
@@ -69,7 +69,7 @@ test('cost tags come from every owner, and the nearest wins', () => {
   expect(costTagsOf(named('web'), view)).toEqual({ center: '1', who: 'shop', own: 'x' });
 });
 
-test('whatever owns whatever, both ways end', () => {
+test('both directions terminate for any ownership graph', () => {
   const names = ['a', 'b', 'c', 'd'];
   const application = fc.record({ name: fc.constantFrom(...names), owner: fc.constantFrom(...names) });
   fc.assert(
@@ -100,20 +100,20 @@ describe('a namespace', () => {
     metadata: { name: 'team-a', ...metadata },
   });
   test.each([
-    { reason: 'that is not there', given: claim(), says: undefined },
-    { reason: 'that nobody has', given: claim({ namespace: namespace({}) }), says: undefined },
+    { reason: 'that does not exist', given: claim(), says: undefined },
+    { reason: 'that belongs to no team', given: claim({ namespace: namespace({}) }), says: undefined },
     {
-      reason: 'that it has',
+      reason: 'that already belongs to it',
       given: claim({ namespace: namespace({ labels: { 'platform.company.com/team': 'team-a' } }) }),
       says: undefined,
     },
     {
-      reason: 'that another has',
+      reason: 'that belongs to another team',
       given: claim({ namespace: namespace({ labels: { 'platform.company.com/team': 'x' } }) }),
       says: 'NamespaceOfAnotherTeam',
     },
     {
-      reason: 'that is going',
+      reason: 'that is being deleted',
       given: claim({ namespace: namespace({ deletionTimestamp: 'now' }) }),
       says: 'NamespaceTerminating',
     },
@@ -123,7 +123,7 @@ describe('a namespace', () => {
       says: 'NamespaceReserved',
     },
     {
-      reason: 'where exceptions count',
+      reason: 'of policy exceptions',
       given: claim({ team: team('a', { spec: { namespace: 'policy-exceptions' } }) }),
       says: 'NamespaceReserved',
     },
@@ -143,7 +143,7 @@ describe('a namespace', () => {
       says: undefined,
     },
     {
-      reason: 'that another of the same second names',
+      reason: 'that a Team of the same second names',
       given: claim({ team: born('b', '2026-01-01'), claimants: [born('b', '2026-01-01'), born('a', '2026-01-01')] }),
       says: 'NamespaceTaken',
     },
@@ -152,7 +152,7 @@ describe('a namespace', () => {
   });
 });
 
-test('a Team without people, quota or tags still has a role, a binding and walls', () => {
+test('a Team without members, quota or tags still has a role, a binding and network policies', () => {
   expect(contentsOf(team('a')).map(({ object }) => `${object.kind} ${object.metadata.name}`)).toEqual([
     'Role team-developer',
     'RoleBinding team-developer',
@@ -182,7 +182,7 @@ describe('an Application', () => {
       spec: { owner: ofTeam('a'), ...over },
     }) as unknown as Application;
 
-  test('environments: the targets that it names, then what the targets say, each by its worst', () => {
+  test('environments: the named targets, then those of the targets, each with its worst phase', () => {
     const environments = [{ name: 'staging', targetRef: { name: 't1' } }, { name: 'empty' }];
     const target = (name: string) => (name === 't2' ? ({ spec: { environment: 'production' } } as never) : undefined);
     expect(
@@ -200,22 +200,27 @@ describe('an Application', () => {
 
   test.each<{ reason: string; phases: Phase[]; worst: Phase; says: string }>([
     { reason: 'owns nothing', phases: [], worst: 'ready', says: 'True ResourceReady' },
-    { reason: 'all is well', phases: ['ready', 'ready'], worst: 'ready', says: 'True ResourceReady' },
-    { reason: 'something is under way', phases: ['ready', 'deploying'], worst: 'deploying', says: 'False Progressing' },
+    { reason: 'everything is healthy', phases: ['ready', 'ready'], worst: 'ready', says: 'True ResourceReady' },
     {
-      reason: 'something has not begun',
+      reason: 'a resource is in progress',
+      phases: ['ready', 'deploying'],
+      worst: 'deploying',
+      says: 'False Progressing',
+    },
+    {
+      reason: 'a resource is pending',
       phases: ['deploying', 'pending'],
       worst: 'pending',
       says: 'False Progressing',
     },
     {
-      reason: 'of something nothing is known',
+      reason: 'the state of a resource is unknown',
       phases: ['unknown', 'pending'],
       worst: 'unknown',
       says: 'Unknown ResourcesUnknown',
     },
     {
-      reason: 'something failed',
+      reason: 'a resource failed',
       phases: ['failed', 'unknown', 'ready'],
       worst: 'failed',
       says: 'False ResourcesFailed',
@@ -228,7 +233,7 @@ describe('an Application', () => {
     expect(worstPhase(deployed)).toBe(worst);
   });
 
-  test('what it uses and does not find makes it not ready', () => {
+  test('an unbound dependency makes it not ready', () => {
     const owner = { type: 'OwnerResolved', status: 'True', reason: 'OwnerFound' } as const;
     const unbound = {
       type: 'DependenciesBound',
@@ -249,15 +254,15 @@ describe('an Application', () => {
     { reason: 'its Team has the namespace', says: 'OwnerFound' },
     { reason: 'no Team has the namespace', home: [], says: 'OwnerFound' },
     { reason: 'another Team has', home: ['b'], says: 'OwnerOfAnotherTeam' },
-    { reason: 'nobody owns it', path: { end: 'none', applications: [] }, says: 'NoOwner' },
+    { reason: 'it has no owner', path: { end: 'none', applications: [] }, says: 'NoOwner' },
     {
-      reason: 'its owner is not there',
+      reason: 'its owner does not exist',
       path: { end: 'missing', missing: 'Team x', applications: [] },
       says: 'OwnerNotFound',
     },
     { reason: 'it owns itself', path: { end: 'cycle', applications: [] }, says: 'OwnerCycle' },
     {
-      reason: 'its owner is not the one that was recorded',
+      reason: 'its owner differs from the recorded one',
       object: { ...application(), status: { owner: ofTeam('b') } } as Application,
       says: 'OwnerChanged',
     },
@@ -266,9 +271,7 @@ describe('an Application', () => {
   });
 });
 
-test('names are told in order, and not all of them', () => {
+test('names are listed in order and truncated', () => {
   expect(firstNames(['c', 'a', 'b'], 2)).toBe('a, b and 1 more');
-  expect(waitingForOwned(['Service n/web']).message).toContain(
-    '1 resource still belongs to it (Service n/web). Delete it',
-  );
+  expect(waitingForOwned(['Service n/web']).message).toContain('1 resource is still owned (Service n/web). Delete it');
 });

@@ -1,13 +1,13 @@
 /**
- * Who owns what: from `spec.owner` of every object to the tree below a Team or an Application, and up to the Team at the end.
+ * Ownership: from `spec.owner` of every object to the tree below a Team or an Application, and up to the Team.
  *
- * Owners are written by name, and a name may be written before there is such an owner. So the tree is found by an index over names,
- * and the way up may end nowhere.
+ * Owners are referenced by name, and a name may be written before the owner exists. So the tree is found through an
+ * index over names, and an owner chain may end at a missing owner.
  */
 import { type Application, application, deployableKinds, type Kind, type Team, team } from '../../api/index.ts';
 import type { Condition, KubernetesObject, ReadonlyStore, Resource } from '../../runtime/index.ts';
 
-/** As far as all kinds that have an owner are alike. */
+/** The fields that all kinds with an owner share. */
 export interface OwnedObject extends KubernetesObject {
   spec: {
     owner?: OwnerName;
@@ -61,10 +61,10 @@ export interface Binding {
 export interface MonthlyCost {
   readonly month: string;
   readonly currency: string;
-  /** Of all brokers together. */
+  /** The sum over all brokers. */
   readonly amount: string;
   readonly asOf?: string;
-  /** Of a resource: what each broker has reported. Entries from before it was kept have none. */
+  /** The last report of each broker. Entries written by old versions have none. */
   readonly reports?: readonly BrokerCost[];
 }
 
@@ -74,16 +74,16 @@ export interface BrokerCost {
   readonly asOf?: string;
 }
 
-/** The kinds that have an owner; an Application may own as well. */
+/** The kinds that have an owner; an Application can also be an owner. */
 export const ownedKinds: readonly Kind[] = [application, ...deployableKinds];
 
-/** Under this name every cache of such a kind can be asked what an owner owns. */
+/** The index under which the cache of every owned kind lists the objects of an owner. */
 export const ownerIndex = {
   'kidp-owner': (object: KubernetesObject): string[] => asList(ownerKey(object as OwnedObject)),
 };
 const indexName = 'kidp-owner';
 
-/** `Team/backend-team` or `Application/team-backend/user-service`; undefined where nobody is named. */
+/** `ownerKey` returns `Team/backend-team` or `Application/team-backend/user-service`; undefined without an owner. */
 function ownerKey({ metadata, spec }: OwnedObject): string | undefined {
   const owner = spec?.owner;
   return owner === undefined ? undefined : keyOfOwner(owner, metadata.namespace);
@@ -93,20 +93,22 @@ function keyOfOwner({ kind, name, namespace }: OwnerName, ownNamespace: string |
   return kind === 'Team' ? `Team/${name}` : `Application/${namespace ?? ownNamespace ?? ''}/${name}`;
 }
 
-/** How an owner itself is found in the index. */
+/** The key of an owner in the index. */
 export const keyAsOwner = ({ kind, metadata }: KubernetesObject): string =>
   kind === 'Team' ? `Team/${metadata.name}` : `Application/${metadata.namespace ?? ''}/${metadata.name}`;
 
-/** Where objects are looked up: the caches of a manager, or lists in memory. */
+/** The source of objects: the caches of a manager, or lists in memory. */
 export interface OwnershipView {
   team(name: string): Team | undefined;
   teamsOf(namespace: string): Team[];
   application(namespace: string, name: string): Application | undefined;
-  /** What names this owner itself, of all kinds. */
+  /** The objects of all kinds that name this owner directly. */
   directlyOwned(owner: string): OwnedObject[];
 }
 
-/** Everything below an owner, Applications before what they own. What owns itself in a circle is told once. */
+/**
+ * `allOwned` lists everything below an owner, Applications before their resources. Members of a cycle are listed once.
+ */
 export function allOwned(owner: string, view: OwnershipView): OwnedObject[] {
   const found: OwnedObject[] = [];
   const seen = new Set([owner]);
@@ -126,16 +128,19 @@ export function allOwned(owner: string, view: OwnershipView): OwnedObject[] {
 }
 
 export interface OwnerPath {
-  /** `team`: it ends there. `none`: nobody is named. `missing`: somebody does not exist (yet). `cycle`: it never ends. */
+  /**
+   * How the chain ends. `team`: at a Team. `none`: no owner is set. `missing`: an owner does not exist. `cycle`: it
+   * never ends.
+   */
   readonly end: 'team' | 'none' | 'missing' | 'cycle';
   readonly team?: Team;
-  /** The Applications on the way, nearest first, as `namespace/name`. */
+  /** The Applications in the chain, nearest first, as `namespace/name`. */
   readonly applications: readonly string[];
-  /** Who is missing, for people. */
+  /** The missing owner, for messages. */
   readonly missing?: string;
 }
 
-/** The way up from an object. */
+/** `ownerPath` follows the owner chain of an object. */
 export function ownerPath(object: OwnedObject, view: Pick<OwnershipView, 'team' | 'application'>): OwnerPath {
   const applications: string[] = [];
   const seen = new Set(object.kind === 'Application' ? [keyAsOwner(object)] : []);
@@ -158,7 +163,7 @@ export function ownerPath(object: OwnedObject, view: Pick<OwnershipView, 'team' 
   }
 }
 
-/** Those of the Team, of the Applications on the way and its own; the nearer wins. */
+/** `costTagsOf` merges the cost tags of the Team, the Applications in the chain and the object; the nearest wins. */
 export function costTagsOf(
   object: OwnedObject,
   view: Pick<OwnershipView, 'team' | 'application'>,
@@ -171,7 +176,10 @@ export function costTagsOf(
   return Object.assign({}, atTheEnd?.spec.costTags, ...between.toReversed(), object.spec.costTags);
 }
 
-/** Of the caches that a manager keeps. They must hold all Teams (by `teamIndex`) and every owned kind (by `ownerIndex`). */
+/**
+ * `cachedOwnership` reads the caches of a manager. They must hold all Teams (`teamIndex`) and every owned kind
+ * (`ownerIndex`).
+ */
 export function cachedOwnership(
   store: <T extends KubernetesObject>(resource: Resource) => ReadonlyStore<T>,
 ): OwnershipView {
@@ -186,7 +194,7 @@ export function cachedOwnership(
 
 export const teamIndex = { 'kidp-namespace': (object: Team): string[] => [object.spec.namespace] };
 
-/** Of objects in memory, such as manifests. */
+/** `listedOwnership` reads objects in memory, such as manifests. */
 export function listedOwnership(objects: readonly KubernetesObject[]): OwnershipView {
   const teams = objects.filter((object) => object.kind === team.kind) as Team[];
   const teamsByName = new Map(teams.map((each) => [each.metadata.name, each]));
@@ -205,11 +213,11 @@ export function listedOwnership(objects: readonly KubernetesObject[]): Ownership
   };
 }
 
-/** `Service team-backend/user-api`. */
+/** `describeObject` returns, for example, `Service team-backend/user-api`. */
 export const describeObject = ({ kind, metadata }: KubernetesObject): string =>
   `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
 
-/** So many, and the first of them by name: `3: Service a/b, Service a/c and 1 more`. */
+/** `firstNames` lists the first names in order: `Service a/b, Service a/c and 1 more`. */
 export function firstNames(names: readonly string[], shown = 5): string {
   const first = [...names].sort().slice(0, shown);
   const more = names.length - first.length;

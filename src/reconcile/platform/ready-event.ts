@@ -1,4 +1,4 @@
-/** Tells of a change of the `Ready` condition as an event, for who watches events instead of objects. */
+/** Events for changes of the `Ready` condition, for users who watch events instead of objects. */
 import {
   type Condition,
   type DesiredCondition,
@@ -9,7 +9,7 @@ import {
 
 type WithConditions = KubernetesObject & { status?: { conditions?: readonly object[] } };
 
-/** Only where status or reason moved, and not for the first good news: it is no news that something works. */
+/** `recordReadyEvent` records an event when status or reason changed, except for the first transition to True. */
 export function recordReadyEvent(
   recorder: Pick<EventRecorder, 'record'>,
   object: WithConditions,

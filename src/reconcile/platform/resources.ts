@@ -1,4 +1,4 @@
-/** The kinds of Kubernetes itself that the platform makes for teams. */
+/** Built-in Kubernetes kinds that the platform creates for teams. */
 import type { Resource } from '../../runtime/index.ts';
 
 const core = (kind: string, plural: string, namespaced = true): Resource => ({

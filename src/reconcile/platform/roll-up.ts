@@ -1,4 +1,4 @@
-/** What a Team or an Application is told about what it owns: counts, phases and costs, from caches only. */
+/** Summaries for Teams and Applications: counts, phases and costs of their resources, from caches only. */
 import { isDeepStrictEqual } from 'node:util';
 import { TEAM_LABEL } from '../../api/index.ts';
 import type { IndexFunction, Predicate } from '../../runtime/index.ts';
@@ -14,7 +14,7 @@ const byTeam: IndexFunction<CostConfigMap> = ({ metadata }) => {
   return team === undefined ? [] : [team];
 };
 
-/** The ConfigMaps with the costs of what is gone, as they are watched. */
+/** Selects the ConfigMaps with the settled costs of deleted resources. */
 export const settledSelection = (platformNamespace: string) => ({
   ...selectionIn(platformNamespace),
   indexes: { 'kidp-team': byTeam },
@@ -25,10 +25,10 @@ const selectionIn = (platformNamespace: string): Selection => ({
   labelSelector: settledSelector,
 });
 
-/** They are read over and over again, and change rarely. */
+/** The ConfigMaps are read often and change rarely, so the parsed entries are cached. */
 const read = new WeakMap<CostConfigMap, readonly SettledCost[]>();
 
-/** What is gone of a team, by its namespace. */
+/** `settledIn` returns the settled costs of a team, by its namespace. */
 export function settledIn(caches: Pick<Caches, 'store'>, platformNamespace: string, team: string): SettledCost[] {
   const store = caches.store<CostConfigMap>(configMaps, selectionIn(platformNamespace));
   return store.byIndex('kidp-team', team).flatMap((map) => {
@@ -38,17 +38,17 @@ export function settledIn(caches: Pick<Caches, 'store'>, platformNamespace: stri
   });
 }
 
-/** Of what is there and what is gone. What is just going is in both for a moment, and counts once. */
+/** `sumOf` sums live and settled costs. A resource that is just being deleted can be in both, and counts once. */
 export function sumOf(owned: readonly OwnedObject[], settled: readonly SettledCost[]): MonthlyCost[] | undefined {
   const uids = new Set(owned.map(({ metadata }) => metadata.uid));
-  // An Application's own costs are those of what it owns.
+  // The costs of an Application are those of its resources, so it is not counted again.
   const live = owned.filter(({ kind }) => kind !== 'Application').flatMap(({ status }) => status?.costs ?? []);
   const gone = settled.filter(({ uid }) => !uids.has(uid)).map(asMonthlyCost);
   const totals = totalCosts([...live, ...gone]);
   return totals.length === 0 ? undefined : totals;
 }
 
-/** Of the changes of a resource, those that its owners hear of. */
+/** Passes the changes of a resource that affect the summary of its owners. */
 export const rollUpChanged: Predicate = (change) => {
   if (change.type !== 'updated') return true;
   const [now, before] = [change.object as OwnedObject, change.old as OwnedObject];

@@ -1,4 +1,4 @@
-/** Writes a status by server-side apply: only what this writer speaks for, and only where something changes. */
+/** Writes a status by server-side apply: only the fields of this field manager, and only on change. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Client,
@@ -14,13 +14,13 @@ export const fieldManager = 'kidp-platform';
 
 export interface DesiredStatus {
   readonly conditions: readonly DesiredCondition[];
-  /** Undefined takes a field out that was there. */
+  /** The value undefined removes a field. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 type WithStatus = KubernetesObject & { status?: object };
 
-/** Whether what is there differs from what is wanted, conditions and fields alike. */
+/** `statusDiffers` compares the stored conditions and fields with the desired ones. */
 export function statusDiffers(object: WithStatus, { conditions, fields }: DesiredStatus): boolean {
   const status = (object.status ?? {}) as { conditions?: Condition[]; [field: string]: unknown };
   if (mergeConditions(status.conditions, conditions).changed) return true;
@@ -28,8 +28,8 @@ export function statusDiffers(object: WithStatus, { conditions, fields }: Desire
 }
 
 /**
- * Names the resourceVersion that it was worked out from: on an old one a transition time could move though the status did not. Then it
- * is a conflict, and the controller comes again.
+ * `applyStatus` sends the resourceVersion that the status was computed from. With a stale version, a transition time
+ * could move although the status did not change; so that is a conflict, and the request is requeued.
  */
 export async function applyStatus<T extends WithStatus>(
   client: Client,
@@ -60,9 +60,9 @@ export async function applyStatus<T extends WithStatus>(
   });
 }
 
-/** What another manager's condition of this type says; the reason and message are for people. */
+/** `conditionOf` returns a condition of the object, whoever wrote it. */
 export const conditionOf = (object: WithStatus, type: string): Condition | undefined =>
   getCondition((object.status as { conditions?: Condition[] } | undefined)?.conditions, type);
 
-/** As JSON has it: without what is undefined. */
+/** `plain` drops undefined fields, as JSON does. */
 const plain = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));

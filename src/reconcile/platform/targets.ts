@@ -1,4 +1,4 @@
-/** DeploymentTargets: whether something can be deployed there, and how much is. */
+/** The DeploymentTarget controller: whether a target can be deployed to, and how many resources use it. */
 import { type Broker, broker, type DeploymentTarget, deployableKinds, deploymentTarget } from '../../api/index.ts';
 import {
   type Condition,
@@ -16,7 +16,7 @@ import { recordReadyEvent } from './ready-event.ts';
 import { applyStatus, statusDiffers } from './status.ts';
 import { Throttle } from './throttle.ts';
 
-/** Which deployable objects name a DeploymentTarget. */
+/** Indexes deployable objects by the DeploymentTarget that they name. */
 export const targetIndex = {
   'kidp-target': (object: KubernetesObject): string[] => {
     const { targetRef } = (object as OwnedObject).spec;
@@ -68,7 +68,7 @@ export function addTargetReconciler(manager: Manager, { recorder, settleMillisec
   });
 }
 
-/** Of what is deployed, only how much there is counts here. */
+/** Only the number of resources matters here, so their updates are ignored. */
 const createdDeletedOrRetargeted: Predicate<OwnedObject> = (change) =>
   change.type !== 'updated' || change.object.spec.targetRef?.name !== change.old.spec.targetRef?.name;
 
@@ -84,21 +84,21 @@ export function targetReadiness(
   });
   const name = spec.brokerRef?.name;
   if (name === undefined) {
-    const message = 'No Broker serves it, and what is aimed at it waits: name one in spec.brokerRef';
+    const message = 'No Broker serves this target, so its deployments wait: set spec.brokerRef';
     return { ready: say('False', 'NoBroker', message), phase: 'pending' };
   }
   if (served === undefined) {
-    const message = `There is no Broker ${name}, and what is aimed at it waits: create it, or name another in spec.brokerRef`;
+    const message = `Broker ${name} does not exist, so deployments wait: create it, or name another Broker in spec.brokerRef`;
     return { ready: say('False', 'BrokerNotFound', message), phase: 'pending' };
   }
   const condition = getCondition(served.status?.conditions as Condition[] | undefined, 'Ready');
   if (condition?.status === 'True')
-    return { ready: say('True', 'ResourceReady', `Broker ${name} serves it`), phase: 'ready' };
+    return { ready: say('True', 'ResourceReady', `Served by Broker ${name}`), phase: 'ready' };
   if (condition?.reason === 'Paused') {
-    const message = `Broker ${name} is paused: new work waits until spec.paused is taken off it`;
+    const message = `Broker ${name} is paused: new deployments wait until its spec.paused is removed`;
     return { ready: say('False', 'BrokerPaused', message), phase: 'ready' };
   }
-  const why = condition === undefined ? 'nobody has looked at it yet' : `${condition.reason}: ${condition.message}`;
+  const why = condition === undefined ? 'It has no status yet' : `${condition.reason}: ${condition.message}`;
   return {
     ready: say(condition?.status ?? 'Unknown', 'BrokerNotReady', `Broker ${name} is not ready. ${why}`),
     phase: condition?.status === 'False' ? 'unknown' : 'pending',

@@ -1,6 +1,8 @@
 /**
- * The label of the team on what a Team owns. Admission sets it where the owner exists already; where the owner comes later than what it
- * owns (an unordered apply), it is set here.
+ * Sets the team label on resources owned by a Team.
+ *
+ * Admission sets it if the owner already exists. If the owner is created later (an unordered apply), this controller
+ * sets it.
  */
 import {
   type Application,
@@ -59,7 +61,10 @@ function addTeamLabelReconciler(manager: Manager, kind: Kind): void {
     });
 }
 
-/** An object of one team in the namespace of another is not let in, and gets nothing that says it was. */
+/**
+ * An object of one team in the namespace of another is denied at admission, so it must not get a label that claims
+ * otherwise.
+ */
 const isOfTeam = ({ team: owner }: OwnerPath, home: readonly Team[]): boolean =>
   owner !== undefined && (home.length === 0 || home.some(({ metadata }) => metadata.name === owner.metadata.name));
 
@@ -68,7 +73,7 @@ const lacksLabel = ({ metadata, spec }: OwnedObject): boolean =>
 
 const unlabelled: Predicate<OwnedObject> = (change) => change.type !== 'deleted' && lacksLabel(change.object);
 
-/** The object with the label of that team, as it is then. */
+/** `labelled` sets the team label and returns the updated object. */
 export async function labelled<T extends KubernetesObject>(
   client: Client,
   resource: Resource,
@@ -91,7 +96,7 @@ export async function labelled<T extends KubernetesObject>(
   try {
     return await client.apply(resource, body as unknown as T, { fieldManager, force: true });
   } catch (error) {
-    // It has gone since, and another may have its name.
+    // The object was deleted meanwhile, and another may have its name.
     if (isConflict(error)) return object;
     throw error;
   }

@@ -1,14 +1,17 @@
-/** What a Team has in its namespace, as values: requirement 000's role, its people, its quota, and the wall around it. */
+/**
+ * The objects of a team namespace: the role and its binding, the quota, and the network policies (docs/requirements.md,
+ * 000).
+ */
 import { GROUP, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL, type Team } from '../../api/index.ts';
 import { apiVersionOf, type KubernetesObject, type Resource } from '../../runtime/index.ts';
 import { namespaces, networkPolicies, resourceQuotas, roleBindings, roles } from './resources.ts';
 
-/** The name that requirement 000 gives the role, and of the binding to it. */
+/** The name of the developer role and of its binding (docs/requirements.md, 000). */
 export const DEVELOPER_ROLE = 'team-developer';
 export const QUOTA_NAME = 'team-quota';
 const DENY_POLICY = 'default-deny';
 const WITHIN_POLICY = 'allow-same-namespace';
-/** Before the key of each cost tag, on the namespace. */
+/** The annotation prefix of each cost tag on the namespace. */
 export const COST_TAG_PREFIX = `cost.${GROUP}/`;
 
 export interface DesiredObject {
@@ -16,7 +19,7 @@ export interface DesiredObject {
   readonly object: KubernetesObject & Readonly<Record<string, unknown>>;
 }
 
-/** Requirement 000, RBAC Model, to the letter: developers cannot read Secrets of the platform, nor write a status. */
+/** docs/requirements.md, 000 RBAC Model: developers cannot read Secrets of the platform, nor write a status. */
 const developerRules = [
   {
     apiGroups: [GROUP],
@@ -26,7 +29,7 @@ const developerRules = [
   { apiGroups: [GROUP], resources: ['databases', 'caches', 'topics'], verbs: ['get', 'list', 'watch'] },
 ];
 
-/** It has no owner reference: a namespace is kept when its Team goes. */
+/** The namespace has no owner reference: it is kept when its Team is deleted. */
 export function namespaceOf({ spec }: Team): DesiredObject {
   const { tags } = costAnnotations(spec.costTags ?? {});
   const metadata = {
@@ -37,7 +40,7 @@ export function namespaceOf({ spec }: Team): DesiredObject {
   return { resource: namespaces, object: { apiVersion: 'v1', kind: 'Namespace', metadata } };
 }
 
-/** What is in the namespace. A quota only where the Team has one. */
+/** `contentsOf` returns the objects in the namespace; a quota only if the Team has one. */
 export function contentsOf(team: Team): DesiredObject[] {
   const { rbac = {}, quota = {} } = team.spec;
   const rbacGroup = roles.group;
@@ -50,9 +53,9 @@ export function contentsOf(team: Team): DesiredObject[] {
     ],
   });
   /**
-   * Requirement 000: no ingress from outside. What is to be let in is said by policies beside this one: they add up. Who is inside may go
-   * out: what a team's services talk to is mostly outside of this cluster and known to brokers only, so a wall on that side would break
-   * every deployment, names (DNS) first.
+   * docs/requirements.md, 000: no ingress from outside. Teams allow ingress with further policies, which add up. Egress
+   * stays open: a team's services mostly talk to systems outside of this cluster that only brokers know, so an egress
+   * policy would break every deployment, DNS first.
    */
   const deny = make(networkPolicies, team, DENY_POLICY, {
     spec: { podSelector: {}, policyTypes: ['Ingress'], ingress: [] },
@@ -60,14 +63,17 @@ export function contentsOf(team: Team): DesiredObject[] {
   const within = make(networkPolicies, team, WITHIN_POLICY, {
     spec: { podSelector: {}, policyTypes: ['Ingress'], ingress: [{ from: [{ podSelector: {} }] }] },
   });
-  // Who is inside is let in before all are shut out.
-  const walls = [within, deny];
+  // Traffic within the namespace is allowed before everything else is denied.
+  const policies = [within, deny];
   const hard = Object.fromEntries(Object.entries(quota).map(([name, limit]) => [name, String(limit)]));
   const limits = make(resourceQuotas, team, QUOTA_NAME, { spec: { hard } });
-  return Object.keys(hard).length === 0 ? [role, binding, ...walls] : [role, binding, ...walls, limits];
+  return Object.keys(hard).length === 0 ? [role, binding, ...policies] : [role, binding, ...policies, limits];
 }
 
-/** Keys that no annotation can have are left out, and told. */
+/**
+ * `costAnnotations` turns cost tags into annotations. Keys that are no valid annotation names are returned in
+ * `leftOut`.
+ */
 export function costAnnotations(costTags: Readonly<Record<string, string>>): {
   readonly tags: Record<string, string>;
   readonly leftOut: readonly string[];

@@ -1,6 +1,8 @@
 /**
- * Teams: their namespace with all that belongs in it, kept as it should be, and what the team has and costs. A Team goes last: its
- * finalizer waits until nothing belongs to it. Its namespace stays; the rights of its people in it end.
+ * The Team controller: applies the namespace and its contents, and sums up resources and costs.
+ *
+ * A Team is deleted last: its finalizer waits until it owns nothing. Its namespace is kept; the access of its members
+ * is revoked.
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -67,10 +69,10 @@ interface TeamOptions {
   readonly settleMilliseconds?: number;
 }
 
-/** Of what teams have, only what is managed is watched: all Roles of a cluster are many. */
+/** Only objects managed by kidp are watched: a cluster can have very many Roles. */
 const managed: Selection = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGED_BY}` };
 const inNamespaces = [roles, roleBindings, resourceQuotas, networkPolicies];
-/** After so long what the API server has refused is tried again, though nothing changed here. */
+/** Requests that the API server rejected are retried after this time, although nothing changed here. */
 const refusedMilliseconds = 60_000;
 
 export function addTeamReconciler(manager: Manager, options: TeamOptions): void {
@@ -83,7 +85,7 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
 
   const builder = controllerManagedBy(manager, 'teams')
     .for<Team>(team.resource, { indexes: teamIndex })
-    // Of two that name one namespace the younger gets it when the older goes.
+    // If two Teams name one namespace, the younger gets it when the older is deleted.
     .watches<Team>(
       team.resource,
       ({ metadata, spec }) => teamsOf(spec.namespace).filter(({ name }) => name !== metadata.name),
@@ -115,7 +117,7 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
     const refusal = refusalOf({ team: cached, claimants, namespace, platformNamespace });
     const deleting = cached.metadata.deletionTimestamp !== undefined;
     if (deleting && !hasFinalizer(cached, OWNED_RESOURCES_FINALIZER)) return;
-    // What is owned through an Application keeps that Application.
+    // Resources owned through an Application keep that Application, which keeps the Team.
     if (deleting && view.directlyOwned(keyAsOwner(cached)).length === 0) {
       if (refusal === undefined) await revokeAccess(client, cached);
       await removeFinalizer(client, team.resource, cached, OWNED_RESOURCES_FINALIZER);
@@ -139,7 +141,7 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
     throttle.mark(name);
     const owned = allOwned(keyAsOwner(object), view);
     const ready = deleting ? waitingForOwned(owned.map(describeObject)) : readiness(object, failure);
-    // Another Team's namespace, another Team's bills.
+    // If the namespace belongs to another Team, so do its settled costs.
     const settled = refusal === undefined ? settledIn(manager.caches, platformNamespace, object.spec.namespace) : [];
     const status = statusWith(ready, { resources: owned.length, costs: sumOf(owned, settled) });
     await applyStatus(client, team.resource, object, status, { now: manager.clock.now() });
@@ -148,7 +150,7 @@ export function addTeamReconciler(manager: Manager, options: TeamOptions): void 
   });
 }
 
-/** Waiting heals by itself; whatever else is wrong needs somebody. */
+/** Waiting resolves automatically; any other failure needs an action. */
 function phaseOf({ status, reason }: DesiredCondition): Phase {
   if (status === 'True') return 'ready';
   return reason === 'WaitingForOwnedResources' || reason === 'NamespaceTerminating' ? 'pending' : 'failed';
@@ -159,7 +161,7 @@ interface ApplyFailed {
   readonly message: string;
 }
 
-/** Brings the namespace and its contents to what they should be. What the API server refuses is told, not thrown. */
+/** `applyTeamObjects` applies the namespace and its contents. A rejection by the API server is returned, not thrown. */
 async function applyTeamObjects(
   client: Client,
   read: Reader,
@@ -182,11 +184,11 @@ async function applyTeamObjects(
     return undefined;
   } catch (error) {
     if (!(error instanceof ApiError) || (error.status !== 422 && error.status !== 403)) throw error;
-    return { reason: 'ApplyFailed', message: `The API server refused it: ${error.message}` };
+    return { reason: 'ApplyFailed', message: `The API server rejected an object of the namespace: ${error.message}` };
   }
 }
 
-/** A binding cannot be pointed at another role; one that is must be made anew. */
+/** The roleRef of a binding is immutable, so a binding to another role must be re-created. */
 async function deleteMismatchedBinding(client: Client, { resource, object }: DesiredObject): Promise<void> {
   const key = keyOf(object);
   try {
@@ -199,7 +201,7 @@ async function deleteMismatchedBinding(client: Client, { resource, object }: Des
   }
 }
 
-/** Whether what is there lacks something of what is wanted. Labels and annotations of others are theirs. */
+/** `differs` reports whether the current object lacks a desired field. Labels and annotations of others are ignored. */
 function differs(there: KubernetesObject | undefined, { object }: DesiredObject): boolean {
   if (there === undefined) return true;
   const { apiVersion: _version, kind: _kind, metadata, ...content } = object;
@@ -218,7 +220,7 @@ function differs(there: KubernetesObject | undefined, { object }: DesiredObject)
   );
 }
 
-/** The API server leaves out lists that are empty. They are written all the same, so that what others put there goes. */
+/** The API server omits empty lists. They are applied anyway, so that entries of others are removed. */
 const stored = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value ?? [], (_, part) => (Array.isArray(part) && part.length === 0 ? undefined : part)) ?? 'null',
@@ -227,7 +229,7 @@ const stored = (value: unknown): unknown =>
 const apply = (client: Client, { resource, object }: DesiredObject) =>
   client.apply(resource, object, { fieldManager, force: true });
 
-/** The namespace stays, and what is in it; its people have nothing to do there any more. */
+/** The namespace and its contents are kept; only the access of the members ends. */
 async function revokeAccess(client: Client, { spec }: Team): Promise<void> {
   for (const resource of [roleBindings, roles]) {
     await remove(client, resource, { namespace: spec.namespace, name: DEVELOPER_ROLE });
@@ -245,9 +247,7 @@ function readiness({ spec }: Team, failure: Refusal | ApplyFailed | undefined): 
     return { type: 'Ready', status: 'False', reason: failure.reason, message: failure.message };
   const { leftOut } = costAnnotations(spec.costTags ?? {});
   const note =
-    leftOut.length === 0
-      ? ''
-      : `; cost tags that no annotation can be named after are not on it: ${leftOut.join(', ')}`;
+    leftOut.length === 0 ? '' : `; cost tags that are no valid annotation names were skipped: ${leftOut.join(', ')}`;
   return {
     type: 'Ready',
     status: 'True',

@@ -1,10 +1,10 @@
-/** How often something is summed up: counts and totals change with every object, and nobody reads them that fast. */
+/** Limits how often a status summary is written: counts and totals change with every object. */
 import type { Clock } from '../../runtime/index.ts';
 
 export class Throttle {
   readonly #clock: Clock;
   readonly #milliseconds: number;
-  /** When each was last summed up, by the clock that never steps back. */
+  /** The monotonic time of the last update per key. */
   readonly #lastMarked = new Map<string, number>();
 
   constructor(clock: Clock, milliseconds = 2_000) {
@@ -12,7 +12,7 @@ export class Throttle {
     this.#milliseconds = milliseconds;
   }
 
-  /** How long to wait before the next time; 0 where it may be now. */
+  /** The milliseconds to wait before the next update; 0 if it is due. */
   wait(key: string): number {
     const last = this.#lastMarked.get(key);
     return last === undefined ? 0 : Math.max(0, last + this.#milliseconds - this.#clock.monotonic());

@@ -46,9 +46,9 @@ const rule = (more: object = {}) => ({
   ...more,
 });
 
-describe('what the API server calls us for', () => {
+describe('the webhook configuration', () => {
   test.each([
-    { reason: 'exactly that', scope: entry(), rules: [rule()] },
+    { reason: 'an exact match', scope: entry(), rules: [rule()] },
     {
       reason: 'everything',
       scope: entry(),
@@ -59,14 +59,14 @@ describe('what the API server calls us for', () => {
       scope: entry(),
       rules: [rule({ operations: ['CREATE'] }), rule({ operations: ['UPDATE'] })],
     },
-    { reason: 'a kind that nobody serves yet', scope: entry({ group: 'x.dev', kind: 'Thing' }), rules: [] },
+    { reason: 'a kind that is not served yet', scope: entry({ group: 'x.dev', kind: 'Thing' }), rules: [] },
     {
       reason: 'a subresource',
       scope: entry({ group: '', kind: 'Pod', subresource: 'exec', operations: ['CONNECT'] }),
       rules: [rule({ apiGroups: [''], resources: ['pods/*'], operations: ['CONNECT'] })],
     },
     {
-      reason: 'every kind, named one by one, what happens all the time left out',
+      reason: 'every kind, named one by one, without high-volume kinds',
       scope: entry({ group: '*', version: '*', kind: '*', sparing: true }),
       rules: [rule(), rule({ apiGroups: [''], resources: ['pods'] })],
     },
@@ -105,7 +105,7 @@ describe('what the API server calls us for', () => {
       rules: [rule()],
       said: 'CREATE of */v1/*',
     },
-  ])('does not, where $reason', ({ scope, rules, said }) => {
+  ])('does not cover a policy if $reason', ({ scope, rules, said }) => {
     expect(uncovered([scope], { mutate: undefined, validate: configuration(rules) }, mapping)).toContain(said);
   });
 
@@ -120,7 +120,7 @@ describe('what the API server calls us for', () => {
     },
     { reason: 'as it was sent and converted', webhooks: [[onScalers('*')], [onScalers('v2')]], covered: true },
     { reason: 'in another version only', webhooks: [[onScalers('v1')]], covered: false },
-  ])('of what is sent in a version that the policy does not name is shown $reason', ({ webhooks, covered }) => {
+  ])('for a request in a version that the policy does not name: received $reason', ({ webhooks, covered }) => {
     const scope = [entry({ group: 'autoscaling', version: 'v2', kind: 'Scaler' })];
     const validate = {
       ...configuration([]),
@@ -129,7 +129,7 @@ describe('what the API server calls us for', () => {
     expect(uncovered(scope, { mutate: undefined, validate }, inTwoVersions) === undefined).toBe(covered);
   });
 
-  test('does not count where we could not be verified', () => {
+  test('does not count without a CA bundle', () => {
     expect(uncovered([entry()], { mutate: undefined, validate: configuration([rule()], '') }, mapping)).toBeDefined();
   });
 });

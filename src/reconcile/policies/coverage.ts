@@ -1,6 +1,6 @@
 /**
- * Whether the API server calls us for all that a policy is about: read from the webhook configurations as they stand in the cluster,
- * whoever has written them.
+ * Checks that the API server calls the webhook for everything that a policy matches, from the webhook configurations in
+ * the cluster, whoever wrote them.
  */
 
 import { matchesType, type ScopeEntry } from '../../policy/internal.ts';
@@ -25,7 +25,7 @@ export interface Configurations {
   readonly validate: UnknownObject | undefined;
 }
 
-/** The first thing that we are not called for; undefined where nothing is missing. */
+/** `uncovered` describes the first match that the webhook is not called for; undefined if everything is covered. */
 export function uncovered(
   scope: readonly ScopeEntry[],
   configurations: Configurations,
@@ -33,7 +33,7 @@ export function uncovered(
 ): string | undefined {
   for (const entry of scope) {
     const configuration = configurations[entry.phase];
-    if (configuration === undefined) return `there is no webhook configuration to ${entry.phase}`;
+    if (configuration === undefined) return `no webhook configuration to ${entry.phase} exists`;
     const webhooks = ((configuration.webhooks ?? []) as readonly Webhook[]).filter(
       ({ clientConfig }) => (clientConfig?.caBundle ?? '') !== '',
     );
@@ -51,15 +51,15 @@ export function uncovered(
 interface Target {
   readonly group: string;
   readonly version: string;
-  /** With its subresource. */
+  /** The resource with its subresource. */
   readonly resource: string;
-  /** The version that somebody may send it in, which we must be shown as `version`. */
+  /** The version of the request, which the webhook must receive as `version`. */
   readonly sent: string;
 }
 
 /**
- * What is served of it: a kind that nobody serves yet needs no webhook yet, there is nothing that could be written. What is not
- * about a version must be shown what is sent in that version in one that it is about.
+ * Only served kinds need a webhook: objects of other kinds cannot be written. A request in a version that the policy
+ * does not match must be converted to one that it matches.
  */
 function targetsOf(entry: ScopeEntry, mapping: ResourceMapping): Target[] {
   const { subresource } = entry;
@@ -79,7 +79,10 @@ function targetsOf(entry: ScopeEntry, mapping: ResourceMapping): Target[] {
   });
 }
 
-/** As the API server chooses: a webhook with a rule for what was sent is shown it so, any other what a rule of it says. */
+/**
+ * Follows the API server: a webhook with a rule for the request version receives it unconverted, any other receives the
+ * version of its rule.
+ */
 function isCalledFor(webhooks: readonly Webhook[], { sent, ...target }: Target, operation: string): boolean {
   return webhooks.some(({ rules = [] }) => {
     const asSent = rules.some((rule) => fitsRule(rule, { ...target, version: sent }, operation));
@@ -97,7 +100,10 @@ const fitsRule = (rule: WebhookRule, { group, version, resource }: Omit<Target, 
 const includes = (listed: readonly string[] | undefined, wanted: string): boolean =>
   listed?.some((each) => each === '*' || each === wanted) === true;
 
-/** A star before the slash stands for any resource, one behind it for any subresource; alone it means no subresource. */
+/**
+ * A star before the slash stands for any resource, one after it for any subresource; a star alone excludes
+ * subresources.
+ */
 function fits(pattern: string, resource: string): boolean {
   if (pattern === '*/*' || pattern === resource) return true;
   const [wanted = '', wantedBelow] = pattern.split('/');

@@ -1,4 +1,4 @@
-/** The status of a PolicyException: whether it exempts anybody, and if not, why. */
+/** The PolicyException controller: whether the exception is honoured, and if not, why. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Policy, type PolicyException, policy, policyException } from '../../api/index.ts';
 import {
@@ -22,10 +22,10 @@ import type { PolicyView } from './view.ts';
 type Status = NonNullable<PolicyException['status']>;
 
 const fieldManager = 'kidp-policies';
-/** A timer is no place to wait for years. */
+/** The limit of a timer. */
 const longestWait = 24 * 3_600_000;
 
-/** Returns what looks at all exceptions again: the live policies are others now. */
+/** `addExceptionReconciler` returns a function that re-evaluates all exceptions after a policy change. */
 export function addExceptionReconciler(
   manager: Manager,
   { view, exceptionNamespaces }: { readonly view: PolicyView; readonly exceptionNamespaces: readonly string[] },
@@ -83,7 +83,7 @@ export function exceptionStatus(object: PolicyException, facts: ExceptionFacts):
     phase: condition.status === 'True' ? 'ready' : condition.reason === 'PolicyNotFound' ? 'pending' : 'failed',
     observedGeneration,
     conditions,
-    expired: isOver(exception, facts.now),
+    expired: isExpired(exception, facts.now),
   } as Status;
 }
 
@@ -99,22 +99,23 @@ function readyCondition(
     message,
   });
   const wrong = issues.find(({ severity }) => severity === 'error');
-  if (exception === undefined || wrong !== undefined) return no('Invalid', wrong?.message ?? 'it cannot be read');
+  if (exception === undefined || wrong !== undefined)
+    return no('Invalid', wrong?.message ?? 'the object cannot be read');
   if (!exceptionNamespaces.includes(exception.namespace)) {
     return no(
       'NamespaceNotConfigured',
-      `Exceptions are honoured in ${exceptionNamespaces.join(', ') || 'no namespace'}`,
+      `Exceptions are honoured only in ${exceptionNamespaces.join(', ') || 'no namespace'}`,
     );
   }
-  if (isOver(exception, now)) return no('Expired', 'Its time is over (spec.expiresAt)');
+  if (isExpired(exception, now)) return no('Expired', 'The exception has expired (spec.expiresAt)');
   const missing = exception.policies.filter(({ name }) => modelOf(name) === undefined).map(({ name }) => name);
-  if (missing.length > 0) return no('PolicyNotFound', `There is no Policy ${missing.join(', ')}`);
+  if (missing.length > 0) return no('PolicyNotFound', `Policy ${missing.join(', ')} does not exist`);
   const unknown = exception.policies.flatMap(({ name, rules = [] }) =>
     rules.filter((rule) => !modelOf(name)?.rules.some((each) => each.name === rule)).map((rule) => `${name}/${rule}`),
   );
-  if (unknown.length > 0) return no('RuleNotFound', `There is no rule ${unknown.join(', ')}`);
+  if (unknown.length > 0) return no('RuleNotFound', `Rule ${unknown.join(', ')} does not exist`);
   return { type: 'Ready', status: 'True', reason: 'Honoured', message: '' };
 }
 
-const isOver = (exception: ExceptionModel | undefined, now: number): boolean =>
+const isExpired = (exception: ExceptionModel | undefined, now: number): boolean =>
   exception?.expiresAt !== undefined && exception.expiresAt <= now;

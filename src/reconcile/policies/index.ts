@@ -1,8 +1,8 @@
 /**
- * After admission: what becomes of policies and of what is there already.
+ * Background controllers for policies.
  *
- * In: a manager, the live policies. Out: the status of each Policy and PolicyException, a scan of existing objects, and reports of
- * what it found. The leader alone does it. It must not know how requests are answered.
+ * In: a manager, the live policies. Out: the status of each Policy and PolicyException, a scan of existing objects, and
+ * reports of its findings. Only the leader runs them. They must not know how requests are answered.
  */
 import { type Policy, policy, replicaSelector } from '../../api/index.ts';
 import {
@@ -46,21 +46,21 @@ export type { PolicyView } from './view.ts';
 
 interface PolicyReconcilersOptions {
   readonly view: PolicyView;
-  /** Where the replicas report. */
+  /** The namespace of the replica Leases. */
   readonly platformNamespace: string;
-  /** Where exceptions count. */
+  /** The namespaces in which exceptions are honoured. */
   readonly exceptionNamespaces: readonly string[];
   /** The name of the webhook configurations. */
   readonly configurationName: string;
   readonly scan?: Pick<ScannerOptions, 'periodMilliseconds' | 'settleMilliseconds'>;
-  /** Findings that a report lists at most. */
+  /** The limit of findings per report. */
   readonly maxResults?: number;
-  /** What reports are written as. */
+  /** The API group of the reports. */
   readonly reportApi?: ReportApi | undefined;
 }
 
 export interface PolicyReconcilers {
-  /** Looks at everything again, soon. */
+  /** Scans everything again, soon. */
   rescan(): void;
   scanOf(policy: string): PolicyScan | undefined;
 }
@@ -71,12 +71,12 @@ const webhooks: Readonly<Record<'mutate' | 'validate', Resource>> = {
   validate: { ...registration, plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration' },
 };
 const fieldManager = 'kidp-policies';
-/** The cache of this controller is ahead of the live policies: these have it in a moment. */
+/** The cache of this controller can be ahead of the live policies for a moment. */
 const soon = { requeueAfterMilliseconds: 100 };
-/** Replicas report within a second, and go silent without a word. */
+/** Replicas report within a second, and stop without notice. */
 const whileNotReady = { requeueAfterMilliseconds: 2_000 };
 
-/** Adds to the manager, before it starts, all that follows policies. */
+/** `addPolicyReconcilers` adds all policy controllers to the manager before it starts. */
 export function addPolicyReconcilers(manager: Manager, options: PolicyReconcilersOptions): PolicyReconcilers {
   const { view, platformNamespace, configurationName, maxResults } = options;
   const { client, leaderClient, log, clock } = manager;
@@ -99,7 +99,7 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
     scanned: async ({ policies, reports: found, signal }) => {
       for (const name of policies) controller.enqueue({ name });
       const written = await reports.write(found, signal);
-      if (written > 0) log.info('wrote reports of existing objects', { written });
+      if (written > 0) log.info('policy reports written', { written });
     },
   });
   const replicas = new Replicas();
@@ -152,7 +152,7 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
       const end = view.subscribe(({ what }) => {
         if (what === 'set') return reviewExceptions();
         for (const key of all()) controller.enqueue(key);
-        // Which reports can be written, and which kinds scanned, may be others now.
+        // The writable report kinds and the kinds to scan may have changed.
         scanner.refresh();
       });
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -171,7 +171,7 @@ export function addPolicyReconcilers(manager: Manager, options: PolicyReconciler
   return { rescan: () => scanner.rescan(), scanOf: (name) => scanner.result(name) };
 }
 
-/** What a policy alone must be registered for. */
+/** The scope that a policy must be registered for. */
 const scopeOf = ({ policy: compiled }: PolicyState) =>
   compiled === undefined ? [] : policySet({ policies: [compiled] }).scope;
 
@@ -180,14 +180,16 @@ async function writeStatus(object: Policy, status: NonNullable<Policy['status']>
   const body = {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    // Worked out from this version of it: on another one a transition time could move though nothing did.
+    // The status was computed from this version: on another one a transition time could move although nothing changed.
     metadata: { name, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
     status,
   };
   await context.client.apply(policy.resource, body, { subresource: 'status', fieldManager, force: true });
 }
 
-/** Checks and tests of a policy, done once for each generation, and the checks again when the kinds of the cluster change. */
+/**
+ * Type checks and tests of a policy, run once per generation; the checks again when the kinds of the cluster change.
+ */
 class Examinations {
   readonly #view: PolicyView;
   readonly #known = new Map<

@@ -32,7 +32,7 @@ describe('a pass', () => {
     expect(cell?.findings.map(({ rule, denies }) => `${rule} ${denies}`)).toEqual(['r true', 's false']);
   });
 
-  test('keeps the worst where it cannot keep all, and the counts are exact all the same', () => {
+  test('keeps the worst findings up to the limit, with exact counts', () => {
     const pass = new Pass(2);
     pass.count(object('a'), [result('warn')]);
     pass.count(object('b'), [result('skip', { exception: 'n/e' })]);
@@ -43,20 +43,20 @@ describe('a pass', () => {
     expect(cell?.counts).toEqual({ pass: 0, fail: 1, warn: 1, error: 1, skip: 1 });
   });
 
-  test('does not list what only a request could tell', () => {
+  test('does not list rules that need a request', () => {
     const pass = new Pass(10);
     pass.count(object('a'), [result('skip', { skipped: 'needs a request' })]);
     expect(pass.cells.get('Policy/p')?.get('')).toMatchObject({ findings: [], violating: 0, counts: { skip: 1 } });
   });
 
-  test('tells native policies apart by their binding', () => {
+  test('distinguishes native policies by their binding', () => {
     const pass = new Pass(10);
     const native = { policyKind: 'ValidatingAdmissionPolicy', binding: 'b' } as const;
     pass.count(object('a'), [result('fail'), result('fail', native)]);
     expect([...pass.cells.keys()]).toEqual(['Policy/p', 'ValidatingAdmissionPolicy/p/b']);
   });
 
-  test('bounds what a message takes', () => {
+  test('limits the length of a message', () => {
     const pass = new Pass(1);
     pass.count(object('a'), [result('fail', { message: 'x'.repeat(5_000), why: 'y' })]);
     expect(pass.cells.get('Policy/p')?.get('')?.findings[0]?.message.length).toBe(500);
@@ -70,7 +70,7 @@ describe('the ledger', () => {
     return pass;
   };
 
-  test('takes a pass in place of the one before, and says where something may differ', () => {
+  test('replaces the previous pass and returns the namespaces that may have changed', () => {
     const ledger = new Ledger();
     const first = passOf([object('a', 'n'), [result('fail')]], [object('b', 'm'), [result('pass')]]);
     expect([...ledger.take('t', ['Policy/p'], first)].sort()).toEqual(['m', 'n']);
@@ -81,7 +81,7 @@ describe('the ledger', () => {
     expect(ledger.policy('Policy/p')).toEqual({ objects: 1, violating: 0 });
   });
 
-  test('leaves alone what a pass was not about', () => {
+  test('keeps the results of other policies', () => {
     const ledger = new Ledger();
     ledger.take('t', ['Policy/p'], passOf([object('a', 'n'), [result('fail')]]));
     ledger.take('t', ['Policy/q'], passOf([object('a', 'n'), [result('fail', { policy: 'q' })]]));
@@ -91,7 +91,7 @@ describe('the ledger', () => {
     expect(ledger.namespace('n')?.findings.map(({ policy }) => policy)).toEqual(['q']);
   });
 
-  test('lists failures first, in an order that does not hang on how they were found', () => {
+  test('lists failures first, in a stable order', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray(['a', 'b', 'c', 'd'], { minLength: 4 }), (names) => {
         const ledger = new Ledger();
@@ -108,7 +108,7 @@ describe('the ledger', () => {
     );
   });
 
-  test('keeps fewer findings of each when it holds many', () => {
+  test('keeps fewer findings per policy when it holds many', () => {
     const ledger = new Ledger(500);
     for (let namespace = 0; namespace < 200; namespace += 1) {
       const pass = ledger.pass();

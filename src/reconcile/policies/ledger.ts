@@ -1,19 +1,19 @@
 /**
- * What the scan has found so far, by policy, type of resource and namespace: counts of everything, and the findings themselves up to
- * a bound. It grows with namespaces and policies, never with objects.
+ * Scan results by policy, resource type and namespace: exact counts, and the findings up to a limit. The size grows
+ * with namespaces and policies, never with objects.
  */
 import type { RuleResult } from '../../policy/index.ts';
 import type { UnknownObject } from '../../runtime/index.ts';
 import { policyId } from './view.ts';
 
-/** As reports spell it: what only audits is a failure that is not scored. */
+/** The outcome as spelled in reports: an audit result is a failure that is not scored. */
 type Outcome = 'pass' | 'fail' | 'warn' | 'error' | 'skip';
 
 export interface Finding {
   readonly policy: string;
   readonly rule: string;
   readonly outcome: Exclude<Outcome, 'pass'>;
-  /** Whether a request would be refused over it. */
+  /** Whether a request would be denied over it. */
   readonly denies: boolean;
   readonly message: string;
   readonly severity: string;
@@ -33,29 +33,29 @@ export type Counts = Record<Outcome, number>;
 
 interface Cell {
   readonly counts: Counts;
-  /** Objects that were judged, and those that violate. */
+  /** Evaluated objects, and those that violate. */
   objects: number;
   violating: number;
-  /** The worst, up to the bound. */
+  /** The worst findings, up to the limit. */
   readonly findings: Finding[];
 }
 
-/** By policy, then namespace; the empty name is for what has none. */
+/** By policy, then namespace; the empty name is for cluster-scoped objects. */
 type Cells = Map<string, Map<string, Cell>>;
 
 const longestMessage = 500;
 
-/** One pass over the objects of one type: counted apart, and taken over as a whole or not at all. */
+/** One pass over the objects of one type, counted separately and committed as a whole or not at all. */
 export class Pass {
   readonly cells: Cells = new Map();
   readonly #bound: number;
 
-  /** `bound`: the findings that are kept of one policy in one namespace. */
+  /** `bound`: the findings kept per policy and namespace. */
   constructor(bound: number) {
     this.#bound = bound;
   }
 
-  /** What has become of one object, passes included. */
+  /** Counts the results of one object, including passes. */
   count(object: UnknownObject, results: readonly RuleResult[]): void {
     const { namespace = '' } = object.metadata;
     const judged = new Set<Cell>();
@@ -76,7 +76,7 @@ export class Pass {
         violating.add(cell);
         cell.violating += 1;
       }
-      // What only a request could tell is no news about the object.
+      // A rule that needs a request says nothing about the object.
       if (outcome === 'skip' && result.exception === undefined) continue;
       keepWorst(cell.findings, () => findingOf(object, result, outcome), this.#bound, outcome);
     }
@@ -92,16 +92,19 @@ export class Pass {
 }
 
 export class Ledger {
-  /** By type of resource. */
+  /** By resource type. */
   readonly #types = new Map<string, Cells>();
   readonly #perNamespace: number;
 
-  /** `perNamespace`: the findings that a report of one namespace can show. */
+  /** `perNamespace`: the findings that the report of one namespace can show. */
   constructor(perNamespace = 500) {
     this.#perNamespace = perNamespace;
   }
 
-  /** An empty pass. The more findings are held, the fewer more of each policy and namespace are: the counts stay exact. */
+  /**
+   * Starts an empty pass. The more findings are held, the fewer are kept per policy and namespace; the counts stay
+   * exact.
+   */
   pass(): Pass {
     const held = this.#held();
     return new Pass(Math.min(this.#perNamespace, held < 10_000 ? this.#perNamespace : held < 30_000 ? 20 : 2));
@@ -116,7 +119,7 @@ export class Ledger {
     return held;
   }
 
-  /** Puts what a pass has found of these policies in place of what was known; returns the namespaces where something may differ. */
+  /** Replaces the results of these policies by a pass; returns the namespaces that may have changed. */
   take(type: string, policies: readonly string[], { cells }: Pass): Set<string> {
     const known = this.#types.get(type) ?? new Map<string, Map<string, Cell>>();
     this.#types.set(type, known);
@@ -131,7 +134,7 @@ export class Ledger {
     return touched;
   }
 
-  /** Forgets policies and types that are no more; returns the namespaces that knew of them. */
+  /** Drops policies and types that no longer exist; returns the affected namespaces. */
   keepOnly(wanted: (policy: string, type: string) => boolean): Set<string> {
     const touched = new Set<string>();
     for (const [type, cells] of this.#types) {
@@ -153,7 +156,7 @@ export class Ledger {
     return found;
   }
 
-  /** All that is known of a namespace, in a stable order: failures first, then errors, warnings and what was skipped. */
+  /** The results of a namespace in a stable order: failures, errors, warnings, skips. */
   namespace(namespace: string): { counts: Counts; findings: Finding[] } | undefined {
     const counts = emptyCell().counts;
     const findings: Finding[] = [];
@@ -194,7 +197,7 @@ const emptyCell = (): Cell => ({
 
 const outcomeOf = ({ result }: RuleResult): Outcome => (result === 'audit' ? 'fail' : result);
 
-/** A list that is full gives up something that is less bad, if there is. */
+/** A full list drops a less severe finding, if there is one. */
 function keepWorst(findings: Finding[], make: () => Finding, bound: number, outcome: Finding['outcome']): void {
   if (findings.length < bound) {
     findings.push(make());
@@ -240,7 +243,7 @@ function worstFirst(one: Finding, other: Finding): number {
   return worst[one.outcome] - worst[other.outcome] || compare(identityOf(one), identityOf(other));
 }
 
-/** What makes two findings the same, however often they are found. */
+/** The identity of a finding across scans. */
 export function identityOf({ policy, rule, outcome, object }: Finding): string {
   return [policy, rule, object.apiVersion, object.kind, object.namespace ?? '', object.name, outcome].join('\n');
 }

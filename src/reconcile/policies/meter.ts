@@ -1,6 +1,6 @@
 /**
- * How long one judgement by one policy takes, measured on some of the objects that a scan passes by: one policy
- * asked alone, as a request to which only it applies would ask it.
+ * Measures the evaluation time of single policies on a sample of the scanned objects: each policy alone, as in a
+ * request that only it applies to.
  */
 import {
   type AdmissionRequest,
@@ -15,12 +15,12 @@ import { policyId } from './view.ts';
 interface Samples {
   readonly alone: PolicySet;
   readonly policy: CompiledPolicy;
-  /** The latest, in no order. */
+  /** The latest samples, unordered. */
   readonly microseconds: number[];
   taken: number;
 }
 
-/** The first objects of a pass, then one of so many. */
+/** The first objects of a pass are measured, then one in so many. */
 const first = 20;
 const oneOf = 100;
 const mostSamples = 200;
@@ -29,7 +29,7 @@ export class Meter {
   readonly #policies = new Map<string, Samples>();
   #offered = 0;
 
-  /** Measures where it is time to. */
+  /** Measures the object if it is sampled. */
   offer(set: PolicySet, request: AdmissionRequest, world: World): void {
     this.#offered += 1;
     const regular = this.#offered % oneOf === 0;

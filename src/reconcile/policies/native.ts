@@ -1,4 +1,7 @@
-/** Kubernetes' own validating policies with their bindings, for the scan: the API server enforces them, nobody else reports them. */
+/**
+ * ValidatingAdmissionPolicies with their bindings, for the scan: the API server enforces them, but does not report
+ * existing violations.
+ */
 import { type CompiledPolicy, compilePolicy, readNative } from '../../policy/index.ts';
 import type { Logger, Manager, Resource, UnknownObject } from '../../runtime/index.ts';
 
@@ -14,7 +17,7 @@ const bindings: Resource = {
   kind: 'ValidatingAdmissionPolicyBinding',
 };
 
-/** Asks the manager for caches of them; what is returned reads these, and compiles what has changed. */
+/** `nativePolicies` watches them and returns a function that compiles what changed. */
 export function nativePolicies(manager: Manager, changed: () => void, log: Logger): () => readonly CompiledPolicy[] {
   const known = new Map<string, { readonly revision: string; readonly policy: CompiledPolicy | undefined }>();
   for (const resource of [policies, bindings]) manager.caches.request({ resource });
@@ -22,8 +25,8 @@ export function nativePolicies(manager: Manager, changed: () => void, log: Logge
     name: 'native policies',
     leaderOnly: true,
     async start(signal) {
-      const told = { added: changed, updated: changed, deleted: changed };
-      const ends = [policies, bindings].map((resource) => manager.caches.subscribe(resource, {}, told));
+      const handlers = { added: changed, updated: changed, deleted: changed };
+      const ends = [policies, bindings].map((resource) => manager.caches.subscribe(resource, {}, handlers));
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
       for (const end of ends) end();
     },
@@ -38,7 +41,7 @@ export function nativePolicies(manager: Manager, changed: () => void, log: Logge
       let entry = known.get(id);
       if (entry?.revision !== model.revision) {
         const { policy, issues } = compilePolicy(model);
-        if (policy === undefined) log.warn('a policy of Kubernetes is not scanned', { policy: model.name, issues });
+        if (policy === undefined) log.warn('ValidatingAdmissionPolicy not scanned', { policy: model.name, issues });
         entry = { revision: model.revision, policy };
         known.set(id, entry);
       }

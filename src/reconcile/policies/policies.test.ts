@@ -1,4 +1,4 @@
-/** The reconcilers of policies together, on a cluster in memory: what is written when. */
+/** The policy controllers together, on a cluster in memory: what is written when. */
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   configMaps,
@@ -42,7 +42,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** A view that compiles what the cluster holds whenever it is told to. */
+/** A view that compiles the policies of the cluster on demand. */
 async function startView(cluster: PolicyCluster) {
   const mapping = resourceMapping((await discover(cluster.client)).resources);
   const listeners = new Set<Parameters<PolicyView['subscribe']>[0]>();
@@ -141,7 +141,7 @@ function report(cluster: PolicyCluster, appliedVersion: string, renewed = 1) {
 }
 
 describe('the status of a Policy', () => {
-  test('becomes Ready when the API server calls us for it and every replica has it, and then rests', async () => {
+  test('becomes Ready when the webhook is registered and every replica has it, and is not written again', async () => {
     const cluster = policyCluster(others);
     cluster.putPolicy('p', "object.data.a == 'x'");
     const { condition, status } = await start(cluster);
@@ -162,7 +162,7 @@ describe('the status of a Policy', () => {
     expect(cluster.get(policy.resource, { name: 'p' })?.metadata.resourceVersion).toBe(version);
   });
 
-  test('says of one that is broken what is wrong, and nothing else is held up', async () => {
+  test('reports the error of a broken policy, and blocks no other', async () => {
     const cluster = policyCluster(others);
     register(cluster);
     report(cluster, '100000');
@@ -191,7 +191,7 @@ test('the status of an exception follows the policies that it names', async () =
 });
 
 describe('the scan', () => {
-  test('counts what violates, page by page, and reports it', async () => {
+  test('counts violations page by page and reports them', async () => {
     const cluster = policyCluster([...others, reports, clusterReports]);
     for (let index = 0; index < 1_200; index += 1) {
       cluster.putConfigMap(`c${index}`, index % 2 === 0 ? 'team-a' : 'default', { a: index < 3 ? 'y' : 'x' });
@@ -214,7 +214,7 @@ describe('the scan', () => {
     expect(cluster.calls.filter((call) => call === 'list configmaps').length).toBe(3);
   });
 
-  test('asks again only policies that have changed, and forgets those that are gone', async () => {
+  test('evaluates only changed policies again, and drops deleted ones', async () => {
     const cluster = policyCluster([...others, reports, clusterReports]);
     cluster.putConfigMap('c', 'team-a', { a: 'y' });
     cluster.putPolicy('p', "object.data.a == 'x'");
@@ -239,13 +239,13 @@ describe('the scan', () => {
     await eventually(() => cluster.calls.includes('list namespaces'));
   });
 
-  test('keeps what it knew of objects that cannot be read now', async () => {
+  test('keeps earlier results of objects that cannot be read', async () => {
     const cluster = policyCluster([...others, reports, clusterReports]);
     cluster.putConfigMap('c', 'team-a', { a: 'y' });
     cluster.putPolicy('p', "object.data.a == 'x'");
     const { status, reconcilers } = await start(cluster);
     await eventually(() => status('p')?.violations === 1);
-    cluster.refuse('configmaps', new Error('away'));
+    cluster.refuse('configmaps', new Error('unavailable'));
     cluster.calls.length = 0;
     reconcilers.rescan();
     await eventually(() => cluster.calls.includes('list configmaps'));

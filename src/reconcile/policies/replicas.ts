@@ -1,21 +1,21 @@
-/** Which replicas of the webhook there are, and by what revision of a policy each judges. */
+/** Tracks the webhook replicas and the policy revision that each enforces. */
 import { isAtLeast, type ReplicaReport, readReplicaLease } from '../../api/index.ts';
 import type { PolicyState } from '../../policy/internal.ts';
 import type { Lease } from '../../runtime/internal.ts';
 
 export interface Replica extends ReplicaReport {
-  /** Not renewed for longer than it said it would be. */
+  /** The Lease was not renewed within its duration. */
   readonly silent: boolean;
 }
 
 /**
- * Follows the Leases. Whether one is still renewed is told by when it was last seen to change, on our own clock: clocks of different
+ * Follows the Leases. A Lease counts as renewed when we see it change, by our own clock: the clocks of different
  * machines do not agree.
  */
 export class Replicas {
   readonly #seen = new Map<string, { readonly renewTime: string; readonly at: number }>();
 
-  /** `now` never steps back. */
+  /** `now` is monotonic. */
   read(leases: Iterable<Lease>, now: number): Replica[] {
     const present = new Set<string>();
     const replicas = [...leases].flatMap((lease) => {
@@ -34,7 +34,7 @@ export class Replicas {
   }
 }
 
-/** Those that answer and do not judge by this generation. */
+/** `behind` lists the answering replicas that do not enforce this generation. */
 export function behind(replicas: readonly Replica[], { name, resourceVersion }: PolicyState): string[] {
   return replicas
     .filter((replica) => !replica.silent && !hasApplied(replica, name, resourceVersion))

@@ -1,6 +1,6 @@
 /**
- * The kinds that reports can be written as: those of openreports.io, or of wgpolicyk8s.io, which they come from and which some
- * dashboards still read. What the older ones have no field for is left out.
+ * Report kinds: openreports.io, or its predecessor wgpolicyk8s.io, which some dashboards still read. Fields that the
+ * predecessor lacks are omitted.
  */
 import type { Resource } from '../../runtime/index.ts';
 
@@ -12,7 +12,7 @@ export interface ReportKinds {
   readonly version: string;
   readonly reports: Resource;
   readonly clusterReports: Resource;
-  /** Whether a report says by whom it is and what it leaves out. */
+  /** Whether a report names its source and its configuration. */
   readonly saysSource: boolean;
 }
 

@@ -42,13 +42,13 @@ describe('a report', () => {
     ]);
   });
 
-  test('of what has no namespace is a ClusterReport', () => {
+  test('of cluster-scoped objects is a ClusterReport', () => {
     const report = reportOf('', content(), { maxResults: 2, now: 0 });
     expect(report).toMatchObject({ kind: 'ClusterReport', metadata: { name: 'kidp' } });
     expect(report.metadata).not.toHaveProperty('namespace');
   });
 
-  test('is written as its predecessor where that is asked for, without the fields that it does not have', () => {
+  test('is written as its predecessor if configured, without the fields that it lacks', () => {
     const kinds = reportKinds['wgpolicyk8s.io'];
     const report = reportOf('n', content(finding('a')), { maxResults: 2, now: 0, kinds });
     expect(report).toMatchObject({ apiVersion: 'wgpolicyk8s.io/v1alpha2', kind: 'PolicyReport', summary: { fail: 1 } });
@@ -56,7 +56,7 @@ describe('a report', () => {
     expect(reportOf('', content(), { maxResults: 2, now: 0, kinds }).kind).toBe('ClusterPolicyReport');
   });
 
-  test('says what only audits, and who was exempt', () => {
+  test('marks audit results and exemptions', () => {
     const { results } = reportOf(
       'n',
       content(finding('a', { denies: false }), finding('b', { outcome: 'skip', exception: 'x/e', field: 'data.a' })),
@@ -85,7 +85,7 @@ describe('writing', () => {
     return { cluster, make, found, scanned, writes };
   }
 
-  test('writes what has changed, and deletes what has nothing to say', async () => {
+  test('writes changed reports, and deletes empty ones', async () => {
     const { cluster, make, found, scanned, writes } = await writer();
     const first = make();
     found.set('n', content(finding('a'))).set('', content());
@@ -104,7 +104,7 @@ describe('writing', () => {
     expect(cluster.get(reports, { namespace: 'n', name: 'kidp' })).toBeUndefined();
   });
 
-  test('a new leader takes over what is there, times included, and removes what is no more', async () => {
+  test('a new leader takes over existing reports with their times, and deletes obsolete ones', async () => {
     const { cluster, make, found, scanned, writes } = await writer();
     found.set('n', content(finding('a'))).set('old', content(finding('a')));
     await make().write(scanned(), signal);
@@ -119,7 +119,7 @@ describe('writing', () => {
     expect(report.results.map(({ timestamp }) => timestamp.seconds)).toEqual([1, 1]);
   });
 
-  test('does nothing where nobody serves reports', async () => {
+  test('does nothing if reports are not served', async () => {
     const { make, found, scanned, writes } = await writer([]);
     found.set('n', content(finding('a')));
     const nowhere = make();
@@ -128,7 +128,7 @@ describe('writing', () => {
     expect(writes()).toEqual([]);
   });
 
-  test('goes on where a namespace is on its way out, and stops where the server is away', async () => {
+  test('continues for a terminating namespace, and stops if the server is unavailable', async () => {
     const { cluster, make, found, scanned } = await writer();
     found.set('n', content(finding('a')));
     const one = make();
@@ -139,7 +139,7 @@ describe('writing', () => {
       new ApiError({ doing: 'apply', status: 403, reason: 'Forbidden', message: 'terminating' }),
     );
     expect(await one.write(scanned('n'), signal)).toBe(0);
-    cluster.refuse('reports', new Error('away'));
-    await expect(one.write(scanned('n'), signal)).rejects.toThrow('away');
+    cluster.refuse('reports', new Error('unavailable'));
+    await expect(one.write(scanned('n'), signal)).rejects.toThrow('unavailable');
   });
 });

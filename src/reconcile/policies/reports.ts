@@ -1,6 +1,8 @@
 /**
- * What the scan has found as `openreports.io/v1alpha1`: a Report for each namespace and a ClusterReport for what has none; or, where
- * that is asked for, as their predecessors. Only what has changed is written, and a finding keeps the time at which it was first seen.
+ * Writes scan results as `openreports.io/v1alpha1` (or its predecessor): a Report per namespace and a ClusterReport for
+ * cluster-scoped objects.
+ *
+ * Only changed reports are written, and a finding keeps the time when it was first seen.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -54,16 +56,16 @@ export interface ReportContent {
   readonly findings: readonly Finding[];
 }
 
-/** What a scan has found, namespace by namespace; the empty name stands for what has none. */
+/** The results of a scan by namespace; the empty name stands for cluster-scoped objects. */
 export interface ScannedReports {
-  /** Where something may differ from before. */
+  /** The namespaces that may have changed. */
   readonly touched: ReadonlySet<string>;
   all(): Iterable<string>;
-  /** Undefined where there is nothing to say. */
+  /** Undefined if there are no results. */
   of(namespace: string): ReportContent | undefined;
 }
 
-/** The report of a namespace; the empty name stands for what has none. */
+/** `reportOf` builds the report of a namespace; the empty name stands for cluster-scoped objects. */
 export function reportOf(
   namespace: string,
   { counts, findings }: ReportContent,
@@ -124,7 +126,7 @@ function keyOf({ policy, rule, result, resources }: ReportResult): string {
   return identityOf({ policy, rule, outcome: result, object, denies: false, message: '', severity: '' });
 }
 
-/** Equal where two reports say the same, the times aside. */
+/** The digest is equal if two reports have the same content, ignoring times. */
 function digestOf(report: Report | undefined): string {
   if (report === undefined) return '';
   const { source, configuration, summary, results = [] } = report;
@@ -136,14 +138,14 @@ function digestOf(report: Report | undefined): string {
 
 const sorted = (value: object): unknown[] => Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
 
-/** Takes all of them back, from a cluster that is somebody else's; nothing where it does not serve them. */
+/** `removeReports` deletes all our reports from a cluster; it does nothing if the cluster does not serve them. */
 export async function removeReports(client: Client): Promise<void> {
   for (const resource of [reports, clusterReports]) {
     const found: ObjectKey[] = [];
     const pages = { labelSelector: managedBySelector, firstPage: 50, laterPages: 50 };
     await eachObject(client, resource, pages, (object) => void found.push(objectKeyOf(object))).catch(
       (error: unknown) => {
-        // Who may not read them has written none.
+        // Without read access no report was written.
         if (!isNotFound(error) && !isForbidden(error)) throw error;
       },
     );
@@ -159,7 +161,7 @@ export async function removeReports(client: Client): Promise<void> {
 }
 
 interface ReportWriterOptions {
-  /** Reads and writes only while this process leads. */
+  /** A client that works only while this process leads. */
   readonly client: Client;
   readonly mapping: () => ResourceMapping;
   readonly log: Logger;
@@ -170,7 +172,7 @@ interface ReportWriterOptions {
 
 export class ReportWriter {
   readonly #options: ReportWriterOptions;
-  /** Digests of what stands in the cluster, by namespace. */
+  /** Digests of the reports in the cluster, by namespace. */
   #written: Map<string, string> | undefined;
 
   constructor(options: ReportWriterOptions) {
@@ -181,7 +183,7 @@ export class ReportWriter {
     return reportKinds[this.#options.api ?? 'openreports.io'];
   }
 
-  /** Whether the cluster has them. */
+  /** Whether the cluster serves the report kinds. */
   get available(): boolean {
     const mapping = this.#options.mapping();
     const { group, version, reports: namespaced, clusterReports: global } = this.kinds;
@@ -189,8 +191,8 @@ export class ReportWriter {
   }
 
   /**
-   * Brings the reports of the namespaces that were touched in line; returns how many were written. The first time, and when the
-   * cluster has only now learnt to serve them, all are. Nothing is done where nobody serves them.
+   * Writes the changed reports of the touched namespaces; returns their number. All namespaces are written the first
+   * time, and when the cluster starts to serve the kinds. Does nothing if they are not served.
    */
   async write({ touched, of, all }: ScannedReports, signal: AbortSignal): Promise<number> {
     if (!this.available) {
@@ -235,10 +237,10 @@ export class ReportWriter {
       else written.set(namespace, digest);
       return true;
     } catch (error) {
-      // A namespace that is on its way out takes no new objects, and one that is gone has no reports.
+      // A terminating namespace accepts no new objects, and a deleted one has no reports.
       if (!isNotFound(error) && !isForbidden(error)) throw error;
       written.delete(namespace);
-      log.debug('a report was not written', { namespace, error });
+      log.debug('report not written', { namespace, error });
       return false;
     }
   }

@@ -1,4 +1,4 @@
-/** What the scan holds while it goes through a cluster that is far larger than memory should be. */
+/** The memory of a scan of a very large cluster. */
 import { expect, test } from 'vitest';
 import { compilePolicy, kubernetesSchemas, policySet, readPolicy } from '../../policy/index.ts';
 import { ApiError, type Client, type ListOptions, silentLogger } from '../../runtime/index.ts';
@@ -17,7 +17,7 @@ const configMaps = {
   preferred: true,
 };
 
-/** Asks for the labels of the namespace of each object, once: so that it can be seen how many have been judged. */
+/** Reads the labels of the namespace of each object once, so that the test can count evaluated objects. */
 function viewOf(asked: () => void): PolicyView {
   const { model } = readPolicy({
     apiVersion: 'platform.company.com/v1',
@@ -73,13 +73,13 @@ async function scanOnce(list: (options: ListOptions) => unknown, asked: () => vo
   return { scan: scanner.result('p'), found };
 }
 
-test('a hundred thousand objects: one page is held at a time, and of what is found only so much as is reported', async () => {
+test('a hundred thousand objects: one page is held at a time, and only as many findings as are reported', async () => {
   const total = 100_000;
   let judged = 0;
   let given = 0;
   const { scan, found } = await scanOnce(
     ({ limit = total, continue: from = '0' }) => {
-      // Of what was given out before, everything has been judged, but for what is measured again.
+      // All earlier objects have been evaluated, except for repeated measurements.
       expect(judged).toBeGreaterThanOrEqual(given);
       const start = Number(from);
       const items = Array.from({ length: Math.min(limit, total - start) }, (_, index) => object(start + index));
@@ -95,7 +95,7 @@ test('a hundred thousand objects: one page is held at a time, and of what is fou
   expect(held).toHaveLength(100);
 });
 
-test('a list that the server forgets half-way is taken from the beginning, and nothing counts twice', async () => {
+test('an expired list starts again, and nothing counts twice', async () => {
   let lists = 0;
   const { scan } = await scanOnce(({ continue: from }) => {
     lists += 1;

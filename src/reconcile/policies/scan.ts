@@ -1,8 +1,9 @@
 /**
- * The background scan: existing objects judged by the policies in force, so that what got in before a policy was written, or while
- * the webhook was away, is known. Only policies that changed, or for which time has, are asked again; on a period, all are.
+ * The background scan evaluates existing objects against the current policies. It finds objects that were admitted
+ * before a policy existed or while the webhook was unavailable.
  *
- * One page of objects is held at a time, and the leader, which answers requests too, gets its turn every few milliseconds.
+ * Only changed policies, or policies that depend on time, are evaluated again; all are on a fixed period. One page of
+ * objects is held at a time, and the scan yields every few milliseconds, because the leader answers requests too.
  */
 import {
   type CompiledPolicy,
@@ -29,23 +30,23 @@ import type { ScannedReports } from './reports.ts';
 import { type PolicyView, policyId } from './view.ts';
 
 export interface ScannerOptions {
-  /** Reads only. */
+  /** A read-only client. */
   readonly client: Client;
   readonly view: PolicyView;
-  /** Policies that are judged here and elsewhere enforced: those of Kubernetes itself. */
+  /** Policies that are only scanned here and enforced elsewhere: ValidatingAdmissionPolicies. */
   readonly native?: () => readonly CompiledPolicy[];
   readonly log: Logger;
-  /** How often everything is looked at, changed or not. */
+  /** The period of full scans. */
   readonly periodMilliseconds?: number;
   /** Policies that change together are scanned together. */
   readonly settleMilliseconds?: number;
   readonly clock?: Clock;
-  /** After each scan, with the namespaces in which something may have changed. */
+  /** Called after each scan, with the namespaces that may have changed. */
   readonly scanned: (result: ScanResult) => Promise<void>;
 }
 
 export interface ScanResult {
-  /** By name: our own policies that were scanned. */
+  /** The names of our own policies that were scanned. */
   readonly policies: readonly string[];
   readonly reports: ScannedReports;
   readonly signal: AbortSignal;
@@ -54,7 +55,7 @@ export interface ScanResult {
 export interface PolicyScan {
   readonly violations: number;
   readonly scannedObjects: number;
-  /** Milliseconds since 1970. */
+  /** Unix milliseconds. */
   readonly at: number;
   readonly p99Microseconds?: number;
 }
@@ -70,9 +71,9 @@ export class Scanner {
   readonly #clock: Clock;
   readonly #ledger = new Ledger();
   readonly #meter = new Meter();
-  /** What each policy was scanned by, and what was found. */
+  /** The revision that each policy was scanned with, and the result. */
   readonly #done = new Map<string, { readonly revision: string; readonly scan: PolicyScan }>();
-  /** Kinds that policies read and that have changed since. */
+  /** Kinds that policies read and that have changed since the last scan. */
   readonly #changedKinds = new Set<string>();
   #types: { mapping?: ResourceMapping; of: WeakMap<CompiledPolicy, readonly ServedResource[]> } = { of: new WeakMap() };
   #wakeSleeper = () => {};
@@ -84,18 +85,18 @@ export class Scanner {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Looks at everything again, soon. */
+  /** Scans everything again, soon. */
   rescan(): void {
     this.#everything = true;
     this.#wake();
   }
 
-  /** Something that is judged by may have changed. */
+  /** Called when an input of the scan may have changed. */
   refresh(): void {
     this.#wake();
   }
 
-  /** Of the last scan that has ended. */
+  /** The result of the last complete scan. */
   result(name: string): PolicyScan | undefined {
     return this.#done.get(policyId({ kind: 'Policy', name }))?.scan;
   }
@@ -123,7 +124,7 @@ export class Scanner {
         wait = Math.min(due - this.#clock.monotonic(), this.#untilNextMoment());
       } catch (error) {
         if (signal.aborted) break;
-        log.warn('the scan of existing objects failed and is tried again', { error });
+        log.warn('scan of existing objects failed; retrying', { error });
         this.#everything = true;
         wait = retryMilliseconds;
       }
@@ -176,7 +177,7 @@ export class Scanner {
     }
     const milliseconds = Math.round(this.#clock.monotonic() - began);
     if (stale.length > 0) {
-      log.info('scanned existing objects', { policies: stale.length, types: plan.size, objects, milliseconds });
+      log.info('existing objects scanned', { policies: stale.length, types: plan.size, objects, milliseconds });
     }
     const at = this.#clock.now();
     for (const policy of stale) {
@@ -196,7 +197,9 @@ export class Scanner {
     });
   }
 
-  /** All objects of a type, page by page; undefined where they cannot be read, and what was known of them stays. */
+  /**
+   * Evaluates all objects of a type, page by page; undefined if they cannot be read, and then earlier results are kept.
+   */
   async #pass(type: ServedResource, set: PolicySet, world: World, signal: AbortSignal) {
     const { client, log } = this.#options;
     for (let tries = 1; ; tries += 1) {
@@ -221,15 +224,15 @@ export class Scanner {
         return { pass, objects };
       } catch (error) {
         signal.throwIfAborted();
-        // The list took longer than the server remembers; from the beginning, then.
+        // The list outlived the history of the server, so it starts again.
         if (isGone(error) && tries < 3) continue;
-        log.warn('objects could not be scanned', { resource: `${type.plural}.${type.group}`, error });
+        log.warn('scanning a resource failed', { resource: `${type.plural}.${type.group}`, error });
         return undefined;
       }
     }
   }
 
-  /** Takes out of the ledger what no policy is about any more. */
+  /** Drops results that no policy matches any more. */
   #forget(
     policies: readonly CompiledPolicy[],
     stale: readonly CompiledPolicy[],
@@ -246,7 +249,7 @@ export class Scanner {
     });
   }
 
-  /** Remembered for as long as the cluster serves the same kinds. */
+  /** Cached while the cluster serves the same kinds. */
   #typesOf(mapping: ResourceMapping): TypesOf {
     if (this.#types.mapping !== mapping) this.#types = { mapping, of: new WeakMap() };
     const { of } = this.#types;
@@ -274,7 +277,7 @@ export class Scanner {
 
 type TypesOf = (policy: CompiledPolicy) => readonly ServedResource[];
 
-/** Which types have to be looked at, and by whom. */
+/** `planOf` maps each type to the policies that match it. */
 function planOf(policies: readonly CompiledPolicy[], typesOf: TypesOf) {
   const plan = new Map<string, { type: ServedResource; policies: CompiledPolicy[] }>();
   for (const policy of policies) {
@@ -287,7 +290,7 @@ function planOf(policies: readonly CompiledPolicy[], typesOf: TypesOf) {
   return plan;
 }
 
-/** Some of the policies, with all exceptions that are honoured. */
+/** A subset of the policies, with all honoured exceptions. */
 function subsetOf({ exceptions, platformNamespace }: PolicySet, policies: readonly CompiledPolicy[]): PolicySet {
   const honoured = [...new Set([...exceptions.values()].flat())];
   const exceptionNamespaces = honoured.map(({ model }) => model.namespace);
@@ -296,7 +299,7 @@ function subsetOf({ exceptions, platformNamespace }: PolicySet, policies: readon
 
 const typeId = ({ group, version, plural }: ServedResource): string => `${group}/${version}/${plural}`;
 
-/** Changes when the policy does, or an exception from it, or the types that it is about, or what includes at the time. */
+/** Changes with the policy, its exceptions, the types that it matches, and the validity of exceptions over time. */
 function revision(set: PolicySet, policy: CompiledPolicy, types: readonly ServedResource[], now: number): string {
   const { model } = policy;
   const exempt = (set.exceptions.get(model.name) ?? []).map(

@@ -23,7 +23,7 @@ function modelOf(expression: string, tests: object[] = []): PolicyModel {
       ...(tests.length === 0 ? {} : { tests }),
     },
   });
-  if (model === undefined) throw new Error('it is no policy');
+  if (model === undefined) throw new Error('not a policy');
   return model;
 }
 
@@ -56,13 +56,13 @@ const conditionOf = (of: Known, type: string) => getCondition(statusOf(of, undef
 const waiting = known('true');
 
 describe('Ready', () => {
-  test('is so when the policy is called for and in force everywhere', () => {
+  test('is True when the webhook is registered and every replica enforces the policy', () => {
     const status = statusOf(known('has(object.data)'), undefined, now);
     expect(getCondition(status.conditions as never, 'Ready')).toEqual({
       type: 'Ready',
       status: 'True',
       reason: 'InForce',
-      message: 'In force at one replica',
+      message: 'Enforced by one replica',
       lastTransitionTime: '2026-01-01T00:00:00Z',
       observedGeneration: 3,
     });
@@ -93,8 +93,8 @@ describe('Ready', () => {
       phase: 'pending',
       said: 'late',
     },
-    { reason: 'NoReplicas', of: known('true', { replicas: [] }), phase: 'pending', said: 'No replica' },
-  ])('is not, for the reason $reason', ({ reason, of, phase, said }) => {
+    { reason: 'NoReplicas', of: known('true', { replicas: [] }), phase: 'pending', said: 'No webhook replica' },
+  ])('is not True for the reason $reason', ({ reason, of, phase, said }) => {
     expect(conditionOf(of, 'Ready')).toMatchObject({ status: 'False', reason, message: expect.stringContaining(said) });
     expect(statusOf(of, undefined, now).phase).toBe(phase);
   });
@@ -125,7 +125,7 @@ describe('the other conditions', () => {
     expect(conditionOf(of, type)).toMatchObject({ status, reason });
   });
 
-  test('count tests, and list what does not fit with its place', () => {
+  test('count tests, and list type errors with their position', () => {
     const status = statusOf(known('object.dta == 1', {}, [trial(true)]), undefined, now);
     expect(status.tests).toEqual({ passed: 0, failed: 1 });
     expect(status.typeChecking?.[0]).toMatchObject({
@@ -137,7 +137,7 @@ describe('the other conditions', () => {
   });
 });
 
-test('what the scan found is told, in whole seconds', () => {
+test('scan results are in the status, with times in whole seconds', () => {
   const scan = { violations: 2, scannedObjects: 9, at: Date.UTC(2026, 0, 1) + 250, p99Microseconds: 40 };
   expect(statusOf(known('true', { scan }), undefined, now)).toMatchObject({
     violations: 2,
@@ -147,7 +147,7 @@ test('what the scan found is told, in whole seconds', () => {
   });
 });
 
-test('a second look changes nothing', () => {
+test('a second evaluation changes nothing', () => {
   const of = known('has(object.data)');
   const first = statusOf(of, undefined, now);
   expect(statusOf(of, first, new Date('2027-01-01T00:00:00Z'))).toEqual(first);

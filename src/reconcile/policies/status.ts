@@ -1,4 +1,4 @@
-/** What the status of a Policy says, worked out from what is known of it: a value from values, written only where it differs. */
+/** The status of a Policy, as a pure function, written only when it changes. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../../api/index.ts';
 import { issueText, type PolicyIssue, type TestReport, type TypeCheckReport } from '../../policy/index.ts';
@@ -11,13 +11,13 @@ import type { PolicyScan } from './scan.ts';
 
 export interface Known {
   readonly state: PolicyState;
-  /** Undefined where it does not compile. */
+  /** Undefined if the policy does not compile. */
   readonly examination: TypeCheckReport | undefined;
   readonly tests: TestReport | undefined;
   readonly replicas: readonly Replica[];
-  /** What the API server does not call us for. */
+  /** A match that the webhook is not called for. */
   readonly uncovered: string | undefined;
-  /** What reports are written as, and whether the cluster has it. */
+  /** The API of the reports, and whether the cluster serves it. */
   readonly reports: { readonly group: ReportApi; readonly version: string; readonly available: boolean };
   readonly scan: PolicyScan | undefined;
 }
@@ -83,11 +83,14 @@ function reportsCondition({ reports: { group, version, available } }: Known): De
     type,
     status: 'False',
     reason: open ? 'OpenReportsNotInstalled' : 'PolicyReportsNotInstalled',
-    message: `The cluster does not serve ${group}/${version}: what the scan finds is counted here and listed nowhere. Install the CRDs${where}`,
+    message: `The cluster does not serve ${group}/${version}: scan findings are only counted here. Install the CRDs${where} to get reports`,
   };
 }
 
-/** In the order in which it comes into force: it compiles, it has what it kindsReadBy, we are called for it, and everywhere. */
+/**
+ * In the order of enforcement: the policy compiles, the objects it reads are synced, the webhook is registered, and all
+ * replicas enforce it.
+ */
 function readyCondition({ state, uncovered, replicas }: Known): DesiredCondition {
   const no = (reason: string, message: string): DesiredCondition => ({
     type: 'Ready',
@@ -96,25 +99,33 @@ function readyCondition({ state, uncovered, replicas }: Known): DesiredCondition
     message: bounded(message),
   });
   const errors = state.issues.filter(({ severity }) => severity === 'error');
-  if (state.policy === undefined) return no('Invalid', errors.map(issueText).join('\n') || 'it cannot be read');
+  if (state.policy === undefined) return no('Invalid', errors.map(issueText).join('\n') || 'the object cannot be read');
   if (state.waitsFor.length > 0) {
     const kinds = state.waitsFor.map(({ apiVersion, kind }) => `${apiVersion}/${kind}`);
-    return no('WaitingForObjects', `It reads ${[...new Set(kinds)].join(', ')}, which are not read yet`);
+    return no('WaitingForObjects', `Waiting for the cache of ${[...new Set(kinds)].join(', ')}`);
   }
   if (uncovered !== undefined)
-    return no('WebhookNotRegistered', `The API server does not call us for all of it: ${uncovered}`);
+    return no(
+      'WebhookNotRegistered',
+      `The webhook is not registered for everything that the policy matches: ${uncovered}`,
+    );
   const late = behind(replicas, state);
-  if (late.length > 0) return no('ReplicasBehind', `Not in force yet at ${late.slice(0, 10).join(', ')}`);
+  if (late.length > 0) return no('ReplicasBehind', `Not enforced yet by ${late.slice(0, 10).join(', ')}`);
   const answering = replicas.filter(({ silent }) => !silent);
-  if (answering.length === 0) return no('NoReplicas', 'No replica of the webhook reports that it is ready');
+  if (answering.length === 0) return no('NoReplicas', 'No webhook replica reports ready');
   const where = answering.length === 1 ? 'one replica' : `${answering.length} replicas`;
-  return { type: 'Ready', status: 'True', reason: 'InForce', message: `In force at ${where}` };
+  return { type: 'Ready', status: 'True', reason: 'InForce', message: `Enforced by ${where}` };
 }
 
 function typeCondition({ examination }: Known): DesiredCondition {
   const type = 'TypeChecked';
   if (examination === undefined) {
-    return { type, status: 'Unknown', reason: 'Invalid', message: 'What does not compile cannot be checked' };
+    return {
+      type,
+      status: 'Unknown',
+      reason: 'Invalid',
+      message: 'The policy does not compile, so it was not type-checked',
+    };
   }
   const [first] = examination.issues.toSorted((one, other) => rank(one) - rank(other));
   if (first === undefined) return { type, status: 'True', reason: 'Fits', message: '' };
@@ -127,7 +138,12 @@ function typeCondition({ examination }: Known): DesiredCondition {
 function testsCondition({ tests }: Known): DesiredCondition {
   const type = 'TestsPassed';
   if (tests === undefined)
-    return { type, status: 'Unknown', reason: 'Invalid', message: 'What does not compile cannot be tried' };
+    return {
+      type,
+      status: 'Unknown',
+      reason: 'Invalid',
+      message: 'The policy does not compile, so its tests were not run',
+    };
   const failed = tests.results.filter((each) => !each.passed);
   const [first] = failed;
   if (first !== undefined) {
@@ -135,9 +151,9 @@ function testsCondition({ tests }: Known): DesiredCondition {
     return { type, status: 'False', reason: 'TestsFailed', message: bounded(message) };
   }
   if (tests.results.length === 0)
-    return { type, status: 'Unknown', reason: 'NoTests', message: 'It has no tests of its own (spec.tests)' };
+    return { type, status: 'Unknown', reason: 'NoTests', message: 'The policy has no tests (spec.tests)' };
   const { percent } = tests.coverage;
-  return { type, status: 'True', reason: 'Passed', message: `They reach ${Math.floor(percent)} % of its expressions` };
+  return { type, status: 'True', reason: 'Passed', message: `Tests cover ${Math.floor(percent)} % of the expressions` };
 }
 
 function mismatch({ path, line, column, message, severity, resourceType }: PolicyIssue) {

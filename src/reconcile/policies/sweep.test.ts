@@ -6,7 +6,7 @@ import type { Lease } from '../../runtime/internal.ts';
 import { eventually } from '../../runtime/testing/index.ts';
 import { silentReplicas } from './sweep.ts';
 
-test('the report of a replica that is gone goes too, and that of one that is there stays', async () => {
+test('the Lease of a dead replica is deleted, and that of a live one is kept', async () => {
   const cluster = policyCluster();
   const report = (identity: string, renewed: number) => {
     const made = replicaLease('n', { identity, appliedVersion: '1', revision: 'r', absent: [] }, 1, renewed);

@@ -1,15 +1,15 @@
 /**
- * Takes away the reports of replicas that have ended without a word (killed, or their machine gone): nobody else would, and each
- * that starts anew under another name leaves one more. A replica that only was slow writes its report again.
+ * Deletes the Leases of replicas that ended without cleanup (killed, or their node lost): nothing else would, and each
+ * restart under another name leaves one more. A replica that was only slow writes its Lease again.
  */
 import type { Client, Clock, Logger, Runnable } from '../../runtime/index.ts';
 import { type Lease, leases, sleep } from '../../runtime/internal.ts';
 import { Replicas } from './replicas.ts';
 
 interface SweepOptions {
-  /** Writes only while this process leads. */
+  /** A client that works only while this process leads. */
   readonly client: Client;
-  /** All reports as they are now. */
+  /** The current Leases. */
   readonly reports: () => Iterable<Lease>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -42,9 +42,9 @@ export function silentReplicas({ client, reports, clock, log, periodMilliseconds
           await client
             .delete(leases, { name, ...(namespace === undefined ? {} : { namespace }) }, { preconditions, signal })
             .then(
-              () => log.info('took away the report of a replica that is gone', { replica: spec?.holderIdentity }),
-              // It has reported since, or somebody else was faster: either is well.
-              (error: unknown) => log.debug('the report of a silent replica stays', { name, error }),
+              () => log.info('Lease of a dead replica deleted', { replica: spec?.holderIdentity }),
+              // The replica renewed it, or another process deleted it: both are fine.
+              (error: unknown) => log.debug('Lease of a silent replica not deleted', { name, error }),
             );
         }
         await sleep(clock, periodMilliseconds ?? periodByDefault, signal);

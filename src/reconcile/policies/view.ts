@@ -1,15 +1,15 @@
-/** What the reconcilers of policies ask of the live policies: `startPolicySource` of src/admission offers it, and tests can. */
+/** The interface to the live policies: `startPolicySource` of src/admission implements it, and tests do. */
 import type { PolicyModel, PolicySet, SchemaSource, World } from '../../policy/index.ts';
 import type { PolicyState } from '../../policy/internal.ts';
 import type { ResourceMapping } from '../../runtime/internal.ts';
 
 export interface PolicyView {
   current(): { readonly set: PolicySet; readonly world: World };
-  /** A world in which also that can be found which these policies declare and nobody watches. */
+  /** A world that can also find objects that these policies declare and that are not watched. */
   worldFor(models: readonly PolicyModel[], signal?: AbortSignal): Promise<World>;
   state(name: string): PolicyState | undefined;
   readonly mapping: ResourceMapping;
-  /** Raised with every change of the cluster's kinds. */
+  /** Incremented with every change of the cluster's kinds. */
   readonly schemaVersion: number;
   schemas(): SchemaSource;
   subscribe(
@@ -18,7 +18,7 @@ export interface PolicyView {
   followObjects(listener: (apiVersion: string, kind: string) => void): () => void;
 }
 
-/** Tells policies apart, of whatever kind: `Policy/require-backup`, `ValidatingAdmissionPolicy/p/binding`. */
+/** `policyId` identifies a policy of any kind: `Policy/require-backup`, `ValidatingAdmissionPolicy/p/binding`. */
 export function policyId({
   kind,
   name,

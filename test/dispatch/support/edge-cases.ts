@@ -76,7 +76,7 @@ export function aroundTests(running: () => Stage): void {
     test('what was ready stays as it was: the new generation is not dispatched', async () => {
       const denied = await objects.reason('Secret', 'ready-before', 'Admitted', 'PolicyDenied');
       expect(denied.metadata.generation).toBe(2);
-      expect(conditionOf(denied, 'Ready')?.message).toContain('generation 1 stays as it is');
+      expect(conditionOf(denied, 'Ready')?.message).toContain('Generation 1 stays deployed');
       expect(ledgerOf(stage.cluster, denied.metadata.uid)).toHaveLength(1);
       expect(Object.keys((await objects.secret('ready-before')) ?? {})).toEqual(['token']);
       await objects.patch('Secret', 'ready-before', { metadata: { labels: { forbidden: null } } });
@@ -89,7 +89,7 @@ export function aroundTests(running: () => Stage): void {
 
     test('what was given another owner is left alone, and can be deleted', async () => {
       const stolen = await objects.reason('Cache', 'stolen', 'Admitted', 'OwnerChanged');
-      expect(conditionOf(stolen, 'Admitted')?.message).toContain('Team backend was recorded');
+      expect(conditionOf(stolen, 'Admitted')?.message).toContain('the recorded owner is Team backend');
       expect(stolen.metadata.generation).toBe(2);
       expect(ledgerOf(stage.cluster, stolen.metadata.uid)).toHaveLength(1);
       await objects.remove('Cache', 'stolen');

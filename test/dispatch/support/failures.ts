@@ -83,7 +83,7 @@ export function obstacleTests(running: () => Stage): void {
       await objects.create('Database', 'greedy', { backup: { enabled: true } });
       const failed = await objects.reason('Database', 'greedy', 'Ready', 'QuotaExceeded');
       expect(failed.status?.phase).toBe('failed');
-      expect(conditionOf(failed, 'Ready')?.message).toContain('make room');
+      expect(conditionOf(failed, 'Ready')?.message).toContain('raise the quota');
       await client.delete(quotas, { namespace, name: 'full' });
       await stays(async () => ledgerOf(cluster, failed.metadata.uid).length === 1);
       await objects.patch('Database', 'greedy', { metadata: { annotations: { [RETRY_ANNOTATION]: '1' } } });

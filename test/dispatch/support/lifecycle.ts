@@ -109,7 +109,7 @@ function expectTrace(lines: readonly Line[], correlationId: string, broker: stri
     return line;
   };
   const path = [
-    find('platform', 'a message was acknowledged', { action: 'Deploy', channel }),
+    find('platform', 'message acknowledged', { action: 'Deploy', channel }),
     find(broker, 'request taken', { outcome: 'accepted', channel }),
     find(broker, 'report acknowledged', { phase: 'ready', channel }),
     find('platform', 'report of a broker', { phase: 'ready', result: 'applied', after: 'ready', channel }),

@@ -56,7 +56,7 @@ export function relationshipTests(running: () => Stage): void {
       // A second one that fits makes it ambiguous; what works is kept.
       await objects.create('Database', 'users-too', {}, labels);
       const ambiguous = await objects.reason('Service', 'api', 'DependenciesBound', 'AmbiguousSelector');
-      expect(conditionOf(ambiguous, 'DependenciesBound')?.message).toContain('narrow it with another label');
+      expect(conditionOf(ambiguous, 'DependenciesBound')?.message).toContain('add a label to the selector');
       expect(ambiguous.status?.bindings).toHaveLength(1);
       expect(isReady(await objects.ready('Service', 'api'))).toBe(true);
       await objects.remove('Database', 'users-too');
