@@ -3,6 +3,7 @@ import { connect, createServer } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { belongTogether, canonicalName, coversNames, inspect, issuerIn, splitBundle } from './inspect.ts';
 import { issueAuthority, issueLeaf, type KeyPair } from './issue.ts';
+import { opensslAuthority } from './support/openssl-authority.ts';
 
 const hour = 3_600_000;
 const now = Math.floor(Date.now() / 1000) * 1000;
@@ -151,6 +152,28 @@ describe('issueLeaf', () => {
   it.each(clients)('shows itself to $reason', async ({ trusts, host, error }) => {
     const leaf = issueLeaf(authority, { ...validity, names: ['localhost'] });
     await expect(handshake(leaf, trusts(issueAuthority(validity)), host)).resolves.toBe(error);
+  });
+});
+
+describe('issueLeaf under an authority of OpenSSL whose subject is more than a common name', () => {
+  const leaf = issueLeaf(opensslAuthority, { ...validity, names: ['localhost'] });
+
+  it('repeats the whole subject and the key identifier of the authority, so that the chain verifies', () => {
+    const [authority, issued] = [
+      new X509Certificate(opensslAuthority.certificate),
+      new X509Certificate(leaf.certificate),
+    ];
+    expect(authority.subject.split('\n')).toHaveLength(6);
+    expect(issued.issuer).toBe(authority.subject);
+    expect(issued.checkIssued(authority)).toBe(true);
+    expect(issued.verify(authority.publicKey)).toBe(true);
+    expect(issuerIn([issueAuthority(validity).certificate, opensslAuthority.certificate], leaf.certificate)).toBe(
+      opensslAuthority.certificate,
+    );
+  });
+
+  it('is accepted in a handshake by a client that trusts the authority', async () => {
+    await expect(handshake(leaf, opensslAuthority.certificate, 'localhost')).resolves.toBeUndefined();
   });
 });
 

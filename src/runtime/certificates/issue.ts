@@ -1,6 +1,6 @@
 /**
- * Makes certificates: an authority that signs itself, and leaves for servers and clients that it signs, everything as PEM. Keys are EC P-256;
- * an authority may be asked for with RSA 2048, as kubeadm makes them, and its leaves then have such keys too.
+ * Issues certificates as PEM: self-signed authorities, and leaves for servers and clients. Keys are EC P-256 by default. An authority
+ * can have an RSA 2048 key, the default of kubeadm, and then its leaves have RSA keys too.
  */
 import {
   createHash,
@@ -11,9 +11,22 @@ import {
   sign,
   X509Certificate,
 } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
+import type { Extension, GeneralName, Name } from '@peculiar/asn1-x509';
 import { ConfigError } from '../errors.ts';
-import * as der from './der.ts';
+import { canonicalName } from './inspect.ts';
+
+type Asn1 = typeof import('@peculiar/asn1-schema') & typeof import('@peculiar/asn1-x509');
+
+let loaded: Asn1 | undefined;
+
+/** Loads the ASN.1 schemas when the first certificate is issued: most processes that import this module never issue one. */
+function asn1(): Asn1 {
+  const require = createRequire(import.meta.url);
+  loaded ??= { ...require('@peculiar/asn1-schema'), ...require('@peculiar/asn1-x509') } as Asn1;
+  return loaded;
+}
 
 export interface KeyPair {
   /** The certificate, PEM. */
@@ -23,31 +36,32 @@ export interface KeyPair {
 }
 
 interface Validity {
-  /** When it is issued, in milliseconds since 1970. */
+  /** The time of issue, in milliseconds since 1970. */
   readonly now: number;
   readonly validMilliseconds: number;
-  /** How far before `now` it begins, for peers whose clock is behind ours. */
+  /** How long before `now` it becomes valid, for peers whose clock is behind ours. */
   readonly backdateMilliseconds: number;
 }
 
 interface AuthorityRequest extends Validity {
-  /** The default is a name of its own, so that a verifier that looks an issuer up by name finds the right one of two. */
+  /** Default: a unique name, so that a verifier that looks up an issuer by name finds the right one of two. */
   readonly commonName?: string;
   readonly keys?: KeyKind;
 }
 
 export type KeyKind = 'ec' | 'rsa';
 
-/** For a server, for a client, or for what is both. */
+/** A leaf for a server, for a client, or for both. */
 interface LeafRequest extends Validity {
-  /** A server's DNS names (a leading `*.` is allowed) and IP addresses. */
+  /** The DNS names of a server (a leading `*.` is allowed) and its IP addresses. */
   readonly names?: readonly string[];
-  /** Who a client is. Kubernetes reads the common name as the user and the organizations as its groups. */
+  /** The identity of a client. Kubernetes reads the common name as the user and the organizations as its groups. */
   readonly client?: { readonly commonName: string; readonly organizations?: readonly string[] };
 }
 
-/** A self-signed authority. */
+/** `issueAuthority` issues a self-signed authority. It signs leaves only: no authority below it is valid. */
 export function issueAuthority(request: AuthorityRequest): KeyPair {
+  const { BasicConstraints, KeyUsage, KeyUsageFlags } = asn1();
   const { publicKey, privateKey } = newKeys(request.keys);
   const serial = newSerial();
   const name = distinguishedName(request.commonName ?? `kidp ca ${serial.subarray(0, 4).toString('hex')}`);
@@ -60,16 +74,18 @@ export function issueAuthority(request: AuthorityRequest): KeyPair {
     notBefore: request.now - request.backdateMilliseconds,
     notAfter: request.now + request.validMilliseconds,
     extensions: [
-      // It signs leaves only: no authority can stand below it.
-      extension(oid.basicConstraints, der.sequence(der.boolean(true), der.integer(Buffer.from([0]))), 'critical'),
-      extension(oid.keyUsage, keyUsage.certificateSigning, 'critical'),
-      extension(oid.subjectKeyIdentifier, der.octetString(keyIdentifier(publicKey))),
+      extension(oid.basicConstraints, new BasicConstraints({ cA: true, pathLenConstraint: 0 }), 'critical'),
+      extension(oid.keyUsage, new KeyUsage(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign), 'critical'),
+      subjectKeyIdentifier(publicKey),
     ],
   });
   return { certificate, key: privateKeyPem(privateKey) };
 }
 
-/** It never outlives its authority, nor begins before it. */
+/**
+ * `issueLeaf` issues a leaf under any authority whose key is given, also one that was not issued here. The leaf is valid only while its
+ * authority is.
+ */
 export function issueLeaf(authority: KeyPair, request: LeafRequest): KeyPair {
   const { names = [], client } = request;
   if (names.length === 0 && client === undefined) {
@@ -79,31 +95,37 @@ export function issueLeaf(authority: KeyPair, request: LeafRequest): KeyPair {
       hint: 'Give at least one DNS name or IP address that clients connect to',
     });
   }
+  const { AuthorityKeyIdentifier, BasicConstraints, ExtendedKeyUsage, KeyIdentifier, KeyUsage, KeyUsageFlags } = asn1();
+  const { SubjectAlternativeName } = asn1();
   const usages = [
     ...(names.length === 0 ? [] : [oid.serverAuthentication]),
     ...(client === undefined ? [] : [oid.clientAuthentication]),
   ];
   const issuer = new X509Certificate(authority.certificate);
+  const { subject, keyIdentifier } = issuerFacts(issuer);
   const signer = createPrivateKey(authority.key);
   const { publicKey, privateKey } = newKeys(signer.asymmetricKeyType === 'rsa' ? 'rsa' : 'ec');
   const certificate = signCertificate({
     serial: newSerial(),
-    issuer: subjectOf(issuer),
-    // Of a server verifiers read the alternative names; a common name is limited to 64 characters and ignored by all of them.
+    issuer: subject,
+    // Verifiers read the alternative names of a server; its common name is limited to 64 characters and ignored by all of them.
     subject: distinguishedName(client?.commonName ?? 'kidp', client?.organizations),
     publicKey,
     signer,
     notBefore: Math.max(request.now - request.backdateMilliseconds, issuer.validFromDate.getTime()),
     notAfter: Math.min(request.now + request.validMilliseconds, issuer.validToDate.getTime()),
     extensions: [
-      extension(oid.basicConstraints, der.sequence(), 'critical'),
-      extension(oid.keyUsage, keyUsage.digitalSignature, 'critical'),
-      extension(oid.extendedKeyUsage, der.sequence(...usages.map(der.objectIdentifier))),
-      extension(oid.subjectKeyIdentifier, der.octetString(keyIdentifier(publicKey))),
-      extension(oid.authorityKeyIdentifier, der.sequence(der.implicit(0, keyIdentifier(issuer.publicKey)))),
+      extension(oid.basicConstraints, new BasicConstraints(), 'critical'),
+      extension(oid.keyUsage, new KeyUsage(KeyUsageFlags.digitalSignature), 'critical'),
+      extension(oid.extendedKeyUsage, new ExtendedKeyUsage(usages)),
+      subjectKeyIdentifier(publicKey),
+      extension(
+        oid.authorityKeyIdentifier,
+        new AuthorityKeyIdentifier({ keyIdentifier: new KeyIdentifier(keyIdentifier) }),
+      ),
       ...(names.length === 0
         ? []
-        : [extension(oid.subjectAlternativeName, der.sequence(...names.map(alternativeName)))]),
+        : [extension(oid.subjectAlternativeName, new SubjectAlternativeName(names.map(alternativeName)))]),
     ],
   });
   return { certificate, key: privateKeyPem(privateKey) };
@@ -124,50 +146,57 @@ const oid = {
   clientAuthentication: '1.3.6.1.5.5.7.3.2',
 } as const;
 
-const keyUsage = {
-  digitalSignature: der.bitString(Buffer.from([0b1000_0000]), 7),
-  // keyCertSign and cRLSign
-  certificateSigning: der.bitString(Buffer.from([0b0000_0110]), 1),
-} as const;
-
 interface CertificateContent {
-  serial: Buffer;
-  issuer: Buffer;
-  subject: Buffer;
-  publicKey: KeyObject;
-  signer: KeyObject;
-  notBefore: number;
-  notAfter: number;
-  extensions: readonly Buffer[];
+  readonly serial: Buffer;
+  readonly issuer: Name;
+  readonly subject: Name;
+  readonly publicKey: KeyObject;
+  readonly signer: KeyObject;
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly extensions: readonly Extension[];
 }
 
 function signCertificate(content: CertificateContent): string {
-  // Only that of RSA has parameters, which say nothing (RFC 4055, 5).
-  const algorithm =
+  const { AlgorithmIdentifier, AsnConvert, Certificate, Extensions, SubjectPublicKeyInfo, TBSCertificate } = asn1();
+  const { Validity, Version } = asn1();
+  // The parameters of the RSA algorithm are NULL, those of ECDSA are absent (RFC 4055, 5; RFC 5758, 3.2).
+  const algorithm = () =>
     content.signer.asymmetricKeyType === 'rsa'
-      ? der.sequence(der.objectIdentifier(oid.rsaWithSha256), der.nothing)
-      : der.sequence(der.objectIdentifier(oid.ecdsaWithSha256));
-  const toBeSigned = der.sequence(
-    der.explicit(0, der.integer(Buffer.from([2]))), // version 3
-    der.integer(content.serial),
-    algorithm,
-    content.issuer,
-    der.sequence(der.time(content.notBefore), der.time(content.notAfter)),
-    content.subject,
-    content.publicKey.export({ type: 'spki', format: 'der' }),
-    der.explicit(3, der.sequence(...content.extensions)),
-  );
-  const signature = sign('sha256', toBeSigned, content.signer);
-  return der.pem('CERTIFICATE', der.sequence(toBeSigned, algorithm, der.bitString(signature)));
+      ? new AlgorithmIdentifier({ algorithm: oid.rsaWithSha256, parameters: null })
+      : new AlgorithmIdentifier({ algorithm: oid.ecdsaWithSha256 });
+  const tbsCertificate = new TBSCertificate({
+    version: Version.v3,
+    serialNumber: bytes(content.serial),
+    signature: algorithm(),
+    issuer: content.issuer,
+    validity: new Validity({ notBefore: wholeSeconds(content.notBefore), notAfter: wholeSeconds(content.notAfter) }),
+    subject: content.subject,
+    subjectPublicKeyInfo: AsnConvert.parse(
+      content.publicKey.export({ type: 'spki', format: 'der' }),
+      SubjectPublicKeyInfo,
+    ),
+    extensions: new Extensions([...content.extensions]),
+  });
+  const signature = sign('sha256', Buffer.from(AsnConvert.serialize(tbsCertificate)), content.signer);
+  const certificate = new Certificate({
+    tbsCertificate,
+    signatureAlgorithm: algorithm(),
+    signatureValue: bytes(signature),
+  });
+  return new X509Certificate(Buffer.from(AsnConvert.serialize(certificate))).toString();
 }
 
-/** A tenth of a millisecond (RSA: a tenth of a second, and only who asks for it waits): not worth a thread. */
+/** The time in a certificate has no fractions of a second (RFC 5280, 4.1.2.5). */
+const wholeSeconds = (milliseconds: number): Date => new Date(Math.floor(milliseconds / 1000) * 1000);
+
+/** A key takes a tenth of a millisecond (RSA: a tenth of a second), which is not worth a thread. */
 const newKeys = (kind: KeyKind = 'ec') =>
   kind === 'rsa'
     ? generateKeyPairSync('rsa', { modulusLength: 2048 })
     : generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
 
-/** 127 random bits: positive, and never the same twice (RFC 5280 allows 20 octets). */
+/** 127 random bits: positive and unique (RFC 5280 allows 20 octets). */
 function newSerial(): Buffer {
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
@@ -176,23 +205,33 @@ function newSerial(): Buffer {
 
 const privateKeyPem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-function distinguishedName(commonName: string, organizations: readonly string[] = []): Buffer {
-  const attribute = (type: string, value: string) =>
-    der.set(der.sequence(der.objectIdentifier(type), der.utf8String(value)));
-  return der.sequence(
+function distinguishedName(commonName: string, organizations: readonly string[] = []): Name {
+  const { AttributeTypeAndValue, AttributeValue, Name, RelativeDistinguishedName } = asn1();
+  const attribute = (type: string, utf8String: string) =>
+    new RelativeDistinguishedName([new AttributeTypeAndValue({ type, value: new AttributeValue({ utf8String }) })]);
+  return new Name([
     ...organizations.map((organization) => attribute(oid.organization, organization)),
     attribute(oid.commonName, commonName),
-  );
+  ]);
 }
 
-/** An issuer's name must be repeated in the leaf; ours hold a common name and nothing else. */
-function subjectOf(certificate: X509Certificate): Buffer {
-  const commonName = /^CN=(.*)$/m.exec(certificate.subject)?.[1];
-  return distinguishedName(commonName ?? '');
+/**
+ * A leaf repeats the whole subject of its issuer and names the issuer's key by the identifier that the issuer itself states: a verifier
+ * compares both, so neither can be derived here for an authority that was issued elsewhere.
+ */
+function issuerFacts(issuer: X509Certificate): { readonly subject: Name; readonly keyIdentifier: Buffer } {
+  const { AsnConvert, Certificate, SubjectKeyIdentifier } = asn1();
+  const { tbsCertificate } = AsnConvert.parse(issuer.raw, Certificate);
+  const stated = tbsCertificate.extensions?.find(({ extnID }) => extnID === oid.subjectKeyIdentifier);
+  const keyIdentifier =
+    stated === undefined
+      ? keyIdentifierOf(issuer.publicKey)
+      : Buffer.from(AsnConvert.parse(stated.extnValue.buffer, SubjectKeyIdentifier).buffer);
+  return { subject: tbsCertificate.subject, keyIdentifier };
 }
 
 /** RFC 5280, 4.2.1.2: the SHA-1 of the public key's bits, which are the 65 bytes of an uncompressed P-256 point, or an RSAPublicKey. */
-function keyIdentifier(key: KeyObject): Buffer {
+function keyIdentifierOf(key: KeyObject): Buffer {
   const bits =
     key.asymmetricKeyType === 'rsa'
       ? key.export({ type: 'pkcs1', format: 'der' })
@@ -200,35 +239,21 @@ function keyIdentifier(key: KeyObject): Buffer {
   return createHash('sha1').update(bits).digest();
 }
 
-function extension(id: string, value: Buffer, critical?: 'critical'): Buffer {
-  const flag = critical === undefined ? [] : [der.boolean(true)];
-  return der.sequence(der.objectIdentifier(id), ...flag, der.octetString(value));
+function subjectKeyIdentifier(key: KeyObject): Extension {
+  const { SubjectKeyIdentifier } = asn1();
+  return extension(oid.subjectKeyIdentifier, new SubjectKeyIdentifier(keyIdentifierOf(key)));
 }
 
-function alternativeName(name: string): Buffer {
-  switch (isIP(name)) {
-    case 4:
-      return der.implicit(7, Buffer.from(name.split('.').map(Number)));
-    case 6:
-      return der.implicit(7, ipv6Octets(name));
-    default:
-      return der.implicit(2, Buffer.from(name, 'ascii'));
-  }
+function extension(extnID: string, value: object, critical?: 'critical'): Extension {
+  const { AsnConvert, Extension, OctetString } = asn1();
+  const extnValue = new OctetString(AsnConvert.serialize(value));
+  return new Extension({ extnID, critical: critical !== undefined, extnValue });
 }
 
-function ipv6Octets(address: string): Buffer {
-  const embedded = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
-  const text =
-    embedded === null
-      ? address
-      : `${embedded[1]}${groupOf(embedded[2], embedded[3])}:${groupOf(embedded[4], embedded[5])}`;
-  const [head = '', tail] = text.split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => '0');
-  return Buffer.from([...left, ...zeros, ...right].flatMap((group) => splitGroup(Number.parseInt(group, 16))));
+function alternativeName(name: string): GeneralName {
+  const { GeneralName } = asn1();
+  return new GeneralName(isIP(name) === 0 ? { dNSName: name } : { iPAddress: canonicalName(name) });
 }
 
-const groupOf = (high: string | undefined, low: string | undefined): string =>
-  (Number(high) * 256 + Number(low)).toString(16);
-const splitGroup = (group: number): [number, number] => [group >> 8, group & 0xff];
+/** The schemas take an `ArrayBuffer`; that of a `Buffer` may be a shared pool. */
+const bytes = (buffer: Buffer): ArrayBuffer => new Uint8Array(buffer).buffer;
