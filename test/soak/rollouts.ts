@@ -5,12 +5,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type OperatorDeployment, operatorDeployment } from '../../src/api/index.ts';
 import {
+  installedOn,
   isEnded,
+  KillableManager,
   type Moments,
-  MortalManager,
-  thereOn,
   wasValidated,
-  wasValidatedBack,
+  wasValidatedAfterRollback,
 } from '../rollout-e2e/support/killable-manager.ts';
 import { rollOut, type Stage, startStage, untilPhase } from '../rollout-e2e/support/testbed.ts';
 
@@ -91,7 +91,7 @@ export async function run({
 
 async function killedRollout(stage: Stage, name: string, kind: Kind): Promise<number> {
   const { client, management } = stage;
-  const manager = new MortalManager(stage, { client, kubeconfig: management.kubeconfig });
+  const manager = new KillableManager(stage, { client, kubeconfig: management.kubeconfig });
   try {
     await stage.addOperator([
       { name, version: '1.0.0' },
@@ -100,15 +100,15 @@ async function killedRollout(stage: Stage, name: string, kind: Kind): Promise<nu
     await rollOut(client, `${name}-1`, name, '1.0.0', { strategy: 'Direct' });
     await manager.whileRunning(untilPhase(client, `${name}-1`, 'Completed'));
     await rollOut(client, `${name}-2`, name, '2.0.0', kind.spec(name));
-    const forward = await manager.throughKills(`${name}-2`, { moments, within });
+    const forward = await manager.killUntilEnded(`${name}-2`, { moments, within });
     await demand(stage, forward.done, name, 'Completed', kind.there(name), (cluster) =>
       wasValidated(cluster, kind.watchedMilliseconds),
     );
     const body = { spec: { rollback: true } };
     await client.patch(operatorDeployment.resource, { name: `${name}-2` }, { type: 'merge', body });
     const ends = (phase: string | undefined) => isEnded(phase) && phase !== 'Completed';
-    const back = await manager.throughKills(`${name}-2`, { moments, within, ends });
-    await demand(stage, back.done, name, 'Failed', kind.back(name), wasValidatedBack);
+    const back = await manager.killUntilEnded(`${name}-2`, { moments, within, ends });
+    await demand(stage, back.done, name, 'Failed', kind.back(name), wasValidatedAfterRollback);
     return forward.kills.length + back.kills.length;
   } finally {
     await manager.stop();
@@ -121,13 +121,13 @@ async function demand(
   name: string,
   phase: string,
   expected: Readonly<Record<string, object>>,
-  isSeen: (cluster: Parameters<typeof wasValidatedBack>[0]) => boolean,
+  isSeen: (cluster: Parameters<typeof wasValidatedAfterRollback>[0]) => boolean,
 ): Promise<void> {
   if (status?.phase !== phase) throw new Error(`${name} ended as ${status?.phase}: ${JSON.stringify(status)}`);
   for (const target of targets) {
     const cluster = status.clusters?.find((each) => each.name === target.name);
     const found: Record<string, object> = {};
-    for (const namespace of Object.keys(expected)) found[namespace] = await thereOn(target, name, namespace);
+    for (const namespace of Object.keys(expected)) found[namespace] = await installedOn(target, name, namespace);
     if (cluster === undefined || !isSeen(cluster) || !isDeepStrictEqual(found, expected))
       throw new Error(`${name} on ${target.name}: ${JSON.stringify(found)}, ${JSON.stringify(cluster)}`);
   }

@@ -1,36 +1,30 @@
-/** The platform as a process that is ended with `kill -9` at every moment of a rollout that can be seen, and started again. */
+/** `KillableManager` runs the platform as a process that is ended with `kill -9` at every visible moment of a rollout, and started again. */
 import { join } from 'node:path';
 import { type OperatorDeployment, operatorDeployment } from '../../../src/api/index.ts';
 import type { Client } from '../../../src/runtime/index.ts';
-import { ProcessGroup, startTestProcess, type TestProcess } from '../../support/test-process.ts';
+import { eventuallyFrom, startTestProcess, type TestProcess, whileRunning } from '../../support/test-process.ts';
 import { releasesOn, type Stage, type Target, versionOn } from './testbed.ts';
 
 const main = join(import.meta.dirname, 'manager-main.ts');
 
-/** All that differs is another moment: the phase, and how far the clusters are. */
+/** Names the moments of a rollout that a status shows, such as its phase and the states of its clusters. */
 export type Moments = (status: NonNullable<OperatorDeployment['status']>) => readonly string[];
 
 export const isEnded = (phase: string | undefined): boolean => phase === 'Completed' || phase === 'Failed';
 
-export class MortalManager {
+export class KillableManager {
   readonly #client: Client;
-  readonly #words: string;
-  readonly #processes = new ProcessGroup();
+  readonly #argument: string;
   #running: TestProcess;
 
   constructor({ keys, helm }: Stage, { client, kubeconfig }: { readonly client: Client; readonly kubeconfig: string }) {
     this.#client = client;
-    this.#words = JSON.stringify({ kubeconfig, keys, helm });
-    this.#running = this.#begin();
+    this.#argument = JSON.stringify({ kubeconfig, keys, helm });
+    this.#running = this.#start();
   }
 
-  /** `whileRunning` returns the result of a wait, or rejects at once if the manager exits without having been killed. */
-  whileRunning<T>(wait: Promise<T>): Promise<T> {
-    return this.#processes.whileRunning(wait);
-  }
-
-  /** Brings a rollout to its end. Resolves with it, and the moments at which the manager was killed. */
-  async throughKills(
+  /** Waits until a rollout has ended, and kills the manager at each new moment. Resolves with the rollout and the moments. */
+  async killUntilEnded(
     name: string,
     {
       moments,
@@ -39,32 +33,44 @@ export class MortalManager {
     }: { moments: Moments; within: number; ends?: (phase: string | undefined) => boolean },
   ): Promise<{ readonly done: OperatorDeployment; readonly kills: readonly string[] }> {
     const seen = new Set<string>();
-    const look = async () => {
+    const deadline = Date.now() + within;
+    const nextMoment = async () => {
       const found = await this.#client.get<OperatorDeployment>(operatorDeployment.resource, { name });
       const { status = {} } = found;
-      if (ends(status.phase)) return found;
+      if (ends(status.phase)) return { done: found };
       const fresh = moments(status).filter((moment) => !seen.has(moment));
-      if (fresh.length === 0) return false;
-      for (const moment of fresh) seen.add(moment);
-      await this.stop();
-      this.#running = this.#begin();
-      return false;
+      return fresh.length === 0 ? false : { fresh };
     };
-    const done = await this.#processes.eventually(look, { within, every: 25 });
-    return { done, kills: [...seen] };
+    for (;;) {
+      const waitedFor = `OperatorDeployment ${name} to make progress`;
+      const options = { within: Math.max(0, deadline - Date.now()), every: 25, waitedFor };
+      const next = await eventuallyFrom(this.#running, nextMoment, options);
+      if ('done' in next) return { done: next.done, kills: [...seen] };
+      for (const moment of next.fresh) seen.add(moment);
+      await this.#running.kill();
+      this.#running = this.#start();
+    }
+  }
+
+  /** Returns the result of a wait for something that the manager must do; rejects at once if the manager exits first. */
+  whileRunning<T>(wait: Promise<T>, waitedFor?: string): Promise<T> {
+    return whileRunning(this.#running, wait, waitedFor);
   }
 
   async stop(): Promise<void> {
     await this.#running.kill();
   }
 
-  #begin(): TestProcess {
-    return this.#processes.add(startTestProcess('the manager', process.execPath, [main, this.#words]));
+  #start(): TestProcess {
+    return startTestProcess('the manager', process.execPath, [main, this.#argument], { stdio: 'pipe' });
   }
 }
 
-/** What there is on a cluster: how often Helm has installed it, and what works there. A Helm that was killed leaves a revision that has failed, which is no second install. */
-export async function thereOn(target: Target, operator: string, namespace = `${operator}-system`) {
+/**
+ * The number of successful Helm revisions of an operator on a cluster, and the version that runs. A Helm process that was killed leaves a
+ * failed revision, which is not a second install.
+ */
+export async function installedOn(target: Target, operator: string, namespace = `${operator}-system`) {
   const [revisions, version] = [
     await releasesOn(target, operator, namespace),
     await versionOn(target, operator, namespace),
@@ -74,15 +80,15 @@ export async function thereOn(target: Target, operator: string, namespace = `${o
 
 type ClusterStatus = NonNullable<NonNullable<OperatorDeployment['status']>['clusters']>[number];
 
-/** It was well when it was looked at after it was changed, and after all that it was to be watched for. */
+/** Whether a cluster passed a health check after the change and after the whole validation period. */
 export const wasValidated = (
   { checksPassed = 0, deployedAt = '', switchedAt, lastCheckedAt = '', healthySince }: ClusterStatus,
-  watchedMilliseconds: number,
+  validationMilliseconds: number,
 ): boolean =>
   checksPassed > 0 &&
   healthySince !== undefined &&
-  Date.parse(lastCheckedAt) >= Date.parse(switchedAt ?? deployedAt) + watchedMilliseconds;
+  Date.parse(lastCheckedAt) >= Date.parse(switchedAt ?? deployedAt) + validationMilliseconds;
 
-/** The same of the way back. */
-export const wasValidatedBack = ({ restoredAt = '', healthySince = '' }: ClusterStatus): boolean =>
+/** Whether a cluster passed a health check after its rollback. */
+export const wasValidatedAfterRollback = ({ restoredAt = '', healthySince = '' }: ClusterStatus): boolean =>
   Date.parse(healthySince) >= Date.parse(restoredAt);

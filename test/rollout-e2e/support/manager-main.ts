@@ -1,7 +1,9 @@
-/** The platform as a process of its own, so that a test can end it with `kill -9`: what it works with comes as JSON in the first word. */
-
+/**
+ * Runs the platform in a process of its own, so that a test can end it with `kill -9`. The first argument is a JSON object with the paths
+ * that it needs. Like `kidp serve`, it exits with a message when the platform ends, for example because it lost its Lease.
+ */
+import { createCleanup, startPlatform } from "../../../src/platform/index.ts";
 import { keysFromFile } from '../../../src/fleet/index.ts';
-import { createCleanup, startPlatform } from '../../../src/platform/index.ts';
 import { connect, loadKubeconfig, silentLogger } from '../../../src/runtime/index.ts';
 import { intervals, systemNamespace, unapproved } from './timing.ts';
 
@@ -11,16 +13,20 @@ const { kubeconfig, keys, helm } = JSON.parse(process.argv[2] ?? '{}') as Record
 >;
 const lease = { namespace: systemNamespace, name: 'kidp' };
 const config = loadKubeconfig({ file: kubeconfig });
-await startPlatform(
+
+// Standard input closes when the test runner ends, even after kill -9: this process must not outlive it.
+process.stdin.resume().on('close', () => process.exit());
+
+const { ended } = await startPlatform(
   {
     client: connect(config),
     platformNamespace: systemNamespace,
-    // Short, so that the next one need not wait long for the place of the one that was ended.
+    // Short, so that the next process does not wait long for the Lease of a killed one; long enough to be renewed on a busy machine.
     leaderElection: {
       client: connect(config),
       lease,
-      leaseDurationMilliseconds: 3_000,
-      renewDeadlineMilliseconds: 2_000,
+      leaseDurationMilliseconds: 5_000,
+      renewDeadlineMilliseconds: 4_000,
       retryPeriodMilliseconds: 400,
     },
     failurePolicy: 'Ignore',
@@ -29,4 +35,10 @@ await startPlatform(
   },
   createCleanup(),
 );
-process.stdout.write('up\n');
+process.stdout.write('started\n');
+
+const cause = await ended.then(
+  () => 'it was stopped',
+  (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error)),
+);
+process.stderr.write(`the platform has ended: ${cause}\n`, () => process.exit(1));

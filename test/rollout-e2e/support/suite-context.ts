@@ -47,9 +47,11 @@ export async function openShow(): Promise<Show> {
     const far = kept(await addFarCluster(stage));
     const people = kept(await inviteOnto(stage));
     const collector = kept(await startCollector());
-    const webhook = startTestProcess('the webhook', process.execPath, [join(import.meta.dirname, 'webhook-main.ts')]);
+    const main = join(import.meta.dirname, 'webhook-main.ts');
+    const webhook = startTestProcess('the slow webhook', process.execPath, [main], { stdio: 'pipe' });
     undo.push(async () => void (await webhook.kill()));
-    const slowWebhook = JSON.parse((await lineFrom(webhook, /^\{.*$/))[0]) as Show['slowWebhook'];
+    const [line] = await lineFrom(webhook, /^\{.*\}$/);
+    const slowWebhook = JSON.parse(line) as Show['slowWebhook'];
     const log: string[] = [];
     const rest = { authentication: people.authentication };
     const telemetry = telemetrySettings({}, collector.url);
