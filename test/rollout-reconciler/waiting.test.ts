@@ -32,12 +32,16 @@ const own = (name: string, spec: object = {}) => objects.operator(name, versions
 
 describe('planning', () => {
   test.each([
-    { reason: 'OperatorMissing', spec: { operator: 'nobody' }, says: 'there is no Operator nobody' },
-    { reason: 'VersionMissing', spec: { version: 'v9.0.0' }, says: 'has no version v9.0.0' },
-    { reason: 'ClusterMissing', spec: { clusters: ['nowhere'] }, says: 'there is no Cluster nowhere' },
-    { reason: 'NoClusters', spec: { clusters: ['dev-1'], environments: ['Staging'] }, says: 'no Cluster is selected' },
-    { reason: 'ChartDoesNotRender', spec: { version: 'v3.0.0' }, says: 'chart/does-not-render' },
-    { reason: 'ValuesUnreadable', spec: { valuesSecret: 'none' }, says: 'there is no Secret none' },
+    { reason: 'OperatorNotFound', spec: { operator: 'nobody' }, says: 'Operator nobody not found' },
+    { reason: 'VersionNotFound', spec: { version: 'v9.0.0' }, says: 'has no version v9.0.0' },
+    { reason: 'ClusterNotFound', spec: { clusters: ['nowhere'] }, says: 'Cluster not found: nowhere' },
+    {
+      reason: 'NoClustersSelected',
+      spec: { clusters: ['dev-1'], environments: ['Staging'] },
+      says: 'no Cluster is selected',
+    },
+    { reason: 'ChartRenderFailed', spec: { version: 'v3.0.0' }, says: 'chart/does-not-render' },
+    { reason: 'ValuesInvalid', spec: { valuesSecret: 'none' }, says: 'Secret none with values' },
   ])('says what is wrong and changes nothing: $reason', async ({ reason, spec, says }) => {
     const name = `plan-${reason.toLowerCase()}`;
     await own(name);
@@ -55,7 +59,7 @@ describe('planning', () => {
 
   test('goes on as soon as what was missing is there', async () => {
     await objects.rollout('late-1', { operator: 'late', clusters: ['dev-1'] });
-    await objects.reason('late-1', 'OperatorMissing');
+    await objects.reason('late-1', 'OperatorNotFound');
     await own('late');
     await objects.ends('late-1', 'Completed');
     expect(versionOn('dev-1', 'late')).toBe('v1.0.0');
@@ -135,7 +139,7 @@ describe('those who have to agree', () => {
     await objects.ends('breaking-2', 'Failed');
     const dev = { operator: 'breaking', version: 'v2.0.0', clusters: ['dev-1'] };
     await objects.rollout('breaking-3', dev);
-    const unmeant = await objects.reason('breaking-3', 'BreakingDefinitions');
+    const unmeant = await objects.reason('breaking-3', 'BreakingCRDChange');
     expect([unmeant.status?.phase, versionOn('dev-1', 'breaking')]).toEqual(['Planning', 'v1.0.0']);
     await objects.edit('breaking-3', { abort: true });
     await objects.ends('breaking-3', 'Failed');
@@ -198,7 +202,7 @@ describe('its turn', () => {
     await objects.rollout('held-2', { operator: 'held', version: 'v2.0.0', clusters: ['dev-1'] });
     await objects.until('held-2', ({ status }) => status?.phase === 'RollingBack');
     await objects.rollout('held-3', { operator: 'held', version: 'v2.0.0', clusters: ['dev-2'] });
-    await objects.reason('held-3', 'Held');
+    await objects.reason('held-3', 'BlockedByRollback');
     expect((await objects.get('held-3')).status?.startedAt).toBeUndefined();
     isHeld = false;
     await objects.ends('held-2', 'Failed');

@@ -32,7 +32,7 @@ test('what is done within a span names its trace, unless it belongs to another',
   const lines = withTraceparent(traceparent, () =>
     written((log) => {
       log.info('a cluster was accessed');
-      log.info('a rollout went on', { traceId: 'of its own' });
+      log.info('rollout progressed', { traceId: 'of its own' });
     }),
   );
   expect(lines.map(({ traceId }) => traceId)).toEqual([traceparent.split('-')[1], 'of its own']);

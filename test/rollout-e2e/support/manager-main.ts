@@ -2,8 +2,9 @@
  * Runs the platform in a process of its own, so that a test can end it with `kill -9`. The first argument is a JSON object with the paths
  * that it needs. Like `kidp serve`, it exits with a message when the platform ends, for example because it lost its Lease.
  */
-import { createCleanup, startPlatform } from "../../../src/platform/index.ts";
+
 import { keysFromFile } from '../../../src/fleet/index.ts';
+import { createCleanup, startPlatform } from '../../../src/platform/index.ts';
 import { connect, loadKubeconfig, silentLogger } from '../../../src/runtime/index.ts';
 import { intervals, systemNamespace, unapproved } from './timing.ts';
 

@@ -1,8 +1,13 @@
 /**
- * Rollouts of operators over many clusters (requirement 002): stage by stage, watched, and taken back where they do not go well.
+ * Rollouts of operators to many clusters (docs/requirements.md, 002 FR-OP-003): stage by stage, with health checks, and rolled back on
+ * failure.
  *
- * In: a manager, and what src/fleet has for other clusters. Out: OperatorDeployments brought to their end, OperatorInstallations,
- * Approvals that ask. It must not know how a cluster is reached, what Helm is, nor how anybody approves.
+ * - `decide/` is pure: it maps a status and the facts around it to the next status and the actions that follow.
+ * - `act/` touches clusters: it plans, installs, switches, checks and restores.
+ * - `store/` reads and writes objects of the management cluster: statuses, Leases, OperatorInstallations, Approvals.
+ *
+ * In: a manager, and the access to clusters from src/fleet. Out: finished OperatorDeployments, OperatorInstallations, and Approvals that
+ * ask for a decision. It must not know how a cluster is reached, how Helm is run, or how a user approves.
  */
 import type { Registry } from 'prom-client';
 import {
@@ -35,16 +40,18 @@ import {
   type Resource,
   type Tracer,
 } from '../../../runtime/index.ts';
+import { Latest } from '../../deployable/latest.ts';
 import { defaultRolloutSettings, type RolloutSettings } from '../settings.ts';
-import { Work } from './act/cluster-steps.ts';
-import { Verdicts } from './act/crd-verdicts.ts';
-import { addRetirement } from './act/retire-kept-sides.ts';
-import { Jobs } from './act/step-runner.ts';
+import { ClusterSteps } from './act/cluster-steps.ts';
+import { CrdVerdicts } from './act/crd-verdicts.ts';
+import { addKeptSideReconciler } from './act/retire-kept-sides.ts';
+import { StepRunner } from './act/step-runner.ts';
 import { rolloutMetrics } from './metrics.ts';
-import { Rollouts } from './reconciler.ts';
-import { isFinished, phaseOf, type Rollout, takesPlace } from './rollout.ts';
+import { RolloutReconciler } from './reconciler.ts';
+import { RetryTimes } from './retry-times.ts';
+import { isFinished, phaseOf, type Rollout, takesSlot } from './rollout.ts';
 import { factsOf, operatorIndex } from './store/facts.ts';
-import { Holds } from './store/leases.ts';
+import { RolloutLeases } from './store/leases.ts';
 import { retention } from './store/retention.ts';
 import { secretValues } from './store/secret-values.ts';
 
@@ -61,23 +68,23 @@ interface RolloutOptions {
   readonly registry?: Registry | undefined;
   readonly recorder?: Pick<EventRecorder, 'record'> | undefined;
   readonly log?: Logger | undefined;
-  /** Told of each definition whose fate on a cluster was found out. */
+  /** Called for each CRD that was validated against a cluster. */
   readonly onValidated?: (() => void) | undefined;
-  /** Where Leases and Secrets of the platform are. */
+  /** The namespace of the platform's Leases and Secrets. */
   readonly systemNamespace: string;
-  /** How long to wait before what failed is tried again, at first. */
+  /** The delay before the first retry of a failed step. */
   readonly retryMilliseconds?: number | undefined;
-  /** How often what nobody needs any more is removed. */
+  /** The interval at which expired rollouts, Leases and snapshots are deleted. */
   readonly tidyMilliseconds?: number | undefined;
 }
 
-/** Rollouts that are looked at at a time; the work itself goes on beside that. */
+/** Rollouts that are reconciled at a time. Their steps on clusters run outside of a reconcile. */
 const concurrency = 32;
 const timeoutMilliseconds = 60_000;
 const defaultRetryMilliseconds = 3_000;
 const defaultTidyMilliseconds = 10 * 60_000;
 
-/** Adds to the manager, before it starts, what rolls operators out. */
+/** Adds the controllers and runnables of rollouts to a manager that has not started yet. */
 export function addRolloutReconciler(manager: Manager, options: RolloutOptions): void {
   const { fleet, snapshots, installer, switcher, health, systemNamespace, registry, recorder } = options;
   const settings = options.settings ?? defaultRolloutSettings;
@@ -92,21 +99,19 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
   const operatorNamed = (name: string) => store<Operator>(operator.resource).get({ name });
   const metrics = rolloutMetrics({
     registry,
-    // Every replica has the caches; what the leader says is counted once.
-    rollouts: () => (manager.election?.leading === false ? undefined : orNone(() => rollouts().list())),
+    // Every replica has the caches, but only the leader reports, or rollouts would be counted twice.
+    rollouts: () => (manager.election?.leading === false ? undefined : undefinedIfNotStarted(() => rollouts().list())),
   });
-  const verdicts = new Verdicts(options.onValidated);
-  const holds = new Holds({ client, namespace: systemNamespace, maxConcurrent: settings.maxConcurrent, now });
-  const jobs = new Jobs(clock, log);
-  const reconciler: Rollouts = new Rollouts({
+  const verdicts = new CrdVerdicts(options.onValidated);
+  const leases = new RolloutLeases({ client, namespace: systemNamespace, maxConcurrent: settings.maxConcurrent, now });
+  const runner = new StepRunner(clock, log);
+  const latest = new Latest<Rollout>();
+  const retryTimes = new RetryTimes(clock, retryMilliseconds);
+  const reconciler = new RolloutReconciler({
     client,
-    facts: (object) =>
-      factsOf(object, {
-        stores: store,
-        settings,
-        newest: (each) => reconciler.ledger.latest.of(each),
-        notBefore: (each, kind) => reconciler.notBefore(each, kind),
-      }),
+    latest,
+    retryTimes,
+    facts: (object) => factsOf(object, { stores: store, settings, latest, retryTimes }),
     planning: {
       fleet,
       charts: options.charts,
@@ -121,7 +126,7 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
         secretValues(client, { namespace: systemNamespace, name }, operator, environment),
       now,
     },
-    work: new Work({
+    steps: new ClusterSteps({
       client,
       fleet,
       snapshots,
@@ -133,8 +138,8 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
       settings,
       now,
     }),
-    holds,
-    jobs,
+    leases,
+    runner,
     settings,
     tracer,
     clock,
@@ -144,16 +149,16 @@ export function addRolloutReconciler(manager: Manager, options: RolloutOptions):
     retryMilliseconds,
   });
   const controller = controllerFor(manager, reconciler, () => rollouts().list());
-  jobs.ended = (name) => controller.enqueue({ name });
-  manager.add(jobs);
-  const againMilliseconds = 20 * retryMilliseconds;
-  addRetirement(manager, { client, fleet, snapshots, installer, switcher, holds, clock, againMilliseconds });
-  const everyMilliseconds = options.tidyMilliseconds ?? defaultTidyMilliseconds;
-  manager.add(retention({ client, snapshots, holds, clock, log, everyMilliseconds }));
+  runner.onStepEnded = (name) => controller.enqueue({ name });
+  manager.add(runner);
+  const kept = { client, fleet, snapshots, installer, switcher, leases, clock };
+  addKeptSideReconciler(manager, { ...kept, retryMilliseconds: 20 * retryMilliseconds });
+  const intervalMilliseconds = options.tidyMilliseconds ?? defaultTidyMilliseconds;
+  manager.add(retention({ client, snapshots, leases, clock, log, intervalMilliseconds }));
 }
 
-function controllerFor(manager: Manager, reconciler: Rollouts, all: () => Iterable<Rollout>): Controller {
-  /** Those that somebody may wait for: what has ended is woken by itself alone. */
+function controllerFor(manager: Manager, reconciler: RolloutReconciler, all: () => Iterable<Rollout>): Controller {
+  /** The rollouts that a change may affect. A finished one is enqueued only by its own changes. */
   const open = (isOne: (rollout: Rollout) => boolean): ObjectKey[] =>
     [...all()].filter((each) => !isFinished(each.status ?? {}) && isOne(each)).map(keyOf);
   const usesCluster = (name: string) => (each: Rollout) =>
@@ -175,14 +180,14 @@ function controllerFor(manager: Manager, reconciler: Rollouts, all: () => Iterab
     .complete((key, context) => reconciler.reconcile(key, context));
 }
 
-/** One that ends, begins to go back or gives its place away concerns others. */
+/** Other rollouts are affected when one ends, starts a rollback, or frees its slot. */
 const phaseChanged: Predicate<Rollout> = (change) => {
   if (change.type !== 'updated') return change.type === 'deleted';
   const [is, was] = [change.object.status ?? {}, change.old.status ?? {}];
-  return phaseOf(is) !== phaseOf(was) || takesPlace(is) !== takesPlace(was);
+  return phaseOf(is) !== phaseOf(was) || takesSlot(is) !== takesSlot(was);
 };
 
-/** How long it took to answer is written all the time, and changes nothing here. */
+/** The response time of a cluster changes with every probe and does not matter here. */
 const readinessChanged: Predicate<Cluster> = (change) =>
   change.type !== 'updated' ||
   change.object.metadata.generation !== change.old.metadata.generation ||
@@ -192,8 +197,8 @@ const readinessChanged: Predicate<Cluster> = (change) =>
 const readiness = ({ status }: Cluster): string | undefined =>
   `${getCondition(status?.conditions as Condition[] | undefined, 'Ready')?.status} ${status?.kubernetesVersion}`;
 
-/** Before the caches are started there is nothing to see. */
-function orNone<T>(read: () => T): T | undefined {
+/** Returns undefined if the caches are not started yet. */
+function undefinedIfNotStarted<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch {

@@ -1,17 +1,17 @@
-/** What is counted of rollouts, by the names of requirement 002 in the spelling of Prometheus. */
+/** The metrics of rollouts (docs/requirements.md, 002 Metrics). */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { isFinished, phaseOf, type Rollout, takesPlace, timeOf } from './rollout.ts';
+import { isFinished, phaseOf, type Rollout, takesSlot, toMilliseconds } from './rollout.ts';
 
 export interface RolloutMetrics {
-  /** A status was written. */
+  /** Counts the changes of a status write. */
   written(before: Rollout, after: Rollout): void;
-  /** Helm was done on a cluster. */
+  /** Records the duration of a Helm run on a cluster. */
   installed(operator: string, seconds: number): void;
 }
 
 interface MetricsOptions {
   readonly registry: Registry | undefined;
-  /** All rollouts; undefined where they are not known here. */
+  /** All rollouts; undefined if this replica does not report them. */
   readonly rollouts: () => Iterable<Rollout> | undefined;
 }
 
@@ -25,31 +25,34 @@ export function rolloutMetrics({ registry, rollouts }: MetricsOptions): RolloutM
   const histogram = (name: string, help: string, labelNames: string[]) =>
     new Histogram({ name, help, labelNames, buckets: minutes, registers });
   const labels = ['operator', 'strategy'];
-  const deployed = counter('kidp_operators_deployed_total', 'Rollouts that were completed', labels);
-  const failed = counter('kidp_operators_failed_total', 'Rollouts that have failed', labels);
-  const back = counter('kidp_operators_rollback_total', 'Rollbacks that were begun, by what set them off', [
-    ...labels,
-    'reason',
-  ]);
+  const deployed = counter('kidp_operators_deployed_total', 'Completed rollouts', labels);
+  const failed = counter(
+    'kidp_operators_failed_total',
+    'Failed rollouts, including those that were rolled back',
+    labels,
+  );
+  const back = counter('kidp_operators_rollback_total', 'Started rollbacks, by reason', [...labels, 'reason']);
   const took = histogram(
     'kidp_operator_deploy_duration_seconds',
-    'From the start of a rollout to its completion',
+    'Time from the start of a rollout to its completion',
     labels,
   );
   const backTook = histogram(
     'kidp_operator_rollback_duration_seconds',
-    'From the start of a rollback to its end',
+    'Time from the start of a rollback to its end',
     labels,
   );
-  const helm = histogram('kidp_helm_install_duration_seconds', 'How long Helm took on a cluster', ['operator']);
+  const helm = histogram('kidp_helm_install_duration_seconds', 'Duration of a Helm install or upgrade on a cluster', [
+    'operator',
+  ]);
   new Gauge({
     name: 'kidp_deployments_active',
-    help: 'Rollouts that are under way, without those that wait for people',
+    help: 'Rollouts in progress, except those that wait for a user',
     registers,
     collect() {
       const all = rollouts();
       if (all === undefined) return;
-      this.set([...all].filter(({ status }) => takesPlace(status ?? {})).length);
+      this.set([...all].filter(({ status }) => takesSlot(status ?? {})).length);
     },
   });
   return {
@@ -75,4 +78,4 @@ export function rolloutMetrics({ registry, rollouts }: MetricsOptions): RolloutM
 }
 
 const secondsBetween = (from: string | undefined, to: string | undefined): number =>
-  Math.max(0, timeOf(to) - timeOf(from)) / 1000;
+  Math.max(0, toMilliseconds(to) - toMilliseconds(from)) / 1000;

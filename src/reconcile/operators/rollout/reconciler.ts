@@ -1,4 +1,7 @@
-/** Brings one rollout on: takes the step that the core has worked out, writing before acting, so that it can be cut off at any point. */
+/**
+ * `RolloutReconciler` reconciles one OperatorDeployment: it takes the step that `decide/` returns. It writes the status before it acts, so
+ * that the process can end at any point and the next one continues.
+ */
 import { operatorDeployment, REQUESTED_BY_ANNOTATION, ROLLOUT_FINALIZER } from '../../../api/index.ts';
 import type { WorkContext } from '../../../fleet/index.ts';
 import {
@@ -17,13 +20,13 @@ import {
   removeFinalizer,
   type Tracer,
 } from '../../../runtime/index.ts';
+import type { Latest } from '../../deployable/latest.ts';
 import type { RolloutSettings } from '../settings.ts';
-import type { Place, Work } from './act/cluster-steps.ts';
-import { failureOf, isOurEnd } from './act/failures.ts';
-import { PlanningBlocked, type PlanningParts, planRollout } from './act/plan-rollout.ts';
-import type { Job, Jobs } from './act/step-runner.ts';
+import type { ClusterSteps, ClusterTarget } from './act/cluster-steps.ts';
+import { isFenced, toFailure } from './act/failures.ts';
+import { PlanningBlocked, type PlanningOptions, planRollout } from './act/plan-rollout.ts';
+import type { StepJob, StepRunner } from './act/step-runner.ts';
 import { ownedClusters } from './decide/actions.ts';
-import { askForApprovals } from './decide/approvals.ts';
 import { nextStep } from './decide/next-step.ts';
 import {
   checked,
@@ -37,61 +40,61 @@ import {
   stepFailed,
   switched,
 } from './decide/outcomes.ts';
-import { notesBetween } from './decide/report.ts';
+import { eventsBetween } from './decide/report.ts';
 import type { RolloutMetrics } from './metrics.ts';
+import type { RetryTimes } from './retry-times.ts';
 import {
-  type Act,
-  type ClusterAct,
+  type Action,
+  type ClusterAction,
   type ClusterStatus,
   type Facts,
-  isClusterAct,
+  isClusterAction,
   isFinished,
   isTouched,
   type Rollout,
+  type RolloutAction,
   type RolloutStatus,
-  takesPlace,
-  type WholeAct,
+  takesSlot,
 } from './rollout.ts';
-import type { Holds } from './store/leases.ts';
-import { Ledger } from './store/status-writer.ts';
-import { spanAttributes, traceIdOf, traceOf, traceRollout } from './trace.ts';
+import { createApprovals } from './store/approvals.ts';
+import type { RolloutLeases } from './store/leases.ts';
+import { StatusWriter } from './store/status-writer.ts';
+import { recordRolloutSpan, spanAttributes, traceIdOf, traceparentFor } from './trace.ts';
 
-interface RolloutsParts {
-  /** For what goes on after a reconcile has ended: fenced. */
+interface RolloutReconcilerOptions {
+  /** A fenced client, for steps that outlive the reconcile that started them. */
   readonly client: Client;
+  /** The newest version of each rollout that this process knows: the cache lags behind its own writes. */
+  readonly latest: Latest<Rollout>;
+  readonly retryTimes: RetryTimes;
   readonly facts: (object: Rollout) => Facts;
-  readonly planning: PlanningParts;
-  readonly work: Work;
-  readonly holds: Holds;
-  readonly jobs: Jobs;
+  readonly planning: PlanningOptions;
+  readonly steps: ClusterSteps;
+  readonly leases: RolloutLeases;
+  readonly runner: StepRunner;
   readonly settings: RolloutSettings;
   readonly tracer: Tracer;
   readonly clock: Clock;
   readonly log: Logger;
   readonly recorder: Pick<EventRecorder, 'record'> | undefined;
   readonly metrics: RolloutMetrics;
-  /** How long to wait before the first try again of a step that failed, and of what could not be had. */
+  /** The delay before the first retry of a failed step. */
   readonly retryMilliseconds: number;
 }
 
-const mostTries = 4;
-const busyMilliseconds = 100;
-/** So many times as long is waited for what will hardly be otherwise in a moment. */
-const slowly = 10;
+const maxTries = 4;
+const conflictRetryMilliseconds = 100;
+/** The factor on the retry delay for causes that will hardly go away within seconds. */
+const slowRetryFactor = 10;
 
-export class Rollouts {
-  readonly #parts: RolloutsParts;
-  readonly ledger: Ledger;
-  /** By uid and kind of act: not before then. */
-  readonly #notBefore = new Map<string, number>();
+export class RolloutReconciler {
+  readonly #parts: RolloutReconcilerOptions;
+  readonly #statusWriter: StatusWriter;
 
-  constructor(parts: RolloutsParts) {
+  constructor(parts: RolloutReconcilerOptions) {
     this.#parts = parts;
-    this.ledger = new Ledger(parts.client, (before, after) => this.#tell(before, after));
-  }
-
-  notBefore(object: Rollout, kind: string): number {
-    return this.#notBefore.get(`${object.metadata.uid}/${kind}`) ?? 0;
+    const { client, latest } = parts;
+    this.#statusWriter = new StatusWriter(client, latest, (before, after) => this.#announce(before, after));
   }
 
   async reconcile(key: ObjectKey, context: ReconcileContext): Promise<Result> {
@@ -100,88 +103,88 @@ export class Rollouts {
       this.#forget(key);
       return undefined;
     }
-    let object = this.ledger.latest.of(cached);
-    for (let tries = 1; tries <= mostTries; tries += 1) {
+    let object = this.#parts.latest.of(cached);
+    for (let tries = 1; tries <= maxTries; tries += 1) {
       try {
-        return await this.#bringOn(object, context);
+        return await this.#reconcileOnce(object, context);
       } catch (error) {
         if (isNotFound(error)) return undefined;
         if (!isConflict(error)) throw error;
       }
-      // What we went by is old; the cache will have it soon, the API server has it now.
+      // The cached object is stale. The API server has the current one.
       const found = await context.read.get<Rollout>(operatorDeployment.resource, key, { live: true });
       if (found === undefined) return undefined;
-      this.ledger.latest.keep(found);
+      this.#parts.latest.keep(found);
       object = found;
     }
-    return { requeueAfterMilliseconds: busyMilliseconds };
+    return { requeueAfterMilliseconds: conflictRetryMilliseconds };
   }
 
-  async #bringOn(object: Rollout, { client }: ReconcileContext): Promise<Result> {
-    const { clock, jobs, facts: factsOf } = this.#parts;
+  async #reconcileOnce(object: Rollout, { client }: ReconcileContext): Promise<Result> {
+    const { clock, runner, facts: factsOf } = this.#parts;
     const facts = factsOf(object);
-    const written = await this.ledger.swap(object, (fresh) => nextStep(fresh, facts, clock.now()).status);
+    const written = await this.#statusWriter.update(object, (fresh) => nextStep(fresh, facts, clock.now()).status);
     const step = nextStep(written, facts, clock.now());
     if (step.finalizer === 'add') {
-      this.ledger.latest.keep(await addFinalizer(client, operatorDeployment.resource, written, ROLLOUT_FINALIZER));
+      this.#parts.latest.keep(await addFinalizer(client, operatorDeployment.resource, written, ROLLOUT_FINALIZER));
       return { requeueAfterMilliseconds: 0 };
     }
     if (step.finalizer === 'remove') {
       await removeFinalizer(client, operatorDeployment.resource, written, ROLLOUT_FINALIZER);
       if (written.metadata.deletionTimestamp !== undefined) return undefined;
-      return { requeueAfterMilliseconds: busyMilliseconds };
+      return { requeueAfterMilliseconds: conflictRetryMilliseconds };
     }
     const { name, uid = '' } = written.metadata;
-    jobs.keep(
+    runner.sync(
       name,
-      step.acts.map((act) => this.#job(written, act, uid)),
+      step.actions.map((action) => this.#job(written, action, uid)),
     );
     if (step.wakeAt === undefined) return undefined;
     return { requeueAfterMilliseconds: Math.max(0, step.wakeAt - clock.now()) };
   }
 
   #forget({ name }: ObjectKey): void {
-    this.ledger.latest.forget(operatorDeployment.kind, { name });
-    this.#parts.jobs.keep(name, []);
+    this.#parts.latest.forget(operatorDeployment.kind, { name });
+    this.#parts.runner.sync(name, []);
   }
 
-  #job(object: Rollout, act: Act, uid: string): Job {
-    if (!isClusterAct(act)) {
-      const run = (signal: AbortSignal) => this.#whole(object, act, signal);
-      return { place: uid, id: `${act.kind}/${uid}`, lane: 'whole', run };
+  #job(object: Rollout, action: Action, uid: string): StepJob {
+    if (!isClusterAction(action)) {
+      const run = (signal: AbortSignal) => this.#runRolloutAction(object, action, signal);
+      return { key: uid, id: `${action.kind}/${uid}`, lane: 'whole', run };
     }
-    const lane = act.kind === 'switch' ? 'install' : act.kind;
-    const run = (signal: AbortSignal) => this.#onCluster(object, act, signal);
-    return { place: `${uid}/${act.cluster}`, id: `${act.kind}/${act.attempt}/${act.cluster}`, lane, run };
+    const lane = action.kind === 'switch' ? 'install' : action.kind;
+    const run = (signal: AbortSignal) => this.#runClusterAction(object, action, signal);
+    return { key: `${uid}/${action.cluster}`, id: `${action.kind}/${action.attempt}/${action.cluster}`, lane, run };
   }
 
-  async #whole(object: Rollout, act: WholeAct, signal: AbortSignal): Promise<void> {
-    switch (act.kind) {
+  async #runRolloutAction(object: Rollout, action: RolloutAction, signal: AbortSignal): Promise<void> {
+    switch (action.kind) {
       case 'plan':
         return this.#plan(object, signal);
       case 'approvals':
-        return this.#askForApprovals(object);
+        return this.#createApprovals(object);
       case 'start': {
         const clusters = (object.status?.clusters ?? []).filter(({ state }) => state !== 'Skipped');
-        return this.#startWith(object, act, clusters, (fresh) => started(fresh, this.#parts.clock.now()));
+        return this.#acquireAndStart(object, action, clusters, (fresh) => started(fresh, this.#parts.clock.now()));
       }
       case 'resume': {
-        const { holds, clock } = this.#parts;
-        const begin = () => this.#record(object, (fresh) => resumed(fresh, clock.now()));
-        return this.#waits(object, act, await holds.resume(object, begin));
+        const { leases, clock } = this.#parts;
+        const begin = () => this.#recordOutcome(object, (fresh) => resumed(fresh, clock.now()));
+        return this.#logRefusal(object, action, await leases.resume(object, begin));
       }
       case 'reopen': {
         const facts = this.#parts.facts(object);
         const clusters = ownedClusters(object, facts).filter(isTouched);
         const { clock } = this.#parts;
-        return this.#startWith(object, act, clusters, (fresh) => reopened(fresh, facts, act, clock.now()));
+        return this.#acquireAndStart(object, action, clusters, (fresh) => reopened(fresh, facts, action, clock.now()));
       }
     }
   }
 
   async #plan(object: Rollout, signal: AbortSignal): Promise<void> {
-    const { planning, tracer, clock } = this.#parts;
-    const traceparent = traceOf(object, tracer);
+    const { planning, tracer, clock, retryTimes } = this.#parts;
+    const traceparent = traceparentFor(object, tracer);
     const kept = ({ status }: Rollout) =>
       traceparent === '' ? {} : { traceparent: status?.traceparent ?? traceparent };
     try {
@@ -189,115 +192,118 @@ export class Rollouts {
       const found = await tracer.span('operator.validate', options, (span) =>
         planRollout(object, planning, { ...this.#context(object, signal), traceparent: span.traceparent }),
       );
-      await this.#record(object, (fresh) => ({ ...planned(fresh, found), ...kept(fresh) }));
+      await this.#recordOutcome(object, (fresh) => ({ ...planned(fresh, found), ...kept(fresh) }));
     } catch (error) {
       if (!(error instanceof PlanningBlocked)) throw error;
-      await this.#record(object, (fresh) => ({ ...blockedBy(fresh, error, clock.now()), ...kept(fresh) }));
-      // What others have to answer is not asked all the time.
-      this.#wait(object, 'plan', error.isCostly ? slowly : 1);
+      await this.#recordOutcome(object, (fresh) => ({ ...blockedBy(fresh, error, clock.now()), ...kept(fresh) }));
+      // Causes that need requests to other servers are checked less often.
+      retryTimes.delay(object, 'plan', error.isCostly ? slowRetryFactor : 1);
     }
   }
 
-  async #askForApprovals(object: Rollout): Promise<void> {
-    const { client, settings, recorder } = this.#parts;
-    const strange = await askForApprovals(client, object, settings);
-    for (const name of strange) {
-      const note = `Approval ${name} is not the one that is asked for: delete it, and it is asked for anew`;
-      recorder?.record({ regarding: object, type: 'Warning', reason: 'ApprovalStrange', action: 'Approve', note });
+  async #createApprovals(object: Rollout): Promise<void> {
+    const { client, settings, recorder, retryTimes } = this.#parts;
+    const mismatched = await createApprovals(client, object, settings);
+    for (const name of mismatched) {
+      const note = `Approval ${name} does not match this rollout: delete it, and a new one is created`;
+      recorder?.record({ regarding: object, type: 'Warning', reason: 'ApprovalMismatch', action: 'Approve', note });
     }
-    // The cache will have them in a moment; where they are something else, only somebody can help.
-    this.#wait(object, 'approvals', strange.length > 0 ? slowly : 1);
+    // The cache has new Approvals within moments; a mismatched one stays until a user deletes it.
+    retryTimes.delay(object, 'approvals', mismatched.length > 0 ? slowRetryFactor : 1);
   }
 
-  async #startWith(
+  async #acquireAndStart(
     object: Rollout,
-    { kind }: WholeAct,
+    { kind }: RolloutAction,
     clusters: readonly ClusterStatus[],
     outcome: (fresh: Rollout) => RolloutStatus,
   ): Promise<void> {
     const names = clusters.map(({ name }) => name).sort();
-    const refusal = await this.#parts.holds.start(object, names, () => this.#record(object, outcome));
-    this.#waits(object, { kind }, refusal);
+    const refusal = await this.#parts.leases.start(object, names, () => this.#recordOutcome(object, outcome));
+    this.#logRefusal(object, { kind }, refusal);
   }
 
-  #waits(object: Rollout, { kind }: Pick<WholeAct, 'kind'>, refusal: string | undefined): void {
+  #logRefusal(object: Rollout, { kind }: Pick<RolloutAction, 'kind'>, refusal: string | undefined): void {
     if (refusal === undefined) return;
-    this.#parts.log.info('a rollout waits for its turn', { ...correlation(object), why: refusal });
-    this.#wait(object, kind, slowly);
+    this.#parts.log.info('rollout is waiting to start', { ...correlation(object), cause: refusal });
+    this.#parts.retryTimes.delay(object, kind, slowRetryFactor);
   }
 
-  async #onCluster(object: Rollout, act: ClusterAct, signal: AbortSignal): Promise<void> {
-    const { work, clock, log, metrics, retryMilliseconds } = this.#parts;
-    const { cluster: name, attempt, kind } = act;
+  async #runClusterAction(object: Rollout, action: ClusterAction, signal: AbortSignal): Promise<void> {
+    const { steps, clock, log, metrics, retryMilliseconds } = this.#parts;
+    const { cluster: name, attempt, kind } = action;
     const fields = { ...correlation(object), cluster: name, step: kind };
     const settle = (outcome: (fresh: Rollout) => RolloutStatus) => {
       signal.throwIfAborted();
-      return this.#record(object, outcome);
+      return this.#recordOutcome(object, outcome);
     };
     try {
       switch (kind) {
         case 'install': {
-          const place = await this.#prepared(object, act, signal);
-          if (place === undefined) return;
-          const begun = clock.monotonic();
-          const done = await work.install(place);
-          metrics.installed(object.spec.operator, (clock.monotonic() - begun) / 1000);
-          log.info('an operator was deployed', fields);
+          const target = await this.#prepare(object, action, signal);
+          if (target === undefined) return;
+          const start = clock.monotonic();
+          const done = await steps.install(target);
+          metrics.installed(object.spec.operator, (clock.monotonic() - start) / 1000);
+          log.info('operator deployed', fields);
           await settle((fresh) => deployed(fresh, name, attempt, done, clock.now()));
           return;
         }
         case 'switch':
-          await work.switchOver(this.#place(object, name, signal));
-          log.info('traffic was switched to the new side', fields);
+          await steps.switchOver(this.#target(object, name, signal));
+          log.info('traffic switched to the new version', fields);
           await settle((fresh) => switched(fresh, name, attempt, clock.now()));
           return;
         case 'check': {
-          const found = await work.check(this.#place(object, name, signal));
+          const found = await steps.check(this.#target(object, name, signal));
           await settle((fresh) => checked(fresh, name, attempt, found));
           return;
         }
         case 'restore': {
-          const revision = await work.restore(this.#place(object, name, signal));
-          log.info('an operator was rolled back', fields);
+          const revision = await steps.restore(this.#target(object, name, signal));
+          log.info('operator rolled back', fields);
           await settle((fresh) => restored(fresh, name, attempt, revision, clock.now()));
           return;
         }
       }
     } catch (error) {
-      if (signal.aborted || isOurEnd(error)) return;
-      const failure = failureOf(error);
-      log.warn('a step on a cluster failed', { ...fields, error, temporary: failure.temporary });
+      if (signal.aborted || isFenced(error)) return;
+      const failure = toFailure(error);
+      log.warn('cluster step failed', { ...fields, error, temporary: failure.temporary });
       if (kind === 'check') {
         const { message } = failure;
-        await settle((fresh) => checked(fresh, name, attempt, { state: 'Unknown', message, begunAt: clock.now() }));
+        await settle((fresh) =>
+          checked(fresh, name, attempt, { state: 'Unknown', message, checkStartedAt: clock.now() }),
+        );
         return;
       }
       await settle((fresh) => stepFailed(fresh, name, attempt, failure, clock.now(), retryMilliseconds));
     }
   }
 
-  /** What was there is written down before anything is changed. Undefined: it is no longer wanted. */
-  async #prepared(
+  /** Records the previous release before anything is changed. Returns undefined if the step is no longer wanted. */
+  async #prepare(
     object: Rollout,
-    { cluster: name, attempt }: ClusterAct,
+    { cluster: name, attempt }: ClusterAction,
     signal: AbortSignal,
-  ): Promise<Place | undefined> {
-    const { work, clock } = this.#parts;
-    const place = this.#place(object, name, signal);
-    if (place.cluster.preparedAt !== undefined) return place;
-    const before = await work.lookBefore(place);
+  ): Promise<ClusterTarget | undefined> {
+    const { steps, clock } = this.#parts;
+    const target = this.#target(object, name, signal);
+    if (target.cluster.preparedAt !== undefined) return target;
+    const previous = await steps.findPrevious(target);
     signal.throwIfAborted();
-    const written = await this.#record(object, (fresh) => prepared(fresh, name, attempt, before, clock.now()));
+    const written = await this.#recordOutcome(object, (fresh) => prepared(fresh, name, attempt, previous, clock.now()));
     const cluster = clusterOf(written, name);
     if (cluster?.state !== 'Deploying' || cluster.attempt !== attempt || cluster.preparedAt === undefined)
       return undefined;
-    return this.#place(written, name, signal);
+    return this.#target(written, name, signal);
   }
 
-  #place(object: Rollout, name: string, signal: AbortSignal): Place {
+  #target(object: Rollout, name: string, signal: AbortSignal): ClusterTarget {
     const cluster = clusterOf(object, name);
     const plan = object.status?.plan;
-    if (cluster === undefined || plan === undefined) throw new Error(`${name} is not part of the rollout`);
+    if (cluster === undefined || plan === undefined)
+      throw new Error(`cluster ${name} is not part of OperatorDeployment ${object.metadata.name}`);
     const { recorder } = this.#parts;
     return {
       rollout: object,
@@ -308,7 +314,7 @@ export class Rollouts {
         recorder?.record({
           regarding: object,
           type: 'Normal',
-          reason: 'Helm',
+          reason: 'HelmOutput',
           action: 'Helm',
           note: `${name}: ${line}`.slice(0, 1024),
         }),
@@ -328,35 +334,29 @@ export class Rollouts {
     };
   }
 
-  /** Takes an outcome in, and what follows from it, in one write. */
-  #record(object: Rollout, outcome: (fresh: Rollout) => RolloutStatus): Promise<Rollout> {
+  /** Writes an outcome and everything that follows from it, in one write. */
+  #recordOutcome(object: Rollout, outcome: (fresh: Rollout) => RolloutStatus): Promise<Rollout> {
     const { clock, facts } = this.#parts;
-    return this.ledger.swap(object, (fresh) => nextStep(fresh, facts(fresh), clock.now(), outcome).status);
+    return this.#statusWriter.update(object, (fresh) => nextStep(fresh, facts(fresh), clock.now(), outcome).status);
   }
 
-  #wait({ metadata }: Rollout, kind: WholeAct['kind'], times = 1): void {
-    const { clock, retryMilliseconds } = this.#parts;
-    const now = clock.now();
-    for (const [id, at] of this.#notBefore) if (at < now) this.#notBefore.delete(id);
-    this.#notBefore.set(`${metadata.uid}/${kind}`, now + times * retryMilliseconds);
-  }
-
-  #tell(before: Rollout, after: Rollout): void {
-    const { recorder, metrics, log, holds } = this.#parts;
+  /** Publishes what a status write changed: events, log entries, metrics and the trace. */
+  #announce(before: Rollout, after: Rollout): void {
+    const { recorder, metrics, log, leases, retryTimes, tracer } = this.#parts;
     metrics.written(before, after);
-    for (const { cluster, ...note } of notesBetween(before.status ?? {}, after.status ?? {})) {
-      recorder?.record({ regarding: after, action: 'Rollout', ...note });
-      const fields = { ...correlation(after), ...(cluster === undefined ? {} : { cluster }), what: note.reason };
-      log.info('a rollout went on', { ...fields, note: note.note });
+    for (const { cluster, ...event } of eventsBetween(before.status ?? {}, after.status ?? {})) {
+      recorder?.record({ regarding: after, action: 'Rollout', ...event });
+      const fields = { ...correlation(after), ...(cluster === undefined ? {} : { cluster }), reason: event.reason };
+      log.info('rollout progressed', { ...fields, note: event.note });
     }
-    if (takesPlace(before.status ?? {}) && !takesPlace(after.status ?? {})) {
-      // There is a place for another one: whoever waits for it is asked at once.
-      for (const id of this.#notBefore.keys()) if (/\/(start|resume)$/.test(id)) this.#notBefore.delete(id);
-    }
+    if (takesSlot(before.status ?? {}) && !takesSlot(after.status ?? {})) retryTimes.clearSlotWaits();
     if (!isFinished(after.status ?? {}) || isFinished(before.status ?? {})) return;
-    traceRollout(this.#parts.tracer, before, after);
-    void holds.release(after).catch((error: unknown) => {
-      log.warn('what a rollout has held was not given back, it is free all the same', { ...correlation(after), error });
+    recordRolloutSpan(tracer, before, after);
+    void leases.release(after).catch((error: unknown) => {
+      log.warn('failed to delete the Leases of a finished rollout; they no longer block others', {
+        ...correlation(after),
+        error,
+      });
     });
   }
 }
@@ -371,7 +371,7 @@ function blockedBy({ status = {} }: Rollout, { reason, message }: PlanningBlocke
   return { ...status, conditions };
 }
 
-/** What joins the lines of a log, by the names of requirement 002. */
+/** The log fields that correlate the entries of one rollout (docs/requirements.md, 002 Logging). */
 function correlation(object: Rollout): Readonly<Record<string, unknown>> {
   const { metadata, spec } = object;
   const traceId = traceIdOf(object);

@@ -1,4 +1,4 @@
-/** One rollout as the core reads it: the object, what surrounds it, and what is to be done next. */
+/** The types of a rollout: its status, the facts that a decision needs, and the step that it returns. */
 import type {
   ApprovalOutcome,
   Environment,
@@ -13,60 +13,60 @@ export type ClusterStatus = RolloutClusterStatus;
 export type Plan = NonNullable<RolloutStatus['plan']>;
 export type RollbackReason = NonNullable<RolloutStatus['rollback']>['reason'];
 
-/** What the Cluster itself says today. */
+/** The current state of a Cluster object. */
 export interface ClusterFacts {
   readonly uid: string;
   readonly environment: Environment;
-  /** It can be worked on: it is reached, and nobody has paused it. */
+  /** The cluster is reachable and not paused. */
   readonly available: boolean;
-  /** Somebody has paused it: that it cannot be worked on is no fault of anything. */
+  /** A user has paused the cluster, so that it is unavailable on purpose. */
   readonly paused?: boolean;
-  /** Why not, for people. */
+  /** Why it is not available, for users. */
   readonly why?: string;
 }
 
-/** All that a decision may look at besides the object itself. */
+/** Everything that a decision depends on besides the object itself. */
 export interface Facts {
-  /** Undefined: there is no such Cluster, or it is being deleted. */
+  /** Undefined if the Cluster does not exist or is being deleted. */
   readonly cluster: (name: string) => ClusterFacts | undefined;
-  /** Undefined: it is not there, or not what was asked for. */
+  /** Undefined if the Approval does not exist or does not match the request. */
   readonly approval: (name: string) => ApprovalOutcome | undefined;
-  /** Another OperatorDeployment of the same operator that is being rolled back: until it is done, nothing new is begun. */
-  readonly heldBy?: string;
-  /** The OperatorDeployment that has put there what is on a cluster now; undefined where nobody knows. */
+  /** Another OperatorDeployment of the same operator that is being rolled back: nothing new starts until it has finished. */
+  readonly blockedBy?: string;
+  /** The OperatorDeployment that installed the current version on a cluster; undefined if unknown. */
   readonly installedBy: (cluster: string) => string | undefined;
-  /** The OperatorDeployment that was taken back to what is on a cluster now; undefined where none was. */
+  /** The OperatorDeployment whose rollback restored the current version on a cluster; undefined if there is none. */
   readonly restoredBy: (cluster: string) => string | undefined;
-  /** What was asked for and could not be had yet is asked for again then: milliseconds since 1970. */
-  readonly notBefore: (kind: WholeAct['kind']) => number;
+  /** The time of the next try of an action that could not be done yet, in milliseconds since 1970. */
+  readonly notBefore: (kind: RolloutAction['kind']) => number;
 }
 
-/** Something to be done that concerns the rollout as a whole. */
-export type WholeAct =
-  /** Which clusters, in which stages, with which snapshots and verdicts. */
+/** An action of the rollout as a whole. */
+export type RolloutAction =
+  /** Compute the plan: clusters, stages, snapshots and CRD verdicts. */
   | { readonly kind: 'plan' }
-  /** See to it that the Approvals are there. */
+  /** Create the missing Approvals. */
   | { readonly kind: 'approvals' }
-  /** Get one of the places that there are, and every cluster for this rollout alone. */
+  /** Acquire a slot and the Leases of all clusters. */
   | { readonly kind: 'start' }
-  /** It was held, and has given its place to others: get one again. */
+  /** Acquire a slot again after a hold. */
   | { readonly kind: 'resume' }
-  /** It had ended: get its clusters again, for the way back. */
+  /** Acquire the Leases again to roll back a finished rollout. */
   | { readonly kind: 'reopen'; readonly reason: RollbackReason; readonly message: string };
 
-/** Something to be done on one cluster. It is in the status before it is begun, by its `attempt`, and asked for until it is done. */
-export interface ClusterAct {
+/** An action on one cluster. The status records its `attempt` before it starts, and it is returned until its outcome is recorded. */
+export interface ClusterAction {
   readonly kind: 'install' | 'switch' | 'check' | 'restore';
   readonly cluster: string;
   readonly attempt: string;
 }
 
-export type Act = WholeAct | ClusterAct;
+export type Action = RolloutAction | ClusterAction;
 
-export const isClusterAct = (act: Act): act is ClusterAct => 'cluster' in act;
+export const isClusterAction = (act: Action): act is ClusterAction => 'cluster' in act;
 
-/** Something to tell people of. */
-export interface Note {
+/** A change that users see in the events and in the history. */
+export interface RolloutEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly note: string;
@@ -74,77 +74,80 @@ export interface Note {
 }
 
 export interface Step {
-  /** On before anything is begun, off once it has come to an end. The rest of the step waits. */
+  /** The finalizer is added before the rollout starts and removed when it has ended. The rest of the step waits for that. */
   readonly finalizer?: 'add' | 'remove';
-  /** As it shall be; the same object as before where nothing changes. It is written before any of the acts is begun. */
+  /** The desired status, or the same object if nothing changes. It is written before any action starts. */
   readonly status: RolloutStatus;
-  readonly acts: readonly Act[];
-  /** Milliseconds since 1970: look again then, even if nothing changes. */
+  readonly actions: readonly Action[];
+  /** When to reconcile again even if nothing changes, in milliseconds since 1970. */
   readonly wakeAt?: number;
 }
 
 export const phaseOf = ({ phase }: RolloutStatus): RolloutPhase => phase ?? 'Planning';
 
-/** It holds clusters: from when it got its place until its end. */
-export const isUnderWay = (status: RolloutStatus): boolean =>
+/** Whether the rollout holds Leases: from its start to its end. */
+export const isInProgress = (status: RolloutStatus): boolean =>
   status.startedAt !== undefined && status.finishedAt === undefined;
 
-/** Of those that may be under way at once: one that is held, with nothing going on anywhere, is none of them. */
-export const takesPlace = (status: RolloutStatus): boolean => isUnderWay(status) && status.heldSince === undefined;
+/** Whether the rollout counts against the maximum of concurrent rollouts. A held rollout with no running step does not. */
+export const takesSlot = (status: RolloutStatus): boolean => isInProgress(status) && status.heldSince === undefined;
 
 export const isFinished = (status: RolloutStatus): boolean =>
   phaseOf(status) === 'Completed' || phaseOf(status) === 'Failed';
 
-/** Something of this rollout may be on it. Before it is prepared nothing is changed there. */
+/** Whether this rollout may have changed something on the cluster. */
 export const isTouched = ({ state, startedAt }: ClusterStatus): boolean =>
   startedAt !== undefined && state !== 'Pending' && state !== 'Skipped' && state !== 'RolledBack';
 
-/** It is there and looked at. */
-export const isWatched = ({ state }: ClusterStatus): boolean => state === 'Validating' || state === 'Healthy';
+/** Whether the new version is deployed and its health is checked. */
+export const isMonitored = ({ state }: ClusterStatus): boolean => state === 'Validating' || state === 'Healthy';
 
 export const hasFailed = ({ state }: ClusterStatus): boolean =>
   state === 'Unhealthy' || state === 'RollingBack' || state === 'RolledBack' || state === 'Failed';
 
-/** One step of each kind for a cluster and a rollout, however often it is asked for: also a value of a Kubernetes label. */
+/** Identifies one step of a rollout, however often it is retried. It is also a valid Kubernetes label value. */
 export const attemptOf = ({ metadata }: Rollout, step: 'install' | 'switch' | 'rollback'): string =>
   `${metadata.uid ?? ''}.${step}`;
 
 export const stepOf = (attempt = ''): string => attempt.slice(attempt.lastIndexOf('.') + 1);
 
-export const instantOf = (milliseconds: number): string => new Date(milliseconds).toISOString();
+export const toTimestamp = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** Milliseconds since 1970; what is not there lies far back. */
-export function timeOf(instant: string | undefined): number {
+/** Milliseconds since 1970; 0 for a missing time. */
+export function toMilliseconds(instant: string | undefined): number {
   const at = Date.parse(instant ?? '');
   return Number.isNaN(at) ? 0 : at;
 }
 
-/** As many as somebody reads, for a sentence: there may be a thousand. */
-const mostNames = 5;
+/** The number of names in a message: a rollout may have a thousand clusters. */
+const maxNames = 5;
 
-export function namesOf(clusters: readonly { readonly name: string }[]): string {
-  const names = clusters.slice(0, mostNames).map(({ name }) => name);
+export function listNames(clusters: readonly { readonly name: string }[]): string {
+  const names = clusters.slice(0, maxNames).map(({ name }) => name);
   const others = clusters.length - names.length;
   return others === 0 ? names.join(', ') : `${names.join(', ')} and ${others} others`;
 }
 
-/** The same status with one cluster changed; the very same where the change changes nothing. */
-export function withCluster(
+/** Returns the status with one cluster changed, or the same object if nothing changes. */
+export function updateCluster(
   status: RolloutStatus,
   name: string,
   change: (cluster: ClusterStatus) => ClusterStatus,
 ): RolloutStatus {
-  return withClusters(status, (cluster) => (cluster.name === name ? change(cluster) : cluster));
+  return updateClusters(status, (cluster) => (cluster.name === name ? change(cluster) : cluster));
 }
 
-export function withClusters(status: RolloutStatus, change: (cluster: ClusterStatus) => ClusterStatus): RolloutStatus {
+export function updateClusters(
+  status: RolloutStatus,
+  change: (cluster: ClusterStatus) => ClusterStatus,
+): RolloutStatus {
   const before = status.clusters ?? [];
   const clusters = before.map(change);
   return clusters.every((cluster, index) => cluster === before[index]) ? status : { ...status, clusters };
 }
 
-/** Without these fields. */
-export function without<T extends object, K extends keyof T>(value: T, ...fields: readonly K[]): Omit<T, K> {
+/** Returns a copy without these fields. */
+export function omit<T extends object, K extends keyof T>(value: T, ...fields: readonly K[]): Omit<T, K> {
   const rest = { ...value };
   for (const field of fields) delete rest[field];
   return rest;

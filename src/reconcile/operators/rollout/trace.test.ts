@@ -3,7 +3,7 @@ import { TRACEPARENT_ANNOTATION } from '../../../api/index.ts';
 import { noTracer, type Tracer } from '../../../runtime/index.ts';
 import { type PastSpan, parseTraceparent } from '../../../runtime/internal.ts';
 import type { Rollout, RolloutStatus } from './rollout.ts';
-import { traceIdOf, traceOf, traceRollout } from './trace.ts';
+import { recordRolloutSpan, traceIdOf, traceparentFor } from './trace.ts';
 
 const rollout = (status: Partial<RolloutStatus>): Rollout =>
   ({
@@ -43,7 +43,7 @@ test.each<{ reason: string; before: Rollout; after: Rollout; told: object[] }>([
     expect(name).toBe('operator.deploy');
     spans.push(span);
   };
-  traceRollout({ ...noTracer, past }, before, after);
+  recordRolloutSpan({ ...noTracer, past }, before, after);
   expect(spans).toMatchObject(told);
   for (const { attributes, failure } of spans) {
     expect(attributes).toMatchObject({ 'operator.name': 'widgets', 'deployment.id': 'u-1', 'deployment.clusters': 2 });
@@ -84,11 +84,11 @@ test.each<{ reason: string; object: Rollout; tracer: Tracer; trace: string }>([
   },
   { reason: 'nobody asked, and nothing is recorded', object: asked(), tracer: noTracer, trace: '' },
 ])('the trace of a rollout: $reason', ({ object, tracer, trace }) => {
-  expect(traceOf(object, tracer)).toBe(trace);
+  expect(traceparentFor(object, tracer)).toBe(trace);
 });
 
 test('where nothing is recorded the log still names the trace of who asked', () => {
-  expect(parseTraceparent(traceOf(asked(callers), noTracer))?.traceId).toBe('a'.repeat(32));
+  expect(parseTraceparent(traceparentFor(asked(callers), noTracer))?.traceId).toBe('a'.repeat(32));
   expect(traceIdOf(asked(callers))).toBe('a'.repeat(32));
   expect(traceIdOf(asked('nonsense'))).toBeUndefined();
   expect(traceIdOf(asked(callers, { traceparent: own }))).toBe('c'.repeat(32));
@@ -98,8 +98,8 @@ test('at its end the span names what it was part of', () => {
   const told: PastSpan[] = [];
   const tracer: Tracer = { ...noTracer, past: (_name, span) => void told.push(span) };
   const ended = { traceparent: own, phase: 'Completed', finishedAt: '2026-01-31T12:10:00Z' } as const;
-  traceRollout(tracer, was, asked(callers, ended));
-  traceRollout(tracer, was, asked('nonsense', ended));
+  recordRolloutSpan(tracer, was, asked(callers, ended));
+  recordRolloutSpan(tracer, was, asked('nonsense', ended));
   expect(told).toMatchObject([{ traceparent: own, parent: callers }, { traceparent: own }]);
   expect(told[1]).not.toHaveProperty('parent');
 });

@@ -1,8 +1,8 @@
-/** The span of a rollout as a whole (requirement 002, tracing): told at its end, by whoever is there then, from what its status says. */
+/** The root span of a rollout (docs/requirements.md, 002 Tracing). The leader at the end of the rollout records it from the status. */
 import { TRACEPARENT_ANNOTATION } from '../../../api/index.ts';
 import type { Tracer } from '../../../runtime/index.ts';
 import { childTraceparent, parseTraceparent, type SpanAttributes } from '../../../runtime/internal.ts';
-import { phaseOf, type Rollout, timeOf } from './rollout.ts';
+import { phaseOf, type Rollout, toMilliseconds } from './rollout.ts';
 
 export const spanAttributes = ({ spec, metadata }: Rollout): SpanAttributes => ({
   'operator.name': spec.operator,
@@ -11,41 +11,41 @@ export const spanAttributes = ({ spec, metadata }: Rollout): SpanAttributes => (
   'deployment.strategy': spec.strategy,
 });
 
-/** What whoever asked for it was doing then; undefined where nothing is said that can be read. */
-function askedIn({ metadata }: Rollout): string | undefined {
-  const said = metadata.annotations?.[TRACEPARENT_ANNOTATION];
-  return parseTraceparent(said) === undefined ? undefined : said;
+/** The traceparent of the request that created the rollout; undefined if there is none or it is malformed. */
+function requestTraceparent({ metadata }: Rollout): string | undefined {
+  const value = metadata.annotations?.[TRACEPARENT_ANNOTATION];
+  return parseTraceparent(value) === undefined ? undefined : value;
 }
 
 /**
- * All of a rollout is one trace, from the first try to plan it: that of who asked for it, or one of its own. Where nothing is recorded, the
- * first of them still joins the lines of the log; else it is empty.
+ * The traceparent of a rollout. A rollout is one trace, from the first try to plan it: the trace of the request, or a new one. Without a
+ * recording tracer the trace of the request still correlates the log entries; otherwise the result is empty.
  */
-export function traceOf(rollout: Rollout, tracer: Tracer): string {
-  const asked = askedIn(rollout);
-  const joined = asked === undefined ? '' : childTraceparent(asked);
-  return rollout.status?.traceparent ?? tracer.begin?.(asked) ?? joined;
+export function traceparentFor(rollout: Rollout, tracer: Tracer): string {
+  const request = requestTraceparent(rollout);
+  const joined = request === undefined ? '' : childTraceparent(request);
+  return rollout.status?.traceparent ?? tracer.begin?.(request) ?? joined;
 }
 
-/** For a log, also before it was planned. */
+/** The trace id for log entries, also before the rollout is planned. */
 export const traceIdOf = (rollout: Rollout): string | undefined =>
-  parseTraceparent(rollout.status?.traceparent ?? askedIn(rollout))?.traceId;
+  parseTraceparent(rollout.status?.traceparent ?? requestTraceparent(rollout))?.traceId;
 
-/** It has come to its end. One that goes back after it was completed was told of then. */
-export function traceRollout(tracer: Tracer, before: Rollout, after: Rollout): void {
+/** Records the root span at the end of a rollout. A rollout that is rolled back after its completion has one already. */
+export function recordRolloutSpan(tracer: Tracer, before: Rollout, after: Rollout): void {
   const { metadata, status = {} } = after;
   const { traceparent, finishedAt, clusters = [], conditions = [] } = status;
-  const isTold = before.status?.history?.some(({ what }) => what === 'Completed') === true;
-  if (traceparent === undefined || isTold) return;
+  const isRecorded = before.status?.history?.some(({ what }) => what === 'Completed') === true;
+  if (traceparent === undefined || isRecorded) return;
   const phase = phaseOf(status);
-  const parent = askedIn(after);
+  const parent = requestTraceparent(after);
   const why = conditions.find(({ type }) => type === 'Ready')?.message ?? '';
   tracer.past?.('operator.deploy', {
     traceparent,
     ...(parent === undefined ? {} : { parent }),
     attributes: { ...spanAttributes(after), 'deployment.phase': phase, 'deployment.clusters': clusters.length },
-    startedAt: timeOf(metadata.creationTimestamp),
-    endedAt: timeOf(finishedAt),
+    startedAt: toMilliseconds(metadata.creationTimestamp),
+    endedAt: toMilliseconds(finishedAt),
     ...(phase === 'Completed' ? {} : { failure: why }),
   });
 }

@@ -27,7 +27,7 @@ export function logTests(show: () => Show): void {
     expect(lines).toContainEqual(
       expect.objectContaining({ ...common, message: 'an operator was deployed', cluster: 'dev', level: 'INFO' }),
     );
-    const told = lines.filter(({ message }) => message === 'a rollout went on').map(({ what }) => what);
+    const told = lines.filter(({ message }) => message === 'rollout progressed').map(({ what }) => what);
     expect(told).toEqual(expect.arrayContaining(['Planned', 'ClusterHealthy', 'Completed']));
   });
 

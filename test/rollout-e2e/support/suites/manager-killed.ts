@@ -47,7 +47,10 @@ export function killedTests(show: () => Show): void {
         client,
       );
       await rollOut(client, 'mortal-1', operator, '1.0.0', { strategy: 'Direct' });
-      await manager.whileRunning(untilPhase(client, 'mortal-1', 'Completed'), 'OperatorDeployment mortal-1 to complete');
+      await manager.whileRunning(
+        untilPhase(client, 'mortal-1', 'Completed'),
+        'OperatorDeployment mortal-1 to complete',
+      );
 
       await rollOut(client, 'mortal-2', operator, '2.0.0', spec);
       const { done, kills } = await manager.killUntilEnded('mortal-2', { moments, within });

@@ -3,7 +3,7 @@ import type { Snapshot, SwitchedSides } from '../../../../fleet/index.ts';
 import { ApiError, noTracer } from '../../../../runtime/index.ts';
 import { defaultRolloutSettings } from '../../settings.ts';
 import { snapshotOf } from '../support/rollouts.ts';
-import { type Place, Work, type WorkParts } from './cluster-steps.ts';
+import { ClusterSteps, type ClusterStepsOptions, type ClusterTarget } from './cluster-steps.ts';
 
 interface Given {
   readonly strategy: 'Rolling' | 'BlueGreen';
@@ -59,7 +59,13 @@ function stage({ strategy, namespace, cluster = {}, kept }: Given) {
     context: {},
     onOutput: (line: string) => void said.push(line),
   };
-  return { work: new Work(parts as unknown as WorkParts), place: place as unknown as Place, told, said, written };
+  return {
+    work: new ClusterSteps(parts as unknown as ClusterStepsOptions),
+    place: place as unknown as ClusterTarget,
+    told,
+    said,
+    written,
+  };
 }
 
 describe('one that is upgraded in its place, where a blue-green deployment has put it', () => {

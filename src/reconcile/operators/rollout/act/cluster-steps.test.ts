@@ -3,7 +3,7 @@ import type { HealthTarget, InstalledRelease, Snapshot, SwitchedSides } from '..
 import { ApiError, noTracer } from '../../../../runtime/index.ts';
 import { defaultRolloutSettings } from '../../settings.ts';
 import { snapshotOf } from '../support/rollouts.ts';
-import { type Place, Work, type WorkParts } from './cluster-steps.ts';
+import { ClusterSteps, type ClusterStepsOptions, type ClusterTarget } from './cluster-steps.ts';
 
 interface Given {
   readonly strategy?: 'Rolling' | 'BlueGreen';
@@ -90,7 +90,12 @@ function stage({ strategy = 'Rolling', coexist = false, namespace = 'tools', ...
     context: {},
     onOutput: () => {},
   };
-  return { work: new Work(parts as unknown as WorkParts), place: place as unknown as Place, done, written };
+  return {
+    work: new ClusterSteps(parts as unknown as ClusterStepsOptions),
+    place: place as unknown as ClusterTarget,
+    done,
+    written,
+  };
 }
 
 const blueGreenTimes = { monitorPeriod: 'PT1M', retentionPeriod: 'PT1H', pauseBetweenClusters: 'PT1M' };
@@ -131,7 +136,7 @@ describe('what is there before', () => {
     },
   ])('is $reason', async ({ given, before }) => {
     const { work, place } = stage(given);
-    expect(await work.lookBefore(place)).toEqual(before);
+    expect(await work.findPrevious(place)).toEqual(before);
   });
 
   test.each([
@@ -148,17 +153,17 @@ describe('what is there before', () => {
     {
       reason: 'the release is what we have made for another Operator',
       given: { releases: { tools: { ...ours, chart: 'other' } } },
-      message: 'is of the Operator other',
+      message: 'belongs to Operator other',
     },
     {
       reason: 'another rollout has put there what nobody has agreed to upgrade from',
       given: { installedIn: 'tools', installedVersion: 'other', releases: { tools: ours } },
-      message: 'other is there now, and old was there when this was planned',
+      message: 'version other is installed now, but the version was old when this rollout was planned',
     },
     {
       reason: 'what was agreed to was a new installation, and it is an upgrade now',
       given: { installedIn: 'tools', releases: { tools: ours }, cluster: { fromVersion: undefined } },
-      message: 'old is there now, and nothing was known to be there when this was planned',
+      message: 'version old is installed now, but no version was known when this rollout was planned',
     },
     {
       reason: 'so many older sides are kept that there is no room for one more',
@@ -167,12 +172,12 @@ describe('what is there before', () => {
         kept: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'],
         releases: { tools: ours },
       },
-      message: '8 older sides of blue-green deployments are still kept there',
+      message: '8 older sides of blue-green deployments are still kept on the cluster',
     },
   ])('is refused where $reason', async ({ given, message }) => {
     const { work, place } = stage(given);
     const failure = { code: 'chart/invalid', message: expect.stringContaining(message) };
-    await expect(work.lookBefore(place)).rejects.toMatchObject(failure);
+    await expect(work.findPrevious(place)).rejects.toMatchObject(failure);
   });
 });
 
@@ -182,9 +187,9 @@ describe('what somebody has installed by hand', () => {
 
   test('is not upgraded before somebody has agreed, and is known from then on', async () => {
     const { work, place, written } = stage(nothingKnown);
-    await expect(work.lookBefore(place)).rejects.toMatchObject({
+    await expect(work.findPrevious(place)).rejects.toMatchObject({
       code: 'chart/invalid',
-      message: expect.stringContaining('0.9.0 is there now, and nothing was known to be there'),
+      message: expect.stringContaining('version 0.9.0 is installed now, but no version was known'),
     });
     const place9 = { snapshot: 'found', namespace: 'tools', releaseName: 'tool' };
     const spec = { operator: 'tool', cluster: 'here', version: '0.9.0', revision: 4, ...place9 };
@@ -199,7 +204,7 @@ describe('what somebody has installed by hand', () => {
     { reason: 'it is the same version', given: { releases: { tools: { chart: 'their-tool', version: 'new' } } } },
   ])('is taken over where $reason', async ({ given }) => {
     const { work, place, written } = stage(given);
-    expect(await work.lookBefore(place)).toMatchObject({ snapshotBefore: 'found' });
+    expect(await work.findPrevious(place)).toMatchObject({ snapshotBefore: 'found' });
     expect(written).toEqual([]);
   });
 });
@@ -213,7 +218,7 @@ test.each([
   { reason: 'it is still what it was', given: {} },
 ])('what another rollout has done meanwhile does not matter where $reason', async ({ given }) => {
   const { work, place } = stage({ installedIn: 'tools', releases: { tools: ours }, ...given });
-  expect(await work.lookBefore(place)).toMatchObject({ snapshotBefore: 'old' });
+  expect(await work.findPrevious(place)).toMatchObject({ snapshotBefore: 'old' });
 });
 
 test.each([

@@ -1,6 +1,6 @@
 /**
- * One step on one cluster: what goes in is what the status says, what comes out is what becomes of the status. Each may be asked for again
- * after a crash at any point, because those who do the work know by the attempt what they have done.
+ * `ClusterSteps` runs one step of a rollout on one cluster: find the previous release, install, switch, check or restore. Each step can be
+ * repeated after a crash at any point: the installer recognizes its own work by the attempt.
  */
 import {
   API_VERSION,
@@ -25,79 +25,79 @@ import {
 } from '../../../../fleet/index.ts';
 import { type Client, isNotFound, type Tracer } from '../../../../runtime/index.ts';
 import type { RolloutSettings } from '../../settings.ts';
-import type { Before, Checked, Deployed } from '../decide/outcomes.ts';
+import type { Deployed, HealthOutcome, PreviousRelease } from '../decide/outcomes.ts';
 import { pacingOf } from '../decide/plan.ts';
-import { type ClusterStatus, instantOf, type Plan, type Rollout } from '../rollout.ts';
+import { type ClusterStatus, type Plan, type Rollout, toTimestamp } from '../rollout.ts';
 import {
-  forgetInstallation,
-  installed,
+  deleteInstallation,
+  installationAfterInstall,
+  installationAfterRollback,
   keptSides,
   previousOf,
-  returned,
   writeInstallation,
 } from '../store/installations.ts';
-import { orMissing } from '../store/snapshots.ts';
-import { unforeseen, type Verdicts } from './crd-verdicts.ts';
-import { lookBefore } from './find-previous.ts';
+import { undefinedIfMissing } from '../store/snapshots.ts';
+import { type CrdVerdicts, unplannedBreaks } from './crd-verdicts.ts';
+import { findPrevious } from './find-previous.ts';
 
-export interface WorkParts {
+export interface ClusterStepsOptions {
   readonly client: Client;
   readonly fleet: Pick<Fleet, 'connect'>;
   readonly snapshots: SnapshotStore;
   readonly installer: Installer;
   readonly switcher: Switcher;
   readonly health: HealthChecker;
-  readonly verdicts: Verdicts;
+  readonly verdicts: CrdVerdicts;
   readonly tracer: Tracer;
   readonly settings: RolloutSettings;
   readonly now: () => number;
 }
 
-/** One cluster of a rollout, as a step finds it. */
-export interface Place {
+/** One cluster of a rollout, and the context of a step on it. */
+export interface ClusterTarget {
   readonly rollout: Rollout;
   readonly plan: Plan;
   readonly cluster: ClusterStatus;
   readonly context: WorkContext;
-  /** A line of Helm's. */
+  /** Called for each line of Helm's output. */
   readonly onOutput: (line: string) => void;
 }
 
-/** Some have megabytes. */
-const mostSnapshots = 16;
+/** The number of cached snapshots. Some have several megabytes. */
+const maxSnapshots = 16;
 
-export class Work {
-  readonly #parts: WorkParts;
+export class ClusterSteps {
+  readonly #parts: ClusterStepsOptions;
   readonly #known = new Map<string, Snapshot>();
 
-  constructor(parts: WorkParts) {
+  constructor(parts: ClusterStepsOptions) {
     this.#parts = parts;
   }
 
-  /** What is there before anything is changed. */
-  lookBefore(place: Place): Promise<Before> {
-    return lookBefore(place, {
+  /** Finds the current release before anything is changed. */
+  findPrevious(target: ClusterTarget): Promise<PreviousRelease> {
+    return findPrevious(target, {
       ...this.#parts,
       snapshot: (name) => this.#snapshot(name),
-      installation: () => this.#installation(place),
-      connect: (snapshots) => this.#connect(place, snapshots),
+      installation: () => this.#installation(target),
+      connect: (snapshots) => this.#connect(target, snapshots),
     });
   }
 
-  async install(place: Place): Promise<Deployed> {
-    const { rollout, plan, cluster, context } = place;
-    const [snapshot, before] = await this.#both(place);
-    const connection = await this.#connect(place, before === undefined ? [snapshot] : [snapshot, before]);
-    await this.#validate(connection, snapshot, place);
+  async install(target: ClusterTarget): Promise<Deployed> {
+    const { rollout, plan, cluster, context } = target;
+    const [snapshot, before] = await this.#snapshots(target);
+    const connection = await this.#connect(target, before === undefined ? [snapshot] : [snapshot, before]);
+    await this.#validate(connection, snapshot, target);
     const blueGreen = pacingOf(plan).blueGreen;
     const isColored = cluster.color !== undefined;
     const options = {
-      ...this.#options(place),
+      ...this.#options(target),
       ...(isColored ? { only: 'namespaced' as const } : {}),
       ...(blueGreen !== undefined && !blueGreen.coexist ? { atZero: true } : {}),
     };
     const { revision } = await this.#parts.installer.apply(connection, snapshot, options);
-    // In a blue-green deployment it is not in use before the switch.
+    // In a blue-green deployment the new version is not in use before the switch.
     if (blueGreen === undefined) {
       if (isColored) {
         const { timeoutMilliseconds } = options;
@@ -109,58 +109,64 @@ export class Work {
         };
         await this.#parts.switcher.switchOver(connection, sides, context);
       }
-      await writeInstallation(this.#parts.client, installed(rollout, cluster, snapshot, { revision, before }));
+      await writeInstallation(
+        this.#parts.client,
+        installationAfterInstall(rollout, cluster, snapshot, { revision, before }),
+      );
     }
     return { revision, namespace: snapshot.namespace };
   }
 
-  async switchOver(place: Place): Promise<void> {
-    const { rollout, plan, cluster, context } = place;
-    const [to, from] = await this.#both(place);
+  async switchOver(target: ClusterTarget): Promise<void> {
+    const { rollout, plan, cluster, context } = target;
+    const [to, from] = await this.#snapshots(target);
     const { blueGreen } = pacingOf(plan);
-    const connection = await this.#connect(place, from === undefined ? [to] : [to, from]);
-    const { timeoutMilliseconds } = this.#options(place);
+    const connection = await this.#connect(target, from === undefined ? [to] : [to, from]);
+    const { timeoutMilliseconds } = this.#options(target);
     const coexist = blueGreen?.coexist === true;
     const sides = { to, coexist, timeoutMilliseconds, ...(from === undefined ? {} : { from }) };
     await this.#parts.switcher.switchOver(connection, sides, context);
-    const keptUntil = instantOf(this.#parts.now() + (blueGreen?.retentionMilliseconds ?? 0));
+    const keptUntil = toTimestamp(this.#parts.now() + (blueGreen?.retentionMilliseconds ?? 0));
     const revision = cluster.revision ?? 0;
-    await writeInstallation(this.#parts.client, installed(rollout, cluster, to, { revision, before: from, keptUntil }));
+    await writeInstallation(
+      this.#parts.client,
+      installationAfterInstall(rollout, cluster, to, { revision, before: from, keptUntil }),
+    );
   }
 
-  async check(place: Place): Promise<Checked> {
-    const { plan, cluster, rollout, context } = place;
-    const begunAt = this.#parts.now();
-    const isBack = cluster.state === 'RollingBack';
-    const snapshot = await this.#snapshot(isBack ? cluster.snapshotBefore : cluster.snapshot);
+  async check(target: ClusterTarget): Promise<HealthOutcome> {
+    const { plan, cluster, rollout, context } = target;
+    const checkStartedAt = this.#parts.now();
+    const isRollback = cluster.state === 'RollingBack';
+    const snapshot = await this.#snapshot(isRollback ? cluster.snapshotBefore : cluster.snapshot);
     const connection = await this.#parts.fleet.connect(cluster.name, { kind: 'observe' }, context);
-    const operator = asPlanned(rollout, plan);
-    const podsOnly = !isBack && pacingOf(plan).blueGreen !== undefined && cluster.switched !== true;
-    const target = { operator, snapshot, revision: cluster.revision ?? 0, ...(podsOnly ? { podsOnly } : {}) };
-    const { state, message } = await this.#parts.health.check(connection, target, context);
-    return { state, message, begunAt };
+    const operator = operatorFromPlan(rollout, plan);
+    const podsOnly = !isRollback && pacingOf(plan).blueGreen !== undefined && cluster.switched !== true;
+    const subject = { operator, snapshot, revision: cluster.revision ?? 0, ...(podsOnly ? { podsOnly } : {}) };
+    const { state, message } = await this.#parts.health.check(connection, subject, context);
+    return { state, message, checkStartedAt };
   }
 
-  /** Back to what was there, or to nothing. Returns the revision that is there then. */
-  async restore(place: Place): Promise<number | undefined> {
-    const { rollout, plan, cluster } = place;
+  /** Restores the previous release, or removes the release if there was none. Returns the revision that is deployed then. */
+  async restore(target: ClusterTarget): Promise<number | undefined> {
+    const { rollout, plan, cluster } = target;
     const { installer, switcher, client } = this.#parts;
-    const [snapshot, before] = await this.#both(place);
-    const connection = await this.#connect(place, before === undefined ? [snapshot] : [snapshot, before]);
+    const [snapshot, before] = await this.#snapshots(target);
+    const connection = await this.#connect(target, before === undefined ? [snapshot] : [snapshot, before]);
     const { blueGreen } = pacingOf(plan);
     const release = { name: snapshot.releaseName, namespace: snapshot.namespace };
     const { operator } = rollout.spec;
-    return this.#span('operator.rollback', place, async (traceparent) => {
-      const context = { ...place.context, traceparent };
-      const options = { ...this.#options(place), context };
+    return this.#span('operator.rollback', target, async (traceparent) => {
+      const context = { ...target.context, traceparent };
+      const options = { ...this.#options(target), context };
       const { timeoutMilliseconds } = options;
       let kept: string | undefined;
       if (blueGreen !== undefined) {
-        // What was never begun is not undone: the other side works as it did.
+        // If the switch never started, the other side is still in use.
         if (before !== undefined && cluster.switched !== undefined) {
           const location = { name: before.releaseName, namespace: before.namespace };
           const there = await installer.current(connection, location, context);
-          // It was kept for a time only; what we have begun to bring back and were cut off from is not there either.
+          // The side may have been removed after its retention period, or an earlier try to restore it was interrupted.
           if (there === undefined || (there.attempt === options.attempt && there.status !== 'deployed')) {
             const atZero = blueGreen.coexist ? {} : { atZero: true };
             await installer.restore(connection, before, { ...options, only: 'namespaced', ...atZero });
@@ -170,21 +176,21 @@ export class Work {
           await switcher.switchOver(connection, sides, context);
         }
         kept = await switcher.retire(connection, snapshot, before, context);
-        if (kept !== undefined) place.onOutput(kept);
+        if (kept !== undefined) target.onOutput(kept);
       } else if (before === undefined) await installer.remove(connection, release, options);
       if (before === undefined) {
-        await this.#retireKept(place, context);
-        await forgetInstallation(client, operator, cluster.name);
+        await this.#retireKept(target, context);
+        await deleteInstallation(client, operator, cluster.name);
         return undefined;
       }
       if (blueGreen !== undefined) {
         const location = { name: before.releaseName, namespace: before.namespace };
         const { revision = 0 } = (await installer.current(connection, location, context)) ?? {};
-        // What was never switched is written down as it was.
+        // Without a switch the OperatorInstallation still names this release.
         if (cluster.switched === undefined) return revision;
-        const back = returned(rollout, cluster, before, revision);
-        // It goes when somebody else converts.
-        const previous = kept === undefined ? {} : { previous: previousOf(snapshot, instantOf(this.#parts.now())) };
+        const back = installationAfterRollback(rollout, cluster, before, revision);
+        // The side is removed once another version serves the conversion webhook.
+        const previous = kept === undefined ? {} : { previous: previousOf(snapshot, toTimestamp(this.#parts.now())) };
         await writeInstallation(client, { ...back, ...previous });
         return revision;
       }
@@ -195,48 +201,52 @@ export class Work {
         const sides = { from: snapshot, to: before, coexist: true, timeoutMilliseconds };
         await switcher.switchOver(connection, sides, context);
       }
-      await writeInstallation(client, returned(rollout, cluster, before, revision));
+      await writeInstallation(client, installationAfterRollback(rollout, cluster, before, revision));
       return revision;
     });
   }
 
-  /** Nobody would know of older sides once the installation is forgotten. */
-  async #retireKept(place: Place, context: WorkContext): Promise<void> {
-    const installation = await this.#installation(place);
+  /** Removes the older sides: without the OperatorInstallation they would be lost. */
+  async #retireKept(target: ClusterTarget, context: WorkContext): Promise<void> {
+    const installation = await this.#installation(target);
     for (const { snapshot } of installation === undefined ? [] : keptSides(installation.spec)) {
-      const side = await orMissing(this.#parts.snapshots.get(snapshot));
+      const side = await undefinedIfMissing(this.#parts.snapshots.get(snapshot));
       if (side === undefined) continue;
-      const why = await this.#parts.switcher.retire(await this.#connect(place, [side]), side, undefined, context);
-      if (why !== undefined) place.onOutput(why);
+      const why = await this.#parts.switcher.retire(await this.#connect(target, [side]), side, undefined, context);
+      if (why !== undefined) target.onOutput(why);
     }
   }
 
-  /** What is on the cluster may have changed since it was planned, or nobody could be asked then. */
-  async #validate(connection: ClusterConnection, snapshot: Snapshot, place: Place): Promise<void> {
-    const { plan, cluster, context } = place;
-    const found = await this.#span('operator.validate', place, () =>
+  /** Compares the CRDs again: the cluster may have changed since planning, or was unreachable then. */
+  async #validate(connection: ClusterConnection, snapshot: Snapshot, target: ClusterTarget): Promise<void> {
+    const { plan, cluster, context } = target;
+    const found = await this.#span('operator.validate', target, () =>
       this.#parts.verdicts.on(connection, snapshot.definitions, context.signal),
     );
-    const [surprise] = unforeseen(plan, cluster.environment, found);
-    if (surprise === undefined) return;
-    const message = `the definition ${surprise.name} would break what is on the cluster, in a way that was not known when this was planned: ${surprise.summary ?? ''}`;
+    const [unplanned] = unplannedBreaks(plan, cluster.environment, found);
+    if (unplanned === undefined) return;
+    const message = `CRD ${unplanned.name} has breaking changes on this cluster that were not known at planning: ${unplanned.summary ?? ''}`;
     throw new FleetError('chart/invalid', message);
   }
 
-  async #both({ cluster }: Place): Promise<readonly [Snapshot, Snapshot | undefined]> {
+  async #snapshots({ cluster }: ClusterTarget): Promise<readonly [Snapshot, Snapshot | undefined]> {
     const { snapshot, snapshotBefore } = cluster;
     const before = snapshotBefore === undefined ? undefined : await this.#snapshot(snapshotBefore);
     return [await this.#snapshot(snapshot), before];
   }
 
-  #connect(place: Place, snapshots: readonly Snapshot[]): Promise<ClusterConnection> {
-    const { name } = place.cluster;
-    return this.#span('cluster.connect', place, (traceparent) =>
-      this.#parts.fleet.connect(name, { kind: 'install', snapshots }, { ...place.context, traceparent }),
+  #connect(target: ClusterTarget, snapshots: readonly Snapshot[]): Promise<ClusterConnection> {
+    const { name } = target.cluster;
+    return this.#span('cluster.connect', target, (traceparent) =>
+      this.#parts.fleet.connect(name, { kind: 'install', snapshots }, { ...target.context, traceparent }),
     );
   }
 
-  #span<T>(name: string, { rollout, cluster, context }: Place, run: (traceparent: string) => Promise<T>): Promise<T> {
+  #span<T>(
+    name: string,
+    { rollout, cluster, context }: ClusterTarget,
+    run: (traceparent: string) => Promise<T>,
+  ): Promise<T> {
     const { spec, metadata } = rollout;
     const attributes = {
       'operator.name': spec.operator,
@@ -250,7 +260,7 @@ export class Work {
     return this.#parts.tracer.span(name, options, ({ traceparent }) => run(traceparent));
   }
 
-  #options({ rollout, cluster, context, onOutput }: Place): ApplyOptions {
+  #options({ rollout, cluster, context, onOutput }: ClusterTarget): ApplyOptions {
     return {
       attempt: cluster.attempt ?? '',
       timeoutMilliseconds: millisecondsOf(rollout.spec.helmTimeout ?? 'PT5M'),
@@ -259,30 +269,30 @@ export class Work {
     };
   }
 
-  /** Its name stands for its content, so that the one that is looked at again and again is read once. */
+  /** Reads a snapshot through a cache. Its name identifies its content, so a cached one is never stale. */
   async #snapshot(name: string | undefined): Promise<Snapshot> {
-    if (name === undefined) throw new FleetError('snapshot/missing', 'no snapshot was written down');
+    if (name === undefined) throw new FleetError('snapshot/missing', 'the status names no snapshot');
     const snapshot = this.#known.get(name) ?? (await this.#parts.snapshots.get(name));
     this.#known.delete(name);
     this.#known.set(name, snapshot);
     const [oldest] = this.#known.keys();
-    if (this.#known.size > mostSnapshots && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > maxSnapshots && oldest !== undefined) this.#known.delete(oldest);
     return snapshot;
   }
 
-  async #installation({ rollout, cluster }: Place): Promise<OperatorInstallation | undefined> {
+  async #installation({ rollout, cluster }: ClusterTarget): Promise<OperatorInstallation | undefined> {
     const name = installationName(rollout.spec.operator, cluster.name);
-    return orUndefined(this.#parts.client.get<OperatorInstallation>(operatorInstallation.resource, { name }));
+    return undefinedIfNotFound(this.#parts.client.get<OperatorInstallation>(operatorInstallation.resource, { name }));
   }
 }
 
-/** What makes it well is what the plan says, to the end and back: the Operator may have changed since, or be gone. */
-const asPlanned = ({ spec: { operator: name } }: Rollout, { health = {} }: Plan): Operator =>
+/** Health is judged by the settings in the plan: the Operator may have been changed or deleted since. */
+const operatorFromPlan = ({ spec: { operator: name } }: Rollout, { health = {} }: Plan): Operator =>
   ({ apiVersion: API_VERSION, kind: operatorKind.kind, metadata: { name }, spec: { health } }) as Operator;
 
-async function orUndefined<T>(asked: Promise<T>): Promise<T | undefined> {
+async function undefinedIfNotFound<T>(read: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked;
+    return await read;
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

@@ -4,7 +4,7 @@ import { memoryCluster } from '../../../../../test/support/memory-cluster.ts';
 import { definitionOf } from '../../../../../test/support/operator-charts.ts';
 import type { ClusterConnection } from '../../../../fleet/index.ts';
 import type { UnknownObject } from '../../../../runtime/index.ts';
-import { definitionResource, Verdicts } from './crd-verdicts.ts';
+import { CrdVerdicts, definitionResource } from './crd-verdicts.ts';
 
 const definition = (maximum: number, name = 'shop') =>
   definitionOf({ name, version: '1.0.0', maximum }) as UnknownObject;
@@ -22,7 +22,7 @@ test.each([
   { reason: 'it takes less', there: [definition(30)], verdict: 'breaking' },
 ])('a definition is $verdict where $reason, and counts as validated each time', async ({ there, verdict }) => {
   let validated = 0;
-  const verdicts = new Verdicts(() => {
+  const verdicts = new CrdVerdicts(() => {
     validated += 1;
   });
   const on = (cluster: ClusterConnection) => verdicts.on(cluster, [definition(20)]);
@@ -34,7 +34,7 @@ test.each([
 
 test('of several definitions each counts', async () => {
   let validated = 0;
-  const verdicts = new Verdicts(() => {
+  const verdicts = new CrdVerdicts(() => {
     validated += 1;
   });
   await verdicts.on(clusterWith(definition(20)), [definition(20), definition(20, 'cart')]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../../../api/index.ts';
 import type { UnknownObject } from '../../../../runtime/index.ts';
-import { type DefinitionVerdict, plannedDefinition, unforeseen, Verdicts } from './crd-verdicts.ts';
+import { CrdVerdicts, type DefinitionVerdict, plannedDefinition, unplannedBreaks } from './crd-verdicts.ts';
 
 /** A definition whose `spec` has these fields. */
 const definition = (fields: Readonly<Record<string, object>>, name = 'tools.example.com'): UnknownObject => ({
@@ -30,7 +30,7 @@ const number = { type: 'integer' };
 const after = definition({ size: number, colour: text });
 /** What the version does to a cluster that has these fields. */
 const from = (fields: Readonly<Record<string, object>>): DefinitionVerdict =>
-  new Verdicts().compare(definition(fields), after);
+  new CrdVerdicts().compare(definition(fields), after);
 
 const same = { size: number };
 const sizeBreaks = { size: text };
@@ -48,28 +48,38 @@ describe('what breaks on a cluster', () => {
     reason: string;
     planned: readonly (readonly [Environment, Readonly<Record<string, object>>])[];
     found: Readonly<Record<string, object>>;
-    unforeseen: boolean;
+    unplannedBreaks: boolean;
   }>([
-    { reason: 'is as it was planned', planned: [['Production', sizeBreaks]], found: sizeBreaks, unforeseen: false },
+    {
+      reason: 'is as it was planned',
+      planned: [['Production', sizeBreaks]],
+      found: sizeBreaks,
+      unplannedBreaks: false,
+    },
     {
       reason: 'is the same, and what else changes breaks nobody',
       planned: [['Production', sizeBreaks]],
       found: alsoOfAnotherKind,
-      unforeseen: false,
+      unplannedBreaks: false,
     },
-    { reason: 'is nothing', planned: [['Production', sizeBreaks]], found: same, unforeseen: false },
+    { reason: 'is nothing', planned: [['Production', sizeBreaks]], found: same, unplannedBreaks: false },
     {
       reason: 'is something else of the same definition',
       planned: [['Production', sizeBreaks]],
       found: colourBreaks,
-      unforeseen: true,
+      unplannedBreaks: true,
     },
-    { reason: 'is more than was planned', planned: [['Production', sizeBreaks]], found: bothBreak, unforeseen: true },
+    {
+      reason: 'is more than was planned',
+      planned: [['Production', sizeBreaks]],
+      found: bothBreak,
+      unplannedBreaks: true,
+    },
     {
       reason: 'was agreed to for another environment',
       planned: [['Dev', sizeBreaks]],
       found: sizeBreaks,
-      unforeseen: true,
+      unplannedBreaks: true,
     },
     {
       reason: 'is one of several ways that were planned',
@@ -78,20 +88,20 @@ describe('what breaks on a cluster', () => {
         ['Production', bothBreak],
       ],
       found: bothBreak,
-      unforeseen: false,
+      unplannedBreaks: false,
     },
-    { reason: 'was not known at all', planned: [['Production', same]], found: sizeBreaks, unforeseen: true },
-  ])('$reason', ({ planned, found, unforeseen: expected }) => {
-    const surprises = unforeseen(planOf(...planned), 'Production', [from(found)]);
+    { reason: 'was not known at all', planned: [['Production', same]], found: sizeBreaks, unplannedBreaks: true },
+  ])('$reason', ({ planned, found, unplannedBreaks: expected }) => {
+    const surprises = unplannedBreaks(planOf(...planned), 'Production', [from(found)]);
     expect(surprises.map(({ name }) => name)).toEqual(expected ? ['tools.example.com'] : []);
   });
 
   test('is told by what cannot be read, where it cannot be compared', () => {
-    const broken = { ...definition({}), spec: {} } as UnknownObject;
-    const found = new Verdicts().compare(broken, after);
-    expect(found).toMatchObject({ verdict: 'breaking', broken: expect.stringMatching(/^sha256:/) });
+    const breakingDigest = { ...definition({}), spec: {} } as UnknownObject;
+    const found = new CrdVerdicts().compare(breakingDigest, after);
+    expect(found).toMatchObject({ verdict: 'breaking', breakingDigest: expect.stringMatching(/^sha256:/) });
     const planned = plannedDefinition([{ environment: 'Dev', verdict: found }]);
-    expect(unforeseen({ definitions: planned === undefined ? [] : [planned] }, 'Dev', [found])).toEqual([]);
+    expect(unplannedBreaks({ definitions: planned === undefined ? [] : [planned] }, 'Dev', [found])).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** What is on a cluster before a rollout changes anything there: written down for the way back, and refused where nobody has agreed to change it. */
+/** `findPrevious` finds the release on a cluster before a rollout changes it, for the rollback. It refuses an upgrade that nobody approved. */
 import { type OperatorInstallation, sameVersion } from '../../../../api/index.ts';
 import {
   type ClusterConnection,
@@ -10,12 +10,12 @@ import {
 } from '../../../../fleet/index.ts';
 import type { Client } from '../../../../runtime/index.ts';
 import { levelsFor, type RolloutSettings } from '../../settings.ts';
-import type { Before } from '../decide/outcomes.ts';
-import { keptBeside, mostKept, writeInstallation } from '../store/installations.ts';
-import { orMissing } from '../store/snapshots.ts';
-import type { Place } from './cluster-steps.ts';
+import type { PreviousRelease } from '../decide/outcomes.ts';
+import { keptSidesAfter, maxKeptSides, writeInstallation } from '../store/installations.ts';
+import { undefinedIfMissing } from '../store/snapshots.ts';
+import type { ClusterTarget } from './cluster-steps.ts';
 
-interface BeforeParts {
+interface FindPreviousOptions {
   readonly client: Client;
   readonly installer: Pick<Installer, 'current'>;
   readonly snapshots: SnapshotStore;
@@ -25,22 +25,22 @@ interface BeforeParts {
   readonly connect: (snapshots: readonly Snapshot[]) => Promise<ClusterConnection>;
 }
 
-export async function lookBefore(place: Place, parts: BeforeParts): Promise<Before> {
-  const snapshot = await parts.snapshot(place.cluster.snapshot);
+export async function findPrevious(target: ClusterTarget, parts: FindPreviousOptions): Promise<PreviousRelease> {
+  const snapshot = await parts.snapshot(target.cluster.snapshot);
   const installation = await parts.installation();
-  if (installation !== undefined) demandRoom(place, installation, snapshot);
-  const release = installation?.spec ?? ownPlace(place, snapshot);
+  if (installation !== undefined) requireFreeNamespace(target, installation, snapshot);
+  const release = installation?.spec ?? defaultLocation(target, snapshot);
   const location = { name: release.releaseName, namespace: release.namespace };
-  // What is there may be in another namespace than what comes: there, only the records of Helm are looked at.
+  // The current release may be in another namespace than the new one. There, only Helm's release records are read.
   const elsewhere = { ...snapshot, namespace: location.namespace, manifests: [], definitions: [] };
   const places = location.namespace === snapshot.namespace ? [snapshot] : [snapshot, elsewhere];
   const connection = await parts.connect(places);
-  const current = await parts.installer.current(connection, location, place.context);
+  const current = await parts.installer.current(connection, location, target.context);
   if (current === undefined) return {};
-  // A release of ours is named after its Operator; one that was left half removed has an empty digest.
+  // The chart of our own releases is named after the Operator; a partly removed release has an empty digest.
   if ((current.snapshotDigest ?? '') !== '' && current.chart !== snapshot.operator) {
     const where = `release ${location.name} in namespace ${location.namespace}`;
-    throw new FleetError('chart/invalid', `${where} is of the Operator ${current.chart}: choose another releaseName`);
+    throw new FleetError('chart/invalid', `${where} belongs to Operator ${current.chart}: choose another releaseName`);
   }
   const { deployment, color } = installation?.spec ?? {};
   const known = {
@@ -48,13 +48,13 @@ export async function lookBefore(place: Place, parts: BeforeParts): Promise<Befo
     ...(deployment === undefined ? {} : { deploymentBefore: deployment }),
   };
   const kept =
-    installation === undefined ? undefined : await orMissing(parts.snapshots.get(installation.spec.snapshot));
+    installation === undefined ? undefined : await undefinedIfMissing(parts.snapshots.get(installation.spec.snapshot));
   if (installation !== undefined && kept !== undefined && kept.digest === current.snapshotDigest) {
     const { version } = installation.spec;
-    if (!isAgreed(place, version, parts.settings)) throw notAgreed(place, version);
+    if (!isApprovedUpgrade(target, version, parts.settings)) throw unapprovedUpgrade(target, version);
     return { ...known, fromVersion: version, snapshotBefore: kept.name };
   }
-  // Somebody else has put it there, or has changed it since: what is there is what goes back.
+  // The release was installed or changed by someone else: the rollback restores it the way it is now.
   const found = await parts.snapshots.put({
     operator: snapshot.operator,
     version: current.version,
@@ -67,49 +67,57 @@ export async function lookBefore(place: Place, parts: BeforeParts): Promise<Befo
     definitions: current.definitions ?? [],
     manifests: current.manifests,
   });
-  if (current.snapshotDigest !== '' && !isAgreed(place, current.version, parts.settings)) {
-    await adopt(place, parts.client, { installation, current, found });
-    throw notAgreed(place, current.version);
+  if (current.snapshotDigest !== '' && !isApprovedUpgrade(target, current.version, parts.settings)) {
+    await recordFound(target, parts.client, { installation, current, found });
+    throw unapprovedUpgrade(target, current.version);
   }
   return { ...known, fromVersion: current.version, snapshotBefore: found.name };
 }
 
-/** A rollout goes to where it is, a blue-green one to the other side of it: nothing else was planned. */
-function demandRoom({ rollout }: Place, { spec }: OperatorInstallation, { namespace }: Snapshot): void {
+/** A rollout upgrades in place; a blue-green one uses the other namespace. If the release has moved since planning, the plan is invalid. */
+function requireFreeNamespace(
+  { rollout }: ClusterTarget,
+  { spec }: OperatorInstallation,
+  { namespace }: Snapshot,
+): void {
   const isBlueGreen = rollout.spec.strategy === 'BlueGreen';
   if ((spec.namespace === namespace) === isBlueGreen) {
-    const message = 'what is there has moved to another namespace since this was planned: create the rollout anew';
+    const message =
+      'the release has moved to another namespace since this rollout was planned: create the rollout again';
     throw new FleetError('chart/invalid', message);
   }
-  const kept = keptBeside(spec, { namespace, ...(isBlueGreen ? { kept: spec.namespace } : {}) });
-  if (kept.length <= mostKept) return;
-  const message = `${mostKept} older sides of blue-green deployments are still kept there, and no more can be: wait for the first of them to go`;
+  const kept = keptSidesAfter(spec, { namespace, ...(isBlueGreen ? { kept: spec.namespace } : {}) });
+  if (kept.length <= maxKeptSides) return;
+  const message = `${maxKeptSides} older sides of blue-green deployments are still kept on the cluster, which is the maximum: wait until the first of them is removed`;
   throw new FleetError('chart/invalid', message);
 }
 
-/** Where it would be if somebody had installed it by hand, as the Operator said. */
-function ownPlace({ rollout, plan }: Place, snapshot: Snapshot): { releaseName: string; namespace: string } {
+/** The location of a release that was installed manually with the settings of the Operator. */
+function defaultLocation(
+  { rollout, plan }: ClusterTarget,
+  snapshot: Snapshot,
+): { releaseName: string; namespace: string } {
   const { namespace = snapshot.namespace } = rollout.spec.strategy === 'BlueGreen' ? plan : snapshot;
   return { releaseName: snapshot.releaseName, namespace };
 }
 
-/** Another rollout, or somebody by hand, may have put another version there than the one that was planned from. */
-function isAgreed({ rollout, cluster }: Place, version: string, settings: RolloutSettings): boolean {
+/** Another rollout or a user may have installed another version since planning; upgrading from it may need an Approval. */
+function isApprovedUpgrade({ rollout, cluster }: ClusterTarget, version: string, settings: RolloutSettings): boolean {
   const { fromVersion, environment } = cluster;
   if (sameVersion(version, rollout.spec.version)) return true;
   if (fromVersion !== undefined && sameVersion(version, fromVersion)) return true;
   return levelsFor(settings, 'VersionUpgrade', environment).length === 0;
 }
 
-function notAgreed({ cluster: { fromVersion } }: Place, version: string): FleetError {
-  const planned = fromVersion === undefined ? 'nothing was known to be there' : `${fromVersion} was there`;
-  const message = `${version} is there now, and ${planned} when this was planned: nobody has agreed to this upgrade. Create the rollout anew`;
+function unapprovedUpgrade({ cluster: { fromVersion } }: ClusterTarget, version: string): FleetError {
+  const planned = fromVersion === undefined ? 'no version was known' : `the version was ${fromVersion}`;
+  const message = `version ${version} is installed now, but ${planned} when this rollout was planned: nobody has approved this upgrade. Create the rollout again`;
   return new FleetError('chart/invalid', message);
 }
 
-/** From now on it is known, so that the rollout that is created anew asks those who have to agree. */
-async function adopt(
-  { rollout, cluster }: Place,
+/** Records the release that was found, so that the next rollout requests the right Approvals. */
+async function recordFound(
+  { rollout, cluster }: ClusterTarget,
   client: Client,
   more: {
     readonly installation: OperatorInstallation | undefined;

@@ -4,8 +4,8 @@ import type { Snapshot } from '../../../../fleet/index.ts';
 import { ApiError, type UnknownObject } from '../../../../runtime/index.ts';
 import { defaultRolloutSettings } from '../../settings.ts';
 import type { Rollout } from '../rollout.ts';
-import { Verdicts } from './crd-verdicts.ts';
-import { type PlanningParts, planRollout } from './plan-rollout.ts';
+import { CrdVerdicts } from './crd-verdicts.ts';
+import { type PlanningOptions, planRollout } from './plan-rollout.ts';
 
 interface Given {
   readonly operator?: object;
@@ -41,7 +41,7 @@ function plan({ operator = {}, spec = {}, clusters = { here: 'Production' }, ...
     snapshots: {
       put: async (content: Snapshot) => ({ ...content, name: `snapshot-${content.environment}`, digest: 'd' }),
     },
-    verdicts: new Verdicts(),
+    verdicts: new CrdVerdicts(),
     settings: defaultRolloutSettings,
     operator: () => ({
       metadata: { name: 'tool', uid: 'o' },
@@ -64,7 +64,7 @@ function plan({ operator = {}, spec = {}, clusters = { here: 'Production' }, ...
     metadata: { name: 'rollout', uid: 'u' },
     spec: { operator: 'tool', version: 'v2.0.0', clusters: Object.keys(clusters), strategy: 'Direct', ...spec },
   };
-  return planRollout(object as unknown as Rollout, parts as unknown as PlanningParts, {});
+  return planRollout(object as unknown as Rollout, parts as unknown as PlanningOptions, {});
 }
 
 describe('definitions that break what is there', () => {
@@ -98,9 +98,9 @@ describe('definitions that break what is there', () => {
     },
   ])('wait for a rollout that says so where $reason', async ({ there, spec }) => {
     await expect(plan({ ...given, there, spec })).rejects.toMatchObject({
-      reason: 'BreakingDefinitions',
+      reason: 'BreakingCRDChange',
       message: expect.stringMatching(
-        /tools\.example\.com breaks what is there in Dev, where nobody is asked: .*\.size/,
+        /tools\.example\.com has breaking changes in Dev, where no Approval is required. .*\.size/,
       ),
     });
   });

@@ -1,6 +1,6 @@
 /**
- * Planning: from what a rollout says to what will be done, once and for all. Everything that can be known to be wrong is found here, before
- * anything is changed anywhere: the version, the clusters, the chart and whether it renders, the definitions.
+ * `planRollout` turns the spec of a rollout into its final plan. It finds every error that can be known in advance, before any cluster
+ * is changed: in the version, the clusters, the chart and its rendering, and the CRDs.
  */
 import {
   type Cluster,
@@ -17,41 +17,41 @@ import { levelsFor, type RolloutSettings } from '../../settings.ts';
 import { neededApprovals } from '../decide/approvals.ts';
 import type { Planned } from '../decide/outcomes.ts';
 import { configOf, planDigest, stagesOf } from '../decide/plan.ts';
-import { type ClusterStatus, instantOf, namesOf, type Plan, type Rollout } from '../rollout.ts';
+import { type ClusterStatus, listNames, type Plan, type Rollout, toTimestamp } from '../rollout.ts';
 import { clusterFacts } from '../store/facts.ts';
 import {
+  type CrdVerdicts,
   type DefinitionVerdict,
-  mostBreaks,
+  maxBreaks,
   type PlannedDefinition,
   plannedDefinition,
-  type Verdicts,
 } from './crd-verdicts.ts';
-import { failureOf } from './failures.ts';
+import { toFailure } from './failures.ts';
 
-/** It cannot be planned as things are. */
+/** The rollout cannot be planned at the moment. `reason` becomes the reason of the condition Planned. */
 export class PlanningBlocked extends Error {
   readonly reason: string;
-  /** To find out whether it still is so, others have to be asked. */
+  /** Whether a retry needs requests to other servers. */
   readonly isCostly: boolean;
 
   constructor(reason: string, message: string) {
     super(message);
     this.name = 'PlanningBlocked';
     this.reason = reason;
-    this.isCostly = reason.startsWith('Chart') || reason === 'ClusterNotReady' || reason === 'BreakingDefinitions';
+    this.isCostly = reason.startsWith('Chart') || reason === 'ClusterNotReady' || reason === 'BreakingCRDChange';
   }
 }
 
-export interface PlanningParts {
+export interface PlanningOptions {
   readonly fleet: Pick<Fleet, 'connect'>;
   readonly charts: Charts;
   readonly snapshots: SnapshotStore;
-  readonly verdicts: Verdicts;
+  readonly verdicts: CrdVerdicts;
   readonly settings: RolloutSettings;
   readonly operator: (name: string) => Operator | undefined;
   readonly clusters: () => readonly Cluster[];
   readonly installation: (operator: string, cluster: string) => OperatorInstallation | undefined;
-  /** Of the Secret that `spec.valuesSecret` names, for an environment, the later over the earlier. */
+  /** The values for an environment in the Secret that `spec.valuesSecret` names. Later ones take precedence. */
   readonly secretValues: (
     name: string,
     operator: string,
@@ -60,10 +60,10 @@ export interface PlanningParts {
   readonly now: () => number;
 }
 
-/** Clusters that are asked about their definitions at a time. */
-const atOnce = 8;
+/** The number of clusters whose CRDs are compared at a time. */
+const parallelism = 8;
 
-export async function planRollout(object: Rollout, parts: PlanningParts, context: WorkContext): Promise<Planned> {
+export async function planRollout(object: Rollout, parts: PlanningOptions, context: WorkContext): Promise<Planned> {
   const { spec } = object;
   const { operator, chartVersion } = findVersion(object, parts);
   const clusters = findClusters(object, parts.clusters());
@@ -71,16 +71,16 @@ export async function planRollout(object: Rollout, parts: PlanningParts, context
   const config = configOf(spec, operator.spec.coexist === true);
   const known = clusters.map((cluster) => targetOf(object, operator, cluster, config, parts));
   const reachable = known.filter(({ cluster }) => cluster.status?.kubernetesVersion !== undefined);
-  if (reachable.length === 0) throw new PlanningBlocked('ClusterNotReady', 'none of its clusters was ever reached');
+  if (reachable.length === 0) throw new PlanningBlocked('ClusterNotReady', 'none of the clusters was ever reached');
   const snapshots = await renderAll(object, chart, reachable, parts, context);
-  const { definitions, away } = await definitionsOf(reachable, snapshots, parts, context);
-  demandConsent(object, definitions, parts.settings);
+  const { definitions, unreachable } = await definitionsOf(reachable, snapshots, parts, context);
+  requireConsent(object, definitions, parts.settings);
   const stages = stagesOf(
     spec,
     reachable.map(({ cluster }) => ({
       name: cluster.metadata.name,
       environment: cluster.spec.environment,
-      available: clusterFacts(cluster)?.available === true && !away.has(cluster.metadata.name),
+      available: clusterFacts(cluster)?.available === true && !unreachable.has(cluster.metadata.name),
     })),
   );
   const statuses = known.map((target) => statusOf(target, stages, snapshots.get(target.cluster.metadata.name)));
@@ -91,12 +91,12 @@ export async function planRollout(object: Rollout, parts: PlanningParts, context
     config: config as Plan['config'],
     stages,
     definitions,
-    // Those who agree agree to what makes it well, too: what the Operator says later is for later rollouts.
+    // An Approval covers the health checks too: later changes of the Operator apply to later rollouts.
     health: operator.spec.health ?? {},
     namespace: operatorNamespace(operator),
   };
   const digests = [...snapshots].map(([name, { digest }]) => [name, digest] as const);
-  const plan: Plan = { ...fixed, digest: planDigest(fixed, digests), createdAt: instantOf(parts.now()) };
+  const plan: Plan = { ...fixed, digest: planDigest(fixed, digests), createdAt: toTimestamp(parts.now()) };
   const approvals = neededApprovals(object, plan, statuses, parts.settings).map(({ name, type }) => ({
     name,
     type,
@@ -106,25 +106,25 @@ export async function planRollout(object: Rollout, parts: PlanningParts, context
 }
 
 const blocked = (reason: string) => (error: unknown) => {
-  throw new PlanningBlocked(reason, failureOf(error).message);
+  throw new PlanningBlocked(reason, toFailure(error).message);
 };
 
-function findVersion({ spec }: Rollout, parts: PlanningParts): { operator: Operator; chartVersion: string } {
+function findVersion({ spec }: Rollout, parts: PlanningOptions): { operator: Operator; chartVersion: string } {
   const operator = parts.operator(spec.operator);
-  if (operator === undefined) throw new PlanningBlocked('OperatorMissing', `there is no Operator ${spec.operator}`);
+  if (operator === undefined) throw new PlanningBlocked('OperatorNotFound', `Operator ${spec.operator} not found`);
   const { versions } = operator.status ?? {};
   if (versions === undefined) {
-    throw new PlanningBlocked('OperatorNotReady', `the versions of Operator ${spec.operator} are not known yet`);
+    throw new PlanningBlocked('OperatorNotReady', `the versions of Operator ${spec.operator} are not listed yet`);
   }
   const found =
     versions.find(({ version }) => version === spec.version) ??
     versions.find(({ version }) => sameVersion(version, spec.version));
   if (found === undefined || found.state === 'Missing') {
-    throw new PlanningBlocked('VersionMissing', `Operator ${spec.operator} has no version ${spec.version}`);
+    throw new PlanningBlocked('VersionNotFound', `Operator ${spec.operator} has no version ${spec.version}`);
   }
   if (found.state === 'Invalid') {
-    const why = found.message ?? 'its chart cannot be used';
-    throw new PlanningBlocked('VersionInvalid', `${spec.version} of Operator ${spec.operator}: ${why}`);
+    const why = found.message ?? 'the chart is invalid';
+    throw new PlanningBlocked('VersionInvalid', `version ${spec.version} of Operator ${spec.operator}: ${why}`);
   }
   return { operator, chartVersion: found.chartVersion };
 }
@@ -133,19 +133,19 @@ function findClusters({ spec }: Rollout, all: readonly Cluster[]): Cluster[] {
   const alive = all.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const { clusters: names, clusterSelector, environments: only, rollingConfig } = spec;
   const missing = (names ?? []).filter((name) => !alive.some(({ metadata }) => metadata.name === name)).map(named);
-  if (missing.length > 0) throw new PlanningBlocked('ClusterMissing', `there is no Cluster ${namesOf(missing)}`);
+  if (missing.length > 0) throw new PlanningBlocked('ClusterNotFound', `Cluster not found: ${listNames(missing)}`);
   const chosen = alive.filter(({ metadata, spec: { environment } }) => {
     if (only !== undefined && !only.includes(environment)) return false;
     if (names !== undefined) return names.includes(metadata.name);
     return selects((clusterSelector ?? {}) as LabelSelector, metadata.labels ?? {});
   });
-  if (chosen.length === 0) throw new PlanningBlocked('NoClusters', 'no Cluster is selected');
+  if (chosen.length === 0) throw new PlanningBlocked('NoClustersSelected', 'no Cluster is selected');
   const unknown = (rollingConfig?.clusterOrder ?? []).filter(
     (name) => !chosen.some(({ metadata }) => metadata.name === name),
   );
   if (unknown.length > 0) {
-    const message = `spec.rollingConfig.clusterOrder names ${namesOf(unknown.map(named))}, which it does not go to`;
-    throw new PlanningBlocked('ClusterMissing', message);
+    const message = `spec.rollingConfig.clusterOrder names clusters that are not selected: ${listNames(unknown.map(named))}`;
+    throw new PlanningBlocked('ClusterNotFound', message);
   }
   return chosen;
 }
@@ -154,7 +154,7 @@ const named = (name: string) => ({ name });
 
 const operatorNamespace = ({ spec }: Operator): string => spec.namespace ?? 'operators';
 
-/** Where it goes on a cluster. */
+/** The release that the rollout will create on a cluster. */
 interface Target {
   readonly cluster: Cluster;
   readonly installation: OperatorInstallation | undefined;
@@ -163,13 +163,13 @@ interface Target {
   readonly color?: 'Blue' | 'Green';
 }
 
-/** Into the namespace where it is, or for a blue-green deployment into the other one of the two. */
+/** The target is the current namespace, or for a blue-green deployment the other one of the two. */
 function targetOf(
   { spec }: Rollout,
   operator: Operator,
   cluster: Cluster,
   config: Readonly<Record<string, unknown>>,
-  { installation: find }: PlanningParts,
+  { installation: find }: PlanningOptions,
 ): Target {
   const installation = find(spec.operator, cluster.metadata.name);
   const releaseName =
@@ -186,12 +186,12 @@ function targetOf(
     : { ...common, namespace: greenNamespace, color: 'Green' };
 }
 
-/** One for each environment, version of Kubernetes and namespace; the same snapshot for all clusters that share these. */
+/** Renders the chart once for each environment, Kubernetes version, namespace and release name; clusters that share these share a snapshot. */
 async function renderAll(
   object: Rollout,
   chart: Chart,
   targets: readonly Target[],
-  { charts, snapshots, secretValues }: PlanningParts,
+  { charts, snapshots, secretValues }: PlanningOptions,
   context: WorkContext,
 ): Promise<Map<string, Snapshot>> {
   const { spec } = object;
@@ -206,7 +206,7 @@ async function renderAll(
       const secret =
         spec.valuesSecret === undefined
           ? []
-          : await secretValues(spec.valuesSecret, spec.operator, environment).catch(blocked('ValuesUnreadable'));
+          : await secretValues(spec.valuesSecret, spec.operator, environment).catch(blocked('ValuesInvalid'));
       const values = [spec.values ?? {}, spec.environmentValues?.[environment] ?? {}, ...secret];
       const input = {
         operator: spec.operator,
@@ -218,10 +218,10 @@ async function renderAll(
       snapshot = await charts
         .render(chart, { ...input, namespace, releaseName, values }, context)
         .then((content) => snapshots.put(content))
-        .catch(blocked('ChartDoesNotRender'));
+        .catch(blocked('ChartRenderFailed'));
       if (snapshot.definitions.length > mostDefinitionsOfAnOperator) {
-        const message = `it has ${snapshot.definitions.length} definitions, and ${mostDefinitionsOfAnOperator} at most are tracked`;
-        throw new PlanningBlocked('TooManyDefinitions', message);
+        const message = `the chart has ${snapshot.definitions.length} CRDs, the maximum is ${mostDefinitionsOfAnOperator}`;
+        throw new PlanningBlocked('TooManyCRDs', message);
       }
       rendered.set(key, snapshot);
     }
@@ -230,15 +230,15 @@ async function renderAll(
   return byCluster;
 }
 
-/** What becomes of each definition. A cluster that does not answer is asked when its turn has come. */
+/** Compares the CRDs with those on each cluster. A cluster that does not respond is compared when its turn has come. */
 async function definitionsOf(
   targets: readonly Target[],
   snapshots: ReadonlyMap<string, Snapshot>,
-  { fleet, verdicts }: PlanningParts,
+  { fleet, verdicts }: PlanningOptions,
   context: WorkContext,
-): Promise<{ definitions: PlannedDefinition[]; away: ReadonlySet<string> }> {
+): Promise<{ definitions: PlannedDefinition[]; unreachable: ReadonlySet<string> }> {
   const found: { environment: Environment; verdict: DefinitionVerdict }[] = [];
-  const away = new Set<string>();
+  const unreachable = new Set<string>();
   const waiting = targets.filter(({ cluster }) => clusterFacts(cluster)?.available === true);
   const work = async (): Promise<void> => {
     for (let target = waiting.shift(); target !== undefined; target = waiting.shift()) {
@@ -250,33 +250,33 @@ async function definitionsOf(
         for (const verdict of await verdicts.on(connection, wanted, context.signal))
           found.push({ environment, verdict });
       } catch (error) {
-        const { temporary, message } = failureOf(error);
+        const { temporary, message } = toFailure(error);
         if (!temporary) throw new PlanningBlocked('ClusterNotReady', `${name}: ${message}`);
-        away.add(name);
+        unreachable.add(name);
       }
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: parallelism }, work));
   const byName = [...Map.groupBy(found, ({ verdict }) => verdict.name)].sort(([one], [other]) =>
     one < other ? -1 : 1,
   );
   const definitions = byName.map(([, each]) => plannedDefinition(each)).filter((each) => each !== undefined);
-  const manifold = definitions.find(({ breaks = [] }) => breaks.length > mostBreaks);
-  if (manifold !== undefined) {
-    const message = `${manifold.name} breaks in more than ${mostBreaks} different ways: roll out to fewer clusters at a time`;
-    throw new PlanningBlocked('TooManyBreaks', message);
+  const tooMany = definitions.find(({ breaks = [] }) => breaks.length > maxBreaks);
+  if (tooMany !== undefined) {
+    const message = `CRD ${tooMany.name} breaks in more than ${maxBreaks} different ways: roll out to fewer clusters at a time`;
+    throw new PlanningBlocked('TooManyBreakingChanges', message);
   }
-  return { definitions, away };
+  return { definitions, unreachable };
 }
 
-/** Where nobody else is asked about what breaks, whoever starts the rollout has to say so: a break that nobody has meant is none. */
-function demandConsent({ spec }: Rollout, definitions: readonly PlannedDefinition[], settings: RolloutSettings): void {
+/** In environments without Approvals for breaking CRD changes, the rollout itself must allow them with spec.allowBreaking. */
+function requireConsent({ spec }: Rollout, definitions: readonly PlannedDefinition[], settings: RolloutSettings): void {
   if (spec.allowBreaking === true) return;
   for (const { name, environments: where = [], summary = '' } of definitions) {
-    const unasked = where.filter((each) => levelsFor(settings, 'BreakingCRDChange', each).length === 0);
-    if (unasked.length === 0) continue;
-    const message = `${name} breaks what is there in ${unasked.join(', ')}, where nobody is asked: create the rollout anew with spec.allowBreaking if that is meant. ${summary}`;
-    throw new PlanningBlocked('BreakingDefinitions', message);
+    const unapproved = where.filter((each) => levelsFor(settings, 'BreakingCRDChange', each).length === 0);
+    if (unapproved.length === 0) continue;
+    const message = `CRD ${name} has breaking changes in ${unapproved.join(', ')}, where no Approval is required. To apply it anyway, create the rollout again with spec.allowBreaking: true. ${summary}`;
+    throw new PlanningBlocked('BreakingCRDChange', message);
   }
 }
 
@@ -294,7 +294,7 @@ function statusOf(target: Target, stages: Plan['stages'], snapshot: Snapshot | u
     ...(color === undefined ? {} : { color }),
     ...(fromVersion === undefined ? {} : { fromVersion }),
     ...(snapshot === undefined
-      ? { state: 'Skipped', message: 'the Cluster was never reached: its version of Kubernetes is not known' }
+      ? { state: 'Skipped', message: 'Cluster was never reached: its Kubernetes version is unknown' }
       : { state: 'Pending', snapshot: snapshot.name }),
   };
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { OperatorInstallation } from '../../../../api/index.ts';
 import { FleetError } from '../../../../fleet/index.ts';
 import { ApiError } from '../../../../runtime/index.ts';
-import { type RetireParts, retire } from './retire-kept-sides.ts';
+import { type RetireOptions, retireKeptSides } from './retire-kept-sides.ts';
 
 const now = Date.parse('2026-02-01T12:00:00Z');
 const kept = (namespace: string, seconds: number) => ({
@@ -69,17 +69,21 @@ async function retiring({
         return undefined;
       },
     },
-    holds: {
-      alone: async (_: unknown, work: () => Promise<void>) => {
+    leases: {
+      withLease: async (_: unknown, work: () => Promise<void>) => {
         if (isBusy) return false;
         await work();
         return true;
       },
     },
     clock: { now: () => now },
-    againMilliseconds: 7,
+    retryMilliseconds: 7,
   };
-  const result = await retire(installation(cached), parts as unknown as RetireParts, new AbortController().signal);
+  const result = await retireKeptSides(
+    installation(cached),
+    parts as unknown as RetireOptions,
+    new AbortController().signal,
+  );
   return {
     removed,
     patches,

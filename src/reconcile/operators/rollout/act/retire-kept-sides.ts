@@ -1,4 +1,4 @@
-/** The sides of blue-green deployments that were kept for an instant way back go when their time is over (requirement 002: 24 hours). */
+/** Removes the kept sides of blue-green deployments when their retention period is over (docs/requirements.md, 002: 24 hours by default). */
 import { type OperatorInstallation, operatorInstallation } from '../../../../api/index.ts';
 import { type Fleet, FleetError, type Installer, type SnapshotStore, type Switcher } from '../../../../fleet/index.ts';
 import {
@@ -9,29 +9,29 @@ import {
   type Manager,
   type Result,
 } from '../../../../runtime/index.ts';
-import { timeOf } from '../rollout.ts';
+import { toMilliseconds } from '../rollout.ts';
 import { type KeptSide, keptSides } from '../store/installations.ts';
-import type { Holds } from '../store/leases.ts';
-import { orMissing } from '../store/snapshots.ts';
+import type { RolloutLeases } from '../store/leases.ts';
+import { undefinedIfMissing } from '../store/snapshots.ts';
 import { fieldManager } from '../store/status-writer.ts';
-import { failureOf } from './failures.ts';
+import { toFailure } from './failures.ts';
 
-export interface RetireParts {
+export interface RetireOptions {
   readonly client: Client;
   readonly fleet: Pick<Fleet, 'connect'>;
   readonly snapshots: SnapshotStore;
   readonly installer: Pick<Installer, 'current'>;
   readonly switcher: Pick<Switcher, 'retire'>;
-  readonly holds: Pick<Holds, 'alone'>;
+  readonly leases: Pick<RolloutLeases, 'withLease'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Somebody works there, or it cannot be reached: it is looked at again after this long. */
-  readonly againMilliseconds: number;
+  /** The delay before the next try if the cluster is in use or unreachable. */
+  readonly retryMilliseconds: number;
 }
 
-export function addRetirement(manager: Manager, parts: RetireParts): void {
+export function addKeptSideReconciler(manager: Manager, parts: RetireOptions): void {
   controllerManagedBy(manager, 'rollout-retirement')
     .for<OperatorInstallation>(operatorInstallation.resource, {
-      // Health is told on each of them all the time, and changes nothing here.
+      // Health is written to the status with every probe and does not matter here.
       predicates: [
         (change) => change.type !== 'updated' || change.object.metadata.generation !== change.old.metadata.generation,
       ],
@@ -41,51 +41,55 @@ export function addRetirement(manager: Manager, parts: RetireParts): void {
       const object = await read.get<OperatorInstallation>(operatorInstallation.resource, key);
       if (object === undefined) return undefined;
       try {
-        return await retire(object, parts, signal);
+        return await retireKeptSides(object, parts, signal);
       } catch (error) {
-        const { message, temporary } = failureOf(error);
+        const { message, temporary } = toFailure(error);
         const { operator: operatorName, cluster, version } = object.spec;
-        const fields = { operatorName, cluster, version, why: message, temporary };
-        log.warn('what was kept of a blue-green deployment could not be removed yet', fields);
-        return { requeueAfterMilliseconds: parts.againMilliseconds };
+        const fields = { operatorName, cluster, version, cause: message, temporary };
+        log.warn('failed to remove the kept side of a blue-green deployment; retried', fields);
+        return { requeueAfterMilliseconds: parts.retryMilliseconds };
       }
     });
 }
 
-/** Returns when to look again. */
-export async function retire(object: OperatorInstallation, parts: RetireParts, signal: AbortSignal): Promise<Result> {
-  const { client, holds, clock } = parts;
+/** Removes the sides whose retention period is over. Returns when to reconcile again. */
+export async function retireKeptSides(
+  object: OperatorInstallation,
+  parts: RetireOptions,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { client, leases, clock } = parts;
   const { operator, cluster } = object.spec;
-  const isDue = ({ keptUntil }: KeptSide) => timeOf(keptUntil) <= clock.now();
+  const isDue = ({ keptUntil }: KeptSide) => toMilliseconds(keptUntil) <= clock.now();
   const sides = keptSides(object.spec);
   if (sides.length === 0) return undefined;
   if (!sides.some(isDue)) {
-    const next = Math.min(...sides.map(({ keptUntil }) => timeOf(keptUntil)));
+    const next = Math.min(...sides.map(({ keptUntil }) => toMilliseconds(keptUntil)));
     return { requeueAfterMilliseconds: next - clock.now() };
   }
-  const held: string[] = [];
-  const isDone = await holds.alone({ operator, cluster }, async () => {
-    // Somebody may have worked there until a moment ago: what counts is what is written now that nobody does.
-    const live = await written(client, object);
+  const blocked: string[] = [];
+  const isDone = await leases.withLease({ operator, cluster }, async () => {
+    // A rollout may have changed the installation just before we got the Lease, so it is read again.
+    const live = await readLive(client, object);
     if (live === undefined) return;
     for (const side of keptSides(live.spec).filter(isDue)) {
-      const why = side.namespace === live.spec.namespace ? undefined : await remove(side, live.spec, parts, signal);
-      if (why === undefined) await forget(client, object, side);
-      else held.push(why);
+      const why = side.namespace === live.spec.namespace ? undefined : await removeSide(side, live.spec, parts, signal);
+      if (why === undefined) await forgetSide(client, object, side);
+      else blocked.push(why);
     }
   });
-  if (held.length > 0) throw new FleetError('helm/failed', held.join('; '), { temporary: true });
-  return isDone ? undefined : { requeueAfterMilliseconds: parts.againMilliseconds };
+  if (blocked.length > 0) throw new FleetError('helm/failed', blocked.join('; '), { temporary: true });
+  return isDone ? undefined : { requeueAfterMilliseconds: parts.retryMilliseconds };
 }
 
-/** Nothing but what was kept: in its namespace there may be something else by now. Says why where it has to be kept longer. */
-async function remove(
+/** Removes only the kept release: its namespace may hold another one by now. Returns the cause if it must be kept longer. */
+async function removeSide(
   { snapshot, version }: KeptSide,
   { operator, cluster, snapshot: used }: OperatorInstallation['spec'],
-  { fleet, snapshots, installer, switcher }: RetireParts,
+  { fleet, snapshots, installer, switcher }: RetireOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const side = await orMissing(snapshots.get(snapshot));
+  const side = await undefinedIfMissing(snapshots.get(snapshot));
   if (side === undefined) return undefined;
   const stays = await snapshots.get(used);
   const context = { operator, version, signal };
@@ -96,25 +100,25 @@ async function remove(
   return switcher.retire(connection, side, stays, context);
 }
 
-/** Nobody else changes what is written while we are alone; how it fares is told on it all the time. */
-async function forget(client: Client, object: OperatorInstallation, side: KeptSide): Promise<void> {
-  const live = await written(client, object);
+/** Removes a side from the installation. The Lease excludes other writers of the spec; health writes to the status all the time. */
+async function forgetSide(client: Client, object: OperatorInstallation, side: KeptSide): Promise<void> {
+  const live = await readLive(client, object);
   if (live === undefined) return;
   const { resourceVersion, uid, name } = live.metadata;
-  const isIt = (other: Pick<KeptSide, 'namespace' | 'snapshot'> | undefined) =>
+  const isSide = (other: Pick<KeptSide, 'namespace' | 'snapshot'> | undefined) =>
     other?.namespace === side.namespace && other.snapshot === side.snapshot;
   const { previous, kept = [] } = live.spec;
-  const left = kept.filter((each) => !isIt(each));
+  const left = kept.filter((each) => !isSide(each));
   const spec = {
-    ...(isIt(previous) ? { previous: { keptUntil: null } } : {}),
+    ...(isSide(previous) ? { previous: { keptUntil: null } } : {}),
     ...(left.length === kept.length ? {} : { kept: left.length === 0 ? null : left }),
   };
   const body = { metadata: { resourceVersion, uid }, spec };
   await client.patch(operatorInstallation.resource, { name }, { type: 'merge', body }, { fieldManager });
 }
 
-/** Undefined where it is gone, or another one has its name. */
-async function written(client: Client, { metadata }: OperatorInstallation): Promise<OperatorInstallation | undefined> {
+/** Returns undefined if the installation was deleted, or deleted and created again. */
+async function readLive(client: Client, { metadata }: OperatorInstallation): Promise<OperatorInstallation | undefined> {
   try {
     const found = await client.get<OperatorInstallation>(operatorInstallation.resource, { name: metadata.name });
     return found.metadata.uid === metadata.uid ? found : undefined;

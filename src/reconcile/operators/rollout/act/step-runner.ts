@@ -1,16 +1,16 @@
 /**
- * Steps that take minutes, under way in this process. What is wanted of a rollout is said again and again: what runs already goes on,
- * what is no longer wanted is cut off, and of one cluster there is never more than one step at a time.
+ * `StepRunner` runs the steps of rollouts, which take minutes, outside of a reconcile. Each reconcile passes the complete list of wanted
+ * steps: running ones continue, unwanted ones are aborted, and a cluster never has more than one step at a time.
  */
 import type { Clock, Logger, Runnable } from '../../../../runtime/index.ts';
 import { sleep } from '../../../../runtime/internal.ts';
 
 type Lane = 'whole' | 'install' | 'check' | 'restore';
 
-export interface Job {
-  /** What it works on: of each there is one at a time. */
-  readonly place: string;
-  /** Which step it is: the same is not begun again while it runs. */
+export interface StepJob {
+  /** The rollout, or the cluster of a rollout, that it works on. Each key has one job at a time. */
+  readonly key: string;
+  /** Identifies the step: it is not started again while it runs. */
   readonly id: string;
   readonly lane: Lane;
   run(signal: AbortSignal): Promise<void>;
@@ -23,29 +23,30 @@ interface Running {
 }
 
 /**
- * Of the replica that leads. On as many clusters at once as there may be rollouts (requirement 002): most of the time somebody waits for pods,
- * and how many run Helm meanwhile is said in src/fleet/helm. The way back must never wait behind what is on its way.
+ * The number of jobs that run at a time on the leader, by lane. Installs are limited to the number of concurrent rollouts
+ * (docs/requirements.md, 002 Scalability targets): most of them wait for Pods, and src/fleet/helm limits the Helm processes. A rollback
+ * must never queue behind installs.
  */
-const placesOf: Readonly<Record<Lane, number>> = { whole: 8, install: 20, check: 32, restore: 100 };
-/** A step that could not even say what became of it comes again after this long. */
-const againMilliseconds = 1_000;
+const laneCapacity: Readonly<Record<Lane, number>> = { whole: 8, install: 20, check: 32, restore: 100 };
+/** The delay before a step that failed without recording an outcome is tried again. */
+const retryMilliseconds = 1_000;
 
-export class Jobs implements Runnable {
+export class StepRunner implements Runnable {
   readonly name = 'rollout steps';
   readonly leaderOnly = true;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** By rollout, then by place. */
+  /** Keyed by rollout, then by the key of the job. */
   readonly #running = new Map<string, Map<string, Running>>();
   readonly #lanes = new Map<Lane, { free: number; waiting: (() => void)[] }>();
   readonly #stopping = new AbortController();
-  /** Told when a step of a rollout has ended. */
-  ended: (rollout: string) => void = () => {};
+  /** Called with the name of the rollout when one of its steps has ended. */
+  onStepEnded: (rollout: string) => void = () => {};
 
   constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
     this.#log = log;
-    for (const [lane, free] of Object.entries(placesOf)) this.#lanes.set(lane as Lane, { free, waiting: [] });
+    for (const [lane, free] of Object.entries(laneCapacity)) this.#lanes.set(lane as Lane, { free, waiting: [] });
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -54,46 +55,46 @@ export class Jobs implements Runnable {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
     this.#stopping.abort(signal.reason);
-    const all = [...this.#running.values()].flatMap((places) => [...places.values()]);
+    const all = [...this.#running.values()].flatMap((jobs) => [...jobs.values()]);
     for (const { abort } of all) abort.abort(signal.reason);
     await Promise.all(all.map(({ ended }) => ended));
   }
 
-  /** Of one rollout: all that is to be under way. */
-  keep(rollout: string, wanted: readonly Job[]): void {
+  /** Starts and aborts the jobs of one rollout so that exactly the wanted ones run. */
+  sync(rollout: string, wanted: readonly StepJob[]): void {
     if (this.#stopping.signal.aborted) return;
-    const places = this.#running.get(rollout) ?? new Map<string, Running>();
-    const byPlace = new Map(wanted.map((job) => [job.place, job]));
-    for (const [place, { id, abort }] of places) {
-      if (byPlace.get(place)?.id !== id) abort.abort(new Error('it is no longer wanted'));
+    const jobs = this.#running.get(rollout) ?? new Map<string, Running>();
+    const byKey = new Map(wanted.map((job) => [job.key, job]));
+    for (const [key, { id, abort }] of jobs) {
+      if (byKey.get(key)?.id !== id) abort.abort(new Error('the step is no longer wanted'));
     }
     for (const job of wanted) {
-      if (places.has(job.place)) continue;
-      this.#running.set(rollout, places);
+      if (jobs.has(job.key)) continue;
+      this.#running.set(rollout, jobs);
       const abort = new AbortController();
       const ended = this.#run(rollout, job, abort.signal).finally(() => {
-        places.delete(job.place);
-        if (places.size === 0) this.#running.delete(rollout);
-        this.ended(rollout);
+        jobs.delete(job.key);
+        if (jobs.size === 0) this.#running.delete(rollout);
+        this.onStepEnded(rollout);
       });
-      places.set(job.place, { id: job.id, abort, ended });
+      jobs.set(job.key, { id: job.id, abort, ended });
     }
   }
 
-  async #run(rollout: string, job: Job, signal: AbortSignal): Promise<void> {
-    if (!(await this.#enter(job.lane, signal))) return;
+  async #run(rollout: string, job: StepJob, signal: AbortSignal): Promise<void> {
+    if (!(await this.#acquire(job.lane, signal))) return;
     try {
       await job.run(signal);
     } catch (error) {
       if (signal.aborted) return;
-      this.#log.warn('a step of a rollout was cut off and comes again', { error, rollout, step: job.id });
-      await sleep(this.#clock, againMilliseconds, signal);
+      this.#log.warn('rollout step failed; retried', { error, rollout, step: job.id });
+      await sleep(this.#clock, retryMilliseconds, signal);
     } finally {
-      this.#leave(job.lane);
+      this.#release(job.lane);
     }
   }
 
-  async #enter(name: Lane, signal: AbortSignal): Promise<boolean> {
+  async #acquire(name: Lane, signal: AbortSignal): Promise<boolean> {
     const lane = this.#lanes.get(name);
     if (lane === undefined || signal.aborted) return false;
     if (lane.free > 0) {
@@ -116,7 +117,7 @@ export class Jobs implements Runnable {
     });
   }
 
-  #leave(name: Lane): void {
+  #release(name: Lane): void {
     const lane = this.#lanes.get(name);
     const next = lane?.waiting.shift();
     if (next !== undefined) next();

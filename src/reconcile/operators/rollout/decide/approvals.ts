@@ -1,4 +1,4 @@
-/** Which second pairs of eyes a plan needs, and the Approvals that ask for them (requirement 002, FR-OP-007). */
+/** The Approvals that a plan needs (docs/requirements.md, 002 FR-OP-007). */
 import { isDeepStrictEqual } from 'node:util';
 import {
   API_VERSION,
@@ -10,10 +10,8 @@ import {
   REQUESTED_BY_ANNOTATION,
   sameVersion,
 } from '../../../../api/index.ts';
-import { type Client, isAlreadyExists } from '../../../../runtime/index.ts';
 import { type ApprovalLevel, levelsFor, type RolloutSettings } from '../../settings.ts';
 import type { ClusterStatus, Plan, Rollout } from '../rollout.ts';
-import { fieldManager } from '../store/status-writer.ts';
 
 interface NeededApproval {
   readonly name: string;
@@ -22,7 +20,7 @@ interface NeededApproval {
   readonly levels: readonly ApprovalLevel[];
 }
 
-const words: Readonly<Record<ApprovalType, string>> = {
+const slugs: Readonly<Record<ApprovalType, string>> = {
   ProductionDeployment: 'deployment',
   VersionUpgrade: 'version-upgrade',
   BreakingCRDChange: 'breaking-crd-change',
@@ -48,14 +46,14 @@ export function neededApprovals(
     ];
     return types.flatMap((type) => {
       const levels = levelsFor(settings, type, environment);
-      const name = `rollout-${metadata.uid ?? ''}-${words[type]}-${environment.toLowerCase()}`;
+      const name = `rollout-${metadata.uid ?? ''}-${slugs[type]}-${environment.toLowerCase()}`;
       return levels.length === 0 ? [] : [{ name, type, environment, levels }];
     });
   });
 }
 
-/** The Approval that this rollout asks for under that name; undefined where it asks for none. */
-function approvalFor(name: string, object: Rollout, settings: RolloutSettings): Approval | undefined {
+/** The Approval that this rollout requests under that name; undefined if it requests none. */
+export function approvalFor(name: string, object: Rollout, settings: RolloutSettings): Approval | undefined {
   const { metadata, status } = object;
   const listed = status?.approvals?.find((each) => each.name === name);
   const environment = environments.find((each) => name.endsWith(`-${each.toLowerCase()}`));
@@ -71,7 +69,7 @@ function approvalFor(name: string, object: Rollout, settings: RolloutSettings): 
       subject: { kind: 'OperatorDeployment', name: metadata.name, uid: metadata.uid ?? '', digest: status.plan.digest },
       type: listed.type,
       environment,
-      // Who has switched approvals off meanwhile has not decided about those that were asked for.
+      // Turning approvals off later does not decide the ones that were already requested.
       levels: levels.length === 0 ? [{ role: 'Admin', approvals: 1 }] : levels.map((each) => ({ ...each })),
       ...(notify.length === 0 ? {} : { notify: [...notify] }),
       reason: reasonOf(listed.type, object).slice(0, 4096),
@@ -87,16 +85,15 @@ function reasonOf(type: ApprovalType, { spec, status }: Rollout): string {
   const off = (['pods', 'webhook', 'reconciliation'] as const).filter(
     (part) => status?.plan?.health?.[part]?.enabled === false,
   );
-  const unseen =
-    off.length === 0 ? '' : `\nwhether it is well is not looked at by its Operator's word: ${off.join(', ')}`;
-  const asked = `${spec.reason === undefined ? what : `${what}: ${spec.reason}`}${unseen}`;
+  const disabledChecks = off.length === 0 ? '' : `\nhealth checks disabled by the Operator: ${off.join(', ')}`;
+  const asked = `${spec.reason === undefined ? what : `${what}: ${spec.reason}`}${disabledChecks}`;
   if (type !== 'BreakingCRDChange') return asked;
   const breaking = (status?.plan?.definitions ?? []).filter(({ verdict }) => verdict === 'breaking');
   return [asked, ...breaking.map(({ name, summary }) => `${name}: ${summary ?? 'breaking'}`)].join('\n');
 }
 
-/** Whether it is what this rollout asks for: for exactly this plan, asked by the same person, decided by nobody less. */
-export function isAskedFor(found: Approval, object: Rollout, settings: RolloutSettings): boolean {
+/** Whether an Approval is the one that this rollout requests: for the same plan, by the same requester, with the same levels. */
+export function matchesRequest(found: Approval, object: Rollout, settings: RolloutSettings): boolean {
   const wanted = approvalFor(found.metadata.name, object, settings);
   if (wanted === undefined) return false;
   const { subject, type, environment, levels, requester } = found.spec;
@@ -109,25 +106,4 @@ export function isAskedFor(found: Approval, object: Rollout, settings: RolloutSe
     wanted.spec.requester,
   ];
   return isDeepStrictEqual(JSON.parse(JSON.stringify(same)), JSON.parse(JSON.stringify(asked)));
-}
-
-/** Sees to it that all of them are there. Returns those of that name that are something else. */
-export async function askForApprovals(
-  client: Client,
-  object: Rollout,
-  settings: RolloutSettings,
-): Promise<readonly string[]> {
-  const strange: string[] = [];
-  for (const { name, outcome } of object.status?.approvals ?? []) {
-    const wanted = outcome === 'Pending' ? approvalFor(name, object, settings) : undefined;
-    if (wanted === undefined) continue;
-    try {
-      await client.create(approval.resource, wanted, { fieldManager });
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      const found = await client.get<Approval>(approval.resource, { name });
-      if (!isAskedFor(found, object, settings)) strange.push(name);
-    }
-  }
-  return strange;
 }

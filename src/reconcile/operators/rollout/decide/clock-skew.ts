@@ -1,13 +1,20 @@
 /**
- * Times that lie ahead. Another manager has written them, by a clock that was ahead of ours, or ours was set back. What happened has
- * happened by now at the latest; waiting for a clock would hold a rollout up for as long, and what was seen "later" would count for nothing.
+ * Corrects times in the future. They were written by a manager whose clock was ahead, or the clock of this one was set back. A recorded event
+ * has happened by now at the latest. Waiting for the clock to catch up would delay the rollout, and later health checks would not count.
  */
-import { type ClusterStatus, instantOf, type RolloutStatus, timeOf, withClusters, without } from '../rollout.ts';
+import {
+  type ClusterStatus,
+  omit,
+  type RolloutStatus,
+  toMilliseconds,
+  toTimestamp,
+  updateClusters,
+} from '../rollout.ts';
 
-/** No step waits longer than this before it is taken again. */
-export const longestRetryMilliseconds = 60_000;
+/** The maximum delay before a failed step is retried. */
+export const maxRetryMilliseconds = 60_000;
 
-const ofStatus = [
+const statusTimes = [
   'startedAt',
   'stageStartedAt',
   'stageDeployedAt',
@@ -15,28 +22,28 @@ const ofStatus = [
   'progressedAt',
   'heldSince',
 ] as const;
-const ofCluster = ['startedAt', 'preparedAt', 'deployedAt', 'switchedAt', 'restoredAt', 'finishedAt'] as const;
-/** What was seen then is not believed: it is looked at again. */
-const seenAt = ['healthySince', 'lastCheckedAt'] as const;
+const clusterTimes = ['startedAt', 'preparedAt', 'deployedAt', 'switchedAt', 'restoredAt', 'finishedAt'] as const;
+/** The results of health checks with such a time are dropped, and the check is repeated. */
+const checkTimes = ['healthySince', 'lastCheckedAt'] as const;
 
-/** The same status with no such time in it; the very same where there is none. */
-export function withoutFuture(before: RolloutStatus, now: number): RolloutStatus {
-  const at = instantOf(now);
+/** Returns the status without times in the future, or the same object if there are none. */
+export function clampFutureTimes(before: RolloutStatus, now: number): RolloutStatus {
+  const at = toTimestamp(now);
   const isAhead = (instant: string | undefined, by = 0): boolean =>
-    // Nearly always the first says no, without reading a date.
-    instant !== undefined && instant.slice(0, 19) >= at.slice(0, 19) && timeOf(instant) > now + by;
+    // Comparing the text first avoids parsing the date in nearly all cases.
+    instant !== undefined && instant.slice(0, 19) >= at.slice(0, 19) && toMilliseconds(instant) > now + by;
   const clamped = <T extends object, K extends keyof T>(value: T, fields: readonly K[]): T => {
     const ahead = fields.filter((field) => isAhead(value[field] as string | undefined));
     return ahead.length === 0 ? value : { ...value, ...Object.fromEntries(ahead.map((field) => [field, at])) };
   };
   const status = clamped(
-    withClusters(before, (cluster): ClusterStatus => {
-      const known = clamped(cluster, ofCluster);
-      const isSeenAhead = seenAt.some((field) => isAhead(known[field]));
-      const seen = isSeenAhead ? without(known, ...seenAt) : known;
-      return isAhead(seen.retryAt, longestRetryMilliseconds) ? { ...seen, retryAt: at } : seen;
+    updateClusters(before, (cluster): ClusterStatus => {
+      const known = clamped(cluster, clusterTimes);
+      const isCheckAhead = checkTimes.some((field) => isAhead(known[field]));
+      const seen = isCheckAhead ? omit(known, ...checkTimes) : known;
+      return isAhead(seen.retryAt, maxRetryMilliseconds) ? { ...seen, retryAt: at } : seen;
     }),
-    ofStatus,
+    statusTimes,
   );
   const { rollback } = status;
   if (rollback === undefined || !isAhead(rollback.startedAt)) return status;

@@ -1,38 +1,43 @@
-/** How a rollout comes to its end, and what counts as progress on the way there. */
+/** Ends a rollout, and records its progress. */
 import { millisecondsOf } from '../../../../api/index.ts';
 import { type Condition, mergeConditions } from '../../../../runtime/index.ts';
-import { instantOf, type Rollout, type RolloutStatus, timeOf, withClusters, without } from '../rollout.ts';
+import { omit, type Rollout, type RolloutStatus, toMilliseconds, toTimestamp, updateClusters } from '../rollout.ts';
 
-/** Why it ended, or why it does not go on. */
-export interface Outlook {
+/** The reason and message of the conditions Progressing and Ready. */
+export interface ProgressReason {
   readonly reason: string;
   readonly message: string;
 }
 
-export const withProgress = (status: RolloutStatus, now: number): RolloutStatus =>
-  status.progressedAt === instantOf(now) ? status : { ...status, progressedAt: instantOf(now) };
+export const recordProgress = (status: RolloutStatus, now: number): RolloutStatus =>
+  status.progressedAt === toTimestamp(now) ? status : { ...status, progressedAt: toTimestamp(now) };
 
-/** Ends it, every cluster left as it is, once nothing is under way on any of them, or what is does not come to an end in time. */
-export function stopped(object: Rollout, status: RolloutStatus, outlook: Outlook, now: number): RolloutStatus {
+/** Ends a rollout without a rollback once no step is running, or once the running steps have exceeded the progress deadline. */
+export function stopRollout(object: Rollout, status: RolloutStatus, cause: ProgressReason, now: number): RolloutStatus {
   const isBusy = (status.clusters ?? []).some(({ state }) => state === 'Deploying' || state === 'RollingBack');
-  if (isBusy && stopDue(object, status) > now) return status;
-  return ended(status, 'Failed', outlook, now);
+  if (isBusy && stopDeadline(object, status) > now) return status;
+  return finishRollout(status, 'Failed', cause, now);
 }
 
-/** So long it waits for what is under way: one cluster that is out of reach must not keep it, and all of its clusters, for ever. */
-export const stopDue = ({ spec }: Rollout, { progressedAt }: RolloutStatus): number =>
-  timeOf(progressedAt) + millisecondsOf(spec.progressDeadline ?? 'PT30M');
+/** The deadline for running steps: one unreachable cluster must not keep the rollout, and the Leases of all its clusters, forever. */
+export const stopDeadline = ({ spec }: Rollout, { progressedAt }: RolloutStatus): number =>
+  toMilliseconds(progressedAt) + millisecondsOf(spec.progressDeadline ?? 'PT30M');
 
-export function ended(
+export function finishRollout(
   status: RolloutStatus,
   phase: 'Completed' | 'Failed',
-  { reason, message }: Outlook,
+  { reason, message }: ProgressReason,
   now: number,
 ): RolloutStatus {
-  const at = instantOf(now);
-  const rest = withClusters(status, (cluster) =>
+  const at = toTimestamp(now);
+  const rest = updateClusters(status, (cluster) =>
     cluster.state === 'Pending'
-      ? { ...cluster, state: 'Skipped' as const, finishedAt: at, message: cluster.message ?? 'it had not had its turn' }
+      ? {
+          ...cluster,
+          state: 'Skipped' as const,
+          finishedAt: at,
+          message: cluster.message ?? 'not started before the rollout ended',
+        }
       : cluster,
   );
   const { conditions } = mergeConditions(
@@ -43,5 +48,5 @@ export function ended(
     ],
     new Date(now),
   );
-  return { ...without(rest, 'heldSince'), phase, finishedAt: at, progressedAt: at, conditions };
+  return { ...omit(rest, 'heldSince'), phase, finishedAt: at, progressedAt: at, conditions };
 }

@@ -6,16 +6,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Environment, ROLLOUT_FINALIZER, type Strategy } from '../../../../api/index.ts';
 import {
-  type Act,
+  type Action,
   type ClusterStatus,
   type Facts,
-  isClusterAct,
+  isClusterAction,
   isFinished,
   isTouched,
   phaseOf,
   type Rollout,
   type RolloutStatus,
-  timeOf,
+  toMilliseconds,
 } from '../rollout.ts';
 import { nextStep } from './next-step.ts';
 import {
@@ -59,9 +59,9 @@ interface Real {
 
 /** A step that the manager has begun. Whoever ends the manager ends it between any two of its parts. */
 interface Running {
-  readonly act: Act;
+  readonly act: Action;
   part: 'begun' | 'prepared' | 'done';
-  begunAt: number;
+  checkStartedAt: number;
 }
 
 interface Given {
@@ -76,7 +76,7 @@ class World {
   readonly real = new Map<string, Real>();
   object: Rollout;
   running: Running[] = [];
-  heldBy: string | undefined;
+  blockedBy: string | undefined;
   readonly violations: string[] = [];
 
   constructor({ strategy, clusters, spec, coexist }: Given) {
@@ -138,7 +138,7 @@ class World {
   }
 
   facts(): Facts {
-    const { heldBy } = this;
+    const { blockedBy } = this;
     return {
       cluster: (name) => {
         const found = this.real.get(name);
@@ -150,7 +150,7 @@ class World {
       installedBy: () => undefined,
       restoredBy: () => undefined,
       notBefore: () => 0,
-      ...(heldBy === undefined ? {} : { heldBy }),
+      ...(blockedBy === undefined ? {} : { blockedBy }),
     };
   }
 
@@ -171,13 +171,14 @@ class World {
       this.object = { ...this.object, metadata: { ...this.object.metadata, finalizers } };
       return;
     }
-    const { acts, status } = nextStep(this.object, this.facts(), this.time);
+    const { actions, status } = nextStep(this.object, this.facts(), this.time);
     expect(status, 'what is written stays as it is while nothing happens').toBe(this.object.status);
-    const wanted = new Set(acts.map(placeAndKind));
+    const wanted = new Set(actions.map(placeAndKind));
     // What is no longer wanted is cut off; on one cluster there is one step at a time.
     this.running = this.running.filter(({ act }) => wanted.has(placeAndKind(act)));
     const busy = new Set(this.running.map(({ act }) => placeOf(act)));
-    for (const act of acts) if (!busy.has(placeOf(act))) this.running.push({ act, part: 'begun', begunAt: this.time });
+    for (const act of actions)
+      if (!busy.has(placeOf(act))) this.running.push({ act, part: 'begun', checkStartedAt: this.time });
   }
 
   /** One part of a step. */
@@ -186,7 +187,7 @@ class World {
     if (step === undefined) return;
     const end = () => this.running.splice(this.running.indexOf(step), 1);
     const { act } = step;
-    if (!isClusterAct(act)) {
+    if (!isClusterAction(act)) {
       end();
       if (act.kind === 'start') this.record((object) => started(object, this.time));
       if (act.kind === 'resume') this.record((object) => resumed(object, this.time));
@@ -201,7 +202,7 @@ class World {
       end();
       const failure = { temporary: true, message: 'out of reach' };
       if (kind === 'check') {
-        const report = { state: 'Unknown' as const, message: 'out of reach', begunAt: step.begunAt };
+        const report = { state: 'Unknown' as const, message: 'out of reach', checkStartedAt: step.checkStartedAt };
         this.record((object) => checked(object, name, attempt, report));
       } else this.record((object) => stepFailed(object, name, attempt, failure, this.time, second));
       return;
@@ -226,9 +227,9 @@ class World {
         end();
         const isBack = this.status.clusters?.find((each) => each.name === name)?.state === 'RollingBack';
         const isWell = isBack ? real.installed !== 'new' : real.installed === 'new' && real.isWell;
-        if (isWell && !isBack && step.begunAt >= real.changedAt) real.wellAt = step.begunAt;
+        if (isWell && !isBack && step.checkStartedAt >= real.changedAt) real.wellAt = step.checkStartedAt;
         const report = { state: isWell ? ('Healthy' as const) : ('Unhealthy' as const), message: 'm' };
-        this.record((object) => checked(object, name, attempt, { ...report, begunAt: step.begunAt }));
+        this.record((object) => checked(object, name, attempt, { ...report, checkStartedAt: step.checkStartedAt }));
         return;
       }
       case 'restore':
@@ -299,7 +300,8 @@ class World {
     );
     for (const { name, stage } of begunNow) {
       if (stage > (is.stage ?? 0)) this.violations.push(`${name} is begun before its stage`);
-      if (after.spec.paused === true || this.heldBy !== undefined) this.violations.push(`${name} is begun while held`);
+      if (after.spec.paused === true || this.blockedBy !== undefined)
+        this.violations.push(`${name} is begun while held`);
       if (!this.#isHere(name)) this.violations.push(`${name} is begun though it is away`);
     }
     const here = clusters.filter(({ name, state }) => state === 'Deploying' && this.#isHere(name));
@@ -348,11 +350,12 @@ class World {
       if (real === undefined || real.wellAt < real.changedAt) {
         this.violations.push(`${cluster.name} counts, and nobody has looked since it was changed`);
       }
-      if (timeOf(cluster.lastCheckedAt) !== real?.wellAt) this.violations.push(`${cluster.name} was not well at last`);
+      if (toMilliseconds(cluster.lastCheckedAt) !== real?.wellAt)
+        this.violations.push(`${cluster.name} was not well at last`);
       if ((real?.wellAt ?? 0) < this.time - 90 * second) this.violations.push(`${cluster.name} was looked at long ago`);
       const period = is.plan === undefined ? 0 : pacingOf(is.plan).periodMilliseconds(was.stage ?? 1);
       const isCutShort = cluster.switchedAt !== undefined || (spec.promote ?? 0) >= (was.stage ?? 1);
-      if (!isCutShort && period > 0 && (real?.wellAt ?? 0) < timeOf(cluster.deployedAt) + period) {
+      if (!isCutShort && period > 0 && (real?.wellAt ?? 0) < toMilliseconds(cluster.deployedAt) + period) {
         this.violations.push(`${cluster.name} was not looked at when its time was over`);
       }
     }
@@ -370,13 +373,13 @@ class World {
       real.helm = 'works';
       real.isWell = true;
     }
-    this.heldBy = undefined;
+    this.blockedBy = undefined;
     this.edit({ paused: false, promote: this.object.spec.promote ?? 1 });
     for (let round = 0; round < 3_000; round += 1) {
       this.look();
       if (isFinished(this.status) && this.running.length === 0) {
-        const { acts } = nextStep(this.object, this.facts(), this.time);
-        if (acts.length === 0) return;
+        const { actions } = nextStep(this.object, this.facts(), this.time);
+        if (actions.length === 0) return;
       }
       while (this.running.length > 0) this.goOn(0);
       const { wakeAt } = nextStep(this.object, this.facts(), this.time);
@@ -386,8 +389,8 @@ class World {
   }
 }
 
-const placeOf = (act: Act): string => (isClusterAct(act) ? act.cluster : '');
-const placeAndKind = (act: Act): string => `${placeOf(act)} ${act.kind} ${isClusterAct(act) ? act.attempt : ''}`;
+const placeOf = (act: Action): string => (isClusterAction(act) ? act.cluster : '');
+const placeAndKind = (act: Action): string => `${placeOf(act)} ${act.kind} ${isClusterAction(act) ? act.attempt : ''}`;
 
 const environment = fc.constantFrom<Environment>('Dev', 'Staging', 'Production');
 const given: fc.Arbitrary<Given> = fc.record({
@@ -446,7 +449,7 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
         real.changedAt = Math.min(real.changedAt, world.time);
         if (real.wellAt > world.time) real.wellAt = 0;
       }
-      for (const step of world.running) step.begunAt = Math.min(step.begunAt, world.time);
+      for (const step of world.running) step.checkStartedAt = Math.min(step.checkStartedAt, world.time);
     }),
   },
   {
@@ -500,7 +503,7 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.boolean().map((held) => (world: World) => {
-      world.heldBy = held ? 'another' : undefined;
+      world.blockedBy = held ? 'another' : undefined;
     }),
   },
 );
@@ -547,10 +550,10 @@ describe('whatever falls ill, goes away or is cut off', () => {
     fc.assert(
       fc.property(given, which, (start, n) => {
         const world = new World({ ...start, spec: { ...start.spec, maxFailures: 0, rollbackOnFailure: true } });
-        const ill = someCluster(world, n);
-        if (ill === undefined) return;
+        const unhealthy = someCluster(world, n);
+        if (unhealthy === undefined) return;
         const settle = world.settle.bind(world);
-        Object.defineProperty(ill, 'isWell', { get: () => false, set: () => {} });
+        Object.defineProperty(unhealthy, 'isWell', { get: () => false, set: () => {} });
         settle();
         expect(world.violations).toEqual([]);
         expect(world.status).toMatchObject({ phase: 'Failed', rollback: { reason: 'Unhealthy' } });

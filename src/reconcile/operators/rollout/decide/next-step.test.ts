@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest';
 import type { ApprovalOutcome } from '../../../../api/index.ts';
 import type { ClusterStatus, Rollout, RolloutStatus } from '../rollout.ts';
 import {
-  actsOf,
+  actionsFor,
   at,
-  begunFor,
+  deployingFor,
   factsWith,
   type Given,
-  ill,
+  healthyFor,
   now,
   reasonOf,
   rolloutWith,
   statesOf,
-  wellFor,
+  unhealthy,
 } from '../support/rollouts.ts';
 import { nextStep } from './next-step.ts';
 import { checked, deployed, prepared, reopened, restored, resumed, stepFailed, switched } from './outcomes.ts';
@@ -26,43 +26,43 @@ describe('planning', () => {
       reason: 'without a plan it is planned',
       given: { metadata: { finalizers: [] }, status: { plan: undefined } },
       facts: {},
-      acts: ['plan'],
+      actions: ['plan'],
     },
     {
       reason: 'nothing is asked again before its time',
       given: { status: { plan: undefined } },
       facts: { notBefore: () => now + 1 },
-      acts: [],
+      actions: [],
     },
-    { reason: 'with a plan it is started', given: {}, facts: {}, acts: ['start'] },
-    { reason: 'not while it is paused', given: { spec: { paused: true } }, facts: {}, acts: [] },
-    { reason: 'not while another goes back', given: {}, facts: { heldBy: 'other' }, acts: [] },
+    { reason: 'with a plan it is started', given: {}, facts: {}, actions: ['start'] },
+    { reason: 'not while it is paused', given: { spec: { paused: true } }, facts: {}, actions: [] },
+    { reason: 'not while another goes back', given: {}, facts: { blockedBy: 'other' }, actions: [] },
     {
       reason: 'an Approval that is not there is asked for',
       given: { status: asked('Pending') },
       facts: {},
-      acts: ['approvals'],
+      actions: ['approvals'],
     },
     {
       reason: 'one that is not decided is waited for',
       given: { status: asked('Pending') },
       facts: { approval: () => 'Pending' as const },
-      acts: [],
+      actions: [],
     },
     {
       reason: 'one that is approved lets it start',
       given: { status: asked('Pending') },
       facts: { approval: () => 'Approved' as const },
-      acts: ['start'],
+      actions: ['start'],
     },
-    { reason: 'what was approved stays so', given: { status: asked('Approved') }, facts: {}, acts: ['start'] },
-  ])('$reason', ({ given, facts, acts }) => {
-    expect(actsOf(planning(given), factsWith(facts))).toEqual(acts);
+    { reason: 'what was approved stays so', given: { status: asked('Approved') }, facts: {}, actions: ['start'] },
+  ])('$reason', ({ given, facts, actions }) => {
+    expect(actionsFor(planning(given), factsWith(facts))).toEqual(actions);
   });
 
   test('before anything else it is held from going away', () => {
     const step = nextStep(planning({ metadata: { finalizers: [] } }), factsWith(), now);
-    expect(step).toMatchObject({ finalizer: 'add', acts: [] });
+    expect(step).toMatchObject({ finalizer: 'add', actions: [] });
   });
 
   test.each([
@@ -80,97 +80,109 @@ describe('planning', () => {
       ends: 'Aborted',
     },
   ])('$reason', ({ given, facts, ends }) => {
-    const { status, acts } = nextStep(planning(given), factsWith(facts), now);
+    const { status, actions } = nextStep(planning(given), factsWith(facts), now);
     expect(status).toMatchObject({ phase: 'Failed', finishedAt: at(0) });
     expect(reasonOf(status)).toBe(ends);
     expect(statesOf(status)).toEqual({ a: 'Skipped', b: 'Skipped', c: 'Skipped' });
-    expect(acts).toEqual([]);
+    expect(actions).toEqual([]);
   });
 
   test('one that is deleted then goes at once', () => {
     const step = nextStep(planning({ metadata: { deletionTimestamp: at(1) } }), factsWith(), now);
-    expect(step).toMatchObject({ finalizer: 'remove', acts: [] });
+    expect(step).toMatchObject({ finalizer: 'remove', actions: [] });
   });
 });
 
 describe('one cluster after the other', () => {
   test.each([
-    { reason: 'the first is begun', clusters: {}, facts: {}, acts: ['install a'], stage: 1 },
-    { reason: 'one that is under way goes on', clusters: { a: begunFor(5) }, facts: {}, acts: ['install a'], stage: 1 },
-    { reason: 'one that is away is passed over', clusters: {}, facts: { away: ['a'] }, acts: ['install b'], stage: 2 },
+    { reason: 'the first is begun', clusters: {}, facts: {}, actions: ['install a'], stage: 1 },
+    {
+      reason: 'one that is under way goes on',
+      clusters: { a: deployingFor(5) },
+      facts: {},
+      actions: ['install a'],
+      stage: 1,
+    },
+    {
+      reason: 'one that is away is passed over',
+      clusters: {},
+      facts: { away: ['a'] },
+      actions: ['install b'],
+      stage: 2,
+    },
     {
       reason: 'one that comes back has its turn',
-      clusters: { b: begunFor(5) },
+      clusters: { b: deployingFor(5) },
       facts: {},
-      acts: ['install b'],
+      actions: ['install b'],
       stage: 2,
     },
     {
       reason: 'what is validated is looked at',
-      clusters: { a: wellFor(100, 31) },
+      clusters: { a: healthyFor(100, 31) },
       facts: {},
-      acts: ['check a'],
+      actions: ['check a'],
       stage: 1,
     },
-    { reason: 'not before its time', clusters: { a: wellFor(100, 29) }, facts: {}, acts: [], stage: 1 },
+    { reason: 'not before its time', clusters: { a: healthyFor(100, 29) }, facts: {}, actions: [], stage: 1 },
     {
       reason: 'and once more when its time is over',
-      clusters: { a: wellFor(301, 3) },
+      clusters: { a: healthyFor(301, 3) },
       facts: {},
-      acts: ['check a'],
+      actions: ['check a'],
       stage: 1,
     },
-    { reason: 'then it is paused', clusters: { a: wellFor(301, 0) }, facts: {}, acts: [], stage: 2 },
+    { reason: 'then it is paused', clusters: { a: healthyFor(301, 0) }, facts: {}, actions: [], stage: 2 },
     {
       reason: 'a cluster that was removed is passed over',
       clusters: {},
       facts: { gone: ['a'] },
-      acts: ['install b'],
+      actions: ['install b'],
       stage: 2,
     },
     {
       reason: 'one made anew under its name is another',
       clusters: { a: { uid: 'before' } },
       facts: {},
-      acts: ['install b'],
+      actions: ['install b'],
       stage: 2,
     },
     {
       reason: 'nothing is begun while another goes back',
       clusters: {},
-      facts: { heldBy: 'other' },
-      acts: [],
+      facts: { blockedBy: 'other' },
+      actions: [],
       stage: 1,
     },
-  ])('$reason', ({ clusters, facts, acts, stage }) => {
+  ])('$reason', ({ clusters, facts, actions, stage }) => {
     const before = Object.hasOwn(clusters, 'b') ? { stage: 2 } : {};
     const object = rolloutWith({ clusters, status: before });
-    expect(actsOf(object, factsWith(facts))).toEqual(acts);
+    expect(actionsFor(object, factsWith(facts))).toEqual(actions);
     expect(nextStep(object, factsWith(facts), now).status.stage).toBe(stage);
   });
 
   test('after the pause the next is begun', () => {
-    const object = rolloutWith({ clusters: { a: wellFor(600, 5) }, status: { stage: 2, stageFinishedAt: at(121) } });
-    expect(actsOf(object)).toEqual(['install b']);
+    const object = rolloutWith({ clusters: { a: healthyFor(600, 5) }, status: { stage: 2, stageFinishedAt: at(121) } });
+    expect(actionsFor(object)).toEqual(['install b']);
   });
 
   test('a promotion cuts the watching short, and still only what is well goes on', () => {
-    const promoted = { spec: { promote: 1 }, clusters: { a: wellFor(20, 0) } };
+    const promoted = { spec: { promote: 1 }, clusters: { a: healthyFor(20, 0) } };
     expect(nextStep(rolloutWith(promoted), factsWith(), now).status.stage).toBe(2);
-    const { healthySince, ...unwell } = wellFor(20, 0);
+    const { healthySince, ...unwell } = healthyFor(20, 0);
     const clusters = { a: { ...unwell, state: 'Validating' } };
     expect(nextStep(rolloutWith({ spec: { promote: 1 }, clusters }), factsWith(), now).status.stage).toBe(1);
   });
 
   test('a minimum of being well holds whoever promotes', () => {
     const spec = { promote: 1, health: { interval: 'PT30S', failureThreshold: 3, minimumSoak: 'PT1M' } };
-    expect(nextStep(rolloutWith({ spec, clusters: { a: wellFor(20, 0) } }), factsWith(), now).status.stage).toBe(1);
+    expect(nextStep(rolloutWith({ spec, clusters: { a: healthyFor(20, 0) } }), factsWith(), now).status.stage).toBe(1);
   });
 
   test('what was well long ago is looked at again before it promotes', () => {
-    const object = rolloutWith({ clusters: { a: wellFor(4_000, 3_000) } });
+    const object = rolloutWith({ clusters: { a: healthyFor(4_000, 3_000) } });
     expect(nextStep(object, factsWith(), now).status.stage).toBe(1);
-    expect(actsOf(object)).toEqual(['check a']);
+    expect(actionsFor(object)).toEqual(['check a']);
   });
 });
 
@@ -183,25 +195,29 @@ describe('the shares of a canary', () => {
     });
 
   test('a stage of which too many checks have failed is taken back, though it is well in the end', () => {
-    const { status } = nextStep(canary({ a: { ...wellFor(301, 0), checks: 20, checksPassed: 18 } }), factsWith(), now);
+    const { status } = nextStep(
+      canary({ a: { ...healthyFor(301, 0), checks: 20, checksPassed: 18 } }),
+      factsWith(),
+      now,
+    );
     expect(status).toMatchObject({ phase: 'RollingBack', rollback: { reason: 'Unhealthy' } });
     expect(status.rollback?.message).toContain('18 of 20');
   });
 
   test('a cluster of an earlier stage that falls ill takes the promotion back', () => {
-    const clusters = { a: { ...ill, finishedAt: at(50) }, b: wellFor(50) };
+    const clusters = { a: { ...unhealthy, finishedAt: at(50) }, b: healthyFor(50) };
     const { status } = nextStep(canary(clusters, { status: { stage: 2 } }), factsWith(), now);
     expect(status.rollback).toMatchObject({ reason: 'RevalidationFailed' });
     expect(statesOf(status)).toEqual({ a: 'RollingBack', b: 'RollingBack', c: 'Skipped' });
   });
 
-  const takenBack = { ...wellFor(100), state: 'RolledBack', finishedAt: at(5) };
+  const takenBack = { ...healthyFor(100), state: 'RolledBack', finishedAt: at(5) };
   test.each([
     { reason: 'all of a stage have failed, though that many may', stage: 1, clusters: { a: takenBack }, opens: false },
     {
       reason: 'all of the second have, and the first is well',
       stage: 2,
-      clusters: { a: wellFor(900), b: takenBack },
+      clusters: { a: healthyFor(900), b: takenBack },
       opens: false,
     },
     {
@@ -217,18 +233,18 @@ describe('the shares of a canary', () => {
     });
     const { status } = nextStep(object, factsWith(), now);
     expect(status.stage).toBe(opens ? stage + 1 : stage);
-    if (!opens) expect(status.rollback?.message).toContain(`none of stage ${stage} is well`);
+    if (!opens) expect(status.rollback?.message).toContain(`no cluster of stage ${stage} is healthy`);
   });
 
   test('where nothing of the first stage can be worked on, nothing else is tried in its place', () => {
-    expect(actsOf(canary({}), factsWith({ away: ['a'] }))).toEqual([]);
+    expect(actionsFor(canary({}), factsWith({ away: ['a'] }))).toEqual([]);
   });
 });
 
 describe('both sides', () => {
   const blueGreen = (clusters: Given['clusters'], spec: object = {}, coexist = true) =>
     rolloutWith({ spec: { strategy: 'BlueGreen', ...spec }, coexist, ...(clusters === undefined ? {} : { clusters }) });
-  const green = (seconds: number, lookedAgo = 0) => ({ ...wellFor(seconds, lookedAgo), state: 'Validating' });
+  const green = (seconds: number, lookedAgo = 0) => ({ ...healthyFor(seconds, lookedAgo), state: 'Validating' });
   const all = (cluster: object) => ({ a: cluster, b: cluster, c: cluster });
 
   test.each([
@@ -237,45 +253,45 @@ describe('both sides', () => {
       clusters: all(green(601)),
       spec: {},
       coexist: true,
-      acts: ['switch a', 'switch b', 'switch c'],
+      actions: ['switch a', 'switch b', 'switch c'],
     },
     {
       reason: 'not while one is not deployed',
-      clusters: { ...all(green(601)), c: begunFor(5) },
+      clusters: { ...all(green(601)), c: deployingFor(5) },
       spec: {},
       coexist: true,
-      acts: ['install c'],
+      actions: ['install c'],
     },
     {
       reason: 'not while one was not looked at lately',
       clusters: { ...all(green(601)), c: green(601, 20) },
       spec: {},
       coexist: true,
-      acts: ['check c'],
+      actions: ['check c'],
     },
     {
       reason: 'not before somebody says so',
       clusters: all(green(601)),
       spec: { blueGreenConfig: manual() },
       coexist: true,
-      acts: [],
+      actions: [],
     },
     {
       reason: 'who says so need not wait',
       clusters: all(green(60)),
       spec: { promote: 1, blueGreenConfig: manual() },
       coexist: true,
-      acts: ['switch a', 'switch b', 'switch c'],
+      actions: ['switch a', 'switch b', 'switch c'],
     },
     {
       reason: 'what cannot run beside the other is switched unseen',
-      clusters: all({ ...begunFor(5), state: 'Validating', deployedAt: at(1) }),
+      clusters: all({ ...deployingFor(5), state: 'Validating', deployedAt: at(1) }),
       spec: {},
       coexist: false,
-      acts: ['switch a', 'switch b', 'switch c'],
+      actions: ['switch a', 'switch b', 'switch c'],
     },
-  ])('$reason', ({ clusters, spec, coexist, acts }) => {
-    expect(actsOf(blueGreen(clusters, spec, coexist))).toEqual(acts);
+  ])('$reason', ({ clusters, spec, coexist, actions }) => {
+    expect(actionsFor(blueGreen(clusters, spec, coexist))).toEqual(actions);
   });
 
   test('somebody who has to say so is told, and no time runs out', () => {
@@ -290,22 +306,22 @@ describe('both sides', () => {
   });
 
   test.each([
-    { coexist: true, cluster: green(9_000), said: 'validation has passed' },
+    { coexist: true, cluster: green(9_000), said: 'validation passed' },
     {
       coexist: false,
-      cluster: { ...begunFor(5), state: 'Validating', deployedAt: at(1) },
-      said: 'it is installed, at 0, and is validated once it works',
+      cluster: { ...deployingFor(5), state: 'Validating', deployedAt: at(1) },
+      said: 'installed with 0 replicas, validated after the switch',
     },
   ])('who decides is told what was seen of it; beside the other: $coexist', ({ coexist, cluster, said }) => {
     const object = blueGreen(all(cluster), { blueGreenConfig: manual() }, coexist);
     const { conditions = [] } = nextStep(object, factsWith(), now).status;
     const { message } = conditions.find(({ type }) => type === 'Progressing') ?? {};
-    expect(message).toBe(`${said}: \`kidp rollout promote\` switches over`);
+    expect(message).toBe(`${said}; run \`kidp rollout promote\` to switch traffic`);
   });
 
   test('after the switch it is watched again, and then done', () => {
     const switchedFor = (seconds: number) => ({
-      ...wellFor(900),
+      ...healthyFor(900),
       switched: true,
       switchedAt: at(seconds),
       healthySince: at(seconds),
@@ -328,7 +344,7 @@ describe('both sides', () => {
 
 describe('a place among those that are under way', () => {
   const manual = { strategy: 'BlueGreen', blueGreenConfig: { autoSwitch: false } };
-  const ready = { ...wellFor(900), state: 'Validating' };
+  const ready = { ...healthyFor(900), state: 'Validating' };
   const all = (cluster: object) => ({ a: cluster, b: cluster, c: cluster });
   test.each([
     { reason: 'one that is paused has none', spec: { paused: true }, clusters: {}, held: true },
@@ -336,7 +352,7 @@ describe('a place among those that are under way', () => {
     {
       reason: 'one that is paused has one while Helm is at work',
       spec: { paused: true },
-      clusters: { a: begunFor(5) },
+      clusters: { a: deployingFor(5) },
     },
     { reason: 'and while one cluster goes back', spec: { paused: true }, clusters: { a: { state: 'RollingBack' } } },
     { reason: 'one that goes on has one', spec: {}, clusters: {} },
@@ -346,38 +362,43 @@ describe('a place among those that are under way', () => {
   });
 
   test.each([
-    { reason: 'one that was paused asks for one', spec: {}, clusters: {}, acts: ['resume'] },
-    { reason: 'not while it is still paused', spec: { paused: true }, clusters: {}, acts: [] },
-    { reason: 'nor while another goes back', spec: {}, clusters: {}, facts: { heldBy: 'other' }, acts: [] },
-    { reason: 'one that was promoted does', spec: { ...manual, promote: 1 }, clusters: all(ready), acts: ['resume'] },
+    { reason: 'one that was paused asks for one', spec: {}, clusters: {}, actions: ['resume'] },
+    { reason: 'not while it is still paused', spec: { paused: true }, clusters: {}, actions: [] },
+    { reason: 'nor while another goes back', spec: {}, clusters: {}, facts: { blockedBy: 'other' }, actions: [] },
+    {
+      reason: 'one that was promoted does',
+      spec: { ...manual, promote: 1 },
+      clusters: all(ready),
+      actions: ['resume'],
+    },
     {
       reason: 'meanwhile what is there is looked at',
       spec: {},
-      clusters: { a: wellFor(100, 31) },
-      acts: ['resume', 'check a'],
+      clusters: { a: healthyFor(100, 31) },
+      actions: ['resume', 'check a'],
     },
     {
       reason: 'not before its time, if there was none',
       spec: {},
       clusters: {},
       facts: { notBefore: () => now + 5 },
-      acts: [],
+      actions: [],
     },
-  ])('before anything new is begun: $reason', ({ spec, clusters, facts = {}, acts }) => {
+  ])('before anything new is begun: $reason', ({ spec, clusters, facts = {}, actions }) => {
     const object = rolloutWith({ spec, clusters, status: { heldSince: at(60), progressedAt: at(9_000) } });
-    expect(actsOf(object, factsWith(facts))).toEqual(acts);
+    expect(actionsFor(object, factsWith(facts))).toEqual(actions);
     expect(nextStep(object, factsWith(facts), now).status.rollback, 'no time runs out').toBeUndefined();
   });
 
   test('once it has one it goes on', () => {
     const object = rolloutWith({ status: { heldSince: at(60), progressedAt: at(9_000) } });
-    const { status, acts } = nextStep(object, factsWith(), now, (each) => resumed(each, now));
+    const { status, actions } = nextStep(object, factsWith(), now, (each) => resumed(each, now));
     expect(status.heldSince).toBeUndefined();
-    expect(acts).toMatchObject([{ kind: 'install', cluster: 'a' }]);
+    expect(actions).toMatchObject([{ kind: 'install', cluster: 'a' }]);
   });
 
   test('what goes back needs none', () => {
-    const object = rolloutWith({ clusters: { a: ill }, status: { heldSince: at(60) }, spec: { paused: true } });
+    const object = rolloutWith({ clusters: { a: unhealthy }, status: { heldSince: at(60) }, spec: { paused: true } });
     const { status } = nextStep(object, factsWith(), now);
     expect(status.phase).toBe('RollingBack');
     expect(status.heldSince).toBeUndefined();
@@ -407,28 +428,36 @@ describe('what has failed', () => {
       phase: 'Deploying',
     },
   ])('$reason', ({ spec, states, phase }) => {
-    const { status } = nextStep(direct({ a: ill, b: wellFor(100), c: begunFor(9) }, spec), factsWith(), now);
+    const { status } = nextStep(
+      direct({ a: unhealthy, b: healthyFor(100), c: deployingFor(9) }, spec),
+      factsWith(),
+      now,
+    );
     expect(status.phase).toBe(phase);
     expect(statesOf(status)).toEqual(states);
   });
 
   test('without a way back it ends once nothing is under way', () => {
     const spec = { rollbackOnFailure: false };
-    const busy = nextStep(direct({ a: ill, b: wellFor(100), c: begunFor(9) }, spec), factsWith(), now).status;
+    const busy = nextStep(
+      direct({ a: unhealthy, b: healthyFor(100), c: deployingFor(9) }, spec),
+      factsWith(),
+      now,
+    ).status;
     expect(busy.phase).toBe('Deploying');
-    const { status } = nextStep(direct({ a: ill, b: wellFor(100), c: wellFor(9) }, spec), factsWith(), now);
+    const { status } = nextStep(direct({ a: unhealthy, b: healthyFor(100), c: healthyFor(9) }, spec), factsWith(), now);
     expect(status.phase).toBe('Failed');
     expect(reasonOf(status)).toBe('Unhealthy');
   });
 
   test('what was begun and not changed yet is back at once', () => {
-    const { preparedAt, ...unprepared } = begunFor(9);
-    const { status } = nextStep(direct({ a: ill, b: unprepared }), factsWith(), now);
+    const { preparedAt, ...unprepared } = deployingFor(9);
+    const { status } = nextStep(direct({ a: unhealthy, b: unprepared }), factsWith(), now);
     expect(statesOf(status)).toMatchObject({ a: 'RollingBack', b: 'RolledBack', c: 'Skipped' });
   });
 
   test('nothing went forward for too long', () => {
-    const object = direct({ a: { ...begunFor(1_900), message: 'no answer' } });
+    const object = direct({ a: { ...deployingFor(1_900), message: 'no answer' } });
     const late = { ...object, status: { ...object.status, progressedAt: at(1_801) } as RolloutStatus };
     const { status } = nextStep(late, factsWith({ away: ['a', 'b', 'c'] }), now);
     expect(status.rollback).toMatchObject({ reason: 'ProgressDeadline' });
@@ -437,7 +466,7 @@ describe('what has failed', () => {
 
   test('a cluster that is well and unwell in turns does not keep it from running out of time', () => {
     const late = { status: { progressedAt: at(1_700) } };
-    const flapping = { ...wellFor(5_000, 100), state: 'Validating', healthySince: at(100), finishedAt: at(4_000) };
+    const flapping = { ...healthyFor(5_000, 100), state: 'Validating', healthySince: at(100), finishedAt: at(4_000) };
     const { status } = nextStep(rolloutWith({ clusters: { a: flapping }, ...late }), factsWith(), now);
     expect(status).toMatchObject({ progressedAt: at(1_700), clusters: [{ state: 'Healthy' }, {}, {}] });
     const { finishedAt, ...first } = flapping;
@@ -447,17 +476,17 @@ describe('what has failed', () => {
   });
 
   test('nor does one that comes and goes', () => {
-    const { preparedAt, ...unprepared } = begunFor(9);
+    const { preparedAt, ...unprepared } = deployingFor(9);
     const object = direct({ a: unprepared, b: { state: 'Skipped' }, c: { state: 'Skipped' } });
     const late = { ...object, status: { ...object.status, progressedAt: at(1_700) } as RolloutStatus };
     const gone = { ...late, status: nextStep(late, factsWith({ away: ['a'] }), now).status };
     expect(statesOf(gone.status).a).toBe('Pending');
-    const { status, acts } = nextStep(gone, factsWith(), now);
-    expect(acts).toMatchObject([{ kind: 'install', cluster: 'a' }]);
+    const { status, actions } = nextStep(gone, factsWith(), now);
+    expect(actions).toMatchObject([{ kind: 'install', cluster: 'a' }]);
     expect(status.progressedAt).toBe(at(1_700));
   });
 
-  const illToo = { b: ill };
+  const illToo = { b: unhealthy };
   test.each([
     { reason: 'an abort', spec: { abort: true }, clusters: {}, ends: 'Aborted' },
     { reason: 'an abort of what is paused', spec: { abort: true, paused: true }, clusters: {}, ends: 'Aborted' },
@@ -471,7 +500,7 @@ describe('what has failed', () => {
     const object = (secondsAgo: number) =>
       rolloutWith({
         spec: { strategy: 'Direct', ...spec },
-        clusters: { a: { ...begunFor(2_000), retryAt: at(-9_000) }, ...clusters },
+        clusters: { a: { ...deployingFor(2_000), retryAt: at(-9_000) }, ...clusters },
         status: { progressedAt: at(secondsAgo) },
       });
     const waiting = nextStep(object(1_700), factsWith({ away: ['a', 'c'] }), now);
@@ -483,7 +512,7 @@ describe('what has failed', () => {
   });
 
   test('the time while it was paused does not count', () => {
-    const object = direct({ a: { ...begunFor(1_900) } });
+    const object = direct({ a: { ...deployingFor(1_900) } });
     const conditions = [
       { type: 'Progressing', status: 'False', reason: 'Paused', message: '', lastTransitionTime: at(1) },
     ];
@@ -492,9 +521,9 @@ describe('what has failed', () => {
   });
 
   test('a cluster that cannot be reached before anything was changed goes back into the line', () => {
-    const { preparedAt, ...unprepared } = begunFor(9);
+    const { preparedAt, ...unprepared } = deployingFor(9);
     const { status } = nextStep(
-      direct({ a: unprepared, b: wellFor(9), c: wellFor(9) }),
+      direct({ a: unprepared, b: healthyFor(9), c: healthyFor(9) }),
       factsWith({ away: ['a'] }),
       now,
     );
@@ -507,7 +536,7 @@ describe('the way back', () => {
   const back = (cluster: object, status: object = {}) =>
     rolloutWith({
       clusters: {
-        a: { ...wellFor(100), state: 'RollingBack', attempt: 'u.rollback', ...cluster },
+        a: { ...healthyFor(100), state: 'RollingBack', attempt: 'u.rollback', ...cluster },
         b: { state: 'Skipped' },
         c: { state: 'Skipped' },
       },
@@ -521,9 +550,9 @@ describe('the way back', () => {
   const restoredOnce = { restoredAt: at(20), healthySince: undefined, lastCheckedAt: undefined };
 
   test('is asked for until it is done, and then looked at', () => {
-    expect(actsOf(back({}))).toEqual(['restore a']);
-    expect(actsOf(back({ retryAt: at(-5) }))).toEqual([]);
-    expect(actsOf(back(restoredOnce))).toEqual(['check a']);
+    expect(actionsFor(back({}))).toEqual(['restore a']);
+    expect(actionsFor(back({ retryAt: at(-5) }))).toEqual([]);
+    expect(actionsFor(back(restoredOnce))).toEqual(['check a']);
   });
 
   test.each([
@@ -555,17 +584,19 @@ describe('the way back', () => {
   test('ends where nothing goes forward, and says whom to look after', () => {
     const { status } = nextStep(back({}, { progressedAt: at(1_801) }), factsWith(), now);
     expect(statesOf(status).a).toBe('Failed');
-    expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).toContain('look after a');
+    expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).toContain(
+      'rollback failed on cluster a, repair manually',
+    );
   });
 
   test('comes before an abort, and after the end too', () => {
-    const both = rolloutWith({ spec: { abort: true, rollback: true }, clusters: { a: wellFor(9) } });
+    const both = rolloutWith({ spec: { abort: true, rollback: true }, clusters: { a: healthyFor(9) } });
     expect(nextStep(both, factsWith(), now).status.phase).toBe('RollingBack');
     const done = (spec: object, status: object = {}) =>
       rolloutWith({
         spec,
         metadata: { finalizers: [] },
-        clusters: { a: wellFor(9) },
+        clusters: { a: healthyFor(9) },
         status: { phase: 'Completed', finishedAt: at(5), ...status },
       });
     const degraded = {
@@ -573,18 +604,18 @@ describe('the way back', () => {
         { type: 'Degraded', status: 'True', reason: 'Unhealthy', message: 'ill', lastTransitionTime: at(1) },
       ],
     };
-    expect(actsOf(done({}))).toEqual([]);
-    expect(actsOf(done({ rollback: true }))).toEqual(['reopen']);
-    expect(actsOf(done({}, degraded))).toEqual(['reopen']);
-    expect(actsOf(done({ rollbackOnFailure: false }, degraded))).toEqual([]);
-    expect(actsOf(done({ rollback: true }), factsWith({ installedBy: () => 'a newer one' }))).toEqual([]);
+    expect(actionsFor(done({}))).toEqual([]);
+    expect(actionsFor(done({ rollback: true }))).toEqual(['reopen']);
+    expect(actionsFor(done({}, degraded))).toEqual(['reopen']);
+    expect(actionsFor(done({ rollbackOnFailure: false }, degraded))).toEqual([]);
+    expect(actionsFor(done({ rollback: true }), factsWith({ installedBy: () => 'a newer one' }))).toEqual([]);
     // Another one was taken back to it, and what is not well since then sets off no second way back; people may.
     const returnedTo = factsWith({ installedBy: () => 'rollout', restoredBy: () => 'a newer one' });
-    expect(actsOf(done({}, degraded), returnedTo)).toEqual([]);
-    expect(actsOf(done({ rollback: true }), returnedTo)).toEqual(['reopen']);
+    expect(actionsFor(done({}, degraded), returnedTo)).toEqual([]);
+    expect(actionsFor(done({ rollback: true }), returnedTo)).toEqual(['reopen']);
     const [condition] = degraded.conditions;
     const tolerated = { conditions: [{ ...condition, reason: 'WithinMaxFailures' }] };
-    expect(actsOf(done({}, tolerated))).toEqual([]);
+    expect(actionsFor(done({}, tolerated))).toEqual([]);
   });
 
   test.each([
@@ -593,14 +624,14 @@ describe('the way back', () => {
     { reason: 'it was cut off before it was in use', installedBy: 'the one before', state: 'RollingBack' },
     { reason: 'another one has come after it', installedBy: 'a newer one', state: 'Skipped' },
   ])('after the end, of a cluster where it was not done: $reason', ({ installedBy, state }) => {
-    const stopped = rolloutWith({
+    const ended = rolloutWith({
       spec: { rollback: true },
-      clusters: { a: { ...begunFor(90), deploymentBefore: 'the one before' }, b: wellFor(9) },
+      clusters: { a: { ...deployingFor(90), deploymentBefore: 'the one before' }, b: healthyFor(9) },
       status: { phase: 'Failed', finishedAt: at(5) },
     });
     const facts = factsWith({ installedBy: (name) => (name === 'a' ? installedBy : 'rollout') });
-    expect(actsOf({ ...stopped, metadata: { ...stopped.metadata, finalizers: [] } }, facts)).toEqual(['reopen']);
-    const { status } = nextStep(stopped, facts, now, (each) =>
+    expect(actionsFor({ ...ended, metadata: { ...ended.metadata, finalizers: [] } }, facts)).toEqual(['reopen']);
+    const { status } = nextStep(ended, facts, now, (each) =>
       reopened(each, facts, { reason: 'Requested', message: 'asked' }, now),
     );
     expect(statesOf(status)).toMatchObject({ a: state, b: 'RollingBack' });
@@ -610,35 +641,42 @@ describe('the way back', () => {
 describe('times that lie ahead, by the clock of another manager', () => {
   const hour = -3_600;
   const direct = (cluster: object, status: object = {}) =>
-    rolloutWith({ spec: { strategy: 'Direct' }, clusters: { a: cluster, b: wellFor(9), c: wellFor(9) }, status });
+    rolloutWith({ spec: { strategy: 'Direct' }, clusters: { a: cluster, b: healthyFor(9), c: healthyFor(9) }, status });
 
   test.each([
     {
       reason: 'what was deployed then is looked at now, and the look counts',
-      cluster: { ...begunFor(5), state: 'Validating', deployedAt: at(hour) },
+      cluster: { ...deployingFor(5), state: 'Validating', deployedAt: at(hour) },
     },
-    { reason: 'what was seen then is looked at again', cluster: { ...wellFor(100), lastCheckedAt: at(hour) } },
-    { reason: 'and what was well since then', cluster: { ...wellFor(100, 5), healthySince: at(hour) } },
+    { reason: 'what was seen then is looked at again', cluster: { ...healthyFor(100), lastCheckedAt: at(hour) } },
+    { reason: 'and what was well since then', cluster: { ...healthyFor(100, 5), healthySince: at(hour) } },
   ])('$reason', ({ cluster }) => {
     const object = direct(cluster);
     const step = nextStep(object, factsWith(), now);
-    expect(step.acts).toMatchObject([{ kind: 'check', cluster: 'a' }]);
+    expect(step.actions).toMatchObject([{ kind: 'check', cluster: 'a' }]);
     const written = { ...object, status: step.status };
     const later = now + 100;
-    const look = { state: 'Healthy' as const, message: '', begunAt: later };
+    const look = { state: 'Healthy' as const, message: '', checkStartedAt: later };
     const { status } = nextStep(written, factsWith(), later, (each) => checked(each, 'a', 'u.install', look));
     expect(status.phase).toBe('Completed');
   });
 
   test('a step is taken again when the longest wait is over, not when that clock says', () => {
-    expect(actsOf(direct({ ...begunFor(5), retryAt: at(hour) }))).toContain('install a');
-    expect(actsOf(direct({ ...begunFor(5), retryAt: at(-59) }))).not.toContain('install a');
+    expect(actionsFor(direct({ ...deployingFor(5), retryAt: at(hour) }))).toContain('install a');
+    expect(actionsFor(direct({ ...deployingFor(5), retryAt: at(-59) }))).not.toContain('install a');
   });
 
   test('no deadline moves away, and no pause', () => {
-    const { status } = nextStep(direct(begunFor(5), { progressedAt: at(hour), startedAt: at(hour) }), factsWith(), now);
+    const { status } = nextStep(
+      direct(deployingFor(5), { progressedAt: at(hour), startedAt: at(hour) }),
+      factsWith(),
+      now,
+    );
     expect(status).toMatchObject({ progressedAt: at(0), startedAt: at(0) });
-    const paused = rolloutWith({ clusters: { a: wellFor(600, 5) }, status: { stage: 2, stageFinishedAt: at(hour) } });
+    const paused = rolloutWith({
+      clusters: { a: healthyFor(600, 5) },
+      status: { stage: 2, stageFinishedAt: at(hour) },
+    });
     expect(nextStep(paused, factsWith(), now).wakeAt).toBeLessThanOrEqual(now + 120_000);
   });
 });
@@ -646,13 +684,17 @@ describe('times that lie ahead, by the clock of another manager', () => {
 describe('outcomes', () => {
   const one = (cluster: object): Rollout => rolloutWith({ spec: { strategy: 'Direct' }, clusters: { a: cluster } });
   const first = ({ clusters = [] }: RolloutStatus): ClusterStatus | undefined => clusters[0];
-  const validating = { ...wellFor(100), state: 'Validating', healthySince: undefined, lastCheckedAt: undefined };
-  const look = (state: 'Healthy' | 'Unhealthy' | 'Unknown', begunAt = now) => ({ state, message: 'm', begunAt });
+  const validating = { ...healthyFor(100), state: 'Validating', healthySince: undefined, lastCheckedAt: undefined };
+  const look = (state: 'Healthy' | 'Unhealthy' | 'Unknown', checkStartedAt = now) => ({
+    state,
+    message: 'm',
+    checkStartedAt,
+  });
 
   test.each([
     {
       reason: 'of a step that was overtaken',
-      object: one({ ...begunFor(5), attempt: 'u.rollback', state: 'RollingBack' }),
+      object: one({ ...deployingFor(5), attempt: 'u.rollback', state: 'RollingBack' }),
       outcome: (each: Rollout) => deployed(each, 'a', 'u.install', { revision: 2, namespace: 'n' }, now),
     },
     {
@@ -662,12 +704,12 @@ describe('outcomes', () => {
     },
     {
       reason: 'of a look at what is no longer watched',
-      object: one(ill),
+      object: one(unhealthy),
       outcome: (each: Rollout) => checked(each, 'a', 'u.install', look('Healthy')),
     },
     {
       reason: 'of a second preparation',
-      object: one(begunFor(5)),
+      object: one(deployingFor(5)),
       outcome: (each: Rollout) => prepared(each, 'a', 'u.install', { fromVersion: 'v9' }, now),
     },
     {
@@ -709,7 +751,9 @@ describe('outcomes', () => {
       checks: 11,
       checksPassed: 10,
     });
-    const unknown = first(checked(one({ ...wellFor(100, 50), failuresInRow: 2 }), 'a', 'u.install', look('Unknown')));
+    const unknown = first(
+      checked(one({ ...healthyFor(100, 50), failuresInRow: 2 }), 'a', 'u.install', look('Unknown')),
+    );
     expect(unknown).toMatchObject({ state: 'Validating', failuresInRow: 2, checks: 10 });
     expect(unknown?.healthySince).toBeUndefined();
   });
@@ -717,14 +761,14 @@ describe('outcomes', () => {
   test('what is out of reach is tried again, later and later; what is refused has failed', () => {
     const failed = (cluster: object, temporary: boolean) =>
       first(stepFailed(one(cluster), 'a', 'u.install', { temporary, message: 'why' }, now, 1_000));
-    expect(failed(begunFor(5), true)).toMatchObject({ state: 'Deploying', retryAt: at(-1), failuresInRow: 1 });
-    expect(failed({ ...begunFor(5), failuresInRow: 3 }, true)).toMatchObject({ retryAt: at(-8) });
-    expect(failed({ ...begunFor(5), failuresInRow: 30 }, true)).toMatchObject({ retryAt: at(-60) });
-    expect(failed(begunFor(5), false)).toMatchObject({ state: 'Unhealthy', message: 'why' });
+    expect(failed(deployingFor(5), true)).toMatchObject({ state: 'Deploying', retryAt: at(-1), failuresInRow: 1 });
+    expect(failed({ ...deployingFor(5), failuresInRow: 3 }, true)).toMatchObject({ retryAt: at(-8) });
+    expect(failed({ ...deployingFor(5), failuresInRow: 30 }, true)).toMatchObject({ retryAt: at(-60) });
+    expect(failed(deployingFor(5), false)).toMatchObject({ state: 'Unhealthy', message: 'why' });
   });
 
   test('on the way back people are called where it is refused again and again', () => {
-    const back = { ...begunFor(5), state: 'RollingBack', attempt: 'u.rollback' };
+    const back = { ...deployingFor(5), state: 'RollingBack', attempt: 'u.rollback' };
     const tried = (...outcomes: readonly ('refused' | 'out of reach')[]) => {
       let object = one(back);
       for (const outcome of outcomes) {

@@ -1,27 +1,27 @@
 /**
- * What the outcome of an act makes of a status. Each says which attempt it belongs to: where the rollout has gone on without it (it was
- * taken back meanwhile, the cluster is gone), it changes nothing.
+ * Applies the outcomes of actions to a status. Each outcome names its attempt: if the rollout has moved on since (a rollback started, the
+ * cluster was removed), the outcome changes nothing.
  */
 import type { HealthReport } from '../../../../fleet/index.ts';
 import {
   type ClusterStatus,
   type Facts,
-  instantOf,
   isTouched,
+  omit,
   type Plan,
   phaseOf,
   type RollbackReason,
   type Rollout,
   type RolloutStatus,
-  timeOf,
-  withCluster,
-  withClusters,
-  without,
+  toMilliseconds,
+  toTimestamp,
+  updateCluster,
+  updateClusters,
 } from '../rollout.ts';
 import { ownedClusters } from './actions.ts';
-import { longestRetryMilliseconds } from './clock-skew.ts';
-import { withProgress } from './finish.ts';
-import { beginRollback } from './rollback.ts';
+import { maxRetryMilliseconds } from './clock-skew.ts';
+import { recordProgress } from './finish.ts';
+import { startRollback } from './rollback.ts';
 
 export interface Planned {
   readonly plan: Plan;
@@ -34,20 +34,20 @@ export function planned({ status = {} }: Rollout, { plan, clusters, approvals }:
   return { ...status, plan, clusters: [...clusters], approvals };
 }
 
-/** It has its place, and its clusters for itself. */
+/** The rollout has acquired a slot and its Leases. */
 export function started({ status = {} }: Rollout, now: number): RolloutStatus {
   if (status.plan === undefined || phaseOf(status) !== 'Planning') return status;
-  const at = instantOf(now);
+  const at = toTimestamp(now);
   return { ...status, phase: 'Deploying', stage: 1, startedAt: at, stageStartedAt: at, progressedAt: at };
 }
 
-/** It has a place again. The time that it may go without progress begins anew. */
+/** The rollout has a slot again. Its progress deadline starts again. */
 export function resumed({ status = {} }: Rollout, now: number): RolloutStatus {
   if (status.heldSince === undefined) return status;
-  return withProgress(without(status, 'heldSince'), now);
+  return recordProgress(omit(status, 'heldSince'), now);
 }
 
-/** It had ended, and is taken back wherever nothing has come after it. */
+/** A finished rollout is rolled back on every cluster that no later rollout has changed. */
 export function reopened(
   object: Rollout,
   facts: Facts,
@@ -57,15 +57,15 @@ export function reopened(
   const { status = {} } = object;
   const owned = new Set(ownedClusters(object, facts).map(({ name }) => name));
   if (status.rollback !== undefined || owned.size === 0) return status;
-  const rest = withClusters(status, (cluster) => {
+  const rest = updateClusters(status, (cluster) => {
     if (owned.has(cluster.name) || !isTouched(cluster)) return cluster;
-    return { ...cluster, state: 'Skipped' as const, message: 'another OperatorDeployment has come after it' };
+    return { ...cluster, state: 'Skipped' as const, message: 'replaced by a later OperatorDeployment' };
   });
-  return beginRollback(object, rest, reason, message, now);
+  return startRollback(object, rest, reason, message, now);
 }
 
-/** What was there before an installation. */
-export interface Before {
+/** The release on a cluster before the rollout changed it. */
+export interface PreviousRelease {
   readonly fromVersion?: string;
   readonly snapshotBefore?: string;
   readonly colorBefore?: 'Blue' | 'Green';
@@ -76,14 +76,14 @@ export function prepared(
   { status = {} }: Rollout,
   name: string,
   attempt: string,
-  before: Before,
+  before: PreviousRelease,
   now: number,
 ): RolloutStatus {
-  return withCluster(status, name, (cluster) => {
+  return updateCluster(status, name, (cluster) => {
     if (cluster.state !== 'Deploying' || cluster.attempt !== attempt || cluster.preparedAt !== undefined)
       return cluster;
     const { fromVersion, ...rest } = cluster;
-    return { ...rest, ...before, preparedAt: instantOf(now) };
+    return { ...rest, ...before, preparedAt: toTimestamp(now) };
   });
 }
 
@@ -99,36 +99,36 @@ export function deployed(
   { revision, namespace }: Deployed,
   now: number,
 ): RolloutStatus {
-  const at = instantOf(now);
+  const at = toTimestamp(now);
   const isDone = spec.strategy === 'Direct' && status.plan?.config.skipHealthChecks === true;
-  const next = withCluster(status, name, (cluster) => {
+  const next = updateCluster(status, name, (cluster) => {
     if (cluster.state !== 'Deploying' || cluster.attempt !== attempt) return cluster;
-    const rest = without(cluster, 'retryAt', 'failuresInRow', 'healthySince', 'lastCheckedAt', 'message');
+    const rest = omit(cluster, 'retryAt', 'failuresInRow', 'healthySince', 'lastCheckedAt', 'message');
     const state = isDone ? 'Healthy' : 'Validating';
     return { ...rest, state, revision, namespace, deployedAt: at, ...(isDone ? { finishedAt: at } : {}) };
   });
-  return next === status ? status : withProgress(next, now);
+  return next === status ? status : recordProgress(next, now);
 }
 
 export function switched({ status = {} }: Rollout, name: string, attempt: string, now: number): RolloutStatus {
-  const next = withCluster(status, name, (cluster) => {
+  const next = updateCluster(status, name, (cluster) => {
     if (cluster.state !== 'Deploying' || cluster.attempt !== attempt) return cluster;
-    const rest = without(cluster, 'retryAt', 'failuresInRow', 'healthySince', 'lastCheckedAt', 'message');
-    return { ...rest, state: 'Validating', switched: true, switchedAt: instantOf(now) };
+    const rest = omit(cluster, 'retryAt', 'failuresInRow', 'healthySince', 'lastCheckedAt', 'message');
+    return { ...rest, state: 'Validating', switched: true, switchedAt: toTimestamp(now) };
   });
-  return next === status ? status : withProgress(next, now);
+  return next === status ? status : recordProgress(next, now);
 }
 
 export interface Failure {
-  /** Trying again may help. */
+  /** Whether a retry may help. */
   readonly temporary: boolean;
   readonly message: string;
 }
 
-/** How often something that will not help by itself is tried on the way back, before people are called. */
-const mostRestores = 3;
+/** The number of tries of a rollback that the cluster refuses, before it counts as failed. */
+const maxRestores = 3;
 
-/** A step could not be taken. What is out of reach is tried again; what Helm refuses has failed. */
+/** A step failed. An unreachable cluster is retried; an error of Helm is final. */
 export function stepFailed(
   { status = {} }: Rollout,
   name: string,
@@ -137,63 +137,66 @@ export function stepFailed(
   now: number,
   retryMilliseconds: number,
 ): RolloutStatus {
-  return withCluster(status, name, (cluster) => {
+  return updateCluster(status, name, (cluster) => {
     if (cluster.attempt !== attempt) return cluster;
     const failuresInRow = (cluster.failuresInRow ?? 0) + 1;
-    const wait = Math.min(retryMilliseconds * 2 ** Math.min(failuresInRow - 1, 16), longestRetryMilliseconds);
-    const again = { ...cluster, failuresInRow, message, retryAt: instantOf(now + wait) };
+    const wait = Math.min(retryMilliseconds * 2 ** Math.min(failuresInRow - 1, 16), maxRetryMilliseconds);
+    const again = { ...cluster, failuresInRow, message, retryAt: toTimestamp(now + wait) };
     if (cluster.state === 'Deploying') {
-      return temporary ? again : { ...without(cluster, 'retryAt'), state: 'Unhealthy', message };
+      return temporary ? again : { ...omit(cluster, 'retryAt'), state: 'Unhealthy', message };
     }
     if (cluster.state !== 'RollingBack' || cluster.restoredAt !== undefined) return cluster;
-    // Only what answered has refused: a cluster that was out of reach for long has had no try yet.
+    // Only refusals count as tries: an unreachable cluster has not been tried yet.
     if (temporary) return again;
     const refusals = (cluster.refusals ?? 0) + 1;
-    if (refusals < mostRestores) return { ...again, refusals };
-    const failed = `it could not be taken back: ${message}`;
-    return { ...without(cluster, 'retryAt'), refusals, state: 'Failed', finishedAt: instantOf(now), message: failed };
+    if (refusals < maxRestores) return { ...again, refusals };
+    const failed = `rollback failed: ${message}`;
+    return { ...omit(cluster, 'retryAt'), refusals, state: 'Failed', finishedAt: toTimestamp(now), message: failed };
   });
 }
 
-export type Checked = Pick<HealthReport, 'state' | 'message'> & {
-  /** Milliseconds since 1970, before anything was asked: what was so before then counts for nothing. */
-  readonly begunAt: number;
+export type HealthOutcome = Pick<HealthReport, 'state' | 'message'> & {
+  /** When the check started, in milliseconds since 1970. A check that started before the last change does not count. */
+  readonly checkStartedAt: number;
 };
 
-/** What cannot be asked is not well, and has not failed either: only time decides about it. */
+/** A health check has finished. The state Unknown is neither a success nor a failure: only the progress deadline decides about it. */
 export function checked(
   { status = {}, spec }: Rollout,
   name: string,
   attempt: string,
-  { state, message, begunAt }: Checked,
+  { state, message, checkStartedAt }: HealthOutcome,
 ): RolloutStatus {
   const threshold = spec.health?.failureThreshold ?? 3;
-  return withCluster(status, name, (cluster) => {
-    const isWatched = cluster.state === 'Validating' || cluster.state === 'Healthy';
+  return updateCluster(status, name, (cluster) => {
+    const isMonitored = cluster.state === 'Validating' || cluster.state === 'Healthy';
     const isRestored = cluster.state === 'RollingBack' && cluster.restoredAt !== undefined;
-    if (cluster.attempt !== attempt || !(isWatched || isRestored)) return cluster;
+    if (cluster.attempt !== attempt || !(isMonitored || isRestored)) return cluster;
     const since = isRestored ? cluster.restoredAt : (cluster.switchedAt ?? cluster.deployedAt);
-    if (begunAt < timeOf(since) || begunAt < timeOf(cluster.lastCheckedAt)) return cluster;
-    const lastCheckedAt = instantOf(begunAt);
-    const rest = without(cluster, 'healthySince', 'message');
-    if (state === 'Unknown') return { ...stillWatched(rest, isWatched), lastCheckedAt, message };
-    const checks = isWatched ? { checks: (cluster.checks ?? 0) + 1 } : {};
+    if (checkStartedAt < toMilliseconds(since) || checkStartedAt < toMilliseconds(cluster.lastCheckedAt))
+      return cluster;
+    const lastCheckedAt = toTimestamp(checkStartedAt);
+    const rest = omit(cluster, 'healthySince', 'message');
+    if (state === 'Unknown') return { ...stillWatched(rest, isMonitored), lastCheckedAt, message };
+    const checks = isMonitored ? { checks: (cluster.checks ?? 0) + 1 } : {};
     if (state === 'Healthy') {
-      const checksPassed = isWatched ? { checksPassed: (cluster.checksPassed ?? 0) + 1 } : {};
+      const checksPassed = isMonitored ? { checksPassed: (cluster.checksPassed ?? 0) + 1 } : {};
       const healthySince = cluster.healthySince ?? lastCheckedAt;
       return { ...rest, ...checks, ...checksPassed, failuresInRow: 0, lastCheckedAt, healthySince };
     }
     const failuresInRow = (cluster.failuresInRow ?? 0) + 1;
     const failing = { ...rest, ...checks, failuresInRow, lastCheckedAt, message };
-    return isWatched && failuresInRow >= threshold
+    return isMonitored && failuresInRow >= threshold
       ? { ...failing, state: 'Unhealthy' }
-      : stillWatched(failing, isWatched);
+      : stillWatched(failing, isMonitored);
   });
 }
 
-/** A cluster that was done is not done any more where it is not well. */
-const stillWatched = <T extends Omit<ClusterStatus, 'healthySince' | 'message'>>(cluster: T, isWatched: boolean): T =>
-  isWatched && cluster.state === 'Healthy' ? { ...cluster, state: 'Validating' } : cluster;
+/** A cluster that was Healthy goes back to Validating when a check does not pass. */
+const stillWatched = <T extends Omit<ClusterStatus, 'healthySince' | 'message'>>(
+  cluster: T,
+  isMonitored: boolean,
+): T => (isMonitored && cluster.state === 'Healthy' ? { ...cluster, state: 'Validating' } : cluster);
 
 export function restored(
   { status = {} }: Rollout,
@@ -202,12 +205,12 @@ export function restored(
   revision: number | undefined,
   now: number,
 ): RolloutStatus {
-  const next = withCluster(status, name, (cluster) => {
+  const next = updateCluster(status, name, (cluster) => {
     if (cluster.state !== 'RollingBack' || cluster.attempt !== attempt || cluster.restoredAt !== undefined)
       return cluster;
-    const rest = without(cluster, 'retryAt', 'message', 'healthySince', 'lastCheckedAt');
-    const at = { restoredAt: instantOf(now), failuresInRow: 0 };
+    const rest = omit(cluster, 'retryAt', 'message', 'healthySince', 'lastCheckedAt');
+    const at = { restoredAt: toTimestamp(now), failuresInRow: 0 };
     return { ...rest, ...at, ...(revision === undefined ? {} : { revision }) };
   });
-  return next === status ? status : withProgress(next, now);
+  return next === status ? status : recordProgress(next, now);
 }

@@ -1,4 +1,4 @@
-/** What is decided once, when a rollout starts: its configuration with everything filled in, and which clusters come in which stage. */
+/** The parts of a plan that are fixed when a rollout starts: the strategy's configuration with defaults, the stages, and the pacing. */
 import { createHash } from 'node:crypto';
 import { type Environment, environments, millisecondsOf } from '../../../../api/index.ts';
 import type { Plan, Rollout } from '../rollout.ts';
@@ -8,11 +8,11 @@ type Spec = Rollout['spec'];
 export interface PlannedCluster {
   readonly name: string;
   readonly environment: Environment;
-  /** One that cannot be worked on now takes no place in a stage. */
+  /** An unavailable cluster does not count for the size of a stage. */
   readonly available: boolean;
 }
 
-/** All of the strategy's fields, those that were left out with the values that the requirement gives them. */
+/** All fields of the strategy, with the defaults of the requirement. */
 type Config = Readonly<Record<string, unknown>>;
 
 export function configOf(spec: Spec, coexist: boolean): Config {
@@ -37,7 +37,7 @@ export function configOf(spec: Spec, coexist: boolean): Config {
         ...spec.blueGreenConfig,
       };
     case 'Rolling': {
-      // The order is in the stages: a thousand names need room.
+      // The stages contain the order already, and a thousand names would take too much space.
       const { clusterOrder, ...config } = spec.rollingConfig ?? {};
       return { validationPeriod: 'PT5M', pauseBetweenClusters: 'PT2M', ...config };
     }
@@ -48,7 +48,7 @@ export function configOf(spec: Spec, coexist: boolean): Config {
 
 /** The stages of the strategy, none of them empty. */
 export function stagesOf(spec: Spec, clusters: readonly PlannedCluster[]): Plan['stages'] {
-  const ordered = inOrder(clusters);
+  const ordered = inEnvironmentOrder(clusters);
   const names = ordered.map(({ name }) => name);
   if (names.length === 0) return [];
   switch (spec.strategy) {
@@ -58,7 +58,7 @@ export function stagesOf(spec: Spec, clusters: readonly PlannedCluster[]): Plan[
       return [{ name: 'Switch', clusters: names }];
     case 'Rolling':
       return rollingOrder(spec, names).map((name, index) => ({
-        // Of very many, none is called after its cluster, which has its name already.
+        // With very many stages the names would take too much space: the cluster has its name already.
         name: names.length <= 100 ? name : `${index + 1}`,
         clusters: [name],
       }));
@@ -68,53 +68,53 @@ export function stagesOf(spec: Spec, clusters: readonly PlannedCluster[]): Plan[
 }
 
 /** Dev before Staging before Production, and by name. */
-function inOrder(clusters: readonly PlannedCluster[]): PlannedCluster[] {
+function inEnvironmentOrder(clusters: readonly PlannedCluster[]): PlannedCluster[] {
   const rank = ({ environment }: PlannedCluster) => environments.indexOf(environment);
   return [...clusters].sort((one, other) => rank(one) - rank(other) || (one.name < other.name ? -1 : 1));
 }
 
-/** Shares are of the clusters that can be worked on, rounded up; those that cannot wait at the end. */
+/** Percentages refer to the available clusters, rounded up. Unavailable clusters are in the last stage. */
 function canaryStages({ canaryConfig }: Spec, ordered: readonly PlannedCluster[]): Plan['stages'] {
   const { initialPercentage = 10, incrementPercentage = 20, stages } = canaryConfig ?? {};
   const shares = stages ?? [initialPercentage, Math.min(100, initialPercentage + incrementPercentage)];
-  const here = ordered.filter(({ available }) => available).map(({ name }) => name);
-  const away = ordered.filter(({ available }) => !available).map(({ name }) => name);
+  const available = ordered.filter(({ available }) => available).map(({ name }) => name);
+  const unavailable = ordered.filter(({ available }) => !available).map(({ name }) => name);
   const ends = [...new Set([...shares, 100])]
     .sort((one, other) => one - other)
-    .map((share) => Math.ceil((here.length * share) / 100));
-  const parts = ends.map((end, index) => here.slice(ends[index - 1] ?? 0, end)).filter((part) => part.length > 0);
+    .map((share) => Math.ceil((available.length * share) / 100));
+  const parts = ends.map((end, index) => available.slice(ends[index - 1] ?? 0, end)).filter((part) => part.length > 0);
   const last = parts.pop() ?? [];
-  return [...parts, [...last, ...away]].map((part, index) => ({ name: `Stage ${index + 1}`, clusters: part }));
+  return [...parts, [...last, ...unavailable]].map((part, index) => ({ name: `Stage ${index + 1}`, clusters: part }));
 }
 
-/** Those that are named, as they are named, then the others. */
+/** The clusters in spec.rollingConfig.clusterOrder first, then the others. */
 function rollingOrder({ rollingConfig }: Spec, names: readonly string[]): string[] {
   const named = (rollingConfig?.clusterOrder ?? []).filter((name) => names.includes(name));
   return [...new Set([...named, ...names])];
 }
 
-/** How a stage is worked through, from the frozen plan. */
+/** The pace of a stage, derived from the plan. */
 export interface Pacing {
-  /** How many clusters at a time. */
+  /** The number of clusters at a time. */
   readonly parallel: number;
-  /** The next cluster is begun only when the one before is done. */
+  /** The next cluster starts only when the previous one is healthy. */
   readonly oneByOne: boolean;
   readonly healthChecks: boolean;
-  /** How long the clusters of a stage are watched once they are deployed (in a blue-green deployment: before the switch). */
+  /** The validation period after the deployment of a stage (in a blue-green deployment: before the switch). */
   periodMilliseconds(stage: number): number;
   readonly pauseMilliseconds: number;
-  /** The share of checks in a stage that must have gone well. */
+  /** The share of health checks in a stage that must pass. */
   readonly successThreshold: number;
   readonly blueGreen?: {
     readonly autoSwitch: boolean;
     readonly coexist: boolean;
-    /** How long it is watched after the switch. */
+    /** The validation period after the switch. */
     readonly monitorMilliseconds: number;
     readonly retentionMilliseconds: number;
   };
 }
 
-/** So many clusters at a time where the strategy does not say. */
+/** The number of clusters at a time if the strategy does not set it. */
 const defaultParallel = 10;
 
 export function pacingOf({ strategy, config, stages }: Pick<Plan, 'strategy' | 'config' | 'stages'>): Pacing {
@@ -124,16 +124,16 @@ export function pacingOf({ strategy, config, stages }: Pick<Plan, 'strategy' | '
     case 'Canary': {
       const period = duration('evaluationPeriod');
       const { successThreshold } = config as { successThreshold: number };
-      // As it is drawn in requirement 002: the last of several stages is validated, and not waited for.
-      const isWatched = (stage: number) => stages.length === 1 || stage < stages.length;
-      return { ...common, periodMilliseconds: (stage) => (isWatched(stage) ? period : 0), successThreshold };
+      // The last of several stages is validated without a waiting period (docs/requirements.md, 002 FR-OP-003).
+      const hasPeriod = (stage: number) => stages.length === 1 || stage < stages.length;
+      return { ...common, periodMilliseconds: (stage) => (hasPeriod(stage) ? period : 0), successThreshold };
     }
     case 'BlueGreen': {
       const { autoSwitch, coexist } = config as { autoSwitch: boolean; coexist: boolean };
       const [validation, monitor] = [duration('validationPeriod'), duration('monitorPeriod')];
       return {
         ...common,
-        // Nothing runs before the switch that could be watched, so it is watched as long after it.
+        // Nothing runs before the switch that could be validated, so the validation follows it.
         periodMilliseconds: () => (coexist ? validation : 0),
         successThreshold: 0,
         blueGreen: {
@@ -168,7 +168,7 @@ export function pacingOf({ strategy, config, stages }: Pick<Plan, 'strategy' | '
   }
 }
 
-/** Of exactly this plan, snapshots and all: what is approved is this and nothing else. */
+/** The digest of a plan and its snapshots. An Approval is valid for exactly this digest. */
 export function planDigest(
   plan: Omit<Plan, 'digest' | 'createdAt'>,
   snapshots: readonly (readonly [cluster: string, digest: string])[],
@@ -177,7 +177,7 @@ export function planDigest(
   return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
-/** With the keys of every object in order. */
+/** Returns a copy with the keys of every object sorted. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;

@@ -82,7 +82,7 @@ describe('a status with very many clusters', () => {
     // All have come to their end at once, and each has something to say about it.
     object = { ...object, status: nextStep(object, facts, now + 3_600_000).status };
     expect(object.status?.counts?.failed).toBe(1_000);
-    expect(object.status?.clusters?.[0]?.message).toMatch(/^it could not be taken back in time: .+…$/);
+    expect(object.status?.clusters?.[0]?.message).toMatch(/^rollback timed out: .+…$/);
     // etcd takes 1,572,864 bytes; who has written what comes on top, some kilobytes for lists that are written whole.
     expect(Buffer.byteLength(JSON.stringify(object))).toBeLessThan(1_250_000);
   });

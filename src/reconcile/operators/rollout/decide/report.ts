@@ -1,90 +1,92 @@
-/** What of a status is for people: conditions, counts, and what happened, told once, in the history and as events. */
+/** The parts of a status that users read: conditions, counts and history. Each change is reported once, in the history and as an event. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Condition, type DesiredCondition, mergeConditions } from '../../../../runtime/index.ts';
 import {
   type ClusterStatus,
-  instantOf,
   isFinished,
-  type Note,
   phaseOf,
   type Rollout,
+  type RolloutEvent,
   type RolloutStatus,
-  withClusters,
+  toTimestamp,
+  updateClusters,
 } from '../rollout.ts';
-import type { Outlook } from './finish.ts';
+import type { ProgressReason } from './finish.ts';
 
-/** As many as the schema keeps. */
-const mostEntries = 200;
+/** The maximum length of the history in the schema. */
+const maxEntries = 200;
 
 /**
- * How much room there is for words. An object has 1.5 MB at most, and one that has more cannot be written at all: of few clusters each may
- * say as much as the schema has room for, of many each says less. All of it is in the log and in events.
+ * The maximum lengths of texts. An object larger than 1.5 MB cannot be written, so the messages get shorter the more clusters there are.
+ * The full texts are in the log and in the events.
  */
-const roomOf = (clusters: number) =>
+const limitsFor = (clusters: number) =>
   clusters <= 100
-    ? { message: 2048, entry: 1024, entries: mostEntries }
+    ? { message: 2048, entry: 1024, entries: maxEntries }
     : { message: Math.min(2048, Math.floor(100_000 / clusters)), entry: 256, entries: 100 };
-const conditionRoom = 4096;
+const maxConditionLength = 4096;
 
-export function described(
+export function reportStatus(
   object: Rollout,
   decided: RolloutStatus,
-  outlook: Outlook & { readonly held: boolean },
+  progress: ProgressReason & { readonly held: boolean },
   now: number,
 ): RolloutStatus {
   const { status: before = {}, metadata } = object;
   const observedGeneration = metadata.generation ?? 0;
-  const room = roomOf(decided.clusters?.length ?? 0);
+  const limits = limitsFor(decided.clusters?.length ?? 0);
   const { rollback } = decided;
   const status: RolloutStatus = {
-    ...withClusters(decided, (cluster) => withMessage(cluster, room.message)),
+    ...updateClusters(decided, (cluster) => withMessage(cluster, limits.message)),
     phase: phaseOf(decided),
     observedGeneration,
     ...(decided.clusters === undefined ? {} : { counts: countsOf(decided.clusters) }),
     ...(rollback === undefined ? {} : { rollback: withMessage(rollback, 2048) }),
-    conditions: conditionsOf(decided, outlook, observedGeneration, now),
+    conditions: conditionsOf(decided, progress, observedGeneration, now),
   };
-  const news = notesBetween(before, status);
-  const history = news.map(({ reason, note, cluster }) => ({
-    at: instantOf(now),
+  const events = eventsBetween(before, status);
+  const history = events.map(({ reason, note, cluster }) => ({
+    at: toTimestamp(now),
     what: reason,
-    message: shortened(note, room.entry),
+    message: shortened(note, limits.entry),
     ...(cluster === undefined ? {} : { cluster }),
   }));
-  const all = [...(decided.history ?? []), ...history].slice(-room.entries);
-  const told = all.length === 0 ? status : { ...status, history: all };
-  return isDeepStrictEqual(told, before) ? before : told;
+  const all = [...(decided.history ?? []), ...history].slice(-limits.entries);
+  const reported = all.length === 0 ? status : { ...status, history: all };
+  return isDeepStrictEqual(reported, before) ? before : reported;
 }
 
-function withMessage<T extends { readonly message?: string }>(value: T, most: number): T {
+function withMessage<T extends { readonly message?: string }>(value: T, max: number): T {
   const { message } = value;
   if (message === undefined) return value;
-  const short = shortened(message, most);
+  const short = shortened(message, max);
   return short === message ? value : { ...value, message: short };
 }
 
-/** To so many bytes: letters outside of ASCII have several. */
-function shortened(message: string, most: number): string {
-  if (Buffer.byteLength(message) <= most) return message;
+/** Shortens a text to a number of bytes, not characters. */
+function shortened(message: string, max: number): string {
+  if (Buffer.byteLength(message) <= max) return message;
   const sign = '…';
-  const cut = Buffer.from(message).subarray(0, most - Buffer.byteLength(sign));
+  const cut = Buffer.from(message).subarray(0, max - Buffer.byteLength(sign));
   return `${cut.toString('utf8').replace(/\uFFFD+$/, '')}${sign}`;
 }
 
 function conditionsOf(
   status: RolloutStatus,
-  outlook: Outlook & { held: boolean },
+  progress: ProgressReason & { held: boolean },
   observedGeneration: number,
   now: number,
 ) {
-  const conditions = (status.conditions as Condition[] | undefined)?.map((each) => withMessage(each, conditionRoom));
-  const { reason, held } = outlook;
-  const message = shortened(outlook.message, conditionRoom);
+  const conditions = (status.conditions as Condition[] | undefined)?.map((each) =>
+    withMessage(each, maxConditionLength),
+  );
+  const { reason, held } = progress;
+  const message = shortened(progress.message, maxConditionLength);
   const planned: DesiredCondition[] =
     status.plan === undefined
       ? []
       : [{ type: 'Planned', status: 'True', reason: 'Planned', message: '', observedGeneration }];
-  // What ended it stays.
+  // The conditions of a finished rollout keep its final reason.
   const current: DesiredCondition[] = isFinished(status)
     ? []
     : [
@@ -106,30 +108,30 @@ function countsOf(clusters: readonly ClusterStatus[]): NonNullable<RolloutStatus
   };
 }
 
-/** What of a change people are told. */
-export function notesBetween(before: RolloutStatus, after: RolloutStatus): Note[] {
-  const notes: Note[] = [];
+/** Lists the changes between two statuses that users should see. */
+export function eventsBetween(before: RolloutStatus, after: RolloutStatus): RolloutEvent[] {
+  const events: RolloutEvent[] = [];
   if (before.plan === undefined && after.plan !== undefined) {
     const { stages, strategy } = after.plan;
     const message = `${after.clusters?.length ?? 0} clusters in ${stages.length} stages (${strategy})`;
-    notes.push({ type: 'Normal', reason: 'Planned', note: message });
+    events.push({ type: 'Normal', reason: 'Planned', note: message });
   }
   for (const { name, outcome } of after.approvals ?? []) {
     const was = before.approvals?.find((each) => each.name === name)?.outcome;
     if (was === outcome) continue;
-    const reason = outcome === 'Pending' ? 'ApprovalNeeded' : outcome;
-    notes.push({ type: outcome === 'Rejected' ? 'Warning' : 'Normal', reason, note: `Approval ${name}` });
+    const reason = outcome === 'Pending' ? 'ApprovalRequired' : outcome;
+    events.push({ type: outcome === 'Rejected' ? 'Warning' : 'Normal', reason, note: `Approval ${name}` });
   }
   if (after.stage !== before.stage && after.stage !== undefined) {
     const note = `stage ${after.stage} of ${after.plan?.stages.length ?? 0}`;
-    notes.push({ type: 'Normal', reason: 'StageStarted', note });
+    events.push({ type: 'Normal', reason: 'StageStarted', note });
   }
-  notes.push(...clusterNotes(before.clusters, after.clusters));
-  if (phaseOf(before) !== phaseOf(after)) notes.push(phaseNote(before, after));
-  return notes;
+  events.push(...clusterNotes(before.clusters, after.clusters));
+  if (phaseOf(before) !== phaseOf(after)) events.push(phaseNote(before, after));
+  return events;
 }
 
-function phaseNote(before: RolloutStatus, after: RolloutStatus): Note {
+function phaseNote(before: RolloutStatus, after: RolloutStatus): RolloutEvent {
   const isBad = phaseOf(after) === 'Failed' || phaseOf(after) === 'RollingBack';
   const why = isFinished(after)
     ? after.conditions?.find(({ type }) => type === 'Ready')?.message
@@ -141,9 +143,9 @@ function phaseNote(before: RolloutStatus, after: RolloutStatus): Note {
   return { type: isBad ? 'Warning' : 'Normal', reason: phaseOf(after), note };
 }
 
-function clusterNotes(before: readonly ClusterStatus[] = [], after: readonly ClusterStatus[] = []): Note[] {
+function clusterNotes(before: readonly ClusterStatus[] = [], after: readonly ClusterStatus[] = []): RolloutEvent[] {
   const known = new Map(before.map((cluster) => [cluster.name, cluster]));
-  return after.flatMap((cluster): Note[] => {
+  return after.flatMap((cluster): RolloutEvent[] => {
     const { name, state, message } = cluster;
     const was = known.get(name);
     if (was === undefined || was.state === state) return [];

@@ -1,107 +1,120 @@
-/** The way back: of every cluster that was touched, or of one that has failed alone. */
+/** Rollback: of every changed cluster, or of a single failed one. */
 import { millisecondsOf } from '../../../../api/index.ts';
 import {
   attemptOf,
   type ClusterStatus,
-  instantOf,
   isTouched,
-  namesOf,
+  listNames,
   type RollbackReason,
   type Rollout,
   type RolloutStatus,
-  timeOf,
-  withClusters,
+  toMilliseconds,
+  toTimestamp,
+  updateClusters,
 } from '../rollout.ts';
-import { ended } from './finish.ts';
+import { finishRollout } from './finish.ts';
 
-export function beginRollback(
+export function startRollback(
   object: Rollout,
   status: RolloutStatus,
   reason: RollbackReason,
   message: string,
   now: number,
 ): RolloutStatus {
-  const at = instantOf(now);
+  const at = toTimestamp(now);
   const { finishedAt, heldSince, ...rest } = status;
-  const clusters = withClusters(rest, (cluster) => {
+  const clusters = updateClusters(rest, (cluster) => {
     if (cluster.state === 'Pending') {
-      return { ...cluster, state: 'Skipped' as const, finishedAt: at, message: 'it had not had its turn' };
+      return { ...cluster, state: 'Skipped' as const, finishedAt: at, message: 'not started before the rollback' };
     }
     if (!isTouched(cluster) || cluster.state === 'RollingBack') return cluster;
-    return beginClusterRollback(object, cluster, now);
+    return startClusterRollback(object, cluster, now);
   });
-  const begun: RolloutStatus = {
+  const startClusters: RolloutStatus = {
     ...clusters,
     phase: 'RollingBack',
     rollback: { reason, message, startedAt: at },
     progressedAt: at,
   };
-  return rollbackSettled(object, begun, now);
+  return settleRollback(object, startClusters, now);
 }
 
-export function beginClusterRollback(object: Rollout, cluster: ClusterStatus, now: number): ClusterStatus {
+export function startClusterRollback(object: Rollout, cluster: ClusterStatus, now: number): ClusterStatus {
   const { restoredAt, retryAt, healthySince, lastCheckedAt, finishedAt, refusals, ...rest } = cluster;
-  // Nothing is changed on a cluster before it is written down what was there.
-  if (cluster.preparedAt === undefined) return { ...rest, state: 'RolledBack', finishedAt: instantOf(now) };
+  // Nothing was changed yet: the previous release is recorded before the first change.
+  if (cluster.preparedAt === undefined) return { ...rest, state: 'RolledBack', finishedAt: toTimestamp(now) };
   return { ...rest, state: 'RollingBack', attempt: attemptOf(object, 'rollback'), failuresInRow: 0 };
 }
 
-/** Done where it is well with what was there before. What does not become well there needs people. */
-export function settledRollback({ spec }: Rollout, cluster: ClusterStatus, now: number): ClusterStatus {
+/** A cluster is rolled back once the restored version is healthy. If it stays unhealthy, the rollback of that cluster has failed. */
+export function settleClusterRollback({ spec }: Rollout, cluster: ClusterStatus, now: number): ClusterStatus {
   if (cluster.state !== 'RollingBack' || cluster.restoredAt === undefined) return cluster;
-  const finishedAt = instantOf(now);
+  const finishedAt = toTimestamp(now);
   if (cluster.healthySince !== undefined || cluster.snapshotBefore === undefined) {
     const message =
       cluster.snapshotBefore === undefined
-        ? 'it is gone, as before'
-        : `${cluster.fromVersion ?? 'what was there'} is back`;
+        ? 'removed; nothing was installed before'
+        : `restored to ${cluster.fromVersion ?? 'the previous release'}`;
     return { ...cluster, state: 'RolledBack', finishedAt, message };
   }
   if ((cluster.failuresInRow ?? 0) < (spec.health?.failureThreshold ?? 3)) return cluster;
-  const message = `what was there before is back, and not well: ${cluster.message ?? ''}`;
+  const message = `restored to ${cluster.fromVersion ?? 'the previous release'}, but unhealthy: ${cluster.message ?? ''}`;
   return { ...cluster, state: 'Failed', finishedAt, message };
 }
 
-/** Where all that were touched are back, it has come to its end. */
-export function rollbackSettled(object: Rollout, before: RolloutStatus, now: number): RolloutStatus {
+/** Ends the rollout once every changed cluster is rolled back or has failed. */
+export function settleRollback(object: Rollout, before: RolloutStatus, now: number): RolloutStatus {
   const { rollback } = before;
   if (rollback === undefined) return before;
-  const isLate = rollbackDue(object, before) <= now;
-  const status = withClusters(before, (cluster) => {
-    const settled = settledRollback(object, cluster, now);
+  const isLate = rollbackDeadline(object, before) <= now;
+  const status = updateClusters(before, (cluster) => {
+    const settled = settleClusterRollback(object, cluster, now);
     if (settled.state !== 'RollingBack' || !isLate) return settled;
-    const message = `it could not be taken back in time: ${settled.message ?? 'no answer'}`;
-    return { ...settled, state: 'Failed' as const, finishedAt: instantOf(now), message };
+    const message = `rollback timed out: ${settled.message ?? 'no response'}`;
+    return { ...settled, state: 'Failed' as const, finishedAt: toTimestamp(now), message };
   });
   const { clusters = [] } = status;
   if (clusters.some(({ state }) => state === 'RollingBack')) return status;
   const failed = clusters.filter(({ state }) => state === 'Failed');
-  const message =
-    failed.length === 0
-      ? `rolled back: ${rollback.message ?? rollback.reason}`
-      : `somebody has to look after ${namesOf(failed)}; rolled back elsewhere: ${rollback.message ?? rollback.reason}`;
+  const message = `${rollbackSummary(clusters)}. Cause: ${rollback.message ?? rollback.reason}`;
   const reason = failed.length === 0 ? 'RolledBack' : 'RollbackFailed';
-  const done = { ...status, rollback: { ...rollback, finishedAt: instantOf(now) } };
-  return ended(done, 'Failed', { reason, message }, now);
+  const done = { ...status, rollback: { ...rollback, finishedAt: toTimestamp(now) } };
+  return finishRollout(done, 'Failed', { reason, message }, now);
+}
+
+/** Says what the rollback achieved, and which clusters need manual repair. */
+function rollbackSummary(clusters: readonly ClusterStatus[]): string {
+  const failed = clusters.filter(({ state }) => state === 'Failed');
+  const restored = clusters.filter(({ state }) => state === 'RolledBack');
+  const noun = (some: readonly ClusterStatus[]) => (some.length === 1 ? 'cluster' : 'clusters');
+  const outcomes = new Set(
+    restored.map(({ restoredAt, message = 'restored' }) => (restoredAt === undefined ? 'left unchanged' : message)),
+  );
+  const outcome = outcomes.size === 1 ? [...outcomes][0] : 'restored to their previous versions';
+  return [
+    ...(failed.length === 0 ? [] : [`rollback failed on ${noun(failed)} ${listNames(failed)}, repair manually`]),
+    ...(restored.length === 0 ? [] : [`${noun(restored)} ${listNames(restored)} ${outcome}`]),
+    ...(failed.length + restored.length === 0 ? ['no cluster had to be restored'] : []),
+  ].join('; ');
 }
 
 /**
- * Where nothing is waited for any more but clusters that are taken back alone, and they are not back in time, people have to look after
- * them: no more have failed than may, and the others go on. Otherwise the very same status.
+ * Gives up clusters that are rolled back on their own and have exceeded the deadline, if the rollout waits for nothing else. No more of them
+ * have failed than spec.maxFailures allows, so the others continue. Otherwise returns the same status.
  */
-export function givenUp(status: RolloutStatus, counted: readonly ClusterStatus[], now: number): RolloutStatus {
+export function giveUpRestores(status: RolloutStatus, counted: readonly ClusterStatus[], now: number): RolloutStatus {
   const open = counted.filter(({ state }) => state !== 'Healthy');
   if (open.length === 0 || open.some(({ state }) => state !== 'RollingBack')) return status;
-  return withClusters(status, (cluster) => {
+  return updateClusters(status, (cluster) => {
     if (!open.includes(cluster)) return cluster;
-    const message = `it could not be taken back in time: ${cluster.message ?? 'no answer'}`;
-    return { ...cluster, state: 'Failed' as const, finishedAt: instantOf(now), message };
+    const message = `rollback timed out: ${cluster.message ?? 'no response'}`;
+    return { ...cluster, state: 'Failed' as const, finishedAt: toTimestamp(now), message };
   });
 }
 
-/** A deadline that fits a quick rollout may be too short for the way back, which nobody may give up lightly. */
-const leastMilliseconds = 60_000;
+/** A progress deadline that suits a quick rollout may be too short for its rollback, which must not be given up early. */
+const minimumMilliseconds = 60_000;
 
-/** When something must have gone forward on the way back. */
-export const rollbackDue = ({ spec }: Rollout, { progressedAt }: RolloutStatus): number =>
-  timeOf(progressedAt) + Math.max(leastMilliseconds, millisecondsOf(spec.progressDeadline ?? 'PT30M'));
+/** The time by which the rollback must have made progress. */
+export const rollbackDeadline = ({ spec }: Rollout, { progressedAt }: RolloutStatus): number =>
+  toMilliseconds(progressedAt) + Math.max(minimumMilliseconds, millisecondsOf(spec.progressDeadline ?? 'PT30M'));

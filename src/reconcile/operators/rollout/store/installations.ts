@@ -1,4 +1,4 @@
-/** OperatorInstallations: what is on a cluster, written down after it was put there and after it was taken back. */
+/** OperatorInstallations record what is installed on a cluster. They are written after each install and rollback. */
 import {
   API_VERSION,
   installationLabels,
@@ -13,13 +13,13 @@ import type { ClusterStatus, Rollout } from '../rollout.ts';
 import { fieldManager } from './status-writer.ts';
 
 export type InstallationSpec = OperatorInstallation['spec'];
-/** A side of a blue-green deployment that was left, and is at 0 until its time is over. */
+/** The previous side of a blue-green deployment, kept with 0 replicas until its retention period is over. */
 export type KeptSide = NonNullable<InstallationSpec['kept']>[number];
 
-/** As many as there is room for, beside the one that was left last. */
-export const mostKept = 8;
+/** The maximum of kept sides, besides the one that was replaced last. */
+export const maxKeptSides = 8;
 
-/** Where it says so already, nothing is written: those who watch it have nothing to see. */
+/** Creates or updates an OperatorInstallation. Without a difference nothing is written, so that watchers see no change. */
 export async function writeInstallation(client: Client, spec: InstallationSpec): Promise<void> {
   const name = installationName(spec.operator, spec.cluster);
   const labels = installationLabels(spec.operator, spec.cluster);
@@ -38,14 +38,14 @@ export async function writeInstallation(client: Client, spec: InstallationSpec):
   const found = await client.get<OperatorInstallation>(operatorInstallation.resource, { name });
   const { namespace, previous } = spec;
   const left = previous?.keptUntil === undefined ? {} : { kept: previous.namespace };
-  const kept = keptBeside(found.spec, { namespace, ...left });
+  const kept = keptSidesAfter(found.spec, { namespace, ...left });
   const changed = differences({ ...found.spec }, { ...spec, kept: kept.length === 0 ? undefined : kept });
   if (Object.keys(changed).length === 0) return;
   const body = { metadata: { labels }, spec: changed };
   await client.patch(operatorInstallation.resource, { name }, { type: 'merge', body }, { fieldManager });
 }
 
-export async function forgetInstallation(client: Client, operator: string, cluster: string): Promise<void> {
+export async function deleteInstallation(client: Client, operator: string, cluster: string): Promise<void> {
   try {
     await client.delete(operatorInstallation.resource, { name: installationName(operator, cluster) });
   } catch (error) {
@@ -53,23 +53,23 @@ export async function forgetInstallation(client: Client, operator: string, clust
   }
 }
 
-/** All that are kept at 0, whoever has left them. */
+/** Lists all sides that are kept with 0 replicas. */
 export function keptSides({ previous, kept = [] }: Pick<InstallationSpec, 'previous' | 'kept'>): readonly KeptSide[] {
   if (previous?.keptUntil === undefined) return kept;
   return [{ ...previous, keptUntil: previous.keptUntil }, ...kept];
 }
 
 /**
- * What is still kept once something else is written down: all that was, or nobody would ever remove it. What is used now, and what is
- * being left now, has its own place; in a namespace there is one side.
+ * Lists the sides that stay kept after a write: a side that is not recorded would never be removed. The side in use and the side being
+ * replaced are recorded in fields of their own; a namespace holds one side.
  */
-export const keptBeside = (
+export const keptSidesAfter = (
   before: Pick<InstallationSpec, 'previous' | 'kept'>,
   after: { readonly namespace: string; readonly kept?: string },
 ): KeptSide[] => keptSides(before).filter(({ namespace }) => namespace !== after.namespace && namespace !== after.kept);
 
-/** It was put there by a rollout. */
-export function installed(
+/** The installation after a rollout has installed its version. */
+export function installationAfterInstall(
   { spec, metadata }: Rollout,
   cluster: ClusterStatus,
   snapshot: Snapshot,
@@ -81,7 +81,7 @@ export function installed(
     operator: spec.operator,
     cluster: cluster.name,
     version: spec.version,
-    ...placeOf(snapshot),
+    ...locationOf(snapshot),
     revision,
     ...(color === undefined ? {} : { color }),
     deployment: metadata.name,
@@ -96,8 +96,8 @@ export const previousOf = ({ version, name, namespace }: Snapshot, keptUntil: st
   ...(keptUntil === undefined ? {} : { keptUntil }),
 });
 
-/** It is there again, because a rollout was taken back. */
-export function returned(
+/** The installation after a rollback has restored the previous version. */
+export function installationAfterRollback(
   { spec, metadata }: Rollout,
   cluster: ClusterStatus,
   before: Snapshot,
@@ -108,7 +108,7 @@ export function returned(
     operator: spec.operator,
     cluster: name,
     version: fromVersion ?? before.version,
-    ...placeOf(before),
+    ...locationOf(before),
     revision,
     ...(colorBefore === undefined ? {} : { color: colorBefore }),
     ...(deploymentBefore === undefined ? {} : { deployment: deploymentBefore }),
@@ -116,4 +116,4 @@ export function returned(
   };
 }
 
-const placeOf = ({ name, namespace, releaseName }: Snapshot) => ({ snapshot: name, namespace, releaseName });
+const locationOf = ({ name, namespace, releaseName }: Snapshot) => ({ snapshot: name, namespace, releaseName });

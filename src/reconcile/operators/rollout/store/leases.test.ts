@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Client, Resource } from '../../../../runtime/index.ts';
 import { leases } from '../../../../runtime/internal.ts';
 import type { Rollout } from '../rollout.ts';
-import { Holds } from './leases.ts';
+import { RolloutLeases } from './leases.ts';
 
 const rollout = (name: string, status: object = {}): Rollout =>
   ({ metadata: { name, uid: `uid-${name}` }, spec: { operator: name }, status }) as unknown as Rollout;
@@ -11,12 +11,12 @@ const underWay = (name: string, more: object = {}) =>
 const held = { heldSince: '2026-01-01T00:00:00Z' };
 
 /** As many as two at once, and these are there. */
-function holdsAmong(...all: readonly Rollout[]): Holds {
+function holdsAmong(...all: readonly Rollout[]): RolloutLeases {
   const client = {
     list: async (resource: Resource) => ({ metadata: {}, items: resource === leases ? [] : all }),
     create: async (_: unknown, object: object) => object,
   } as unknown as Client;
-  return new Holds({ client, namespace: 'kidp-system', maxConcurrent: 2, now: () => 0 });
+  return new RolloutLeases({ client, namespace: 'kidp-system', maxConcurrent: 2, now: () => 0 });
 }
 
 const rows = [
@@ -27,17 +27,17 @@ const rows = [
 ];
 
 test.each(rows)('whether a place is left for one more, where $reason', async ({ others, isFull }) => {
-  const begun: string[] = [];
+  const started: string[] = [];
   const one = rollout('new', { phase: 'Planning' });
-  const refusal = await holdsAmong(...others, one).start(one, ['here'], async () => begun.push('start'));
-  expect(refusal).toEqual(isFull ? expect.stringContaining('no more than 2') : undefined);
-  expect(begun).toEqual(isFull ? [] : ['start']);
+  const refusal = await holdsAmong(...others, one).start(one, ['here'], async () => started.push('start'));
+  expect(refusal).toEqual(isFull ? expect.stringContaining('the maximum is 2') : undefined);
+  expect(started).toEqual(isFull ? [] : ['start']);
 });
 
 test.each(rows)('whether one that was held may go on, where $reason', async ({ others, isFull }) => {
-  const begun: string[] = [];
+  const started: string[] = [];
   const one = underWay('held', held);
-  const refusal = await holdsAmong(...others, one).resume(one, async () => begun.push('resume'));
-  expect(refusal).toEqual(isFull ? expect.stringContaining('no more than 2') : undefined);
-  expect(begun).toEqual(isFull ? [] : ['resume']);
+  const refusal = await holdsAmong(...others, one).resume(one, async () => started.push('resume'));
+  expect(refusal).toEqual(isFull ? expect.stringContaining('the maximum is 2') : undefined);
+  expect(started).toEqual(isFull ? [] : ['resume']);
 });

@@ -1,16 +1,16 @@
 /**
- * Who may work where: so many rollouts at once in the whole system, and of one operator on one cluster never more than one. The second is
- * a Lease for each pair that names its holder. It does not run out: its holder is an object whose status says whether it still needs it,
- * so that one that was left behind by a crash is free for whoever looks.
+ * `RolloutLeases` limits the rollouts in progress: a maximum in the whole system, and never more than one for an operator on a cluster. The
+ * second limit is a Lease for each pair of operator and cluster. The Lease does not expire. Its holder is an OperatorDeployment whose
+ * status says whether it still needs the Lease, so a Lease left behind by a crash is free for the next rollout.
  */
 import { createHash } from 'node:crypto';
 import { installationLabels, operatorDeployment } from '../../../../api/index.ts';
 import { type Client, eachObject, isAlreadyExists, isConflict, isNotFound } from '../../../../runtime/index.ts';
 import { type Lease, leases } from '../../../../runtime/internal.ts';
-import { isUnderWay, phaseOf, type Rollout, takesPlace } from '../rollout.ts';
+import { isInProgress, phaseOf, type Rollout, takesSlot } from '../rollout.ts';
 import { fieldManager } from './status-writer.ts';
 
-/** On every Lease of a pair, so that those that nobody needs can be found. */
+/** Marks the Leases of rollouts, so that stale ones can be listed. */
 const LEASE_LABEL = 'platform.company.com/rollout-lease';
 
 interface Pair {
@@ -18,80 +18,79 @@ interface Pair {
   readonly cluster: string;
 }
 
-interface HoldsParts {
+interface RolloutLeasesOptions {
   readonly client: Client;
   readonly namespace: string;
   readonly maxConcurrent: number;
   readonly now: () => number;
 }
 
-export class Holds {
-  readonly #parts: HoldsParts;
-  /** What is decided about places is decided by one after the other. */
-  #turn: Promise<unknown> = Promise.resolve();
-  /** Holders that are no rollouts, in this process: one that is not here is not there any more. */
-  readonly #guests = new Set<string>();
+export class RolloutLeases {
+  readonly #parts: RolloutLeasesOptions;
+  /** Decisions about slots are serialized. */
+  #last: Promise<unknown> = Promise.resolve();
+  /** Holders in this process that are not rollouts. A Lease of such a holder is stale if the holder is not in this set. */
+  readonly #localHolders = new Set<string>();
 
-  constructor(parts: HoldsParts) {
+  constructor(parts: RolloutLeasesOptions) {
     this.#parts = parts;
   }
 
   /**
-   * Gets a place and all clusters for a rollout, and calls `begin`, which writes that down, before anybody else is asked. Returns why not.
+   * Acquires a slot and the Leases of all clusters for a rollout, then calls `begin`, which records the start in the status. Returns the
+   * cause if it cannot start.
    */
   start(object: Rollout, clusters: readonly string[], begin: () => Promise<unknown>): Promise<string | undefined> {
-    return this.#inTurn(async () => {
+    return this.#serialize(async () => {
       const all = await this.#rollouts();
-      const underWay = all.filter((each) => !isSame(each, object) && isUnderWay(each.status ?? {}));
-      const goingBack = underWay.find(
+      const inProgress = all.filter((each) => !isSame(each, object) && isInProgress(each.status ?? {}));
+      const rollingBack = inProgress.find(
         ({ spec, status = {} }) => spec.operator === object.spec.operator && phaseOf(status) === 'RollingBack',
       );
-      if (goingBack !== undefined) return `OperatorDeployment ${goingBack.metadata.name} is being rolled back`;
-      // What goes back has had its place.
-      const full = object.status?.startedAt === undefined ? this.#full(object, all) : undefined;
+      if (rollingBack !== undefined) return `OperatorDeployment ${rollingBack.metadata.name} is being rolled back`;
+      // A rollback of a finished rollout needs no slot.
+      const full = object.status?.startedAt === undefined ? this.#slotRefusal(object, all) : undefined;
       if (full !== undefined) return full;
       const pairs = clusters.map((cluster) => ({ operator: object.spec.operator, cluster }));
-      const refusal = await this.#takeAll(pairs, holderOf(object), all);
+      const refusal = await this.#acquireAll(pairs, holderOf(object), all);
       if (refusal !== undefined) return refusal;
       await begin();
       return undefined;
     });
   }
 
-  /** Gets a place again for a rollout that was held; its clusters it has kept. As `start`. */
+  /** Acquires a slot again for a rollout that was held, then calls `begin`. It has kept its Leases. Returns the cause if it cannot resume. */
   resume(object: Rollout, begin: () => Promise<unknown>): Promise<string | undefined> {
-    return this.#inTurn(async () => {
-      const full = this.#full(object, await this.#rollouts());
+    return this.#serialize(async () => {
+      const full = this.#slotRefusal(object, await this.#rollouts());
       if (full === undefined) await begin();
       return full;
     });
   }
 
-  #full(object: Rollout, all: readonly Rollout[]): string | undefined {
+  #slotRefusal(object: Rollout, all: readonly Rollout[]): string | undefined {
     const { maxConcurrent } = this.#parts;
-    const others = all.filter((each) => !isSame(each, object) && takesPlace(each.status ?? {})).length;
-    return others < maxConcurrent
-      ? undefined
-      : `${others} rollouts are under way, and no more than ${maxConcurrent} may be`;
+    const others = all.filter((each) => !isSame(each, object) && takesSlot(each.status ?? {})).length;
+    return others < maxConcurrent ? undefined : `${others} rollouts are in progress, the maximum is ${maxConcurrent}`;
   }
 
-  /** Does something short of a rollout with one pair, where nobody else works on it. Returns whether it was done. */
-  async alone(pair: Pair, work: () => Promise<void>): Promise<boolean> {
+  /** Runs `work` while holding the Lease of one pair. Returns false if another holder has it. */
+  async withLease(pair: Pair, work: () => Promise<void>): Promise<boolean> {
     const holder = `guest/${leaseName(pair)}`;
-    if (this.#guests.has(holder)) return false;
-    this.#guests.add(holder);
+    if (this.#localHolders.has(holder)) return false;
+    this.#localHolders.add(holder);
     try {
-      const refusal = await this.#inTurn(async () => this.#takeAll([pair], holder, await this.#rollouts()));
+      const refusal = await this.#serialize(async () => this.#acquireAll([pair], holder, await this.#rollouts()));
       if (refusal !== undefined) return false;
       await work();
       return true;
     } finally {
-      this.#guests.delete(holder);
+      this.#localHolders.delete(holder);
       await this.#release(pair, holder).catch(() => {});
     }
   }
 
-  /** Nobody needs them any more. What is left of it, because it fails, is free all the same. */
+  /** Deletes the Leases of a finished rollout. A Lease that cannot be deleted is stale and blocks nobody. */
   async release(object: Rollout): Promise<void> {
     const { operator } = object.spec;
     for (const { name } of object.status?.clusters ?? []) {
@@ -99,10 +98,10 @@ export class Holds {
     }
   }
 
-  /** Removes the Leases whose holders have come to their end. */
-  async tidy(): Promise<void> {
+  /** Deletes the Leases whose holders have finished. */
+  async deleteStale(): Promise<void> {
     const { client, namespace } = this.#parts;
-    await this.#inTurn(async () => {
+    await this.#serialize(async () => {
       const all = await this.#rollouts();
       const free: Lease[] = [];
       await eachObject(client, leases, { namespace, labelSelector: `${LEASE_LABEL}=true` }, (object) => {
@@ -113,22 +112,22 @@ export class Holds {
     });
   }
 
-  async #takeAll(pairs: readonly Pair[], holder: string, all: readonly Rollout[]): Promise<string | undefined> {
-    const taken: Pair[] = [];
+  async #acquireAll(pairs: readonly Pair[], holder: string, all: readonly Rollout[]): Promise<string | undefined> {
+    const acquired: Pair[] = [];
     for (const pair of pairs) {
-      const other = await this.#take(pair, holder, all);
+      const other = await this.#acquire(pair, holder, all);
       if (other === undefined) {
-        taken.push(pair);
+        acquired.push(pair);
         continue;
       }
-      for (const each of taken) await this.#release(each, holder);
-      return `${other} works on ${pair.operator} on Cluster ${pair.cluster}`;
+      for (const each of acquired) await this.#release(each, holder);
+      return `Operator ${pair.operator} on Cluster ${pair.cluster} is in use by ${other}`;
     }
     return undefined;
   }
 
-  /** Returns who has it, where somebody else has. */
-  async #take(pair: Pair, holder: string, all: readonly Rollout[]): Promise<string | undefined> {
+  /** Returns the name of the current holder if that is another one. */
+  async #acquire(pair: Pair, holder: string, all: readonly Rollout[]): Promise<string | undefined> {
     const { client, namespace, now } = this.#parts;
     const name = leaseName(pair);
     const acquireTime = new Date(now()).toISOString().replace('Z', '000Z');
@@ -148,15 +147,15 @@ export class Holds {
     }
     const found = await client.get<Lease>(leases, { namespace, name });
     if (found.spec?.holderIdentity === holder) return undefined;
-    if (this.#isHeld(found, all)) return found.spec?.holderIdentity?.split('/')[0] ?? 'somebody';
+    if (this.#isHeld(found, all)) return found.spec?.holderIdentity?.split('/')[0] ?? 'an unknown holder';
     await client.update(leases, { ...found, spec }, { fieldManager });
     return undefined;
   }
 
   #isHeld({ spec }: Lease, all: readonly Rollout[]): boolean {
     const { holderIdentity = '' } = spec ?? {};
-    if (this.#guests.has(holderIdentity)) return true;
-    return all.some((each) => holderOf(each) === holderIdentity && isUnderWay(each.status ?? {}));
+    if (this.#localHolders.has(holderIdentity)) return true;
+    return all.some((each) => holderOf(each) === holderIdentity && isInProgress(each.status ?? {}));
   }
 
   async #release(pair: Pair, holder: string): Promise<void> {
@@ -183,7 +182,7 @@ export class Holds {
     }
   }
 
-  /** As they are, not as a cache has them. */
+  /** Lists the rollouts from the API server: the cache may be stale. */
   async #rollouts(): Promise<Rollout[]> {
     const all: Rollout[] = [];
     await eachObject(this.#parts.client, operatorDeployment.resource, {}, (object) => {
@@ -192,10 +191,10 @@ export class Holds {
     return all;
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work, work);
-    this.#turn = turn.catch(() => {});
-    return turn;
+  #serialize<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work, work);
+    this.#last = result.catch(() => {});
+    return result;
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * What is kept of rollouts that have come to their end: of each operator as many as it says, and the snapshots that somebody may still go
- * back to. All else goes, every so often.
+ * Deletes what finished rollouts leave behind: rollouts beyond the operator's history limit, Leases without a holder, and snapshots that
+ * no rollback can need any more.
  */
 import {
   type Operator,
@@ -20,41 +20,39 @@ import {
   type Runnable,
 } from '../../../../runtime/index.ts';
 import { sleep } from '../../../../runtime/internal.ts';
-import { isFinished, type Rollout, timeOf } from '../rollout.ts';
-import type { Holds } from './leases.ts';
+import { isFinished, type Rollout, toMilliseconds } from '../rollout.ts';
+import type { RolloutLeases } from './leases.ts';
 
-interface RetentionParts {
+interface RetentionOptions {
   readonly client: Client;
   readonly snapshots: SnapshotStore;
-  readonly holds: Holds;
+  readonly leases: RolloutLeases;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly everyMilliseconds: number;
+  readonly intervalMilliseconds: number;
 }
 
-export function retention(parts: RetentionParts): Runnable {
-  const { clock, log, everyMilliseconds } = parts;
+export function retention(parts: RetentionOptions): Runnable {
+  const { clock, log, intervalMilliseconds } = parts;
   return {
-    name: 'retention of rollouts',
+    name: 'rollout retention',
     leaderOnly: true,
     async start(signal) {
       while (!signal.aborted) {
-        await sleep(clock, everyMilliseconds, signal);
+        await sleep(clock, intervalMilliseconds, signal);
         if (signal.aborted) return;
-        await tidy(parts).catch((error: unknown) =>
-          log.warn('rollouts could not be tidied up, it comes again', { error }),
-        );
+        await prune(parts).catch((error: unknown) => log.warn('rollout retention failed; retried', { error }));
       }
     },
   };
 }
 
-async function tidy({ client, snapshots, holds }: RetentionParts): Promise<void> {
+async function prune({ client, snapshots, leases }: RetentionOptions): Promise<void> {
   const rollouts = await all<Rollout>(client, operatorDeployment.resource);
   const installations = await all<OperatorInstallation>(client, operatorInstallation.resource);
   const operators = await all<Operator>(client, operator.resource);
-  const gone = new Set(outlived(rollouts, installations, operators));
-  for (const { metadata } of gone) {
+  const expired = new Set(expiredRollouts(rollouts, installations, operators));
+  for (const { metadata } of expired) {
     const preconditions = metadata.uid === undefined ? {} : { uid: metadata.uid };
     await client
       .delete(operatorDeployment.resource, { name: metadata.name }, { preconditions })
@@ -62,18 +60,18 @@ async function tidy({ client, snapshots, holds }: RetentionParts): Promise<void>
         if (!isNotFound(error)) throw error;
       });
   }
-  await holds.tidy();
+  await leases.deleteStale();
   await snapshots.retain(
     snapshotsInUse(
-      rollouts.filter((each) => !gone.has(each)),
+      rollouts.filter((each) => !expired.has(each)),
       installations,
       operators,
     ),
   );
 }
 
-/** Of each operator the oldest that are more than it keeps; never one that put there what is on a cluster now. */
-function outlived(
+/** The oldest finished rollouts beyond each operator's history limit, except those whose version is still installed on a cluster. */
+function expiredRollouts(
   rollouts: readonly Rollout[],
   installations: readonly OperatorInstallation[],
   operators: readonly Operator[],
@@ -86,8 +84,8 @@ function outlived(
   );
   return [...byOperator].flatMap(([name, finished]) =>
     finished
-      .sort((one, other) => timeOf(other.status?.finishedAt) - timeOf(one.status?.finishedAt))
-      // Of an operator that is gone nothing is known: what it has left stays as long as people want it to.
+      .sort((one, other) => toMilliseconds(other.status?.finishedAt) - toMilliseconds(one.status?.finishedAt))
+      // A deleted Operator has no limit: its rollouts stay until a user deletes them.
       .slice(limits.get(name) ?? finished.length)
       .filter(({ metadata }) => !current.has(metadata.name)),
   );

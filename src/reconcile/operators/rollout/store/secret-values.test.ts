@@ -31,7 +31,7 @@ test.each([
   { reason: 'the Secret of another Operator', name: 'other', says: `label ${label}=shop` },
   { reason: 'a Secret that is no values', name: 'unlabelled', says: `label ${label}=shop` },
   { reason: 'one that is not there is told alike', name: 'none', says: `label ${label}=shop` },
-  { reason: 'what cannot be read is not quoted', name: 'broken', says: 'is no YAML' },
+  { reason: 'what cannot be read is not quoted', name: 'broken', says: 'is not valid YAML' },
 ])('refused: $reason', async ({ name, says }) => {
   await expect(read(name)).rejects.toMatchObject({ code: 'chart/invalid', message: expect.stringContaining(says) });
   await expect(read(name)).rejects.not.toThrow(/hidden/);

@@ -1,17 +1,17 @@
-/** Values for a chart that are kept in a Secret, read without ever quoting them. */
+/** Reads chart values from a Secret. No error message quotes them. */
 import { parse } from 'yaml';
 import type { Environment } from '../../../../api/index.ts';
 import { FleetError } from '../../../../fleet/index.ts';
 import { type Client, isNotFound, type UnknownObject } from '../../../../runtime/index.ts';
 import { coreSecrets as secrets } from '../../../../runtime/internal.ts';
 
-/** On a Secret with values: for which Operator they are. */
+/** The label of a Secret with chart values: the Operator that may use them. */
 const operatorLabel = 'platform.company.com/values-for';
 
 /**
- * Those for all environments, then those for this one. Only of a Secret that is meant for this Operator: or whoever starts a rollout could
- * have any Secret of the platform installed where they read it. One that is not there is told as one that is not meant for it, so that
- * nobody learns which there are.
+ * Returns the values for all environments, then those for this one. The Secret must be labelled for this Operator, or whoever starts a
+ * rollout could install any Secret of the platform in a place where they can read it. A missing Secret and one without the label give the
+ * same error, so that the error does not reveal which Secrets exist.
  */
 export async function secretValues(
   client: Pick<Client, 'get'>,
@@ -25,8 +25,8 @@ export async function secretValues(
     return undefined;
   });
   if (found?.metadata.labels?.[operatorLabel] !== operator) {
-    const wanted = `it has to have the label ${operatorLabel}=${operator}`;
-    throw new FleetError('chart/invalid', `there is no Secret ${name} with values for ${operator}: ${wanted}`);
+    const wanted = `create it with the label ${operatorLabel}=${operator}`;
+    throw new FleetError('chart/invalid', `Secret ${name} with values for Operator ${operator} not found: ${wanted}`);
   }
   const data = (found.data ?? {}) as Readonly<Record<string, string>>;
   return ['values.yaml', `${environment}.yaml`].flatMap((key) => {
@@ -40,12 +40,12 @@ function read(text: string, where: string): Readonly<Record<string, unknown>> {
   try {
     value = parse(text, { maxAliasCount: 100 });
   } catch {
-    // What the parser says quotes what it has read.
-    throw new FleetError('chart/invalid', `${where} is no YAML`);
+    // The parser's message quotes the text.
+    throw new FleetError('chart/invalid', `${where} is not valid YAML`);
   }
   if (value === null || value === undefined) return {};
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw new FleetError('chart/invalid', `${where} is no mapping of values`);
+    throw new FleetError('chart/invalid', `${where} is not a YAML mapping`);
   }
   return value as Readonly<Record<string, unknown>>;
 }

@@ -1,10 +1,10 @@
-/** Snapshots that may not be there any more. */
+/** Reads of snapshots that may have been deleted. */
 import { FleetError } from '../../../../fleet/index.ts';
 
-/** Undefined where nobody has kept it; one that is damaged is no such case. */
-export async function orMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+/** Returns undefined if the snapshot does not exist. A damaged snapshot is still an error. */
+export async function undefinedIfMissing<T>(read: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked;
+    return await read;
   } catch (error) {
     if (error instanceof FleetError && error.code === 'snapshot/missing') return undefined;
     throw error;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ApiError, type Client } from '../../../../runtime/index.ts';
+import { Latest } from '../../../deployable/latest.ts';
 import type { Rollout, RolloutStatus } from '../rollout.ts';
-import { Ledger } from './status-writer.ts';
+import { StatusWriter } from './status-writer.ts';
 
 /** One object in an API server that compares and swaps, and answers a few turns later. */
 class Server {
@@ -45,11 +46,11 @@ const oneMore = ({ status = {} }: Rollout): RolloutStatus => ({ ...status, stage
 describe('many who write at the same time', () => {
   test('each is heard once, whenever they come, and many share a write', async () => {
     const server = new Server();
-    const ledger = new Ledger(server.client, () => {});
+    const writer = new StatusWriter(server.client, new Latest(), () => {});
     const first = server.object;
     const all: Promise<unknown>[] = [];
     for (let turn = 0; turn < 60; turn += 1) {
-      all.push(ledger.swap(first, oneMore));
+      all.push(writer.update(first, oneMore));
       // Now and then at the very moment when a line has come to its end.
       for (let wait = 0; wait < turn % 12; wait += 1) await Promise.resolve();
     }
@@ -61,37 +62,40 @@ describe('many who write at the same time', () => {
   test('what somebody else has written meanwhile stays', async () => {
     const server = new Server();
     const told: number[] = [];
-    const ledger = new Ledger(server.client, (_, after) => told.push(after.status?.stage ?? 0));
+    const writer = new StatusWriter(server.client, new Latest(), (_, after) => told.push(after.status?.stage ?? 0));
     const before = server.object;
     server.write({ stage: 40 });
-    await ledger.swap(before, oneMore);
+    await writer.update(before, oneMore);
     expect(server.object.status?.stage).toBe(41);
     expect(told).toEqual([41]);
   });
 
   test('where nothing changes nothing is written', async () => {
     const server = new Server();
-    const ledger = new Ledger(server.client, () => {});
-    await expect(ledger.swap(server.object, ({ status }) => status ?? {})).resolves.toBe(server.object);
+    const writer = new StatusWriter(server.client, new Latest(), () => {});
+    await expect(writer.update(server.object, ({ status }) => status ?? {})).resolves.toBe(server.object);
     expect(server.writes).toBe(0);
   });
 
   test('a failure is told to all whom it concerns, and the next is heard again', async () => {
     const server = new Server();
-    const ledger = new Ledger(server.client, () => {});
+    const writer = new StatusWriter(server.client, new Latest(), () => {});
     server.failure = new Error('away');
-    const both = await Promise.allSettled([ledger.swap(server.object, oneMore), ledger.swap(server.object, oneMore)]);
+    const both = await Promise.allSettled([
+      writer.update(server.object, oneMore),
+      writer.update(server.object, oneMore),
+    ]);
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     server.failure = undefined;
-    await ledger.swap(server.object, oneMore);
+    await writer.update(server.object, oneMore);
     expect(server.object.status?.stage).toBe(1);
   });
 
   test('another object of that name has nothing to do with it', async () => {
     const server = new Server();
-    const ledger = new Ledger(server.client, () => {});
+    const writer = new StatusWriter(server.client, new Latest(), () => {});
     const before = server.object;
     server.object = { ...before, metadata: { ...before.metadata, uid: 'another', resourceVersion: '9' } };
-    await expect(ledger.swap(before, oneMore)).rejects.toThrow('is gone');
+    await expect(writer.update(before, oneMore)).rejects.toThrow('was deleted');
   });
 });

@@ -1,10 +1,11 @@
 /**
- * Writes the status of rollouts over exactly the version that it was worked out from. Of one rollout all writes of this process come one
- * after the other, and what waits meanwhile is written together: many clusters tell of themselves at the same time.
+ * `StatusWriter` writes the status of rollouts by compare-and-swap on the resourceVersion that the status was computed from. The writes of
+ * one rollout are serialized within this process. Changes that arrive during a write are combined into the next one, because the steps of
+ * many clusters finish at the same time.
  */
 import { operatorDeployment } from '../../../../api/index.ts';
 import { type Client, isConflict, keyOf } from '../../../../runtime/index.ts';
-import { Latest } from '../../../deployable/latest.ts';
+import type { Latest } from '../../../deployable/latest.ts';
 import { differences } from '../../../deployable/write-status.ts';
 import type { Rollout, RolloutStatus } from '../rollout.ts';
 
@@ -12,62 +13,63 @@ export const fieldManager = 'kidp-rollout';
 
 type Change = (object: Rollout) => RolloutStatus;
 
-interface Waiting {
+interface PendingChange {
   readonly change: Change;
   resolve(object: Rollout): void;
   reject(error: unknown): void;
 }
 
-/** Works out the status anew from what the API server has, for as long as others are faster. */
-const mostSwaps = 16;
+/** After a conflict the status is computed again from the object in the API server, this many times. */
+const maxAttempts = 16;
 
-export class Ledger {
-  readonly latest = new Latest<Rollout>();
+export class StatusWriter {
+  readonly #latest: Latest<Rollout>;
   readonly #client: Client;
-  readonly #lines = new Map<string, Waiting[]>();
-  readonly #written: (before: Rollout, after: Rollout) => void;
+  readonly #queues = new Map<string, PendingChange[]>();
+  readonly #onWritten: (before: Rollout, after: Rollout) => void;
 
-  /** `written`: told of each write that was made. */
-  constructor(client: Client, written: (before: Rollout, after: Rollout) => void) {
+  /** `onWritten` is called after each write. */
+  constructor(client: Client, latest: Latest<Rollout>, onWritten: (before: Rollout, after: Rollout) => void) {
     this.#client = client;
-    this.#written = written;
+    this.#latest = latest;
+    this.#onWritten = onWritten;
   }
 
   /**
-   * `change` is asked again about each newer version, so it must be a value of what it is given and of nothing that it does. Where it
-   * answers with the same status there is nothing to write. Rejects where the object is gone.
+   * Applies `change` and writes the result. `change` is called again for each newer version of the object, so it must be a pure function.
+   * If it returns the same status, nothing is written. Rejects if the object does not exist any more.
    */
-  swap(object: Rollout, change: Change): Promise<Rollout> {
+  update(object: Rollout, change: Change): Promise<Rollout> {
     const { uid = '' } = object.metadata;
     return new Promise<Rollout>((resolve, reject) => {
       const waiting = { change, resolve, reject };
-      const line = this.#lines.get(uid);
-      if (line !== undefined) {
-        line.push(waiting);
+      const queue = this.#queues.get(uid);
+      if (queue !== undefined) {
+        queue.push(waiting);
         return;
       }
       const fresh = [waiting];
-      this.#lines.set(uid, fresh);
-      void this.#work(object, fresh);
+      this.#queues.set(uid, fresh);
+      void this.#drain(object, fresh);
     });
   }
 
-  async #work(object: Rollout, line: Waiting[]): Promise<void> {
-    // What comes before anything is written may still join in.
+  async #drain(object: Rollout, queue: PendingChange[]): Promise<void> {
+    // Changes that arrive before the first write join it.
     await Promise.resolve();
-    for (let batch = line.splice(0); batch.length > 0; batch = line.splice(0)) {
+    for (let batch = queue.splice(0); batch.length > 0; batch = queue.splice(0)) {
       try {
-        const written = await this.#write(this.latest.of(object), batch);
+        const written = await this.#write(this.#latest.of(object), batch);
         for (const { resolve } of batch) resolve(written);
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
     }
-    // In the same breath as the last look into it: who comes later opens a line of their own.
-    this.#lines.delete(object.metadata.uid ?? '');
+    // No await since the last look into the queue: a later change starts a queue of its own.
+    this.#queues.delete(object.metadata.uid ?? '');
   }
 
-  async #write(object: Rollout, batch: readonly Waiting[]): Promise<Rollout> {
+  async #write(object: Rollout, batch: readonly PendingChange[]): Promise<Rollout> {
     for (let current = object, tries = 1; ; tries += 1) {
       let next = current;
       for (const { change } of batch) {
@@ -77,17 +79,17 @@ export class Ledger {
       if (next === current) return current;
       try {
         const written = await this.#patch(current, next.status ?? {});
-        this.latest.keep(written);
-        this.#written(current, written);
+        this.#latest.keep(written);
+        this.#onWritten(current, written);
         return written;
       } catch (error) {
-        if (!isConflict(error) || tries === mostSwaps) throw error;
+        if (!isConflict(error) || tries === maxAttempts) throw error;
       }
       const found = await this.#client.get<Rollout>(operatorDeployment.resource, keyOf(object));
-      // Another object of that name has nothing to do with it.
+      // An object with the same name and another uid is a different rollout.
       if (found.metadata.uid !== object.metadata.uid)
-        throw new Error(`OperatorDeployment ${keyOf(object).name} is gone`);
-      this.latest.keep(found);
+        throw new Error(`OperatorDeployment ${keyOf(object).name} was deleted`);
+      this.#latest.keep(found);
       current = found;
     }
   }

@@ -1,4 +1,4 @@
-/** A rollout and what surrounds it, for tests of what is decided. */
+/** Rollouts and facts for tests of decisions. */
 
 import { ROLLOUT_FINALIZER } from '../../../../api/index.ts';
 import type { Snapshot } from '../../../../fleet/index.ts';
@@ -17,7 +17,7 @@ export interface Given {
   readonly coexist?: boolean;
 }
 
-/** Three clusters of a rollout that is under way, each as it is said. */
+/** A rollout in progress on the clusters a, b and c, with the given overrides. */
 export function rolloutWith({ spec = {}, metadata = {}, clusters = {}, status = {}, coexist = true }: Given): Rollout {
   const object = {
     apiVersion: 'platform.company.com/v1',
@@ -75,7 +75,7 @@ export function factsWith(
             environment: 'Dev',
             available: !away.includes(name) && !paused.includes(name),
             ...(paused.includes(name) ? { paused: true } : {}),
-            why: paused.includes(name) ? 'it is paused' : 'it is away',
+            why: paused.includes(name) ? 'Cluster is paused' : 'Cluster is unreachable',
           },
     approval: () => undefined,
     installedBy: () => undefined,
@@ -85,15 +85,15 @@ export function factsWith(
   };
 }
 
-export const begunFor = (seconds: number) => ({
+export const deployingFor = (seconds: number) => ({
   state: 'Deploying',
   attempt: 'u.install',
   startedAt: at(seconds),
   preparedAt: at(seconds),
 });
-/** Deployed so many seconds ago, well since the first look, and last looked at then. */
-export const wellFor = (seconds: number, lookedAgo = 0) => ({
-  ...begunFor(seconds),
+/** Deployed some seconds ago, healthy since the first check; `lookedAgo` is the age of the last check. */
+export const healthyFor = (seconds: number, lookedAgo = 0) => ({
+  ...deployingFor(seconds),
   state: 'Healthy',
   deployedAt: at(seconds),
   snapshotBefore: 'old',
@@ -105,16 +105,16 @@ export const wellFor = (seconds: number, lookedAgo = 0) => ({
   checksPassed: 10,
   failuresInRow: 0,
 });
-export const ill = { ...wellFor(100), state: 'Unhealthy', message: 'it crashes' };
+export const unhealthy = { ...healthyFor(100), state: 'Unhealthy', message: 'Pods crash' };
 
 export const statesOf = ({ clusters = [] }: RolloutStatus) =>
   Object.fromEntries(clusters.map(({ name, state }) => [name, state]));
-export const actsOf = (object: Rollout, facts = factsWith()) =>
-  nextStep(object, facts, now).acts.map((act) => ('cluster' in act ? `${act.kind} ${act.cluster}` : act.kind));
+export const actionsFor = (object: Rollout, facts = factsWith()) =>
+  nextStep(object, facts, now).actions.map((act) => ('cluster' in act ? `${act.kind} ${act.cluster}` : act.kind));
 export const reasonOf = ({ conditions = [] }: RolloutStatus, type = 'Ready') =>
   conditions.find((each) => each.type === type)?.reason;
 
-/** A version of `tool` without anything in it. */
+/** An empty snapshot of the operator `tool`. */
 export const snapshotOf = (name: string, namespace: string): Snapshot => ({
   name,
   digest: `digest-${name}`,
