@@ -8,38 +8,32 @@ import { canonical, remembered } from '../canonical.ts';
 import { validator } from '../instance/index.ts';
 import { stringsOf } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
-import { numberDemand } from './numbers.ts';
+import { type Answer, YES } from './answer.ts';
+import { checkNumbers } from './numbers.ts';
 import { LARGEST, objectValues } from './objects.ts';
-
-export type Answer =
-  | { readonly answer: 'yes' }
-  /** Values that the old schema seems to accept and that fail the demand. */
-  | { readonly answer: 'no' | 'unknown'; readonly values: readonly unknown[] };
-
-export const YES: Answer = { answer: 'yes' };
 
 /** How many values are worth trying: the first mostly does it. */
 const TRIED = 6;
 
-export function demand(before: CrdSchema, wanted: CrdSchema): Answer {
-  if (isTrivial(wanted)) return YES;
-  return remembered(['demand', before, wanted], () => decide(before, wanted));
+export function checkConstraint(before: CrdSchema, constraint: CrdSchema): Answer {
+  if (isTrivial(constraint)) return YES;
+  return remembered(['constraint', before, constraint], () => decide(before, constraint));
 }
 
-function decide(before: CrdSchema, wanted: CrdSchema): Answer {
-  if (before.enum !== undefined) return enumerated(before, wanted);
+function decide(before: CrdSchema, constraint: CrdSchema): Answer {
+  if (before.enum !== undefined) return enumerated(before, constraint);
   switch (kindOf(before)) {
     case 'string':
-      return withNull(before, wanted, stringDemand(before, wanted));
+      return withNull(before, constraint, checkStrings(before, constraint));
     case 'integer':
     case 'number':
-      return withNull(before, wanted, numberDemand(before, wanted));
+      return withNull(before, constraint, checkNumbers(before, constraint));
     case 'int-or-string':
-      return withNull(before, wanted, both(numberDemand(before, wanted), stringDemand(before, wanted)));
+      return withNull(before, constraint, both(checkNumbers(before, constraint), checkStrings(before, constraint)));
     case 'boolean':
-      return withNull(before, wanted, enumerated({ ...before, enum: [true, false] }, wanted));
+      return withNull(before, constraint, enumerated({ ...before, enum: [true, false] }, constraint));
     default:
-      return structureDemand(before, wanted);
+      return checkStructure(before, constraint);
   }
 }
 
@@ -50,14 +44,14 @@ const accepts = (schema: CrdSchema, value: unknown): boolean =>
 const kindOf = (schema: CrdSchema): string =>
   schema['x-kubernetes-int-or-string'] === true ? 'int-or-string' : (schema.type ?? 'any');
 
-const isTrivial = (wanted: CrdSchema): boolean =>
-  Object.values(wanted).every(
+const isTrivial = (constraint: CrdSchema): boolean =>
+  Object.values(constraint).every(
     (value) => value === undefined || value === false || value === '' || (Array.isArray(value) && value.length === 0),
   );
 
-function enumerated(before: CrdSchema, wanted: CrdSchema): Answer {
+function enumerated(before: CrdSchema, constraint: CrdSchema): Answer {
   const allowed = validator({ ...before, 'x-kubernetes-validations': [] }, { resource: false });
-  const asked = validator({ ...typed(before), ...wanted }, { resource: false });
+  const asked = validator({ ...typed(before), ...constraint }, { resource: false });
   const failing = (before.enum ?? []).filter(
     (value) => allowed.validate(value).length === 0 && asked.validate(value).length > 0,
   );
@@ -75,8 +69,8 @@ const typed = (before: CrdSchema): CrdSchema => ({
 });
 
 /** null is accepted beside the type, and meets some demands only. */
-function withNull(before: CrdSchema, wanted: CrdSchema, answer: Answer): Answer {
-  if (before.nullable !== true || !accepts(before, null) || accepts({ ...typed(before), ...wanted }, null))
+function withNull(before: CrdSchema, constraint: CrdSchema, answer: Answer): Answer {
+  if (before.nullable !== true || !accepts(before, null) || accepts({ ...typed(before), ...constraint }, null))
     return answer;
   return { answer: 'no', values: [...(answer.answer === 'yes' ? [] : answer.values), null] };
 }
@@ -90,11 +84,11 @@ const both = (one: Answer, other: Answer): Answer => {
   };
 };
 
-function stringDemand(before: CrdSchema, wanted: CrdSchema): Answer {
-  const lengths = lengthDemand(before, wanted);
+function checkStrings(before: CrdSchema, constraint: CrdSchema): Answer {
+  const lengths = checkLengths(before, constraint);
   if (lengths !== undefined) return lengths;
   const accepted = stringsOf(textual(before));
-  const asked = stringsOf(textual(wanted));
+  const asked = stringsOf(textual(constraint));
   const lacking = asked.lacks(accepted, TRIED);
   if (lacking === undefined) return YES;
   return { answer: lacking.texts.length > 0 ? 'no' : 'unknown', values: lacking.texts };
@@ -103,15 +97,15 @@ function stringDemand(before: CrdSchema, wanted: CrdSchema): Answer {
 const judgedByMore = ['pattern', 'format', 'enum', 'allOf', 'anyOf', 'oneOf', 'not'] as const;
 
 /** Where only lengths are asked for and nothing else is known, no automaton is needed. */
-function lengthDemand(before: CrdSchema, wanted: CrdSchema): Answer | undefined {
-  if (judgedByMore.some((name) => before[name] !== undefined || wanted[name] !== undefined)) return undefined;
+function checkLengths(before: CrdSchema, constraint: CrdSchema): Answer | undefined {
+  if (judgedByMore.some((name) => before[name] !== undefined || constraint[name] !== undefined)) return undefined;
   const { minLength: shortest = 0, maxLength: longest = Number.POSITIVE_INFINITY } = before;
   const values: string[] = [];
   const fails = (length: number): void => {
     if (length >= shortest && length <= longest) values.push('a'.repeat(length));
   };
-  if (wanted.minLength !== undefined) fails(Math.min(wanted.minLength - 1, longest));
-  if (wanted.maxLength !== undefined) fails(Math.max(wanted.maxLength + 1, shortest));
+  if (constraint.minLength !== undefined) fails(Math.min(constraint.minLength - 1, longest));
+  if (constraint.maxLength !== undefined) fails(Math.max(constraint.maxLength + 1, shortest));
   return values.length === 0 ? YES : { answer: 'no', values };
 }
 
@@ -120,11 +114,11 @@ const textual = ({ 'x-kubernetes-int-or-string': mixed, ...schema }: CrdSchema) 
   mixed === true ? { ...schema, type: 'string' } : schema;
 
 /** Lists, objects, and what has no type: demands that the old schema makes as well, else values by search. */
-function structureDemand(before: CrdSchema, wanted: CrdSchema): Answer {
-  if (implied(before, wanted)) return YES;
-  if (isTooLarge(wanted)) return { answer: 'no', values: [] };
-  const { values, complete } = objectValues(before, wanted);
-  const asked = validator({ ...typed(before), ...wanted }, { resource: false });
+function checkStructure(before: CrdSchema, constraint: CrdSchema): Answer {
+  if (implied(before, constraint)) return YES;
+  if (isTooLarge(constraint)) return { answer: 'no', values: [] };
+  const { values, complete } = objectValues(before, constraint, checkConstraint);
+  const asked = validator({ ...typed(before), ...constraint }, { resource: false });
   const allowed = validator({ ...before, 'x-kubernetes-validations': [] }, { resource: false });
   const failing = values.filter(
     (value) => asked.validate(value).length > 0 && (isLong(value) || allowed.validate(value).length === 0),
@@ -142,32 +136,32 @@ const isTooLarge = ({ maxItems = 0, maxProperties = 0 }: CrdSchema): boolean =>
   Math.max(maxItems, maxProperties) >= LARGEST;
 
 /** Whether what a schema says implies a demand by itself, keyword by keyword. */
-function implied(before: CrdSchema, wanted: CrdSchema): boolean {
-  return Object.entries(wanted).every(([name, value]) => {
+function implied(before: CrdSchema, constraint: CrdSchema): boolean {
+  return Object.entries(constraint).every(([name, value]) => {
     if (value === undefined || value === false) return true;
     const same = (before as Readonly<Record<string, unknown>>)[name];
     if (same !== undefined && canonical(same) === canonical(value)) return true;
-    return impliedBy[name]?.(before, wanted) ?? false;
+    return impliedBy[name]?.(before, constraint) ?? false;
   });
 }
 
 const parts = (schema: CrdSchema): readonly CrdSchema[] => [schema, ...(schema.allOf ?? []).flatMap(parts)];
 
-const impliedBy: Readonly<Record<string, (before: CrdSchema, wanted: CrdSchema) => boolean>> = {
-  minItems: (before, wanted) => parts(before).some(({ minItems = 0 }) => minItems >= (wanted.minItems ?? 0)),
-  minProperties: (before, wanted) => {
-    const asked = wanted.minProperties ?? 0;
+const impliedBy: Readonly<Record<string, (before: CrdSchema, constraint: CrdSchema) => boolean>> = {
+  minItems: (before, constraint) => parts(before).some(({ minItems = 0 }) => minItems >= (constraint.minItems ?? 0)),
+  minProperties: (before, constraint) => {
+    const asked = constraint.minProperties ?? 0;
     return parts(before).some(
       ({ minProperties = 0, required = [] }) => Math.max(minProperties, new Set(required).size) >= asked,
     );
   },
-  maxItems: (before, wanted) =>
-    parts(before).some(({ maxItems }) => maxItems !== undefined && maxItems <= (wanted.maxItems ?? 0)) ||
-    mostItems(before) <= (wanted.maxItems ?? 0),
-  maxProperties: (before, wanted) =>
+  maxItems: (before, constraint) =>
+    parts(before).some(({ maxItems }) => maxItems !== undefined && maxItems <= (constraint.maxItems ?? 0)) ||
+    mostItems(before) <= (constraint.maxItems ?? 0),
+  maxProperties: (before, constraint) =>
     parts(before).some(
-      ({ maxProperties }) => maxProperties !== undefined && maxProperties <= (wanted.maxProperties ?? 0),
-    ) || hasFewFields(before, wanted.maxProperties ?? 0),
+      ({ maxProperties }) => maxProperties !== undefined && maxProperties <= (constraint.maxProperties ?? 0),
+    ) || hasFewFields(before, constraint.maxProperties ?? 0),
   required: (before, { required = [] }) => {
     const known = new Set(parts(before).flatMap((part) => part.required ?? []));
     return required.every((name) => known.has(name));
@@ -175,11 +169,11 @@ const impliedBy: Readonly<Record<string, (before: CrdSchema, wanted: CrdSchema) 
   properties: (before, { properties = {} }) =>
     Object.entries(properties).every(([name, asked]) => {
       const field = before.properties?.[name];
-      return field !== undefined && demand(field, asked).answer === 'yes';
+      return field !== undefined && checkConstraint(field, asked).answer === 'yes';
     }),
   items: (before, { items }) =>
-    before.items !== undefined && items !== undefined && demand(before.items, items).answer === 'yes',
-  allOf: (before, { allOf = [] }) => allOf.every((branch) => demand(before, branch).answer === 'yes'),
+    before.items !== undefined && items !== undefined && checkConstraint(before.items, items).answer === 'yes',
+  allOf: (before, { allOf = [] }) => allOf.every((branch) => checkConstraint(before, branch).answer === 'yes'),
   anyOf: (before, { anyOf = [] }) =>
     anyOf.some((branch) => isTrivial(branch) || implied(before, branch)) ||
     before.anyOf?.every((old) => anyOf.some((now) => implied(narrowed(before, old), now))) === true,

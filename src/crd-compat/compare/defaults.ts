@@ -2,7 +2,7 @@
 import { same } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
 import { BREAKING, type Classes, type Draft, type Notes, type Place, RISKY, SAFE } from './draft.ts';
-import { show } from './words.ts';
+import { show } from './format.ts';
 
 export function compareDefault(before: CrdSchema, after: CrdSchema, place: Place, notes: Notes): void {
   const old = before.default;

@@ -4,7 +4,7 @@ import { type Crd, type CrdNames, conversionStrategy, schemaOf } from '../crd.ts
 import { isObject } from '../json.ts';
 import type { ChangeKind } from '../kinds.ts';
 import { BREAKING, Notes, RISKY, SAFE } from './draft.ts';
-import { show } from './words.ts';
+import { show } from './format.ts';
 
 export function compareDefinitions(before: Crd, after: Crd): Notes {
   const notes = new Notes('');

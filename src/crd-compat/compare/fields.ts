@@ -2,22 +2,15 @@
 import type { CrdSchema } from '../schema.ts';
 import { filledIn } from './defaults.ts';
 import { BREAKING, fieldOf, Notes, type Place, RISKY, SAFE, valuesOf } from './draft.ts';
+import { show } from './format.ts';
+import { ANYTHING, implied, isOpen, mapValues } from './object-schema.ts';
 import { renames } from './renames.ts';
 import { compareRequired } from './required.ts';
 import type { Sides } from './schema.ts';
-import { show } from './words.ts';
 
 type Walk = (before: CrdSchema, after: CrdSchema, place: Place, notes: Notes, sides: Sides) => void;
 
 const NONE: Readonly<Record<string, CrdSchema>> = {};
-/** Keeps whatever there is and checks nothing. */
-const ANYTHING: CrdSchema = { 'x-kubernetes-preserve-unknown-fields': true };
-/** Every whole resource has these, whether its schema names them or not. */
-export const implied: Readonly<Record<string, CrdSchema>> = {
-  apiVersion: { type: 'string' },
-  kind: { type: 'string' },
-  metadata: { type: 'object' },
-};
 
 export function compareFields(
   before: CrdSchema,
@@ -78,14 +71,7 @@ export function compareFields(
   compareRequired(before, after, now, place, notes, resource);
 }
 
-export const isOpen = (schema: CrdSchema): boolean => schema['x-kubernetes-preserve-unknown-fields'] === true;
 const isEmbedded = (schema: CrdSchema): boolean => schema['x-kubernetes-embedded-resource'] === true;
-
-export function mapValues(schema: CrdSchema): CrdSchema | undefined {
-  const values = schema.additionalProperties;
-  if (values === undefined || values === false) return undefined;
-  return values === true ? ANYTHING : values;
-}
 
 function removeField(field: CrdSchema, place: Place, kept: boolean, notes: Notes): void {
   if (!kept) {

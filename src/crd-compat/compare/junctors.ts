@@ -1,7 +1,7 @@
 /** allOf, anyOf, oneOf and not. */
 import { same } from '../canonical.ts';
 import type { CrdSchema } from '../schema.ts';
-import { demand } from './acceptance.ts';
+import { checkConstraint } from './acceptance.ts';
 import { type Notes, type Place, RISKY, refused, SAFE } from './draft.ts';
 
 const junctors = [
@@ -23,7 +23,7 @@ export function compareJunctors(before: CrdSchema, after: CrdSchema, place: Plac
       ...(now === undefined ? {} : { after: now }),
       message: `${name} was ${direction}.`,
     };
-    const answer = now === undefined ? ({ answer: 'yes' } as const) : demand(before, { [name]: now });
+    const answer = now === undefined ? ({ answer: 'yes' } as const) : checkConstraint(before, { [name]: now });
     if (answer.answer === 'yes') {
       notes.add(place, { ...change, ...SAFE, decidedBy: 'acceptance' });
       continue;

@@ -3,9 +3,9 @@ import { same } from '../canonical.ts';
 import { sample } from '../instance/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { itemsOf, type Notes, type Place, RISKY, refused } from './draft.ts';
+import { show } from './format.ts';
 import { distinct } from './objects.ts';
 import type { Sides } from './schema.ts';
-import { show } from './words.ts';
 
 type Walk = (before: CrdSchema, after: CrdSchema, place: Place, notes: Notes, sides: Sides) => void;
 

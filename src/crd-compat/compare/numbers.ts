@@ -4,24 +4,24 @@
  */
 import { validator } from '../instance/index.ts';
 import type { CrdSchema } from '../schema.ts';
-import { type Answer, YES } from './acceptance.ts';
+import { type Answer, YES } from './answer.ts';
 
-export function numberDemand(before: CrdSchema, wanted: CrdSchema): Answer {
+export function checkNumbers(before: CrdSchema, constraint: CrdSchema): Answer {
   const whole = before.type !== 'number';
   const type = whole ? 'integer' : 'number';
   const { 'x-kubernetes-int-or-string': _, 'x-kubernetes-validations': _rules, ...rest } = before;
   const allowed = validator({ ...rest, type }, { resource: false });
-  const asked = validator({ ...wanted, type }, { resource: false });
-  const failing = points(before, wanted, whole).filter(
+  const asked = validator({ ...constraint, type }, { resource: false });
+  const failing = points(before, constraint, whole).filter(
     (value) => allowed.validate(value).length === 0 && asked.validate(value).length > 0,
   );
-  if (failing.length > 0) return { answer: 'no', values: failing.sort(plainest(wanted)).slice(0, 6) };
-  return isCovered(before, wanted, whole) ? YES : { answer: 'unknown', values: [] };
+  if (failing.length > 0) return { answer: 'no', values: failing.sort(plainest(constraint)).slice(0, 6) };
+  return isCovered(before, constraint, whole) ? YES : { answer: 'unknown', values: [] };
 }
 
 /** Whole numbers and those next to the bound say most. */
-const plainest = (wanted: CrdSchema) => {
-  const bound = wanted.minimum ?? wanted.maximum ?? 0;
+const plainest = (constraint: CrdSchema) => {
+  const bound = constraint.minimum ?? constraint.maximum ?? 0;
   return (left: number, right: number): number =>
     Number(!Number.isInteger(left)) - Number(!Number.isInteger(right)) ||
     Math.abs(left - bound) - Math.abs(right - bound) ||
@@ -29,9 +29,9 @@ const plainest = (wanted: CrdSchema) => {
 };
 
 /** Whether the points decide: multiples that are asked for only now need not fall on them. */
-function isCovered(before: CrdSchema, wanted: CrdSchema, whole: boolean): boolean {
+function isCovered(before: CrdSchema, constraint: CrdSchema, whole: boolean): boolean {
   const steps = [
-    ...constants(wanted, 'multipleOf'),
+    ...constants(constraint, 'multipleOf'),
     ...constants({ ...before, multipleOf: undefined } as unknown as CrdSchema, 'multipleOf'),
   ];
   if (steps.length === 0) return true;
@@ -57,9 +57,10 @@ function constants(schema: CrdSchema, only?: (typeof bounds)[number]): number[] 
 
 const FORMAT_BOUNDS = [-(2 ** 31), 2 ** 31 - 1, 2 ** 32 - 1];
 
-function points(before: CrdSchema, wanted: CrdSchema, whole: boolean): number[] {
-  const known = new Set([0, ...constants(before), ...constants(wanted)]);
-  if (before.format !== undefined || wanted.format !== undefined) for (const bound of FORMAT_BOUNDS) known.add(bound);
+function points(before: CrdSchema, constraint: CrdSchema, whole: boolean): number[] {
+  const known = new Set([0, ...constants(before), ...constants(constraint)]);
+  if (before.format !== undefined || constraint.format !== undefined)
+    for (const bound of FORMAT_BOUNDS) known.add(bound);
   const sorted = [...known].sort((left, right) => left - right);
   const found = new Set<number>();
   const steps = [1, ...constants(before, 'multipleOf')].filter((step) => step > 0);

@@ -5,7 +5,8 @@
 import { alikeLists, sample, samples, validator } from '../instance/index.ts';
 import { stringsOf } from '../pattern/index.ts';
 import type { CrdSchema } from '../schema.ts';
-import { demand } from './acceptance.ts';
+import type { Answer } from './answer.ts';
+import { ANYTHING } from './object-schema.ts';
 
 interface Candidates {
   readonly values: readonly unknown[];
@@ -17,9 +18,12 @@ interface Candidates {
 export const LARGEST = 2_500;
 const MAX_VALUES = 512;
 
-export function objectValues(before: CrdSchema, wanted: CrdSchema): Candidates {
-  if (before.type === 'array') return { values: listValues(before, wanted), complete: false };
-  if (before.type === 'object') return fieldValues(before, wanted);
+/** Decides a constraint on a part of the value. It is passed in, because its module uses this one. */
+type CheckConstraint = (before: CrdSchema, constraint: CrdSchema) => Answer;
+
+export function objectValues(before: CrdSchema, constraint: CrdSchema, checkConstraint: CheckConstraint): Candidates {
+  if (before.type === 'array') return { values: listValues(before, constraint, checkConstraint), complete: false };
+  if (before.type === 'object') return fieldValues(before, constraint, checkConstraint);
   return { values: ['text', '', 1, -1, 0.5, true, {}, { unnamed: 'value' }, [], ['text']], complete: false };
 }
 
@@ -37,16 +41,16 @@ function sizesAround(
   return [...own, ...inside.flatMap((branch) => sizesAround(branch, names))];
 }
 
-const sizes = (before: CrdSchema, wanted: CrdSchema, names: Parameters<typeof sizesAround>[1]): number[] =>
-  [...new Set([...sizesAround(wanted, names), ...sizesAround(before, names), 0, 1, 2])]
+const sizes = (before: CrdSchema, constraint: CrdSchema, names: Parameters<typeof sizesAround>[1]): number[] =>
+  [...new Set([...sizesAround(constraint, names), ...sizesAround(before, names), 0, 1, 2])]
     .filter((size) => size <= LARGEST)
     .sort((left, right) => left - right);
 
-function listValues(before: CrdSchema, wanted: CrdSchema): unknown[] {
+function listValues(before: CrdSchema, constraint: CrdSchema, checkConstraint: CheckConstraint): unknown[] {
   const items = before.items ?? {};
-  const failing = wanted.items === undefined ? undefined : demand(items, wanted.items);
+  const failing = constraint.items === undefined ? undefined : checkConstraint(items, constraint.items);
   const special = failing === undefined || failing.answer === 'yes' ? [] : failing.values.map((value) => [value]);
-  const wantedSizes = sizes(before, wanted, ['minItems', 'maxItems']);
+  const wantedSizes = sizes(before, constraint, ['minItems', 'maxItems']);
   const listType = before['x-kubernetes-list-type'];
   if (listType === 'map' || listType === 'set') {
     const different = differentItems(before, Math.max(...wantedSizes));
@@ -108,23 +112,25 @@ const judgedByMore = ['pattern', 'format', 'allOf', 'anyOf', 'oneOf', 'not', 'x-
 /** How many values are searched for one by one. */
 const FEW = 16;
 
-function fieldValues(before: CrdSchema, wanted: CrdSchema): Candidates {
+function fieldValues(before: CrdSchema, constraint: CrdSchema, checkConstraint: CheckConstraint): Candidates {
   const values = before.additionalProperties;
   if (values !== undefined && values !== false)
-    return { values: mapValues(before, wanted, values === true ? {} : values), complete: false };
+    return { values: mapValues(before, constraint, values === true ? {} : values), complete: false };
   // What the old schema says of other fields decides with which of them it accepts those that are asked for.
   const conditions = junctorsOf(before);
-  const mentioned = mentions(wanted, conditions);
+  const mentioned = mentions(constraint, conditions);
   const names = [...mentioned.keys()];
   const open = before['x-kubernetes-preserve-unknown-fields'] === true;
   // A field that the old schema does not name and does not keep is never there.
   const schemas = names.map((name) => before.properties?.[name] ?? (open ? ANYTHING : undefined));
-  const choices = schemas.map((field, index) => fieldChoices(field, mentioned.get(names[index] ?? '') ?? []));
+  const choices = schemas.map((field, index) =>
+    fieldChoices(field, mentioned.get(names[index] ?? '') ?? [], checkConstraint),
+  );
   const others = new Fillers(before, names);
   const combined = combinations(names, choices, others.required);
-  const bySize = sizedObjects(before, wanted, others.required);
+  const bySize = sizedObjects(before, constraint, others.required);
   const complete =
-    isAboutPresence(wanted) &&
+    isAboutPresence(constraint) &&
     isAboutPresence(conditions) &&
     combined.complete &&
     bySize.length === 0 &&
@@ -133,8 +139,6 @@ function fieldValues(before: CrdSchema, wanted: CrdSchema): Candidates {
     !(open && before.minProperties !== undefined);
   return { values: [...combined.values.map((value) => others.fill(value)), ...bySize], complete };
 }
-
-const ANYTHING: CrdSchema = { 'x-kubernetes-preserve-unknown-fields': true };
 
 /** The fields that no demand speaks of: those that must be there, and those that make an object large enough. */
 class Fillers {
@@ -176,8 +180,8 @@ function samplesOf(
 }
 
 /** Objects with as many fields as are around the bounds. */
-function sizedObjects(before: CrdSchema, wanted: CrdSchema, base: Readonly<Record<string, unknown>>): unknown[] {
-  if (sizesAround(wanted, ['minProperties', 'maxProperties']).length === 0) return [];
+function sizedObjects(before: CrdSchema, constraint: CrdSchema, base: Readonly<Record<string, unknown>>): unknown[] {
+  if (sizesAround(constraint, ['minProperties', 'maxProperties']).length === 0) return [];
   const optional = Object.keys(before.properties ?? {})
     .filter((name) => !Object.hasOwn(base, name))
     .sort();
@@ -192,12 +196,12 @@ function sizedObjects(before: CrdSchema, wanted: CrdSchema, base: Readonly<Recor
   return found;
 }
 
-function mapValues(before: CrdSchema, wanted: CrdSchema, values: CrdSchema): unknown[] {
+function mapValues(before: CrdSchema, constraint: CrdSchema, values: CrdSchema): unknown[] {
   const value = sample(values) ?? 'value';
-  const bySize = sizes(before, wanted, ['minProperties', 'maxProperties']).map((size) =>
+  const bySize = sizes(before, constraint, ['minProperties', 'maxProperties']).map((size) =>
     Object.fromEntries(Array.from({ length: size }, (_, index) => [`key${index + 1}`, value])),
   );
-  const names = [...mentions(wanted, junctorsOf(before)).keys()];
+  const names = [...mentions(constraint, junctorsOf(before)).keys()];
   const byName = combinations(
     names,
     names.map(() => [ABSENT, value]),
@@ -241,22 +245,26 @@ function mentions(...demands: readonly CrdSchema[]): Map<string, CrdSchema[]> {
 }
 
 /** Whether a demand is only about which fields there are. */
-function isAboutPresence(wanted: CrdSchema): boolean {
+function isAboutPresence(constraint: CrdSchema): boolean {
   const known = new Set(['required', 'allOf', 'anyOf', 'oneOf', 'not', 'properties']);
-  const fields = Object.values(wanted.properties ?? {});
+  const fields = Object.values(constraint.properties ?? {});
   return (
-    Object.keys(wanted).every((name) => known.has(name)) &&
+    Object.keys(constraint).every((name) => known.has(name)) &&
     fields.every((field) => Object.keys(field).length === 0) &&
-    branchesOf(wanted).every(isAboutPresence)
+    branchesOf(constraint).every(isAboutPresence)
   );
 }
 
 const ABSENT = Symbol('absent');
 
-function fieldChoices(field: CrdSchema | undefined, asked: readonly CrdSchema[]): readonly unknown[] {
+function fieldChoices(
+  field: CrdSchema | undefined,
+  asked: readonly CrdSchema[],
+  checkConstraint: CheckConstraint,
+): readonly unknown[] {
   if (field === undefined) return [ABSENT];
   const failing = asked.flatMap((schema) => {
-    const answer = demand(field, schema);
+    const answer = checkConstraint(field, schema);
     return answer.answer === 'yes' ? [] : answer.values.slice(0, 1);
   });
   const meeting = asked.map((schema) => sample({ ...field, allOf: [...(field.allOf ?? []), schema] }));

@@ -2,8 +2,8 @@
 import type { CrdSchema } from '../schema.ts';
 import { hasFewFields } from './acceptance.ts';
 import { fieldOf, type Notes, type Place, RISKY, refused, SAFE } from './draft.ts';
-import { implied, isOpen, mapValues } from './fields.ts';
-import { show } from './words.ts';
+import { show } from './format.ts';
+import { implied, isOpen, mapValues } from './object-schema.ts';
 
 export function compareRequired(
   before: CrdSchema,

@@ -3,8 +3,8 @@ import { remembered, same } from '../canonical.ts';
 import { isTransitionRule, type RuleAnswer, ruleImplies } from '../rules/index.ts';
 import type { CrdSchema, ValidationRule } from '../schema.ts';
 import { type Draft, type Notes, type Place, RISKY, refused, SAFE } from './draft.ts';
+import { quote } from './format.ts';
 import type { ResourceType } from './identity.ts';
-import { quote } from './words.ts';
 
 export function compareRules(
   before: CrdSchema,

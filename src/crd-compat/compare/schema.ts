@@ -4,12 +4,12 @@ import type { CrdSchema } from '../schema.ts';
 import { compareDefault } from './defaults.ts';
 import { BREAKING, fieldOf, itemsOf, type Notes, type Place, RISKY, refused, SAFE, valuesOf } from './draft.ts';
 import { compareFields } from './fields.ts';
+import { show } from './format.ts';
 import { type ResourceType, withIdentity } from './identity.ts';
 import { compareJunctors } from './junctors.ts';
 import { compareList } from './lists.ts';
 import { compareRules } from './rules.ts';
 import { compareValues } from './values.ts';
-import { show } from './words.ts';
 
 /** A field that no schema names. */
 const UNNAMED = 'unnamed';

@@ -2,9 +2,9 @@
 import { same } from '../canonical.ts';
 import type { ChangeKind } from '../kinds.ts';
 import type { CrdSchema } from '../schema.ts';
-import { demand } from './acceptance.ts';
+import { checkConstraint } from './acceptance.ts';
 import { type Draft, type Notes, type Place, refused, SAFE } from './draft.ts';
-import { show } from './words.ts';
+import { show } from './format.ts';
 
 interface Keyword {
   readonly name: keyof CrdSchema;
@@ -84,7 +84,7 @@ type Text = Pick<Draft, 'kind' | 'before' | 'after' | 'message' | 'hits'>;
 
 /** Notes a change whose demand either all old values meet, or some do not, or it cannot be told. */
 function tell(before: CrdSchema, wanted: CrdSchema, place: Place, notes: Notes, text: Text): void {
-  const answer = demand(before, wanted);
+  const answer = checkConstraint(before, wanted);
   if (answer.answer === 'yes') {
     const { hits: _, ...rest } = text;
     notes.add(place, { ...rest, ...SAFE, decidedBy: 'acceptance' });

@@ -2,9 +2,9 @@
 import { same } from '../canonical.ts';
 import { type Crd, type CrdVersion, schemaOf } from '../crd.ts';
 import type { CrdSchema } from '../schema.ts';
-import { demand } from './acceptance.ts';
+import { checkConstraint } from './acceptance.ts';
 import { BREAKING, Notes, SAFE } from './draft.ts';
-import { show } from './words.ts';
+import { show } from './format.ts';
 
 const collection = (crd: Crd, version: string): string => `/apis/${crd.spec.group}/${version}/${crd.spec.names.plural}`;
 
@@ -217,7 +217,7 @@ function mayBeNegative(version: CrdVersion, path: string | undefined): boolean {
   const names = (path ?? '').split('.').filter((name) => name !== '');
   const field = names.reduce<CrdSchema | undefined>((schema, name) => schema?.properties?.[name], schemaOf(version));
   if (field === undefined) return false;
-  return demand(field, { minimum: 0, maximum: 2 ** 31 - 1 }).answer !== 'yes';
+  return checkConstraint(field, { minimum: 0, maximum: 2 ** 31 - 1 }).answer !== 'yes';
 }
 
 function compareSelectable(before: Crd, old: CrdVersion, now: CrdVersion, notes: Notes): void {

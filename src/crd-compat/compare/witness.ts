@@ -4,8 +4,8 @@ import type { CrdSchema } from '../schema.ts';
 import { type Change, type Json, type Witness, worse } from '../verdict.ts';
 import { adviceFor } from './advice.ts';
 import { type Draft, type Probe, RISKY, type Step } from './draft.ts';
+import { show } from './format.ts';
 import { differences, Reader, touched } from './reading.ts';
-import { show } from './words.ts';
 
 /** One version before and after the change, as whole objects are read by it. */
 export interface Pair {
