@@ -1,32 +1,33 @@
 #!/usr/bin/env node
-// `kidp`, also as `kubectl kidp`. Holds on any Node >= 18: where this one is older than the project's, it hands over.
+// The `kidp` command, also `kubectl kidp`. Runs on any Node >= 18: if that is older than 24, it starts the project's own Node.
 import { existsSync, realpathSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { handOver } from './hand-over.js';
+import { runOnNode } from './run-on-node.js';
 
 const root = join(dirname(realpathSync(fileURLToPath(import.meta.url))), '..');
 const source = join(root, 'src', 'cli', 'main.ts');
-// In a work tree the source runs as it is; an installed package has only what was built.
+// A work tree runs its source directly; an installed package has only the build output.
 const entry = existsSync(source) ? source : join(root, 'dist', 'cli', 'main.js');
 
-// A process that lasts and has worked hard once would keep 200 MB for what it will throw away again, and does not need them: V8 lets what is old grow
-// to a multiple of what lives before it collects, and the allocator of C keeps memory apart for each of a dozen threads, and ever more of it.
+// Without these settings a server keeps about 200 MB of garbage after a burst: V8 lets the old generation grow to a multiple of the live
+// objects before it collects, and malloc keeps an arena for each of a dozen threads.
 const memoryFlags = ['--max-semi-space-size=16', '--heap-growing-percent=25'];
 const memoryEnvironment = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' };
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
-  startAnewForLong();
-  // Most of a short command is reading its own source: the second time it is read as it was compiled. What lasts would hold on to 10 MB for it.
-  if (!isLasting() || entry === source) module.enableCompileCache();
+  restartServerWithMemoryFlags();
+  // A short command spends most of its time compiling its source; the cache saves that from the second run on. A server would only keep the
+  // 10 MB of the cache in memory.
+  if (!isServer() || entry === source) module.enableCompileCache();
   await import(entry);
 } else {
   const node = findNode();
-  const flags = isLasting() ? memoryFlags : [];
-  if (isLasting()) Object.assign(process.env, { ...memoryEnvironment, ...process.env });
-  handOver(node, [...flags, entry, ...process.argv.slice(2)], (error) =>
-    refuse(`${node} cannot be started (${error.message})`, 'install kidp anew'),
+  const flags = isServer() ? memoryFlags : [];
+  if (isServer()) Object.assign(process.env, { ...memoryEnvironment, ...process.env });
+  runOnNode(node, [...flags, entry, ...process.argv.slice(2)], (error) =>
+    refuse(`${node} could not be started (${error.message})`, 'reinstall kidp'),
   );
 }
 
@@ -50,9 +51,9 @@ function refuse(what, next) {
   process.exit(2);
 }
 
-/** In the same process, with what only a start can set; what whoever starts it has said stays as it is. */
-function startAnewForLong() {
-  if (!isLasting() || process.execve === undefined) return;
+/** Replaces this process by one with the memory settings, which only take effect at start. Settings of the caller take precedence. */
+function restartServerWithMemoryFlags() {
+  if (!isServer() || process.execve === undefined) return;
   const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ');
   const missing = memoryFlags.filter((flag) => !given.includes(flag.split('=')[0]));
   if (missing.length === 0) return;
@@ -60,8 +61,8 @@ function startAnewForLong() {
   process.execve(process.execPath, words, { ...memoryEnvironment, ...process.env });
 }
 
-/** What runs for as long as it is left to. */
-function isLasting() {
+/** Whether the command runs until it is stopped. */
+function isServer() {
   const [, , command, which] = process.argv;
   return command === 'serve' || (command === 'broker' && which !== 'verify');
 }

@@ -142,7 +142,11 @@ ${installs}`;
   test('one that was killed leaves its npm at it, which is waited for', async () => {
     program('stand-ins/npm', installsSlowly);
     const killed = begin('start.mjs');
-    await killed.until(() => expect(callsSoFar()).toEqual(['begin']));
+    await killed.until(() => {
+      expect(callsSoFar()).toEqual(['begin']);
+      // The script and its npm: a script that is killed before it has named npm leaves nothing to wait for.
+      expect(JSON.parse(readFileSync(lock(), 'utf8')).processes).toHaveLength(2);
+    });
     killed.child.kill('SIGKILL');
     await killed.ended;
     const next = begin('start.mjs');
@@ -186,7 +190,7 @@ ${withoutScripts}`,
     );
     const { status, stderr, called } = run('start.mjs');
     expect({ status, called }).toEqual({ status: 7, called: [installation, rebuild, 'node ./src/cli/main.ts up'] });
-    expect(stderr).toMatch(/^kidp: running the install script of the package "node", which npm has left out, 0 s$/m);
+    expect(stderr).toMatch(/^kidp: running the install script of the package "node", which npm skipped, 0 s$/m);
   });
 
   test('and that fails, it is said why and what to do', () => {
@@ -198,7 +202,7 @@ ${withoutScripts}`,
     const { status, stderr } = run('start.mjs');
     expect(status).toBe(1);
     expect(stderr).toMatch(
-      /^npm error no\n\nkidp: \S+ is missing\. It comes with the install script .* `ignore-scripts` is set.*: run `npm ci --ignore-scripts=false` by hand, then run the command again\.$/m,
+      /^npm error no\n\nkidp: \S+ is missing\. It comes with the install script .* `ignore-scripts` is set.*: run `npm ci --ignore-scripts=false`, then run the command again\.$/m,
     );
     expect(existsSync(join(clone, '.kidp', 'install.lock'))).toBe(false);
   });

@@ -1,4 +1,4 @@
-// Brings node_modules in line with package-lock.json, on whatever Node the machine has (>= 18), without any dependency.
+// Installs the packages of package-lock.json into node_modules. Runs on any Node >= 18, without dependencies.
 // `npm start` and `npm test` call it first, so that both work right after `git clone`.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 const modules = join(root, 'node_modules');
 const lockFile = join(root, '.kidp', 'install.lock');
 
-/** Installs what is missing; returns the path of the Node that everything else runs on. */
+/** `ensureInstalled` installs missing packages and returns the path of the project's own Node. */
 export async function ensureInstalled() {
   requireMachineNode();
   if (isInstalled()) return projectNode();
@@ -26,24 +26,24 @@ export function projectNode() {
   return join(modules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
 }
 
-/** One sentence, and out: what is missing and what to do. */
+/** `fail` prints one sentence, what is wrong and what to do, and exits. */
 export function fail(sentence) {
   process.stderr.write(`\nkidp: ${sentence}\n`);
   process.exit(1);
 }
 
-/** What npm printed, as the one sentence a newcomer needs. */
+/** `explainInstallFailure` turns the output of npm into one sentence that says what to do. */
 export function explainInstallFailure(output) {
   if (/ENOSPC/.test(output)) return 'the disk is full: free about 500 MB here, then run the command again.';
   if (/EACCES|EPERM/.test(output))
-    return `this user may not write to ${modules}: fix its owner, then run the command again.`;
+    return `this user cannot write to ${modules}: fix its owner, then run the command again.`;
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ECONNRESET|ENETUNREACH|network/i.test(output)) {
     return 'the npm registry cannot be reached: check the network (or `npm config get registry`), then run the command again.';
   }
   if (/EUSAGE|can only install packages when your package\.json and package-lock\.json/.test(output)) {
     return 'package.json and package-lock.json disagree: run `npm install`, commit the lockfile, then run the command again.';
   }
-  return '`npm ci` failed; its own words are above. Run `npm ci` by hand to see more.';
+  return '`npm ci` failed; its output is above. Run `npm ci` manually to see more.';
 }
 
 function requireMachineNode() {
@@ -51,17 +51,17 @@ function requireMachineNode() {
   if (major < 18) fail(`Node ${process.versions.node} is too old to install with: use Node 18 or newer.`);
 }
 
-/** npm writes the inner lockfile last, whoever ran it, so an installation that was interrupted has none. */
+/** npm writes the inner lockfile last, so an interrupted installation has none. */
 function isInstalled() {
   const inner = join(modules, '.package-lock.json');
   if (!existsSync(projectNode()) || !existsSync(inner)) return false;
   const installed = readPackages(inner);
-  // One that cannot be read, as after a full disk, is npm's own: the next installation writes it anew.
+  // An unreadable inner lockfile, for example after a full disk, belongs to npm: the next installation writes it again.
   if (installed instanceof Error) return false;
   return holds(installed, wantedPackages());
 }
 
-/** Whether what is installed is what the lockfile wants. Optional packages are for other platforms where they are missing. */
+/** Whether the installed packages are those of the lockfile. Missing optional packages are for other platforms. */
 export function holds(installed, wanted) {
   return Object.entries(wanted).every(([path, { version, optional, devOptional }]) => {
     if (path === '') return true;
@@ -77,7 +77,7 @@ function wantedPackages() {
   return fail(`${file} cannot be read (${packages.message}): restore it, then run the command again.`);
 }
 
-/** By their paths, or why they cannot be told. */
+/** The packages of a lockfile by path, or the error. */
 function readPackages(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8')).packages ?? {};
@@ -94,19 +94,19 @@ async function npmCi(lock) {
   fail(explainInstallFailure(output));
 }
 
-/** The program of the package `node` comes with its install script; where scripts are switched off (`ignore-scripts`), that one is still wanted. */
+/** The install script of the package `node` brings its program. It must run even if install scripts are disabled (`ignore-scripts`). */
 async function runNodesScript(lock) {
   const words = ['rebuild', 'node', '--ignore-scripts=false'];
-  const doing = 'running the install script of the package "node", which npm has left out';
+  const doing = 'running the install script of the package "node", which npm skipped';
   const { code, output } = await npm(words, doing, lock);
   if (code === 0 && existsSync(projectNode())) return;
   process.stderr.write(output);
   fail(
-    `${projectNode()} is missing. It comes with the install script of the package "node", which npm leaves out where \`ignore-scripts\` is set, and \`npm ${words.join(' ')}\` has not brought it either (its own words are above): run \`npm ci --ignore-scripts=false\` by hand, then run the command again.`,
+    `${projectNode()} is missing. It comes with the install script of the package "node", which npm skips if \`ignore-scripts\` is set, and \`npm ${words.join(' ')}\` did not install it either (its output is above): run \`npm ci --ignore-scripts=false\`, then run the command again.`,
   );
 }
 
-/** Runs npm and says every now and then that it is still at it. Resolves to how it ended and what it said. */
+/** Runs npm and reports progress every few seconds. Resolves with its exit code and its output. */
 function npm(words, doing, lock) {
   return new Promise((resolve) => {
     const started = Date.now();
@@ -132,7 +132,7 @@ function npm(words, doing, lock) {
     say();
     const timer = setInterval(say, process.stderr.isTTY ? 1_000 : 15_000);
     child.on('error', (error) =>
-      fail(`npm cannot be started (${error.message}): install npm, then run the command again.`),
+      fail(`npm could not be started (${error.message}): install npm, then run the command again.`),
     );
     child.on('close', (code) => {
       clearInterval(timer);
@@ -142,12 +142,12 @@ function npm(words, doing, lock) {
   });
 }
 
-/** Two runs may start at once; `npm ci` removes node_modules, so only one may be in it. */
+/** Two runs can start at the same time, and `npm ci` removes node_modules first, so only one of them installs. */
 async function holdingLock(work) {
   const lock = await acquireLock(lockFile, (holder) =>
     process.stderr.write(`kidp: waiting for ${holder}, which is installing\n`),
   ).catch((error) => fail(`cannot write ${lockFile} (${error.message}): fix that, then run the command again.`));
-  // Where the work fails it ends the process.
+  // A failure exits the process.
   process.once('exit', lock.release);
   await work(lock);
   process.off('exit', lock.release);

@@ -43,9 +43,9 @@ describe('a failed installation is explained in one sentence', () => {
       output: 'npm error code ENOTFOUND\nnpm error network request failed',
       sentence: /registry cannot be reached/,
     },
-    { reason: 'no permission', output: 'npm error code EACCES', sentence: /may not write/ },
+    { reason: 'no permission', output: 'npm error code EACCES', sentence: /cannot write/ },
     { reason: 'lockfile out of step', output: 'npm error code EUSAGE', sentence: /package-lock\.json disagree/ },
-    { reason: 'anything else points at npm itself', output: 'npm error strange', sentence: /its own words are above/ },
+    { reason: 'anything else points at npm itself', output: 'npm error strange', sentence: /its output is above/ },
   ];
   test.each(rows)('$reason', ({ output, sentence }) => {
     expect(explainInstallFailure(output)).toMatch(sentence);

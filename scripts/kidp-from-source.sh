@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs kidp from a clone of its repository, for CI: installs what it depends on when that is not there yet.
+# Runs kidp from a clone of its repository, for CI: installs its dependencies if they are missing.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 if [ ! -d "$root/node_modules/commander" ]; then

@@ -1,4 +1,4 @@
-// One installation at a time, by a file that names who is at it. As src/controlplane/lock.ts, on any Node >= 18 and without a dependency.
+// A lock file that allows one installation at a time. Like src/controlplane/lock.ts, but for any Node >= 18 and without dependencies.
 import {
   mkdirSync,
   readFileSync,
@@ -11,31 +11,32 @@ import {
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
-import { startTimeOf } from './lineage.mjs';
+import { startTimeOf } from './process-tree.mjs';
 
 const heartbeatMilliseconds = 5_000;
-// A holder that cannot be asked (another host or container, a file that was cut off) shows by its heartbeat that it lives.
+// A holder on another host or in another container, or one whose file is incomplete, is alive while its heartbeat is recent.
 const silentForMilliseconds = 60_000;
+/** Makes the names of temporary files unique in this process. */
 let attempts = 0;
 
 /**
- * Waits for the lock; `onWait` is told of each holder that is waited for.
+ * `acquireLock` waits for the lock and calls `onWait` with each holder that it waits for.
  * @param {string} file
  * @param {(holder: string) => void} [onWait]
  */
 export async function acquireLock(file, onWait = () => undefined) {
-  let told;
+  let reported;
   for (;;) {
     const { lock, heldBy } = tryLock(file);
     if (lock) return lock;
     const whom = nameOf(heldBy);
-    if (whom !== told) onWait(whom);
-    told = whom;
+    if (whom !== reported) onWait(whom);
+    reported = whom;
     await new Promise((wake) => setTimeout(wake, 200));
   }
 }
 
-/** `{ lock }`, or `{ heldBy }` where somebody is at it. */
+/** `tryLock` returns `{ lock }`, or `{ heldBy }` if another process holds it. */
 export function tryLock(file) {
   mkdirSync(dirname(file), { recursive: true });
   for (;;) {
@@ -47,14 +48,14 @@ export function tryLock(file) {
   }
 }
 
-/** False where it is there already. */
+/** Returns false if the file already exists. */
 function created(file, text) {
   try {
     writeFileSync(file, text, { flag: 'wx' });
     return true;
   } catch (error) {
     if (error.code === 'EEXIST') return false;
-    // It was made, and then the disk was full.
+    // The file was created before the disk was full.
     if (error.code === 'ENOSPC' || error.code === 'EDQUOT') rmSync(file, { force: true });
     throw error;
   }
@@ -65,12 +66,12 @@ function held(file) {
     try {
       utimesSync(file, new Date(), new Date());
     } catch {
-      // Gone: somebody has removed it by hand, and there is nothing left to keep alive.
+      // The file was removed manually: there is nothing left to keep alive.
     }
   }, heartbeatMilliseconds);
   heartbeat.unref();
   return {
-    /** The process that does the work: where this one is killed, the work goes on and the lock is held until that ends. */
+    /** Names the process that does the work: if this process is killed, the lock is held until that one exits. */
     share(pid) {
       const aside = nextTo(file);
       writeFileSync(aside, textOf([process.pid, pid]));
@@ -87,7 +88,7 @@ function textOf(pids) {
   return JSON.stringify({ place: place(), processes: pids.map((pid) => ({ pid, startTime: startTimeOf(pid) })) });
 }
 
-/** Undefined where there is none. Its text tells it from others; what it says may be nothing that can be read. */
+/** Returns undefined if there is no lock file. Its text identifies the holder even if it cannot be parsed. */
 function read(file) {
   try {
     const holder = { text: readFileSync(file, 'utf8'), touched: statSync(file).mtimeMs };
@@ -113,7 +114,10 @@ function nameOf({ place: itsPlace, processes }) {
   return `process ${processes[0]?.pid}${itsPlace === place() ? '' : ' of another host or container'}`;
 }
 
-/** Moved aside before it is removed: of two that see the same dead holder one moves it, and the other sees that it moved a live one. */
+/**
+ * Renames the lock file before removing it: if two processes see the same dead holder, one renames its file, and the other notices that it
+ * renamed a live one.
+ */
 export function removeDead(file, dead) {
   const aside = nextTo(file);
   try {
@@ -122,7 +126,7 @@ export function removeDead(file, dead) {
     return;
   }
   const moved = read(aside);
-  // One that has not written its name yet is told by its time.
+  // A holder that has not written its text yet is identified by the file time.
   const isAnother = moved !== undefined && (moved.text !== dead.text || moved.touched !== dead.touched);
   if (isAnother) created(file, moved.text);
   rmSync(aside, { force: true });
@@ -133,7 +137,7 @@ function nextTo(file) {
   return `${file}.${process.pid}.${attempts}`;
 }
 
-/** Where a process number means the same process: containers share a disk, and have numbers of their own. */
+/** The namespace in which a PID is unique: containers can share a disk but have their own PIDs. */
 function place() {
   try {
     return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;

@@ -1,6 +1,6 @@
 /**
- * `npm run soak [-- NAME …] [--minutes N] [--rounds N]`: the long fault runs of test/soak, one after the other. Each exports
- * `run({ minutes, rounds, log })` and throws where a promise of the product did not hold.
+ * `npm run soak [-- NAME …] [--minutes N] [--rounds N]` runs the long fault-injection programs of test/soak one after another. Each exports
+ * `run({ minutes, rounds, log })` and throws if a guarantee of the product was violated.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,8 +24,8 @@ const numbers = { minutes: Number(values.minutes), rounds: Number(values.rounds)
 if (unknown.length > 0 || !(numbers.minutes > 0) || !(numbers.rounds > 0)) {
   process.stderr.write(
     unknown.length > 0
-      ? `kidp: no soak is called ${unknown.join(', ')}: there is ${known.join(', ')}\n`
-      : 'kidp: --minutes and --rounds want a number above 0\n',
+      ? `kidp: unknown soak run ${unknown.join(', ')}, want one of ${known.join(', ')}\n`
+      : 'kidp: --minutes and --rounds must be numbers greater than 0\n',
   );
   process.exit(2);
 }
@@ -37,7 +37,7 @@ for (const name of positionals.length > 0 ? positionals : known) {
   try {
     const soak: Soak = await import(join(folder, `${name}.ts`));
     await soak.run({ ...numbers, log });
-    log(`held, ${Math.round((Date.now() - started) / 1000)} s`);
+    log(`passed, ${Math.round((Date.now() - started) / 1000)} s`);
   } catch (error) {
     failed += 1;
     log(

@@ -1,7 +1,7 @@
 // `npm start`: installs what is missing, then runs `kidp up` (src/cli/up/run.ts).
 import { join } from 'node:path';
-import { handOver } from './hand-over.mjs';
 import { ensureInstalled, root } from './install.mjs';
+import { runOnNode } from './run-on-node.mjs';
 
 const node = await ensureInstalled();
-handOver(node, [join(root, 'src', 'cli', 'main.ts'), 'up', ...process.argv.slice(2)]);
+runOnNode(node, [join(root, 'src', 'cli', 'main.ts'), 'up', ...process.argv.slice(2)]);

@@ -1,7 +1,7 @@
 // `npm test`: installs what is missing, then runs every test (scripts/test.ts). Arguments go to the test runner.
 import { join } from 'node:path';
-import { handOver } from './hand-over.mjs';
 import { ensureInstalled, root } from './install.mjs';
+import { runOnNode } from './run-on-node.mjs';
 
 const node = await ensureInstalled();
-handOver(node, [join(root, 'scripts', 'test.ts'), ...process.argv.slice(2)]);
+runOnNode(node, [join(root, 'scripts', 'test.ts'), ...process.argv.slice(2)]);

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { type Json, readCrd, storedObjectsCheck } from '../../src/crd-compat/index.ts';
-import { randomCases } from '../../test/crd-compat/cases.ts';
+import { randomCases } from '../../test/crd-compat/support/cases.ts';
 import { compareTexts } from './ours.ts';
 import { largePair, type Pair, yaml } from './pairs.ts';
 import { storedObject, storedPair } from './stored.ts';

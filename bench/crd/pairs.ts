@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { corpus } from '../../test/crd-compat/corpus/index.ts';
+import { corpus } from '../../test/crd-compat/support/corpus/index.ts';
 
 export interface Pair {
   readonly name: string;

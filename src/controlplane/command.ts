@@ -44,8 +44,8 @@ export async function runCommand(program: string, flags: readonly string[], run:
     run.onError?.(text);
   });
   const identity = child.pid === undefined ? undefined : identityOf(child.pid);
-  if (identity !== undefined) await watcher.tell({ started: identity });
+  if (identity !== undefined) await watcher.notify({ started: identity });
   const code = await closed;
-  if (identity !== undefined) await watcher.tell({ ended: identity.pid });
+  if (identity !== undefined) await watcher.notify({ ended: identity.pid });
   return { code, output, errors };
 }

@@ -34,7 +34,7 @@ export function openDirectory({ owner, kept, reset = false }: DirectoryOptions):
 /** The reaper knows the name before the directory is there, so that no kill comes between the two. */
 async function temporaryDirectory(owner: DirectoryOptions['owner']): Promise<ControlPlaneDirectory> {
   const path = join(tmpdir(), `kidp-${owner}-${randomBytes(6).toString('hex')}`);
-  await reaper().tell({ directory: path });
+  await reaper().notify({ directory: path });
   await mkdir(join(path, 'run'), { recursive: true, mode: 0o700 });
   return {
     path,
@@ -42,7 +42,7 @@ async function temporaryDirectory(owner: DirectoryOptions['owner']): Promise<Con
     run: join(path, 'run'),
     async release() {
       await rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
-      await reaper().tell({ kept: path });
+      await reaper().notify({ kept: path });
     },
   };
 }

@@ -65,7 +65,7 @@ async function makeAlone(target: string, options: OnceOptions, report: Report): 
   const scratch = `${target}.building-${process.pid}`;
   const temporary = join(scratch, 'temporary');
   const finished = join(scratch, 'finished');
-  await reaper().tell({ directory: scratch });
+  await reaper().notify({ directory: scratch });
   try {
     await mkdir(temporary, { recursive: true });
     await mkdir(finished);
@@ -73,7 +73,7 @@ async function makeAlone(target: string, options: OnceOptions, report: Report): 
     await rename(finished, target);
   } finally {
     await rm(scratch, { recursive: true, force: true });
-    await reaper().tell({ kept: scratch });
+    await reaper().notify({ kept: scratch });
   }
 }
 

@@ -78,12 +78,12 @@ export function manageProcess(options: ProcessOptions): ProcessHandle {
     failure.catch(() => undefined);
     if (started.pid === undefined) return failure;
     const identity: ProcessIdentity = identityOf(started.pid) ?? { pid: started.pid, startTime: '' };
-    await watcher.tell({ started: identity });
+    await watcher.notify({ started: identity });
     const record = join(options.run, options.name);
     await writeFile(record, JSON.stringify(identity));
     exited = exited.then(async () => {
       await rm(record, { force: true });
-      await watcher.tell({ ended: identity.pid });
+      await watcher.notify({ ended: identity.pid });
     });
     await untilReady(started);
   }

@@ -14,7 +14,7 @@ interface Reaper {
   /** Marks what this runner starts: put it in the environment of each process. */
   readonly environment: Readonly<Record<string, string>>;
   /** Resolves once the message can no longer be lost with the runner. */
-  tell(message: ReaperMessage): Promise<void>;
+  notify(message: ReaperMessage): Promise<void>;
 }
 
 let running: Reaper | undefined;
@@ -50,7 +50,7 @@ function startReaper(): Reaper {
       return watcher.pid;
     },
     environment: { KIDP_REAPER: token },
-    tell(message) {
+    notify(message) {
       if ('started' in message) processes.set(message.started.pid, message.started);
       else if ('ended' in message) processes.delete(message.ended);
       else if ('directory' in message) directories.add(message.directory);

@@ -1,6 +1,6 @@
 /** What is not a definition that can be compared, and what is said about it. */
 import { describe, expect, test } from 'vitest';
-import { crdOf, version } from './compare/testing.ts';
+import { crdOf, version } from './compare/support/definitions.ts';
 import { type CrdIssueCode, readCrd } from './read.ts';
 
 const withSchema = (schema: unknown): unknown => crdOf([version(schema as never)]);

@@ -1,6 +1,6 @@
 /** What is looked at of a change; whether the API server agrees is asked in test/crd-compat. */
 import { expect, test } from 'vitest';
-import { crdOf, specOf, version } from './compare/testing.ts';
+import { crdOf, specOf, version } from './compare/support/definitions.ts';
 import type { Crd } from './crd.ts';
 import { refusedParts } from './refused.ts';
 import type { CrdSchema } from './schema.ts';

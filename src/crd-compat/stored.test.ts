@@ -1,6 +1,6 @@
 /** What happens to the objects there are. */
 import { describe, expect, test } from 'vitest';
-import { crdOf, specOf, version } from './compare/testing.ts';
+import { crdOf, specOf, version } from './compare/support/definitions.ts';
 import type { Crd } from './crd.ts';
 import type { CrdSchema } from './schema.ts';
 import { storedObjectsCheck } from './stored.ts';

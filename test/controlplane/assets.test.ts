@@ -18,7 +18,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { build } from '../../src/controlplane/build.ts';
 import { ensureAssets, type Progress } from '../../src/controlplane/index.ts';
 import { sharedCluster, startControlPlane } from '../support/cluster.ts';
-import { tinyRecipe, writeTinyRecipe } from './fixtures/tiny-recipe.ts';
+import { tinyRecipe, writeTinyRecipe } from './support/tiny-recipe.ts';
 
 let directory: string;
 let sources: string;
@@ -186,7 +186,7 @@ async function buildTiny(options: { environment?: NodeJS.ProcessEnv; cache?: str
 }
 
 async function runBuilder(...ending: string[]): Promise<{ folder?: string; steps: string[] }> {
-  const program = fileURLToPath(new URL('./fixtures/builder.ts', import.meta.url));
+  const program = fileURLToPath(new URL('./support/builder.ts', import.meta.url));
   const child = spawn(process.execPath, [program, sources, cache, ...ending], { stdio: ['ignore', 'pipe', 'inherit'] });
   const result: { folder?: string; steps: string[] } = { steps: [] };
   for await (const line of createInterface({ input: child.stdout })) {

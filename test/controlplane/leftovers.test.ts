@@ -71,7 +71,7 @@ describe('what a runner leaves behind when it ends without stopping', () => {
 });
 
 async function run(...flags: string[]) {
-  const program = fileURLToPath(new URL('./fixtures/runner.ts', import.meta.url));
+  const program = fileURLToPath(new URL('./support/runner.ts', import.meta.url));
   const runner = startTestProcess('the runner', process.execPath, [program, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -10,7 +10,7 @@ import {
   readCrd,
   worst,
 } from '../../src/crd-compat/index.ts';
-import { classesOf, corpus, definition, type Pair, pairsOf, places, schemaRows } from './corpus/index.ts';
+import { classesOf, corpus, definition, type Pair, pairsOf, places, schemaRows } from './support/corpus/index.ts';
 
 const read = (definition: Json): Crd => {
   const { crd, issues } = readCrd(structuredClone(definition));

@@ -8,8 +8,8 @@ import type { CrdSchema, Json } from '../../src/crd-compat/index.ts';
 import { applyDefaults, prune, samples, validator } from '../../src/crd-compat/instance/index.ts';
 import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
 import { sharedCluster } from '../support/cluster.ts';
-import { schemas, valuesFor } from './instance/schemas.ts';
-import { Stage } from './instance/stage.ts';
+import { schemas, valuesFor } from './support/instance/schemas.ts';
+import { Stage } from './support/instance/stage.ts';
 
 const { KIDP_ROUNDS = '1' } = process.env;
 const rounds = Array.from({ length: Number(KIDP_ROUNDS) }, (_, index) => index);

@@ -10,12 +10,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ensureAssets, fluxCrdsBeside } from '../../src/controlplane/index.ts';
 import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
 import { sharedCluster } from '../support/cluster.ts';
-import { campaign, report } from './campaign.ts';
-import { fluxCases, ownCases, randomCases, realCases } from './cases.ts';
-import { classesOf, corpus, type Pair } from './corpus/index.ts';
-import { type Case, judge, prepare } from './judge.ts';
-import { attemptAll } from './together.ts';
-import { manifestBroken, type Outcome, storedBroken } from './trial.ts';
+import { campaign, report } from './support/campaign.ts';
+import { fluxCases, ownCases, randomCases, realCases } from './support/cases.ts';
+import { classesOf, corpus, type Pair } from './support/corpus/index.ts';
+import { type Case, judge, prepare } from './support/judge.ts';
+import { attemptAll } from './support/together.ts';
+import { manifestBroken, type Outcome, storedBroken } from './support/trial.ts';
 
 const randomPairCount = 64;
 /** Only to end what hangs: it takes a quarter of a minute on a quiet machine. */

@@ -4,7 +4,7 @@ import { type CrdIssueCode, type CrdSchema, readCrd, refusedParts } from '../../
 import { ApiError, type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
 import { definitions } from '../admission/support/platform.ts';
 import { sharedCluster } from '../support/cluster.ts';
-import { definition } from './corpus/index.ts';
+import { definition } from './support/corpus/index.ts';
 
 let client: Client;
 beforeAll(() => {

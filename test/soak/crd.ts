@@ -5,8 +5,8 @@
 import { randomInt } from 'node:crypto';
 import { startControlPlane } from '../../src/controlplane/index.ts';
 import { connect, loadKubeconfig } from '../../src/runtime/index.ts';
-import { campaign, report } from '../crd-compat/campaign.ts';
-import { randomCases } from '../crd-compat/cases.ts';
+import { campaign, report } from '../crd-compat/support/campaign.ts';
+import { randomCases } from '../crd-compat/support/cases.ts';
 
 const pairsInARound = 96;
 /** Past so many findings there is no need to look for more. */

@@ -4,7 +4,7 @@
 export function untilStopped(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve(signal));
-    // `npm start`, and `kidp` on an older Node, hand over to this process (bin/hand-over.js) with a channel; it closes when that process
+    // `npm start`, and `kidp` on an older Node, hand over to this process (bin/run-on-node.js) with a channel; it closes when that process
     // is gone, even by kill -9.
     if (process.channel) {
       process.channel.unref();

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type CrdSchema, compareCrds } from '../index.ts';
 import type { ChangeKind } from '../kinds.ts';
 import type { ChangeClass, WitnessOutcome } from '../verdict.ts';
-import { crdOf, specOf } from './testing.ts';
+import { crdOf, specOf } from './support/definitions.ts';
 
 interface Row {
   readonly reason: string;

@@ -4,7 +4,7 @@ import type { Crd, CrdSpec, CrdVersion } from '../crd.ts';
 import { type CrdSchema, compareCrds } from '../index.ts';
 import type { ChangeKind } from '../kinds.ts';
 import type { ChangeClass } from '../verdict.ts';
-import { crdOf, specOf, version } from './testing.ts';
+import { crdOf, specOf, version } from './support/definitions.ts';
 
 const schema = specOf({ type: 'integer', minimum: 0 });
 const wider: CrdSchema = {

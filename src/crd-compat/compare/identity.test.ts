@@ -1,7 +1,7 @@
 /** The API server validates names, kind and apiVersion by the schema as well, whether or not the schema used to speak of them. */
 import { expect, test } from 'vitest';
 import { type CrdSchema, compareCrds } from '../index.ts';
-import { crdOf } from './testing.ts';
+import { crdOf } from './support/definitions.ts';
 
 const rootOf = (properties: Readonly<Record<string, CrdSchema>>): CrdSchema => ({ type: 'object', properties });
 const named = (name: CrdSchema): CrdSchema => ({

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CrdSchema, compareCrds } from '../index.ts';
 import { validator } from '../instance/index.ts';
-import { crdOf, specOf } from './testing.ts';
+import { crdOf, specOf } from './support/definitions.ts';
 
 const names = ['a', 'b', 'c'] as const;
 const texts: CrdSchema = { type: 'string', enum: ['x', 'y'] };

@@ -9,7 +9,7 @@ import { samples } from '../instance/index.ts';
 import type { CrdSchema } from '../schema.ts';
 import { worst } from '../verdict.ts';
 import { differences, Reader } from './reading.ts';
-import { crdOf, specOf } from './testing.ts';
+import { crdOf, specOf } from './support/definitions.ts';
 
 const some = <Value>(name: string, value: fc.Arbitrary<Value>): fc.Arbitrary<Readonly<Record<string, Value>>> =>
   fc.option(value, { nil: undefined, freq: 2 }).map((found) => (found === undefined ? {} : { [name]: found }));

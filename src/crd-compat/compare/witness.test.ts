@@ -1,7 +1,7 @@
 /** What is looked for in a definition with more changes than searches. */
 import { expect, test } from 'vitest';
 import { type CrdSchema, compareCrds } from '../index.ts';
-import { crdOf } from './testing.ts';
+import { crdOf } from './support/definitions.ts';
 
 /** Nobody is hit by a bound of two on a set of two values; that there are no more is not known of a pattern. */
 const undecided = (more: CrdSchema): CrdSchema => ({

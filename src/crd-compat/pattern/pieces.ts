@@ -3,8 +3,8 @@
  * strings are in one.
  */
 import { PatternError, type Program, programOf } from './program.ts';
+import { randomWalk } from './random-walk.ts';
 import { textsOf } from './search.ts';
-import { stroll } from './stroll.ts';
 
 /** What a string may be asked, by a pattern or a format; equal keys are equal conditions. */
 export interface Condition {
@@ -186,7 +186,7 @@ function guessed(piece: Piece, matching: readonly (Program | PatternError)[], co
   const found = new Set<string>();
   const programs = matching.filter((each): each is Program => !(each instanceof PatternError));
   const sources = [
-    ...programs.map(stroll),
+    ...programs.map(randomWalk),
     ...programs.map((each) => textsOf({ ...piece, matching: [each], notMatching: [] }, GUESSES) ?? []),
   ];
   for (const source of sources) {

@@ -73,10 +73,10 @@ function ruleOf(ints: readonly string[], others: readonly string[]): fc.Arbitrar
   const nested = fc
     .tuple(fc.constantFrom('all', 'exists'), fc.constantFrom('all', 'exists', 'exists_one'), order)
     .map(([outer, inner, sign]) => `self.l.${outer}(x, self.l.${inner}(y, x ${sign} y))`);
-  const tally = fc
+  const cardinality = fc
     .tuple(fc.subarray([...others], { minLength: 1, maxLength: 3 }), order, fc.nat(3))
     .map(([conditions, sign, count]) => `[${conditions.join()}].filter(x, x).size() ${sign} ${count}`);
-  const leaf = fc.oneof(nested, tally, tally, compared, compared, listed, loop, fc.constantFrom(...others));
+  const leaf = fc.oneof(nested, cardinality, cardinality, compared, compared, listed, loop, fc.constantFrom(...others));
   return fc.letrec<{ rule: string }>((tie) => ({
     rule: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },

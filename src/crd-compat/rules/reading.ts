@@ -1,10 +1,10 @@
 /** From a rule to formulas: when it is true, when it is false, and when it cannot be evaluated. */
 import type { Call, Comprehension, Expr } from '../../cel/index.ts';
 import { Atoms } from './atoms.ts';
+import { type Cardinality, cardinalityOf, isCounted } from './cardinality.ts';
 import { ALWAYS, all, any, type Element, type Formula, NEVER, type Range, type Term } from './formula.ts';
 import { bind, counting, distinct, type Loop, quantifier } from './loops.ts';
 import { fieldOf, presenceOf } from './place.ts';
-import { isCounted, type Tally, tallyOf } from './tally.ts';
 import { isSelf, type Scope, type Terms } from './terms.ts';
 
 /** Operators that need all of their operands. */
@@ -63,10 +63,10 @@ export class Reading {
         ...[true, false].map((left) => all(this.#is(first, scope, left), this.#is(second, scope, left === answer))),
       );
     }
-    const tally = this.#tallyOf(node);
-    if (tally !== undefined) {
-      const { conditions } = tally;
-      const counts = answer ? tally.counts : tally.otherCounts;
+    const cardinality = this.#cardinalityOf(node);
+    if (cardinality !== undefined) {
+      const { conditions } = cardinality;
+      const counts = answer ? cardinality.counts : cardinality.otherCounts;
       const counted = isCounted(conditions, counts, (each, holds) => this.#is(each, scope, holds));
       return all(...conditions.map((each) => this.#defined(each, scope)), counted);
     }
@@ -104,9 +104,12 @@ export class Reading {
     if (this.#equatesBools(node)) {
       return any(this.#is(node, scope, !answer), this.#undefined(first, scope), this.#undefined(second, scope));
     }
-    const tally = this.#tallyOf(node);
-    if (tally !== undefined) {
-      return any(this.#readIs(node, scope, !answer), ...tally.conditions.map((each) => this.#undefined(each, scope)));
+    const cardinality = this.#cardinalityOf(node);
+    if (cardinality !== undefined) {
+      return any(
+        this.#readIs(node, scope, !answer),
+        ...cardinality.conditions.map((each) => this.#undefined(each, scope)),
+      );
     }
     const loop = quantifier(node);
     if (loop !== undefined) {
@@ -146,9 +149,11 @@ export class Reading {
     return { kind: 'some', range: this.#range(node, scope), body: (element) => body(bind(node, element, scope)) };
   }
 
-  #tallyOf(node: Expr): Tally | undefined {
-    const tally = tallyOf(node);
-    return tally?.conditions.every((each) => this.#terms.typeOf(each) === 'bool') === true ? tally : undefined;
+  #cardinalityOf(node: Expr): Cardinality | undefined {
+    const cardinality = cardinalityOf(node);
+    return cardinality?.conditions.every((each) => this.#terms.typeOf(each) === 'bool') === true
+      ? cardinality
+      : undefined;
   }
 
   #equatesBools(node: Expr): boolean {
@@ -159,7 +164,8 @@ export class Reading {
 
   /** A bool of connectives and loops: it is read through, not taken as one. */
   #isCompound(node: Expr): boolean {
-    if (quantifier(node) !== undefined || this.#equatesBools(node) || this.#tallyOf(node) !== undefined) return true;
+    if (quantifier(node) !== undefined || this.#equatesBools(node) || this.#cardinalityOf(node) !== undefined)
+      return true;
     if (node.kind !== 'call') return false;
     if (node.function === '_?_:_' || node.function === '_!=_')
       return this.#terms.typeOf(node.args.at(-1) as Expr) === 'bool';

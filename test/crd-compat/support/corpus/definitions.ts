@@ -1,5 +1,5 @@
 /** What changes about the definition itself: versions, names, scope, subresources, conversion. */
-import type { ChangeKind, CrdSchema, Json } from '../../../src/crd-compat/index.ts';
+import type { ChangeKind, CrdSchema, Json } from '../../../../src/crd-compat/index.ts';
 import {
   type DefinitionSpec,
   type DefinitionVersion,

@@ -3,7 +3,7 @@
  * them. The expectations were written down from how Kubernetes behaves and are held against a real API server by `oracle.test.ts`, so
  * that they say nothing about our own code.
  */
-import type { ChangeClass, ChangeKind, CrdSchema, Json } from '../../../src/crd-compat/index.ts';
+import type { ChangeClass, ChangeKind, CrdSchema, Json } from '../../../../src/crd-compat/index.ts';
 
 export interface Expectation {
   /** What the verdict must name; more than one where the change may be told in either way, none where it need not be told. */

@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '..');
 const program = `
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { untilStopped } from ${JSON.stringify(join(root, 'src', 'cli', 'up', 'stop.ts'))};
+import { untilStopped } from ${JSON.stringify(join(root, 'src', 'cli', 'common', 'stop.ts'))};
 if (!process.argv.includes('unprepared')) {
   void untilStopped().then(async (reason) => {
     process.stdout.write('stopping (' + reason + ')\\n');

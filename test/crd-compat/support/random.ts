@@ -1,7 +1,7 @@
 /** Random structural schemas and random edits of them, such as the API server takes: by far most of them, the rest it says no to. */
 import fc, { type GeneratorValue } from 'fast-check';
-import type { CrdSchema } from '../../src/crd-compat/index.ts';
-import { validator } from '../../src/crd-compat/instance/index.ts';
+import type { CrdSchema } from '../../../src/crd-compat/index.ts';
+import { validator } from '../../../src/crd-compat/instance/index.ts';
 
 export interface RandomPair {
   readonly before: CrdSchema;

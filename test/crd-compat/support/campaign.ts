@@ -1,6 +1,6 @@
 /** Cases by the dozen on a real API server, and what was found. */
-import type { Json } from '../../src/crd-compat/index.ts';
-import type { Client } from '../../src/runtime/index.ts';
+import type { Json } from '../../../src/crd-compat/index.ts';
+import type { Client } from '../../../src/runtime/index.ts';
 import { type Case, type Finding, judge, prepare } from './judge.ts';
 import { attemptAll } from './together.ts';
 

@@ -1,5 +1,5 @@
 /** What a value may be at all: its type, enum, null, and its default. */
-import type { CrdSchema } from '../../../src/crd-compat/index.ts';
+import type { CrdSchema } from '../../../../src/crd-compat/index.ts';
 import { noted, objectWith, rewritten, tightened } from './rows.ts';
 import type { SchemaExpectation, SchemaRow } from './shape.ts';
 

@@ -1,5 +1,5 @@
 /** How rows are written down that are alike: a bound that is put on, and taken off. */
-import type { CrdSchema } from '../../../src/crd-compat/index.ts';
+import type { CrdSchema } from '../../../../src/crd-compat/index.ts';
 import type { Expectation, SchemaExpectation, SchemaRow } from './shape.ts';
 
 /** An object with a note, so that something in it can be edited that the change has nothing to do with. */

@@ -2,8 +2,8 @@
  * Many changes tried as one: each schema becomes a field of one definition, so that the API server has one change to hear of and not a
  * hundred. What an object of one of them meets is the same as alone, since fields are validated, pruned and defaulted each for itself.
  */
-import type { CrdSchema, Json } from '../../src/crd-compat/index.ts';
-import type { Client } from '../../src/runtime/index.ts';
+import type { CrdSchema, Json } from '../../../src/crd-compat/index.ts';
+import type { Client } from '../../../src/runtime/index.ts';
 import { attempt, type Change, type Difference, type Outcome, type Seen } from './trial.ts';
 
 /** The outcomes in the order of the changes. Those that the API server will not take together are tried alone. */

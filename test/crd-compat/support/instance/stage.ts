@@ -1,9 +1,9 @@
 /** Many schemas on the real API server at once: each is one field of one definition, and each object fills one of the fields. */
 import { randomBytes } from 'node:crypto';
-import type { CrdSchema, Json } from '../../../src/crd-compat/index.ts';
-import type { Client } from '../../../src/runtime/index.ts';
-import type { RawResponse } from '../../../src/runtime/internal.ts';
-import { eventually } from '../../../src/runtime/testing/index.ts';
+import type { CrdSchema, Json } from '../../../../src/crd-compat/index.ts';
+import type { Client } from '../../../../src/runtime/index.ts';
+import type { RawResponse } from '../../../../src/runtime/internal.ts';
+import { eventually } from '../../../../src/runtime/testing/index.ts';
 
 export interface Answer {
   readonly accepted: boolean;

@@ -1,5 +1,5 @@
 /** What only Kubernetes has: kinds of lists and maps, resources within resources, CEL rules; and what combines schemas. */
-import type { CrdSchema, ValidationRule } from '../../../src/crd-compat/index.ts';
+import type { CrdSchema, ValidationRule } from '../../../../src/crd-compat/index.ts';
 import { noted, objectWith, rewritten, tightened } from './rows.ts';
 import type { SchemaExpectation, SchemaRow } from './shape.ts';
 

@@ -1,6 +1,6 @@
 /** Small definitions for tests. */
-import type { Crd, CrdSpec, CrdVersion } from '../crd.ts';
-import type { CrdSchema } from '../schema.ts';
+import type { Crd, CrdSpec, CrdVersion } from '../../crd.ts';
+import type { CrdSchema } from '../../schema.ts';
 
 export const version = (schema: CrdSchema, more: Partial<CrdVersion> = {}): CrdVersion => ({
   name: 'v1',

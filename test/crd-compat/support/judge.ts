@@ -7,7 +7,7 @@ import {
   type Verdict,
   type Witness,
   worst,
-} from '../../src/crd-compat/index.ts';
+} from '../../../src/crd-compat/index.ts';
 import { type Change as Attempted, manifestBroken, type Outcome, type Seen, storedBroken } from './trial.ts';
 
 export interface Case {

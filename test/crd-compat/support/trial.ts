@@ -4,10 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { CrdSchema, Json } from '../../src/crd-compat/index.ts';
-import type { Client } from '../../src/runtime/index.ts';
-import type { RawResponse } from '../../src/runtime/internal.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
+import type { CrdSchema, Json } from '../../../src/crd-compat/index.ts';
+import type { Client } from '../../../src/runtime/index.ts';
+import type { RawResponse } from '../../../src/runtime/internal.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 
 export interface Change {
   readonly before: Json;

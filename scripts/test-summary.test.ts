@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failedBesides, formatTally, type ReportedModule, tally } from './tally.ts';
+import { failuresWithoutTest, formatSummary, type ReportedModule, summarize } from './test-summary.ts';
 
 const module = (states: string[], errors: unknown[] = []): ReportedModule => ({
   moduleId: 'a.test.ts',
@@ -43,36 +43,48 @@ const rows: { reason: string; modules: ReportedModule[]; unhandled?: unknown[]; 
 ];
 
 test.each(rows)('$reason', ({ modules, unhandled, ci, last }) => {
-  expect(formatTally(tally(modules, unhandled ?? [], ci)).at(-1)).toBe(last);
+  expect(formatSummary(summarize(modules, unhandled ?? [], ci)).at(-1)).toBe(last);
 });
 
 test('a skipped test is printed by name', () => {
-  expect(formatTally(tally([module(['skipped'])], [], false))).toEqual([
+  expect(formatSummary(summarize([module(['skipped'])], [], false))).toEqual([
     'skipped: a.test.ts > test 0 (skipped)',
     '0 passed, 0 failed',
   ]);
 });
 
-test('a failure that no test stands for is counted, and said before the count', () => {
-  expect(formatTally(tally([module(['passed'])], [], false, ['there is no Java']))).toEqual([
+test('a failure that belongs to no test is counted, and printed before the counts', () => {
+  expect(formatSummary(summarize([module(['passed'])], [], false, ['there is no Java']))).toEqual([
     'failed: there is no Java',
     '1 passed, 1 failed',
   ]);
 });
 
 test.each([
-  { reason: 'all is well', states: ['passed'], exitCode: undefined, coverage: true, besides: [] },
+  { reason: 'nothing failed', states: ['passed'], exitCode: undefined, coverage: true, otherFailures: [] },
   {
     reason: 'the coverage gate',
     states: ['passed'],
     exitCode: 1,
     coverage: true,
-    besides: [expect.stringMatching(/^less is covered/)],
+    otherFailures: [expect.stringMatching(/^coverage is below the threshold/)],
   },
-  { reason: 'something else', states: ['passed'], exitCode: 1, coverage: false, besides: ['exit code 1'] },
-  { reason: 'no test', states: [], exitCode: 1, coverage: true, besides: ['no test was run'] },
-  { reason: 'only skips', states: ['skipped'], exitCode: 0, coverage: false, besides: ['every test was skipped'] },
-  { reason: 'a test that failed says it itself', states: ['failed'], exitCode: 1, coverage: true, besides: [] },
-])('what the exit code says beside the tests: $reason', ({ states, exitCode, coverage, besides }) => {
-  expect(failedBesides(tally([module(states)], [], false), { exitCode, coverage })).toEqual(besides);
+  { reason: 'something else', states: ['passed'], exitCode: 1, coverage: false, otherFailures: ['exit code 1'] },
+  { reason: 'no test', states: [], exitCode: 1, coverage: true, otherFailures: ['no test was run'] },
+  {
+    reason: 'only skips',
+    states: ['skipped'],
+    exitCode: 0,
+    coverage: false,
+    otherFailures: ['every test was skipped'],
+  },
+  {
+    reason: 'a failed test needs no further explanation',
+    states: ['failed'],
+    exitCode: 1,
+    coverage: true,
+    otherFailures: [],
+  },
+])('failures without a test: $reason', ({ states, exitCode, coverage, otherFailures }) => {
+  expect(failuresWithoutTest(summarize([module(states)], [], false), { exitCode, coverage })).toEqual(otherFailures);
 });

@@ -1,7 +1,7 @@
 /** Random structural schemas with all that the API server looks at, and random values that are right or nearly so. */
 import fc from 'fast-check';
-import type { CrdSchema, ValidationRule } from '../../../src/crd-compat/index.ts';
-import { samples } from '../../../src/crd-compat/instance/index.ts';
+import type { CrdSchema, ValidationRule } from '../../../../src/crd-compat/index.ts';
+import { samples } from '../../../../src/crd-compat/instance/index.ts';
 
 const FORMATS =
   'bsonobjectid uri email hostname ipv4 ipv6 cidr mac uuid uuid3 uuid4 uuid5 isbn isbn10 isbn13 creditcard ssn hexcolor rgbcolor byte password date duration datetime date-time k8s-short-name k8s-long-name int32 quantity'.split(

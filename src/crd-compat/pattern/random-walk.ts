@@ -11,7 +11,7 @@ const WAYS = 60;
 const MOST_STEPS = 4_000;
 
 /** The same for the same program. Assertions are not looked at: what is found has to be matched before it is believed. */
-export function* stroll({ instructions, start }: Program): Generator<string> {
+export function* randomWalk({ instructions, start }: Program): Generator<string> {
   const random = new Random(instructions.length);
   for (let way = 0; way < WAYS; way++) {
     let text = '';

@@ -5,7 +5,7 @@
 import type { Call, Comprehension, Expr } from '../../cel/index.ts';
 import { all, any, type Formula } from './formula.ts';
 
-export interface Tally {
+export interface Cardinality {
   /** The conditions that are counted; all of them are evaluated. */
   readonly conditions: readonly Expr[];
   /** The counts for which the rule is true. */
@@ -23,7 +23,7 @@ const HOLDS: Readonly<Record<string, (left: number, right: number) => boolean>> 
   '_>=_': (left, right) => left >= right,
 };
 
-export function tallyOf(node: Expr): Tally | undefined {
+export function cardinalityOf(node: Expr): Cardinality | undefined {
   if (node.kind === 'comprehension') {
     const conditions = node.macro?.function === 'exists_one' ? listed(node) : undefined;
     return conditions === undefined ? undefined : bounded(conditions, (count) => count === 1);
@@ -61,7 +61,7 @@ export function isCounted(
 }
 
 /** Left as it is where it would take too many alternatives to say it. */
-function bounded(conditions: readonly Expr[], isTrue: (count: number) => boolean): Tally | undefined {
+function bounded(conditions: readonly Expr[], isTrue: (count: number) => boolean): Cardinality | undefined {
   const all = Array.from({ length: conditions.length + 1 }, (_, count) => count);
   if (all.some((size) => choose(conditions.length, size) > MAX_CLAUSES)) return undefined;
   return { conditions, counts: all.filter(isTrue), otherCounts: all.filter((count) => !isTrue(count)) };
