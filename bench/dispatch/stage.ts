@@ -105,7 +105,7 @@ export async function startStage(): Promise<Stage> {
         ...['--platform-keys', `${statusUrl}/.well-known/jwks.json`, '--status-url', `${statusUrl}/v1/status`],
         ...['--platform-ca', join(folder, 'ca.crt')],
       ],
-      'this instance works',
+      'became leader',
     );
     await apply(client, team, teamName, { namespace });
     const namespaces: Resource = {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Producer } from '@platformatic/kafka';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeploymentRecord } from '../../src/broker/index.ts';
-import { type RecordLog, recordLog } from '../../src/broker/reference/kafka/record-log.ts';
+import { RecordLog } from '../../src/broker/reference/kafka/record-log.ts';
 import { silentLogger, systemClock } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
@@ -19,7 +19,7 @@ afterAll(() => log?.stop());
 async function leadingLog(broker: string, leaseMilliseconds = 15_000): Promise<RecordLog> {
   const { bootstrapServers } = await useKafka();
   const connection = { bootstrapServers, clientId: 'test', log: silentLogger };
-  const made = recordLog({ ...connection, broker, leaseMilliseconds, clock: systemClock });
+  const made = new RecordLog({ ...connection, broker, leaseMilliseconds, clock: systemClock });
   try {
     await made.start();
     await made.leadership.acquire(new AbortController().signal);

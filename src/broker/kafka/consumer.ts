@@ -1,7 +1,8 @@
 /**
- * Takes messages of topics as a member of a consumer group: each at least once, those of one key in order and one at a time. What a
- * handler refuses for good (`DeadLetter`) goes to the dead-letter topic; what it fails at otherwise is tried again, later and later,
- * and holds up its own key only. An offset is committed when everything before it is done. It connects anew by itself, for ever.
+ * Consumes topics as a member of a consumer group: each message at least once, messages of one key in order and one at a time.
+ * A message that a handler rejects for good (`DeadLetter`) goes to the dead-letter topic; any other failure is retried with
+ * backoff and holds up its own key only. An offset is committed once everything before it is handled. The consumer reconnects
+ * automatically, for ever.
  */
 import { systemClock } from '../../runtime/index.ts';
 import { sleep } from '../../runtime/internal.ts';
@@ -11,185 +12,218 @@ import { describeFailure } from './failure.ts';
 import { Lanes } from './lanes.ts';
 import { DeadLetter, type IncomingMessage } from './message.ts';
 import type { KafkaMetrics } from './metrics.ts';
-import { kafkaProducer } from './producer.ts';
+import { type KafkaProducer, kafkaProducer } from './producer.ts';
 import { openSession, type Session } from './session.ts';
 import { waitAtMost } from './wait-at-most.ts';
 
 export interface ConsumeOptions extends KafkaConnection {
   readonly groupId: string;
   readonly topics: readonly string[];
-  /** Reads everything that is there again, whatever the group has committed. A new group does so anyway. */
+  /** Reads every message again, whatever the group has committed. A new group does so anyway. */
   readonly fromBeginning?: boolean;
   readonly deadLetterTopic: string;
   /**
-   * The signal is aborted where the consumer stops and cannot wait any longer. `isCrowded`: so much waits that messages of others may soon
-   * have to as well; what could be given up is better given up than tried again.
+   * The signal is aborted when the consumer stops and cannot wait any longer. `isCrowded` is true when so many messages wait
+   * that those of other keys may soon be held up: a handler that could give up a message should then do so and not retry it.
    */
   readonly handle: (message: IncomingMessage, signal: AbortSignal, isCrowded: () => boolean) => Promise<void>;
-  /** So many keys at a time. */
+  /** How many keys are handled at the same time. */
   readonly concurrency?: number;
-  /** So many messages are held at most; a large one counts as several. */
+  /** How many messages are held at most; a large message counts as several. */
   readonly maximumWaiting?: number;
-  /** How long the group waits for a member that does not answer before its partitions go to another. */
+  /** How long the group waits for a member that does not answer before its partitions are given to another. */
   readonly sessionTimeoutMilliseconds?: number;
-  /** How long `stop`, or another assignment, waits for what is being handled. */
+  /** How long `stop` and a rebalance wait for running handlers. */
   readonly graceMilliseconds?: number;
-  /** How long `stop` waits for the last commit, and for leaving the group. What is not committed is taken once more by who comes next. */
+  /** How long `stop` waits for the last commit and for leaving the group. Uncommitted messages are redelivered. */
   readonly closeTimeoutMilliseconds?: number;
-  /** Waits between tries of one message, and between attempts to connect. */
-  readonly backoff?: { readonly firstMilliseconds: number; readonly longestMilliseconds: number };
+  /** The backoff between attempts to handle one message, and between attempts to connect. */
+  readonly backoff?: Backoff;
   readonly metrics?: KafkaMetrics;
 }
 
+interface Backoff {
+  readonly firstMilliseconds: number;
+  readonly longestMilliseconds: number;
+}
+
 export interface KafkaConsumer {
-  /** Resolves once it is a member of its group and reads. Rejects where it is stopped before. */
+  /** Resolves once the consumer is a member of its group and reads. Rejects if it is stopped before that. */
   ready(): Promise<void>;
-  /** Waits for what is being handled, commits, and leaves the group. */
+  /** Waits for running handlers, commits, and leaves the group. */
   stop(): Promise<void>;
 }
 
-const longestPauseBeforeConnecting = 2_000;
+const longestReconnectPause = 2_000;
+/** A message counts as one more unit of waiting work for each of these bytes. */
 const bytesPerUnit = 32 * 1024;
 
-export function consume(options: ConsumeOptions): KafkaConsumer {
-  const {
-    groupId,
-    topics,
-    log,
-    metrics,
-    concurrency = 16,
-    maximumWaiting = 1_000,
-    graceMilliseconds = 5_000,
-  } = options;
-  const { sessionTimeoutMilliseconds = 10_000, closeTimeoutMilliseconds = 3_000 } = options;
-  const backoff = options.backoff ?? { firstMilliseconds: 200, longestMilliseconds: 30_000 };
-  const lanes = new Lanes(concurrency);
-  const isCrowded = () => lanes.weight >= maximumWaiting / 2;
-  const producer = kafkaProducer(options);
-  const ready = Promise.withResolvers<void>();
-  ready.promise.catch(() => undefined);
-  const stopping = new AbortController();
-  const abandoned = new AbortController();
-  const rewind = options.fromBeginning === true ? { done: new Set<string>() } : undefined;
-  const stopped = new Promise<void>((resolve) => {
-    stopping.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-  const sessionOptions = {
-    ...options,
-    sessionTimeoutMilliseconds,
-    closeTimeoutMilliseconds,
-    rewind,
-    accept,
-    capacity: () => lanes.below(maximumWaiting),
-    // The group does not wait longer than that for a member.
-    drain: () => drain(Math.min(graceMilliseconds, sessionTimeoutMilliseconds / 2)),
-  };
-  let session: Session | undefined;
+export const consume = (options: ConsumeOptions): KafkaConsumer => new GroupConsumer(options);
 
-  function accept(message: IncomingMessage, done: () => void): void {
+class GroupConsumer implements KafkaConsumer {
+  readonly #options: ConsumeOptions;
+  readonly #backoff: Backoff;
+  readonly #graceMilliseconds: number;
+  readonly #sessionTimeoutMilliseconds: number;
+  readonly #maximumWaiting: number;
+  readonly #lanes: Lanes;
+  readonly #producer: KafkaProducer;
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #stopping = new AbortController();
+  readonly #abandoned = new AbortController();
+  readonly #rewind: { done: Set<string> } | undefined;
+  readonly #running: Promise<void>;
+  #session: Session | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: ConsumeOptions) {
+    this.#options = options;
+    this.#backoff = options.backoff ?? { firstMilliseconds: 200, longestMilliseconds: 30_000 };
+    this.#graceMilliseconds = options.graceMilliseconds ?? 5_000;
+    this.#sessionTimeoutMilliseconds = options.sessionTimeoutMilliseconds ?? 10_000;
+    this.#maximumWaiting = options.maximumWaiting ?? 1_000;
+    this.#lanes = new Lanes(options.concurrency ?? 16);
+    this.#producer = kafkaProducer(options);
+    this.#rewind = options.fromBeginning === true ? { done: new Set() } : undefined;
+    this.#ready.promise.catch(() => undefined);
+    this.#running = this.#run();
+  }
+
+  ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#ready.reject(new Error('the consumer was stopped before it was ready'));
+    await this.#running;
+    this.#session?.halt();
+    await this.#drain(this.#graceMilliseconds);
+    this.#abandoned.abort();
+    await this.#session?.close();
+    await this.#producer.close();
+  }
+
+  /** Opens one session after the other until the consumer is stopped. */
+  async #run(): Promise<void> {
+    const { groupId, topics, log, metrics } = this.#options;
+    const { signal } = this.#stopping;
+    const stopped = new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    let memberId: string | null = null;
+    /** The reason of the last failure: a failure that lasts is logged once. */
+    let reason = '';
+    for (let failures = 0; !signal.aborted; failures++) {
+      let joined = false;
+      const onReady = () => {
+        if (reason !== '') log.info('Kafka consumer rejoined its group', { groupId, topics });
+        reason = '';
+        joined = true;
+        this.#ready.resolve();
+      };
+      try {
+        this.#session = await this.#openSession(memberId, onReady);
+        await Promise.race([this.#session.failed, stopped]);
+      } catch (error) {
+        const next = describeFailure(error);
+        if (next !== reason) log.warn('Kafka consumer failed; reconnecting', { groupId, topics, reason: next });
+        reason = next;
+        metrics?.restarted(groupId);
+      }
+      if (signal.aborted) return;
+      this.#session?.halt();
+      this.#lanes.clear();
+      memberId = this.#session?.memberId() ?? null;
+      await this.#session?.abandon();
+      this.#session = undefined;
+      if (joined) failures = 0;
+      await sleep(systemClock, Math.min(this.#pauseAfter(failures), longestReconnectPause), signal);
+    }
+  }
+
+  #openSession(memberId: string | null, onReady: () => void): Promise<Session> {
+    const sessionTimeoutMilliseconds = this.#sessionTimeoutMilliseconds;
+    return openSession({
+      ...this.#options,
+      sessionTimeoutMilliseconds,
+      closeTimeoutMilliseconds: this.#options.closeTimeoutMilliseconds ?? 3_000,
+      memberId,
+      rewind: this.#rewind,
+      accept: (message, done) => this.#accept(message, done),
+      capacity: () => this.#lanes.below(this.#maximumWaiting),
+      // The group waits no longer than this for a member.
+      drain: () => this.#drain(Math.min(this.#graceMilliseconds, sessionTimeoutMilliseconds / 2)),
+      onReady,
+    });
+  }
+
+  #accept(message: IncomingMessage, done: () => void): void {
+    const { groupId, metrics } = this.#options;
     let tries = 0;
     const lane = `${message.topic}/${message.partition}/${message.key ?? ''}`;
-    lanes.add(
+    this.#lanes.add(
       lane,
       async () => {
-        const result = await attempt(message);
-        metrics?.waiting(groupId, lanes.weight);
-        if (result !== 'again') {
+        const result = await this.#attempt(message);
+        metrics?.waiting(groupId, this.#lanes.weight);
+        if (result !== 'retry') {
           metrics?.message(groupId, message.topic, result);
           done();
           return undefined;
         }
         metrics?.message(groupId, message.topic, 'retried');
-        return pauseAfter(tries++);
+        return this.#pauseAfter(tries++);
       },
       1 + Math.floor(message.value.length / bytesPerUnit),
     );
   }
 
-  async function attempt(message: IncomingMessage): Promise<'handled' | 'dead-letter' | 'again'> {
+  async #attempt(message: IncomingMessage): Promise<'handled' | 'dead-letter' | 'retry'> {
     const { topic, partition, offset, key } = message;
+    const { groupId, log } = this.#options;
     const place = { groupId, topic, partition, offset: String(offset), key };
+    const isCrowded = () => this.#lanes.weight >= this.#maximumWaiting / 2;
     try {
       try {
-        await options.handle(message, abandoned.signal, isCrowded);
+        await this.#options.handle(message, this.#abandoned.signal, isCrowded);
         return 'handled';
       } catch (error) {
         if (!(error instanceof DeadLetter)) throw error;
-        // What is there already would be read and buried for ever, where somebody has this topic read.
-        if (topic !== options.deadLetterTopic)
-          await sendToDeadLetterTopic(producer, options.deadLetterTopic, message, error);
-        metrics?.deadLetter(topic, error.code);
-        log.warn('message went to the dead letters', { ...place, code: error.code, reason: error.message });
+        await this.#deadLetter(message, error);
+        log.warn('message sent to the dead-letter topic', { ...place, code: error.code, reason: error.message });
         return 'dead-letter';
       }
     } catch (error) {
-      if (!abandoned.signal.aborted)
-        log.warn('message will be tried again', { ...place, reason: describeFailure(error) });
-      return 'again';
+      if (!this.#abandoned.signal.aborted) {
+        log.warn('message could not be handled; retrying', { ...place, reason: describeFailure(error) });
+      }
+      return 'retry';
     }
   }
 
-  function pauseAfter(failures: number): number {
-    const { firstMilliseconds, longestMilliseconds } = backoff;
+  async #deadLetter(message: IncomingMessage, error: DeadLetter): Promise<void> {
+    const { deadLetterTopic, metrics } = this.#options;
+    // A consumer of the dead-letter topic itself would otherwise write back what it reads, for ever.
+    if (message.topic !== deadLetterTopic) {
+      await sendToDeadLetterTopic(this.#producer, deadLetterTopic, message, error);
+    }
+    metrics?.deadLetter(message.topic, error.code);
+  }
+
+  #pauseAfter(failures: number): number {
+    const { firstMilliseconds, longestMilliseconds } = this.#backoff;
     return Math.min(firstMilliseconds * 2 ** failures, longestMilliseconds) * (0.5 + Math.random() / 2);
   }
 
-  /** What does not end in time is left to end by itself: whoever gets its message next does it once more. */
-  async function drain(milliseconds: number): Promise<void> {
-    lanes.clear();
-    await waitAtMost(milliseconds, lanes.idle());
+  /** A handler that does not end in time keeps running: its message is redelivered and handled once more. */
+  async #drain(milliseconds: number): Promise<void> {
+    this.#lanes.clear();
+    await waitAtMost(milliseconds, this.#lanes.idle());
   }
-
-  async function run(): Promise<void> {
-    let memberId: string | null = null;
-    /** Why it failed last; said once, however long it lasts. */
-    let reason = '';
-    for (let failures = 0; !stopping.signal.aborted; failures++) {
-      let joined = false;
-      const onReady = () => {
-        if (reason !== '') log.info('consumer of Kafka is back in its group', { groupId, topics });
-        reason = '';
-        joined = true;
-        ready.resolve();
-      };
-      try {
-        session = await openSession({ ...sessionOptions, memberId, onReady });
-        await Promise.race([session.failed, stopped]);
-      } catch (error) {
-        const next = describeFailure(error);
-        if (next !== reason) log.warn('consumer of Kafka failed and connects anew', { groupId, topics, reason: next });
-        reason = next;
-        metrics?.restarted(groupId);
-      }
-      if (stopping.signal.aborted) return;
-      session?.halt();
-      lanes.clear();
-      memberId = session?.memberId() ?? null;
-      await session?.abandon();
-      session = undefined;
-      if (joined) failures = 0;
-      await sleep(systemClock, Math.min(pauseAfter(failures), longestPauseBeforeConnecting), stopping.signal);
-    }
-  }
-  const running = run();
-
-  let stop: Promise<void> | undefined;
-  async function stopAll(): Promise<void> {
-    stopping.abort();
-    ready.reject(new Error('the consumer was stopped before it was ready'));
-    await running;
-    session?.halt();
-    await drain(graceMilliseconds);
-    abandoned.abort();
-    await session?.close();
-    await producer.close();
-  }
-
-  return {
-    ready: () => ready.promise,
-    stop() {
-      stop ??= stopAll();
-      return stop;
-    },
-  };
 }

@@ -1,20 +1,20 @@
-/** Sends to the topics of one Kafka cluster. A topic that is missing or slow holds up no other. */
+/** Sends to the topics of one Kafka cluster. A missing or slow topic does not hold up the others. */
 import type { SendOptions } from '../channel.ts';
 import type { OutgoingMessage } from './message.ts';
-import { type TopicSender, type TopicSenderOptions, topicSender } from './sender.ts';
+import { TopicSender, type TopicSenderOptions } from './sender.ts';
 
 type KafkaProducerOptions = TopicSenderOptions;
 
 export interface KafkaProducer {
-  /** Whether a message could be sent now, as far as is known. */
+  /** Whether a message could be sent now, according to the last attempts. */
   available(topic: string): boolean;
-  /** Resolves once it is acknowledged by all replicas in sync. Rejects with a `ChannelError`. */
+  /** Resolves once all in-sync replicas have acknowledged the message. Rejects with a `ChannelError`. */
   send(message: OutgoingMessage, options?: SendOptions): Promise<void>;
-  /** After what was asked for before has been sent. */
+  /** Sends what is waiting, then disconnects. */
   close(): Promise<void>;
 }
 
-/** Connects when something is first sent. */
+/** Connects when the first message is sent. */
 export function kafkaProducer(options: KafkaProducerOptions): KafkaProducer {
   const senders = new Map<string, TopicSender>();
   return {
@@ -22,7 +22,7 @@ export function kafkaProducer(options: KafkaProducerOptions): KafkaProducer {
     send(message, sendOptions) {
       let sender = senders.get(message.topic);
       if (sender === undefined) {
-        sender = topicSender(options);
+        sender = new TopicSender(options);
         senders.set(message.topic, sender);
       }
       return sender.send(message, sendOptions);

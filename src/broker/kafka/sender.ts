@@ -1,12 +1,13 @@
 /**
- * Sends to one topic, and knows whether its cluster is there. What waits is sent together, one batch at a time, so that messages of one
- * key keep their order; each is acknowledged by all replicas in sync before its promise resolves.
+ * Sends to one topic, and knows whether its cluster is available. Waiting messages are sent together, one batch at a time, so
+ * that messages of one key keep their order; each promise resolves once all in-sync replicas have acknowledged the message.
  *
- * Each topic has a client of its own, and no send begins before the last has ended: a client that fails begins its sequence numbers
- * anew, and a send under way beside it could then get one that Kafka has seen, and would acknowledge without keeping the message.
+ * Each topic has a client of its own, and no send starts before the previous one has ended: a client that fails restarts its
+ * sequence numbers, and a concurrent send could then get a number that Kafka has seen. Kafka would acknowledge it as a
+ * duplicate without storing the message.
  *
- * Where the cluster does not answer, everything that waits fails at once and so does what comes, until a probe finds it again: callers
- * have another way or another time. What failed as `unavailable` or `timeout` may have arrived; receivers know a message by its id.
+ * When the cluster does not answer, all waiting and new messages fail at once until a probe succeeds: callers use another
+ * channel or retry later. A message that failed as `unavailable` or `timeout` may have arrived; receivers deduplicate by id.
  */
 import type { Producer as ProducerClient } from '@platformatic/kafka';
 import { systemClock } from '../../runtime/index.ts';
@@ -19,14 +20,8 @@ import type { OutgoingMessage } from './message.ts';
 export interface TopicSenderOptions extends KafkaConnection {
   /** How long a message may take until it is acknowledged. */
   readonly timeoutMilliseconds?: number;
-  /** So many may wait; what comes then is refused as `throttled`. */
+  /** How many messages may wait; further ones fail as `throttled`. */
   readonly maximumWaiting?: number;
-}
-
-export interface TopicSender {
-  available(): boolean;
-  send(message: OutgoingMessage, options?: SendOptions): Promise<void>;
-  close(): Promise<void>;
 }
 
 type Client = ProducerClient<Buffer, Buffer, Buffer, Buffer>;
@@ -38,33 +33,38 @@ interface Waiting {
   settled: boolean;
 }
 
-// Below what a topic takes as one batch by default (1 MiB).
+// Both stay below what a topic accepts as one batch by default (1 MiB).
 const batchBytes = 900_000;
 const batchMessages = 1_000;
 const longestProbePause = 2_000;
 
-export function topicSender(options: TopicSenderOptions): TopicSender {
-  const { log, timeoutMilliseconds = 10_000, maximumWaiting = 10_000, bootstrapServers } = options;
-  const closing = new AbortController();
-  let waiting: Waiting[] = [];
-  let client: Client | undefined;
-  let sending: Promise<void> | undefined;
-  /** Why it is not there, while it is not. */
-  let down: string | undefined;
+export class TopicSender {
+  readonly #options: TopicSenderOptions;
+  readonly #timeoutMilliseconds: number;
+  readonly #maximumWaiting: number;
+  readonly #closing = new AbortController();
+  #waiting: Waiting[] = [];
+  #client: Client | undefined;
+  #sending: Promise<void> | undefined;
+  /** Why the cluster is not available; undefined while it is. */
+  #down: string | undefined;
 
-  function send(message: OutgoingMessage, { signal }: SendOptions = {}): Promise<void> {
-    if (closing.signal.aborted) return Promise.reject(kafkaError('unavailable', 'the producer is closed'));
-    if (down !== undefined) return Promise.reject(kafkaError('unavailable', down));
-    if (waiting.length >= maximumWaiting) {
-      return Promise.reject(kafkaError('throttled', `${waiting.length} messages wait already`));
-    }
-    if (signal?.aborted) return Promise.reject(kafkaError('unavailable', 'cancelled'));
+  constructor(options: TopicSenderOptions) {
+    this.#options = options;
+    this.#timeoutMilliseconds = options.timeoutMilliseconds ?? 10_000;
+    this.#maximumWaiting = options.maximumWaiting ?? 10_000;
+  }
+
+  available(): boolean {
+    return this.#down === undefined && !this.#closing.signal.aborted;
+  }
+
+  send(message: OutgoingMessage, { signal }: SendOptions = {}): Promise<void> {
+    const refusal = this.#refusal(signal);
+    if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       const cancel = () => entry.settle(kafkaError('unavailable', 'cancelled'));
-      const late = setTimeout(
-        () => entry.settle(kafkaError('timeout', `not acknowledged within ${timeoutMilliseconds} ms`)),
-        timeoutMilliseconds,
-      );
+      const timer = setTimeout(() => entry.settle(timedOut(this.#timeoutMilliseconds)), this.#timeoutMilliseconds);
       const entry: Waiting = {
         message,
         bytes: (message.key?.length ?? 0) + message.value.length + 200,
@@ -72,87 +72,107 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
         settle(error) {
           if (entry.settled) return;
           entry.settled = true;
-          clearTimeout(late);
+          clearTimeout(timer);
           signal?.removeEventListener('abort', cancel);
           if (error === undefined) resolve();
           else reject(error);
         },
       };
       signal?.addEventListener('abort', cancel, { once: true });
-      waiting.push(entry);
-      sending ??= sendAll();
+      this.#waiting.push(entry);
+      this.#sending ??= this.#sendAll();
     });
   }
 
-  async function sendAll(): Promise<void> {
-    // What is sent in the same turn goes together.
-    await Promise.resolve();
-    while (waiting.length > 0 && down === undefined) await deliver(nextBatch());
-    sending = undefined;
+  /** Sends what is waiting, then closes the client. */
+  async close(): Promise<void> {
+    await this.#sending;
+    this.#closing.abort();
+    if (this.#client !== undefined) await closeClient(this.#client);
+    this.#client = undefined;
   }
 
-  function nextBatch(): Waiting[] {
-    const open = waiting.filter((entry) => !entry.settled);
+  #refusal(signal: AbortSignal | undefined): ChannelError | undefined {
+    if (this.#closing.signal.aborted) return kafkaError('unavailable', 'the producer is closed');
+    if (this.#down !== undefined) return kafkaError('unavailable', this.#down);
+    const { length } = this.#waiting;
+    if (length >= this.#maximumWaiting) return kafkaError('throttled', `${length} messages are already waiting`);
+    return signal?.aborted ? kafkaError('unavailable', 'cancelled') : undefined;
+  }
+
+  async #sendAll(): Promise<void> {
+    // Messages of the same turn of the event loop are sent together.
+    await Promise.resolve();
+    while (this.#waiting.length > 0 && this.#down === undefined) await this.#deliver(this.#nextBatch());
+    this.#sending = undefined;
+  }
+
+  #nextBatch(): Waiting[] {
+    const open = this.#waiting.filter((entry) => !entry.settled);
     let count = 0;
     for (let bytes = 0; count < Math.min(open.length, batchMessages); count++) {
       bytes += open[count]?.bytes ?? 0;
       if (count > 0 && bytes > batchBytes) break;
     }
-    waiting = open.slice(count);
+    this.#waiting = open.slice(count);
     return open.slice(0, count);
   }
 
-  async function deliver(batch: readonly Waiting[]): Promise<void> {
+  async #deliver(batch: readonly Waiting[]): Promise<void> {
     if (batch.length === 0) return;
     try {
-      client ??= await newClient();
+      this.#client ??= await this.#newClient();
       const messages = batch.map(({ message }) => encode(message));
-      await within(timeoutMilliseconds, client.send({ messages, idempotent: true }));
+      await within(this.#timeoutMilliseconds, this.#client.send({ messages, idempotent: true }));
       for (const entry of batch) entry.settle();
     } catch (error) {
       const failure = error instanceof TookTooLong ? 'timeout' : failureOf(error);
-      // One of them is the culprit: the others must not suffer for it.
+      // One invalid message must not fail the others of its batch, so each is sent alone.
       if (batch.length > 1 && isMessageError(error)) {
-        for (const entry of batch) await deliver([entry]);
+        for (const entry of batch) await this.#deliver([entry]);
         return;
       }
       const reason = describeFailure(error);
       for (const entry of batch) entry.settle(kafkaError(failure, reason, error));
-      if (failure === 'unavailable' || failure === 'timeout') goDown(reason);
+      if (failure === 'unavailable' || failure === 'timeout') this.#goDown(reason);
     }
   }
 
-  function goDown(reason: string): void {
-    if (down !== undefined || closing.signal.aborted) return;
-    down = reason;
+  #goDown(reason: string): void {
+    if (this.#down !== undefined || this.#closing.signal.aborted) return;
+    this.#down = reason;
+    const { log, bootstrapServers } = this.#options;
     log.warn('Kafka is not available', { bootstrapServers, reason });
-    discardClient();
-    for (const entry of waiting) entry.settle(kafkaError('unavailable', reason));
-    waiting = [];
-    void probe();
+    if (this.#client !== undefined) void closeClient(this.#client);
+    this.#client = undefined;
+    for (const entry of this.#waiting) entry.settle(kafkaError('unavailable', reason));
+    this.#waiting = [];
+    void this.#probe();
   }
 
-  /** Until it answers again. */
-  async function probe(): Promise<void> {
+  /** Tries to connect, with backoff, until the cluster answers. */
+  async #probe(): Promise<void> {
+    const { log, bootstrapServers } = this.#options;
+    const { signal } = this.#closing;
     for (let pause = 100; ; pause = Math.min(pause * 2, longestProbePause)) {
-      await sleep(systemClock, pause * (0.5 + Math.random() / 2), closing.signal);
-      if (closing.signal.aborted) return;
-      const candidate = await connected().catch((error: unknown) => {
-        down = describeFailure(error);
+      await sleep(systemClock, pause * (0.5 + Math.random() / 2), signal);
+      if (signal.aborted) return;
+      const candidate = await this.#connect().catch((error: unknown) => {
+        this.#down = describeFailure(error);
       });
       if (candidate === undefined) continue;
-      if (closing.signal.aborted) return void closeClient(candidate);
-      client = candidate;
-      down = undefined;
+      if (signal.aborted) return void closeClient(candidate);
+      this.#client = candidate;
+      this.#down = undefined;
       log.info('Kafka is available again', { bootstrapServers });
       return;
     }
   }
 
-  async function connected(): Promise<Client> {
-    const candidate = await newClient();
+  async #connect(): Promise<Client> {
+    const candidate = await this.#newClient();
     try {
-      await within(timeoutMilliseconds, candidate.metadata({ topics: [] }));
+      await within(this.#timeoutMilliseconds, candidate.metadata({ topics: [] }));
       return candidate;
     } catch (error) {
       void closeClient(candidate);
@@ -160,33 +180,19 @@ export function topicSender(options: TopicSenderOptions): TopicSender {
     }
   }
 
-  async function newClient(): Promise<Client> {
+  async #newClient(): Promise<Client> {
     const { Producer } = await loadClient();
-    return new Producer({ ...clientOptions(options), requestTimeout: timeoutMilliseconds, idempotent: true });
+    const requestTimeout = this.#timeoutMilliseconds;
+    return new Producer({ ...clientOptions(this.#options), requestTimeout, idempotent: true });
   }
-
-  function discardClient(): void {
-    if (client !== undefined) void closeClient(client);
-    client = undefined;
-  }
-
-  return {
-    available: () => down === undefined && !closing.signal.aborted,
-    send,
-    async close() {
-      // What was asked for before is still sent.
-      await sending;
-      closing.abort();
-      if (client !== undefined) await closeClient(client);
-      client = undefined;
-    },
-  };
 }
 
 function encode({ topic, key, value, headers = {} }: OutgoingMessage) {
   const encoded = Object.entries(headers).map(([name, text]) => [Buffer.from(name), Buffer.from(text)] as const);
   return { topic, ...(key === undefined ? {} : { key: Buffer.from(key) }), value, headers: new Map(encoded) };
 }
+
+const timedOut = (milliseconds: number) => kafkaError('timeout', `not acknowledged within ${milliseconds} ms`);
 
 class TookTooLong extends Error {}
 

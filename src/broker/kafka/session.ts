@@ -1,279 +1,237 @@
 /**
- * One membership in a consumer group, from joining to the first failure or the end.
+ * One membership in a consumer group, from joining until the first failure or until it is closed.
  *
- * With each assignment of partitions it begins anew from what is committed, with a stream of its own: what an older stream still brings
- * is left alone. Before it agrees to a new assignment it lets what runs come to its end and commits it, so that another member goes on
- * where this one stopped, and messages of one key are never in two hands.
+ * Each assignment of partitions starts from the committed offsets with a stream of its own; messages of an older stream are
+ * ignored. Before a rebalance the session drains the running handlers and commits, so that the next owner of a partition
+ * continues where this member stopped and messages of one key are never handled by two members at once.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { Message, MessagesStream } from '@platformatic/kafka';
+import type { Consumer as ConsumerClient, Message, MessagesStream } from '@platformatic/kafka';
 import { clientOptions, disconnector, type KafkaConnection, loadClient } from './connection.ts';
-import { describeFailure } from './failure.ts';
 import type { IncomingMessage } from './message.ts';
-import { PartitionProgress } from './progress.ts';
+import { OffsetCommitter } from './offset-committer.ts';
 import { waitAtMost } from './wait-at-most.ts';
 
 type Raw = Message<Buffer, Buffer, Buffer, Buffer>;
 type Stream = MessagesStream<Buffer, Buffer, Buffer, Buffer>;
+type Client = ConsumerClient<Buffer, Buffer, Buffer, Buffer>;
 
 interface SessionOptions extends KafkaConnection {
   readonly groupId: string;
   readonly topics: readonly string[];
   readonly sessionTimeoutMilliseconds: number;
-  /** How long the last commit may take, and leaving the group. */
+  /** How long the last commit and leaving the group may each take. */
   readonly closeTimeoutMilliseconds: number;
-  /** Who it was before: a member that comes back is not waited for as if it were gone. */
+  /** The member id of the previous session: the group does not wait for a member that returns under its old id. */
   readonly memberId: string | null;
-  /** Partitions that are to be read from their beginning once; those that were are taken out. Undefined: none. */
+  /** Partitions to read once from their beginning; `done` collects those that were rewound. Undefined: none. */
   readonly rewind: { done: Set<string> } | undefined;
-  /** Takes a message and says later that it is done. */
+  /** Starts handling a message, and calls `done` when it is handled. */
   readonly accept: (message: IncomingMessage, done: () => void) => void;
-  /** Resolves when there is room for more. */
+  /** Resolves when the consumer can hold more messages. */
   readonly capacity: () => Promise<void>;
-  /** Forgets what has not begun, and resolves when nothing runs. */
+  /** Drops messages whose handling has not started, and resolves when no handler runs. */
   readonly drain: () => Promise<void>;
   readonly onReady: () => void;
 }
 
 export interface Session {
-  /** Rejects when it cannot go on. */
+  /** Rejects when the session cannot continue. */
   readonly failed: Promise<never>;
   readonly memberId: () => string | null;
-  /** No message is taken any more. */
+  /** Stops accepting messages. */
   halt(): void;
-  /** Commits what is done, and leaves the group. */
+  /** Commits the handled messages and leaves the group. */
   close(): Promise<void>;
-  /** Leaves everything as it is, for another session to go on as the same member. */
+  /** Disconnects without leaving the group, so that another session continues as the same member. */
   abandon(): Promise<void>;
 }
 
-const commitEvery = 200;
-
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { Consumer, ListOffsetTimestamps } = await loadClient();
-  const { groupId, topics, log, closeTimeoutMilliseconds } = options;
-  const failure = Promise.withResolvers<never>();
-  failure.promise.catch(() => undefined);
-  const client = new Consumer<Buffer, Buffer, Buffer, Buffer>({
+  const { sessionTimeoutMilliseconds } = options;
+  const client: Client = new Consumer<Buffer, Buffer, Buffer, Buffer>({
     ...clientOptions(options),
-    groupId,
+    groupId: options.groupId,
     autocommit: false,
-    sessionTimeout: options.sessionTimeoutMilliseconds,
-    rebalanceTimeout: options.sessionTimeoutMilliseconds * 2,
-    heartbeatInterval: options.sessionTimeoutMilliseconds / 5,
-    heartbeatStallTimeout: options.sessionTimeoutMilliseconds * 3,
-    // Longer than a join may take, which waits for the other members.
-    requestTimeout: options.sessionTimeoutMilliseconds * 2 + 5_000,
+    sessionTimeout: sessionTimeoutMilliseconds,
+    rebalanceTimeout: sessionTimeoutMilliseconds * 2,
+    heartbeatInterval: sessionTimeoutMilliseconds / 5,
+    heartbeatStallTimeout: sessionTimeoutMilliseconds * 3,
+    // A join waits for the other members, so this is longer than a join may take.
+    requestTimeout: sessionTimeoutMilliseconds * 2 + 5_000,
     maxWaitTime: 1_000,
     maxBytes: 8 * 1024 * 1024,
     highWaterMark: 100,
-    // Called before each join: the only moment at which the group waits for us.
+    // The client calls this before each join, the only moment at which the group waits for this member.
     protocolsMetadata: async () => {
-      await hold();
+      await session.prepareRebalance();
       return Buffer.alloc(0);
     },
   });
   client.memberId = options.memberId;
-  client.on('error', failure.reject);
-  client.on('consumer:heartbeat:stalled', ({ lastError }) => failure.reject(lastError ?? new Error('no heartbeat')));
-  client.on('consumer:group:join', () => {
-    if (stream !== undefined) void begin();
-  });
+  const session = new GroupSession(client, options, ListOffsetTimestamps.EARLIEST);
+  session.start();
+  return session;
+}
 
-  let stream: Stream | undefined;
-  /** Rises with each assignment; messages of an older one are left alone. */
-  let generation = 0;
-  let holding = false;
-  let halted = false;
-  let progress = new Map<string, Partition>();
-  let committing: Promise<void> | undefined;
-  let commitTimer: NodeJS.Timeout | undefined;
+class GroupSession implements Session {
+  readonly failed: Promise<never>;
+  readonly #fail: (reason: unknown) => void;
+  readonly #client: Client;
+  readonly #options: SessionOptions;
+  readonly #earliest: bigint;
+  readonly #offsets: OffsetCommitter;
+  #stream: Stream | undefined;
+  /** Rises with each assignment; messages of an older generation are ignored. */
+  #generation = 0;
+  #preparing = false;
+  #halted = false;
 
-  void join();
+  constructor(client: Client, options: SessionOptions, earliest: bigint) {
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined);
+    this.failed = promise;
+    this.#fail = reject;
+    this.#client = client;
+    this.#options = options;
+    this.#earliest = earliest;
+    this.#offsets = new OffsetCommitter(client, options);
+  }
 
-  async function join(): Promise<void> {
+  start(): void {
+    this.#client.on('error', this.#fail);
+    this.#client.on('consumer:heartbeat:stalled', ({ lastError }) =>
+      this.#fail(lastError ?? new Error('no heartbeat')),
+    );
+    this.#client.on('consumer:group:join', () => {
+      if (this.#stream !== undefined) void this.#beginGeneration();
+    });
+    void this.#join();
+  }
+
+  readonly memberId = (): string | null => this.#client.memberId;
+
+  halt(): void {
+    this.#halted = true;
+    this.#offsets.halt();
+  }
+
+  async close(): Promise<void> {
+    const { closeTimeoutMilliseconds } = this.#options;
+    await waitAtMost(closeTimeoutMilliseconds, this.#offsets.commit());
+    this.#finish();
+    const disconnect = disconnector(this.#client);
+    await waitAtMost(closeTimeoutMilliseconds, this.#client.close(true));
+    disconnect();
+  }
+
+  async abandon(): Promise<void> {
+    this.#finish();
+    disconnector(this.#client)();
+    // Over an open connection, closing the client would make this member leave the group.
+    await setImmediate();
+    await waitAtMost(this.#options.closeTimeoutMilliseconds, this.#client.close(true));
+  }
+
+  /** Runs before a new assignment: no further message is started, and what is handled is committed. */
+  async prepareRebalance(): Promise<void> {
+    // A commit that fails may itself rejoin the group: that join must not wait for the commit.
+    if (this.#preparing || this.#generation === 0) return;
+    this.#preparing = true;
+    this.#generation++;
+    await this.#options.drain();
+    await this.#offsets.commit();
+    this.#preparing = false;
+  }
+
+  async #join(): Promise<void> {
     try {
-      stream = await newStream();
-      await begin();
+      this.#stream = await this.#openStream();
+      await this.#beginGeneration();
     } catch (error) {
-      failure.reject(error);
+      this.#fail(error);
     }
   }
 
-  async function begin(): Promise<void> {
-    const mine = ++generation;
+  async #beginGeneration(): Promise<void> {
+    const generation = ++this.#generation;
     try {
-      await options.drain();
-      if (mine !== generation || halted) return;
-      progress = new Map();
-      await rewind();
-      const next = await newStream();
-      if (mine !== generation || halted) return void next.destroy();
-      // Only now: without any stream the client would no longer know its topics.
-      stream?.destroy();
-      stream = next;
-      void read(next, mine);
-      options.onReady();
+      await this.#options.drain();
+      if (generation !== this.#generation || this.#halted) return;
+      this.#offsets.reset();
+      await this.#rewind();
+      const next = await this.#openStream();
+      if (generation !== this.#generation || this.#halted) return void next.destroy();
+      // The old stream ends last: without any stream the client would forget its topics.
+      this.#stream?.destroy();
+      this.#stream = next;
+      void this.#read(next, generation);
+      this.#options.onReady();
     } catch (error) {
-      failure.reject(error);
+      this.#fail(error);
     }
   }
 
-  /** Before a new assignment: no new message is begun, and what is done is committed. */
-  async function hold(): Promise<void> {
-    // A commit that fails may join anew by itself: that join must not wait for the commit.
-    if (holding || generation === 0) return;
-    holding = true;
-    generation++;
-    await options.drain();
-    await commit();
-    holding = false;
-  }
-
-  async function newStream(): Promise<Stream> {
-    const created = await client.consume({
-      topics: [...topics],
+  async #openStream(): Promise<Stream> {
+    const stream = await this.#client.consume({
+      topics: [...this.#options.topics],
       mode: 'committed',
-      // A group that is new here has missed nothing: what it sees twice has no effect.
+      // A new group reads everything from the start: a message that was seen before has no effect.
       fallbackMode: 'earliest',
       autocommit: false,
     });
-    created.on('error', (error) => {
-      if (created === stream) failure.reject(error);
+    stream.on('error', (error) => {
+      if (stream === this.#stream) this.#fail(error);
     });
-    return created;
+    return stream;
   }
 
-  async function read(from: Stream, mine: number): Promise<void> {
+  async #read(from: Stream, generation: number): Promise<void> {
     try {
       for await (const message of from) {
-        // Not left: that would end the stream, and with the last one the client forgets its topics.
-        if (mine !== generation || halted) continue;
-        take(message);
-        await options.capacity();
+        // `continue` and not `return`: returning would end the stream, and without a stream the client forgets its topics.
+        if (generation !== this.#generation || this.#halted) continue;
+        this.#options.accept(decode(message), this.#offsets.track(message));
+        await this.#options.capacity();
       }
-      if (from === stream && !halted) failure.reject(new Error('the stream of messages ended'));
+      if (from === this.#stream && !this.#halted) this.#fail(new Error('the stream of messages ended'));
     } catch (error) {
-      if (from === stream && !halted) failure.reject(error);
+      if (from === this.#stream && !this.#halted) this.#fail(error);
     }
   }
 
-  function take(raw: Raw): void {
-    const name = `${raw.topic}/${raw.partition}`;
-    let partition = progress.get(name);
-    if (partition === undefined) {
-      partition = {
-        topic: raw.topic,
-        partition: raw.partition,
-        progress: new PartitionProgress(),
-        committed: -1n,
-        leaderEpoch: 0,
-      };
-      progress.set(name, partition);
-    }
-    partition.progress.begin(raw.offset);
-    partition.leaderEpoch = raw.leaderEpoch;
-    const own = partition;
-    options.accept(decode(raw), () => {
-      own.progress.finish(raw.offset);
-      commitTimer ??= setTimeout(() => void commit(), commitEvery);
-    });
-  }
-
-  /** One at a time; what fails is committed with the next. */
-  async function commit(): Promise<void> {
-    clearTimeout(commitTimer);
-    commitTimer = undefined;
-    await committing;
-    const moved = [...progress.values()].filter(
-      ({ progress: { position }, committed }) => (position ?? -1n) > committed,
-    );
-    if (moved.length === 0) return;
-    committing = commitOffsets(moved);
-    await committing;
-    committing = undefined;
-  }
-
-  async function commitOffsets(partitions: readonly Partition[]): Promise<void> {
-    const offsets = partitions.map(({ topic, partition, leaderEpoch, progress: { position = 0n } }) => ({
-      topic,
-      partition,
-      leaderEpoch,
-      offset: position,
-    }));
-    try {
-      await client.commit({ offsets });
-      for (const [index, { offset }] of offsets.entries()) {
-        const partition = partitions[index];
-        if (partition !== undefined) partition.committed = offset;
-      }
-    } catch (error) {
-      if (halted) return;
-      log.warn('offsets could not be committed', { groupId, reason: describeFailure(error) });
-      commitTimer ??= setTimeout(() => void commit(), 1_000);
-    }
-  }
-
-  async function rewind(): Promise<void> {
-    const { rewind: asked } = options;
-    if (asked === undefined) return;
-    const assigned = (client.assignments ?? []).flatMap(({ topic, partitions }) =>
+  /** Commits the first offset of every assigned partition that has not been rewound yet. */
+  async #rewind(): Promise<void> {
+    const { rewind, topics } = this.#options;
+    if (rewind === undefined) return;
+    const assigned = (this.#client.assignments ?? []).flatMap(({ topic, partitions }) =>
       partitions.map((partition) => ({ topic, partition, name: `${topic}/${partition}` })),
     );
-    const fresh = assigned.filter(({ name }) => !asked.done.has(name));
-    if (fresh.length === 0) return;
-    const first = await client.listOffsets({ topics: [...topics], timestamp: ListOffsetTimestamps.EARLIEST });
-    const offsets = fresh.map(({ topic, partition }) => ({
+    const pending = assigned.filter(({ name }) => !rewind.done.has(name));
+    if (pending.length === 0) return;
+    const first = await this.#client.listOffsets({ topics: [...topics], timestamp: this.#earliest });
+    const offsets = pending.map(({ topic, partition }) => ({
       topic,
       partition,
       offset: first.get(topic)?.[partition] ?? 0n,
       leaderEpoch: -1,
     }));
-    await client.commit({ offsets });
-    for (const { name } of fresh) asked.done.add(name);
+    await this.#client.commit({ offsets });
+    for (const { name } of pending) rewind.done.add(name);
   }
 
-  return {
-    failed: failure.promise,
-    memberId: () => client.memberId,
-    halt() {
-      halted = true;
-    },
-    async close() {
-      await waitAtMost(closeTimeoutMilliseconds, commit());
-      finish();
-      const cut = disconnector(client);
-      await waitAtMost(closeTimeoutMilliseconds, client.close(true));
-      cut();
-    },
-    async abandon() {
-      finish();
-      disconnector(client)();
-      // Only now: over a connection that is still there it would say that this member leaves.
-      await setImmediate();
-      await waitAtMost(closeTimeoutMilliseconds, client.close(true));
-    },
-  };
-
-  function finish(): void {
-    halted = true;
-    clearTimeout(commitTimer);
-    stream?.destroy();
+  #finish(): void {
+    this.halt();
+    this.#offsets.cancelTimer();
+    this.#stream?.destroy();
   }
-}
-
-interface Partition {
-  readonly topic: string;
-  readonly partition: number;
-  readonly progress: PartitionProgress;
-  committed: bigint;
-  leaderEpoch: number;
 }
 
 function decode({ key, value, headers, topic, partition, offset }: Raw): IncomingMessage {
   const texts = [...headers].map(([name, text]) => [String(name), String(text)] as const);
   return {
-    // The types say otherwise, but a message need have neither.
+    // The client's types say otherwise, but a message may have neither key nor value.
     key: (key as Buffer | undefined)?.toString(),
     value: (value as Buffer | undefined) ?? Buffer.alloc(0),
     headers: new Map(texts),

@@ -1,7 +1,7 @@
 /**
- * Carries out what records ask for, and looks after what was carried out: for each object one thing at a time, always by the newest
- * record. What it finds goes back into the record, over the very version it was worked from; where that has changed meanwhile, it
- * begins anew from there.
+ * Reconciles records: carries out what a record requests, and watches the result. Each object is reconciled by one worker at a
+ * time, always from its newest record. The outcome is written back over the version it was computed from; if that version has
+ * changed, the object is requeued.
  */
 import { FenceError, type Logger, Workqueue } from '../../runtime/index.ts';
 import type { BrokerMetrics } from './metrics.ts';
@@ -9,13 +9,6 @@ import { type Provider, ProviderFailure, type ProviderState, permanent, type Sto
 import { applyObservation, type DeploymentRecord, isExpired, type Observation } from './record.ts';
 import type { Reporter } from './reporter.ts';
 import { type Meter, type PriceTable, pricePerHour, settleMeter } from './usage.ts';
-
-interface Executor {
-  /** Something was asked for or has happened. */
-  enqueue(uid: string): void;
-  start(): void;
-  stop(): Promise<void>;
-}
 
 interface ExecutorOptions {
   readonly provider: Provider;
@@ -29,24 +22,50 @@ interface ExecutorOptions {
   readonly log: Logger;
 }
 
-export function openExecutor(options: ExecutorOptions): Executor {
-  const { provider, reporter, metrics, log, prices, workers = 16 } = options;
-  const { records } = provider;
-  const queue = new Workqueue({
+interface Execution {
+  readonly observation: Observation;
+  readonly requeueAfterMilliseconds?: number | undefined;
+}
+
+const shortestTombstoneCheck = 60_000;
+
+export class Executor {
+  readonly #options: ExecutorOptions;
+  readonly #queue = new Workqueue({
     backoff: { baseMilliseconds: 100, maximumMilliseconds: 30_000 },
     bucket: { tokensPerSecond: 1_000, burst: 10_000 },
   });
-  let running: Promise<unknown> | undefined;
+  #running: Promise<unknown> | undefined;
 
-  async function work(): Promise<void> {
+  constructor(options: ExecutorOptions) {
+    this.#options = options;
+  }
+
+  /** Reconciles an object that was requested or has changed. */
+  enqueue(uid: string): void {
+    this.#queue.add(uid);
+  }
+
+  start(): void {
+    this.#running ??= Promise.all(Array.from({ length: this.#options.workers ?? 16 }, () => this.#work()));
+  }
+
+  async stop(): Promise<void> {
+    await this.#queue.shutdown();
+    await this.#running;
+  }
+
+  async #work(): Promise<void> {
+    const queue = this.#queue;
     for (let uid = await queue.get(); uid !== undefined; uid = await queue.get()) {
       try {
-        await reconcile(uid);
+        await this.#reconcile(uid);
         queue.forget(uid);
       } catch (error) {
-        // The right to write is gone: this process ends, and who leads next goes on.
-        if (!(error instanceof FenceError))
-          log.warn('it is tried again', { uid, error, failures: queue.failures(uid) });
+        // A FenceError means that this instance lost its lease: the process ends and the next leader continues.
+        if (!(error instanceof FenceError)) {
+          this.#options.log.warn('reconcile failed; requeued', { uid, error, failures: queue.failures(uid) });
+        }
         queue.addRateLimited(uid);
       } finally {
         queue.done(uid);
@@ -54,107 +73,97 @@ export function openExecutor(options: ExecutorOptions): Executor {
     }
   }
 
-  async function reconcile(uid: string): Promise<void> {
-    const stored = records.known(uid);
+  async #reconcile(uid: string): Promise<void> {
+    const { provider, reporter, metrics, now, instance } = this.#options;
+    const stored = provider.records.known(uid);
     if (stored === undefined) return;
-    const prepared = await prepare(stored);
-    if (prepared === undefined) {
-      queue.add(uid);
-      return;
-    }
+    const prepared = await this.#prepare(stored);
+    if (prepared === undefined) return this.enqueue(uid);
     const { record, version } = prepared;
-    if (record.state === 'deleted') {
-      if (isExpired(record, options.now(), options.keptMilliseconds)) await records.drop(uid, version);
-      else
-        queue.addAfter(uid, Math.max(60_000, Date.parse(record.changedAt) + options.keptMilliseconds - options.now()));
-      return;
-    }
+    if (record.state === 'deleted') return this.#expire(prepared);
     const { action, resource } = record.request;
-    const began = performance.now();
-    const { observation, requeueAfterMilliseconds } = await execute(record);
-    metrics.executed(resource.kind, action, observation.report.phase, (performance.now() - began) / 1000);
-    const meter = settledMeter(record, observation);
+    const started = performance.now();
+    const { observation, requeueAfterMilliseconds } = await this.#execute(record);
+    metrics.executed(resource.kind, action, observation.report.phase, (performance.now() - started) / 1000);
+    const meter = this.#settledMeter(record, observation);
     const next = applyObservation(
       record,
       { ...observation, ...(meter === undefined ? {} : { meter }) },
-      { now: options.now(), instance: options.instance },
+      { now: now(), instance },
     );
     if (next !== record) {
-      if ((await records.put(next, version)) === undefined) {
-        queue.add(uid);
-        return;
-      }
+      if ((await provider.records.put(next, version)) === undefined) return this.enqueue(uid);
       if (next.sequence !== record.sequence) reporter.report(uid);
     }
-    if (requeueAfterMilliseconds !== undefined) queue.addAfter(uid, requeueAfterMilliseconds);
+    if (requeueAfterMilliseconds !== undefined) this.#queue.addAfter(uid, requeueAfterMilliseconds);
   }
 
-  /** With what has to be written down first; undefined where somebody else was faster. A failure comes up again in `outcomeOf`. */
-  async function prepare(stored: StoredRecord): Promise<StoredRecord | undefined> {
+  /** Drops a tombstone once it has expired. */
+  async #expire({ record, version }: StoredRecord): Promise<void> {
+    const { provider, keptMilliseconds, now } = this.#options;
+    if (isExpired(record, now(), keptMilliseconds)) return provider.records.drop(record.uid, version);
+    const remaining = Date.parse(record.changedAt) + keptMilliseconds - now();
+    this.#queue.addAfter(record.uid, Math.max(shortestTombstoneCheck, remaining));
+  }
+
+  /**
+   * Stores the notes that must be written before anything is made or removed. Resolves to undefined if the record has changed
+   * meanwhile. A `ProviderFailure` is ignored here: it occurs again in `#execute`, which reports it.
+   */
+  async #prepare(stored: StoredRecord): Promise<StoredRecord | undefined> {
+    const { provider } = this.#options;
     const { record, version } = stored;
     if (provider.prepare === undefined || !needsPreparation(record)) return stored;
     const notes = await provider.prepare(record).catch((error: unknown) => {
       if (error instanceof ProviderFailure) return undefined;
       throw error;
     });
-    return notes === undefined ? stored : records.put({ ...record, notes }, version);
+    return notes === undefined ? stored : provider.records.put({ ...record, notes }, version);
   }
 
-  async function execute(
-    record: DeploymentRecord,
-  ): Promise<{ observation: Observation; requeueAfterMilliseconds?: number | undefined }> {
+  async #execute(record: DeploymentRecord): Promise<Execution> {
+    const { provider, log } = this.#options;
     try {
       if (record.request.action === 'Delete') {
         await provider.prepare?.(record);
-        return await remove(record);
+        return await this.#remove(record);
       }
       if (record.state === 'failed') return { observation: { state: 'failed', report: record.report } };
       if (record.state === 'claimed') {
         requireCapability(provider, record);
         await provider.prepare?.(record);
       }
-      const seen = record.state === 'claimed' ? await provider.apply(record) : await provider.observe(record);
-      return { observation: observationOf(seen), requeueAfterMilliseconds: seen.requeueAfterMilliseconds };
+      const state = record.state === 'claimed' ? await provider.apply(record) : await provider.observe(record);
+      return { observation: observationOf(state), requeueAfterMilliseconds: state.requeueAfterMilliseconds };
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
-      log.warn('it cannot be done', { deploymentId: record.deploymentId, code: error.code, why: error.message });
       const { class: kind, code, message } = error;
+      log.warn('deployment failed', { deploymentId: record.deploymentId, code, reason: message });
       const report = { phase: 'failed', message, error: { class: kind, code, message } } as const;
       return { observation: { state: 'failed', report } };
     }
   }
 
-  async function remove(record: DeploymentRecord) {
-    const removal = await provider.remove(record);
-    if (removal.gone) return { observation: { state: 'deleted', report: { phase: 'deleted' } } as const };
+  async #remove(record: DeploymentRecord): Promise<Execution> {
+    const removal = await this.#options.provider.remove(record);
+    if (removal.gone) return { observation: { state: 'deleted', report: { phase: 'deleted' } } };
     return {
-      observation: { state: 'claimed', report: { phase: 'deploying', message: removal.message } } as const,
+      observation: { state: 'claimed', report: { phase: 'deploying', message: removal.message } },
       requeueAfterMilliseconds: removal.requeueAfterMilliseconds,
     };
   }
 
-  /** It runs from when the thing was first there until it is gone. */
-  function settledMeter(record: DeploymentRecord, { state }: Observation): Meter | undefined {
-    const { meter, request } = record;
+  /** The meter runs from the first successful deployment until the removal. Undefined if the price has not changed. */
+  #settledMeter({ meter, request }: DeploymentRecord, { state }: Observation): Meter | undefined {
+    const { prices, now } = this.#options;
     const isPriced = state === 'done' && prices !== undefined;
     const price = state === 'deleted' ? 0 : isPriced ? pricePerHour(prices, request) : undefined;
     if (price === undefined || (meter?.microsPerHour ?? 0) === price) return undefined;
-    return settleMeter(meter, price, options.now());
+    return settleMeter(meter, price, now());
   }
-
-  return {
-    enqueue: (uid) => queue.add(uid),
-    start() {
-      running ??= Promise.all(Array.from({ length: workers }, work));
-    },
-    async stop() {
-      await queue.shutdown();
-      await running;
-    },
-  };
 }
 
-/** What was done is only watched, and what has failed waits for something newer; what is to go is looked at until it is gone. */
+/** A finished deployment is only watched, and a failed one waits for a newer request; a removal continues until all is gone. */
 const needsPreparation = ({ state, request }: DeploymentRecord): boolean =>
   state === 'claimed' || (request.action === 'Delete' && state !== 'deleted');
 
@@ -171,8 +180,9 @@ function isCapable({ capabilities }: Provider, { request }: DeploymentRecord): b
 
 function requireCapability(provider: Provider, record: DeploymentRecord): void {
   if (isCapable(provider, record)) return;
+  const { kind } = record.request.resource;
   throw permanent(
     'unsupported-kind',
-    `this broker makes no ${record.request.resource.kind}: aim it at a target whose broker does (this one has ${provider.capabilities.join(', ')})`,
+    `this broker does not support ${kind}, only ${provider.capabilities.join(', ')}. Choose a DeploymentTarget whose broker supports ${kind}`,
   );
 }

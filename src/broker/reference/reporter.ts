@@ -1,8 +1,8 @@
 /**
- * Tells the platform what records say, until it is acknowledged. What is to be told is in the record, so a crash loses nothing: who
- * starts next finds what is untold. Only the newest state of an object is told; one that was overtaken is of no use any more.
+ * Reports the state of records to the platform until each report is acknowledged. The pending report is part of the record, so
+ * a crash loses nothing: the next instance finds what is unreported. Only the newest state of an object is sent.
  *
- * What a thing has cost in all is told before it is said to be gone: while its object is there, it is known who pays.
+ * The final cost of an object is reported before its deletion: while the object exists, the platform knows who pays for it.
  */
 import { type Logger, Workqueue } from '../../runtime/index.ts';
 import { ChannelError } from '../channel.ts';
@@ -24,56 +24,83 @@ import {
 import type { StatusSender } from './sender.ts';
 import { finalAmounts, type Meter } from './usage.ts';
 
-export interface Reporter {
-  /** What is untold of this object, as soon as it can be. */
-  report(uid: string): void;
-  /** Once more, though it was acknowledged. */
-  resend(uid: string): void;
-  /** About something there is no record of. Whoever asks will ask again should this get lost. */
-  reportOnce(event: RequestEvent, report: Report): void;
-  /** Begins to send; until then things are only remembered. */
-  start(): void;
-  stop(): Promise<void>;
-}
-
 interface ReporterOptions {
   readonly broker: string;
   readonly provider: Provider;
   readonly sender: StatusSender;
   readonly now: () => number;
-  /** Of the prices; without it nothing is said of costs. */
+  /** The currency of the prices; without it no costs are reported. */
   readonly currency?: string | undefined;
   readonly workers?: number;
   readonly metrics: BrokerMetrics;
   readonly log: Logger;
 }
 
-const maxAtOnce = 10_000;
+interface OneTimeReport {
+  readonly event: RequestEvent;
+  readonly report: Report;
+  readonly sequence: number;
+}
 
-export function openReporter(options: ReporterOptions): Reporter {
-  const { broker, provider, sender, currency, metrics, log, workers = 16 } = options;
-  const { records } = provider;
-  const queue = new Workqueue({
+const maxOneTimeReports = 10_000;
+
+export class Reporter {
+  readonly #options: ReporterOptions;
+  readonly #queue = new Workqueue({
     backoff: { baseMilliseconds: 250, maximumMilliseconds: 30_000 },
     bucket: { tokensPerSecond: 1_000, burst: 10_000 },
   });
-  /** The newest sequence that was acknowledged to this instance, for what is not worth a write. */
-  const acknowledgedSequences = new Map<string, number>();
-  const resends = new Set<string>();
-  const oneTimeReports = new Map<
-    string,
-    { readonly event: RequestEvent; readonly report: Report; readonly sequence: number }
-  >();
-  let running: Promise<unknown> | undefined;
+  /** The newest acknowledged sequence by uid, for reports that are not worth a write to the record. */
+  readonly #acknowledged = new Map<string, number>();
+  readonly #resends = new Set<string>();
+  readonly #oneTime = new Map<string, OneTimeReport>();
+  #running: Promise<unknown> | undefined;
 
-  async function work(): Promise<void> {
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  /** Sends the unreported state of an object as soon as possible. */
+  report(uid: string): void {
+    this.#queue.add(uid);
+  }
+
+  /** Sends the state of an object once more, although it was acknowledged. */
+  resend(uid: string): void {
+    this.#resends.add(uid);
+    this.#queue.add(uid);
+  }
+
+  /** Answers a request about an object without a record. If the answer is lost, the platform asks again. */
+  reportOnce(event: RequestEvent, report: Report): void {
+    const key = `once ${event.id}`;
+    // A platform whose answer is dropped here asks again.
+    const [oldest] = this.#oneTime.keys();
+    if (this.#oneTime.size >= maxOneTimeReports && oldest !== undefined) this.#oneTime.delete(oldest);
+    this.#oneTime.set(key, { event, report, sequence: nextSequence(undefined, this.#options.now()) });
+    this.#queue.add(key);
+  }
+
+  /** Starts sending; until then reports are only queued. */
+  start(): void {
+    this.#running ??= Promise.all(Array.from({ length: this.#options.workers ?? 16 }, () => this.#work()));
+  }
+
+  async stop(): Promise<void> {
+    await this.#queue.shutdown();
+    await this.#running;
+  }
+
+  async #work(): Promise<void> {
+    const { metrics, log } = this.#options;
+    const queue = this.#queue;
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
       try {
-        await sendPending(key);
+        await this.#sendPending(key);
         queue.forget(key);
       } catch (error) {
         metrics.reported('none', 'status', 'failed');
-        log.warn('a report is not acknowledged, it is sent again', { uid: key, error });
+        log.warn('report not acknowledged; retrying', { uid: key, error });
         queue.addRateLimited(key);
       } finally {
         queue.done(key);
@@ -81,67 +108,72 @@ export function openReporter(options: ReporterOptions): Reporter {
     }
   }
 
-  async function sendPending(key: string): Promise<void> {
-    const single = oneTimeReports.get(key);
+  async #sendPending(key: string): Promise<void> {
+    const single = this.#oneTime.get(key);
     if (single !== undefined) {
-      await deliver(single.event.data, single.event, single.report, single.sequence, undefined);
-      if (oneTimeReports.get(key) === single) oneTimeReports.delete(key);
+      await this.#deliver(single.event.data, single.event, single.report, single.sequence, undefined);
+      if (this.#oneTime.get(key) === single) this.#oneTime.delete(key);
       return;
     }
-    const stored = records.known(key) ?? (await records.get(key));
+    const { provider, currency } = this.#options;
+    const stored = provider.records.known(key) ?? (await provider.records.get(key));
     if (stored === undefined) return;
     const { record } = stored;
-    const isRepeated = resends.has(key);
-    const isDue = isRepeated || (isUnreported(record) && (acknowledgedSequences.get(key) ?? -1) < record.sequence);
+    const isResend = this.#resends.has(key);
+    const isDue = isResend || (isUnreported(record) && (this.#acknowledged.get(key) ?? -1) < record.sequence);
     const meter = currency === undefined ? undefined : unbilledMeter(record);
-    if (currency !== undefined && meter !== undefined) await deliverCosts(record, meter, currency);
+    if (currency !== undefined && meter !== undefined) await this.#deliverCosts(record, meter, currency);
     if (isDue) {
-      await deliver(record.request, record.trace, record.report, record.sequence, record);
-      if (isRepeated) resends.delete(key);
-      acknowledgedSequences.set(key, record.sequence);
+      await this.#deliver(record.request, record.trace, record.report, record.sequence, record);
+      if (isResend) this.#resends.delete(key);
+      this.#acknowledged.set(key, record.sequence);
     }
-    if (meter !== undefined || (isDue && isSettled(record.report)))
-      await storeAcknowledgement(key, record.sequence, meter);
+    if (meter !== undefined || (isDue && isSettled(record.report))) {
+      await this.#storeAcknowledgement(key, record.sequence, meter);
+    }
   }
 
-  /** Where the record has moved on meanwhile, it is tried on the new one. */
-  async function storeAcknowledgement(uid: string, sequence: number, meter: Meter | undefined): Promise<void> {
+  /** Retries on the newer record if the record has changed meanwhile. */
+  async #storeAcknowledgement(uid: string, sequence: number, meter: Meter | undefined): Promise<void> {
+    const { records } = this.#options.provider;
     for (let stored = records.known(uid); stored !== undefined; stored = await records.get(uid)) {
-      const taken = acknowledge(stored.record, sequence);
-      const next = meter === undefined ? taken : markBilled(taken, meter);
+      const acknowledged = acknowledge(stored.record, sequence);
+      const next = meter === undefined ? acknowledged : markBilled(acknowledged, meter);
       if (next === stored.record || (await records.put(next, stored.version)) !== undefined) {
-        acknowledgedSequences.delete(uid);
+        this.#acknowledged.delete(uid);
         return;
       }
     }
   }
 
-  /** Rejects until all of it is taken, or refused for good. */
-  async function deliverCosts({ request, trace, uid }: DeploymentRecord, meter: Meter, of: string): Promise<void> {
+  /** Rejects until all amounts are acknowledged, or refused for good. */
+  async #deliverCosts({ request, trace, uid }: DeploymentRecord, meter: Meter, currency: string): Promise<void> {
+    const { broker, sender, metrics, log, now } = this.#options;
     const { generation: _, ...resource } = request.resource;
     for (const amount of finalAmounts(meter)) {
-      const data = { broker, resource, currency: of, ...amount, final: true };
-      const event = usageEvent(data, { cause: trace, time: new Date(options.now()) });
+      const data = { broker, resource, currency, ...amount, final: true };
+      const event = usageEvent(data, { cause: trace, time: new Date(now()) });
       try {
         metrics.reported(await sender.send(event, request.replyTo, uid), 'usage', 'acknowledged');
       } catch (error) {
         if (!(error instanceof ChannelError) || error.failure !== 'refused') throw error;
         metrics.reported(error.channel, 'usage', 'refused');
-        log.error('the platform does not take what something has cost, and never will', { uid, ...amount, error });
+        log.error('usage report refused by the platform; not retried', { uid, ...amount, error });
       }
     }
   }
 
-  async function deliver(
+  async #deliver(
     request: Pick<RequestEvent['data'], 'deploymentId' | 'resource' | 'replyTo'>,
     cause: Pick<RequestEvent, 'traceparent' | 'tracestate' | 'correlationid'>,
     { credentialsRevision, ...report }: Report,
     sequence: number,
     record: DeploymentRecord | undefined,
   ): Promise<void> {
+    const { broker, sender, metrics, log, now } = this.#options;
     const { generation: _, ...resource } = request.resource;
     const credentials =
-      record === undefined || credentialsRevision === undefined ? undefined : await credentialsOf(record);
+      record === undefined || credentialsRevision === undefined ? undefined : await this.#credentialsOf(record);
     const data: StatusReport = {
       broker,
       deploymentId: request.deploymentId,
@@ -150,7 +182,7 @@ export function openReporter(options: ReporterOptions): Reporter {
       ...report,
       ...(credentials === undefined ? {} : { credentials }),
     };
-    const event = statusEvent(data, { cause, time: new Date(options.now()) });
+    const event = statusEvent(data, { cause, time: new Date(now()) });
     const fields = {
       subject: event.subject,
       deploymentId: data.deploymentId,
@@ -166,41 +198,19 @@ export function openReporter(options: ReporterOptions): Reporter {
     } catch (error) {
       if (!(error instanceof ChannelError) || error.failure !== 'refused') throw error;
       metrics.reported(error.channel, 'status', 'refused');
-      log.error('the platform does not take a report, and never will', { ...fields, error });
+      log.error('report refused by the platform; not retried', { ...fields, error });
     }
   }
 
-  async function credentialsOf(record: DeploymentRecord): Promise<ReportedCredentials | undefined> {
+  async #credentialsOf(record: DeploymentRecord): Promise<ReportedCredentials | undefined> {
+    const { provider, log } = this.#options;
     const found = await provider.credentials(record);
     if (found === undefined || 'secretRef' in found) return found;
     const { encryptionKey } = record.request.replyTo;
     if (encryptionKey === undefined) {
-      log.warn('credentials are kept back: the platform gave no key to encrypt them to', { uid: record.uid });
+      log.warn('credentials withheld: the request has no replyTo.encryptionKey', { uid: record.uid });
       return undefined;
     }
     return { revision: found.revision, jwe: await encryptTo(encryptionKey, found.values) };
   }
-
-  return {
-    report: (uid) => queue.add(uid),
-    resend(uid) {
-      resends.add(uid);
-      queue.add(uid);
-    },
-    reportOnce(event, report) {
-      const key = `once ${event.id}`;
-      // Whoever asks so much asks again.
-      const [oldest] = oneTimeReports.keys();
-      if (oneTimeReports.size >= maxAtOnce && oldest !== undefined) oneTimeReports.delete(oldest);
-      oneTimeReports.set(key, { event, report, sequence: nextSequence(undefined, options.now()) });
-      queue.add(key);
-    },
-    start() {
-      running ??= Promise.all(Array.from({ length: workers }, work));
-    },
-    async stop() {
-      await queue.shutdown();
-      await running;
-    },
-  };
 }

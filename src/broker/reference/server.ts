@@ -38,7 +38,7 @@ interface BrokerServerOptions {
   readonly log: Logger;
 }
 
-interface BrokerServer {
+export interface BrokerServer {
   readonly port: number;
   readonly url: string;
   stop(): Promise<void>;

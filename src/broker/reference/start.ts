@@ -1,49 +1,48 @@
 /**
- * A broker, put together: takes requests from Kafka and over HTTP, has a provider carry them out, and reports back. It keeps nothing
- * of its own: end it anywhere, and the next one goes on from the records.
+ * Assembles and starts a broker: it receives requests through Kafka and HTTP, lets a provider carry them out, and reports back.
+ * A broker has no state of its own: after a crash the next instance continues from the records.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
 import { type Clock, type Logger, systemClock } from '../../runtime/index.ts';
 import type { ServingCertificate } from '../../runtime/internal.ts';
-import { brokerNamedIn, readEvent } from '../contract/index.ts';
-import { IdentityError, type KeyRing, type KeySetAddress, platformVerifier } from '../identity/index.ts';
+import { type KeyRing, type KeySetAddress, type PlatformVerifier, platformVerifier } from '../identity/index.ts';
 import {
   consume,
-  DeadLetter,
   deadLetterTopicOf,
-  type IncomingMessage,
   type KafkaConsumer,
+  type KafkaProducer,
   type KafkaTls,
   kafkaProducer,
   REQUEST_TOPIC,
   STATUS_TOPIC,
 } from '../kafka/index.ts';
-import { openExecutor } from './executor.ts';
-import { openIntake } from './intake.ts';
-import { brokerMetrics } from './metrics.ts';
+import { Executor } from './executor.ts';
+import { type Intake, openIntake } from './intake.ts';
+import { type BrokerMetrics, brokerMetrics } from './metrics.ts';
 import { sendHeartbeats, sendUsage } from './periodic-reports.ts';
 import { NotLeader, type Provider } from './provider.ts';
 import { isUnreported, unbilledMeter } from './record.ts';
-import { openReporter } from './reporter.ts';
-import { statusSender } from './sender.ts';
-import { startBrokerServer } from './server.ts';
+import { Reporter } from './reporter.ts';
+import { requestHandler } from './request-handler.ts';
+import { type StatusSender, statusSender } from './sender.ts';
+import { type BrokerServer, startBrokerServer } from './server.ts';
 import type { PriceTable } from './usage.ts';
 
 export interface BrokerOptions {
-  /** Of the Broker object. */
+  /** The name of the Broker object. */
   readonly name: string;
   readonly version?: string;
   readonly provider: Provider;
   readonly keys: KeyRing;
   readonly platform: {
     readonly issuer?: string;
-    /** Where the platform's keys are fetched from, or the key set itself. */
+    /** The address of the platform's key set, or the key set itself. */
     readonly jwks: KeySetAddress | (() => object);
-    /** Where reports go that have no address of their own, and heartbeats. */
+    /** The address for heartbeats, and for reports on requests without `replyTo.statusUrl`. */
     readonly statusUrl?: string;
-    /** PEM: whom to trust there. */
+    /** The certificate authorities trusted there, as PEM. */
     readonly ca?: string;
     readonly insecureHttp?: boolean;
   };
@@ -58,7 +57,7 @@ export interface BrokerOptions {
   readonly heartbeatMilliseconds?: number;
   readonly usageMilliseconds?: number;
   readonly prices?: PriceTable;
-  /** How long what was deleted is remembered: longer than Kafka keeps requests. */
+  /** How long the record of a deleted object is kept: longer than Kafka retains requests. */
   readonly tombstoneDays?: number;
   readonly ledger?: boolean;
   readonly clock?: Clock;
@@ -69,9 +68,9 @@ export interface BrokerOptions {
 export interface RunningBroker {
   readonly url: string | undefined;
   readonly port: number | undefined;
-  /** Rejects when this instance must not work any longer: it is to be ended and started anew. */
+  /** Rejects when this instance must not continue: the process must end and be restarted. */
   readonly ended: Promise<never>;
-  /** Resolves once this instance takes requests and carries them out. */
+  /** Resolves once this instance is the leader and receives requests. */
   ready(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -79,117 +78,135 @@ export interface RunningBroker {
 const day = 86_400_000;
 
 export async function startBroker(options: BrokerOptions): Promise<RunningBroker> {
-  const { name, version = '0', provider, keys, kafka, clock = systemClock, registry, prices } = options;
+  const broker = new BrokerInstance(options, assemble(options));
+  await broker.start();
+  return broker;
+}
+
+/** The parts of a broker, wired together but not started. */
+interface BrokerParts {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly instance: string;
+  readonly metrics: BrokerMetrics;
+  readonly producer: KafkaProducer | undefined;
+  readonly sender: StatusSender;
+  readonly reporter: Reporter;
+  readonly executor: Executor;
+  readonly intake: Intake;
+  readonly verifier: PlatformVerifier;
+}
+
+function assemble(options: BrokerOptions): BrokerParts {
+  const { name, provider, keys, kafka, platform, clock = systemClock, prices } = options;
+  const { records, leadership } = provider;
   const log = options.log.with({ broker: name });
   const instance = `${hostname()}_${randomUUID().slice(0, 8)}`;
   const now = () => clock.now();
   const keptMilliseconds = (options.tombstoneDays ?? 30) * day;
-  const { records, leadership } = provider;
-  const metrics = brokerMetrics(registry, {
+  const metrics = brokerMetrics(options.registry, {
     leads: () => leadership.isLeader,
     records: () => [...records.all()].length,
   });
-  const connection =
-    kafka === undefined
-      ? undefined
-      : { bootstrapServers: kafka.bootstrapServers, tls: kafka.tls, clientId: `kidp-broker-${name}`, log };
-  const producer = connection === undefined ? undefined : kafkaProducer(connection);
+  const producer = kafka === undefined ? undefined : kafkaProducer(connectionOf(name, kafka, log));
   const sender = statusSender({
     keys,
-    audience: options.platform.issuer ?? 'kidp',
+    audience: platform.issuer ?? 'kidp',
     kafka: producer,
     statusTopic: kafka?.statusTopic ?? STATUS_TOPIC,
-    statusUrl: options.platform.statusUrl,
-    ca: options.platform.ca,
-    insecureHttp: options.platform.insecureHttp,
+    statusUrl: platform.statusUrl,
+    ca: platform.ca,
+    insecureHttp: platform.insecureHttp,
   });
-  const currency = prices?.currency;
-  const reporter = openReporter({ broker: name, provider, sender, now, currency, metrics, log });
-  const executor = openExecutor({ provider, reporter, instance, now, prices, keptMilliseconds, metrics, log });
-  const intake = openIntake({
-    records,
-    reporter,
-    claimed: (uid) => executor.enqueue(uid),
-    instance,
-    now,
-    keptMilliseconds,
-    metrics,
-    log,
-  });
+  const reporter = new Reporter({ broker: name, provider, sender, now, currency: prices?.currency, metrics, log });
+  const executor = new Executor({ provider, reporter, instance, now, prices, keptMilliseconds, metrics, log });
+  const claimed = (uid: string) => executor.enqueue(uid);
+  const intake = openIntake({ records, reporter, claimed, instance, now, keptMilliseconds, metrics, log });
   const verifier = platformVerifier({
-    jwks: options.platform.jwks,
+    jwks: platform.jwks,
     audience: name,
     log,
     clock,
-    ...(options.platform.issuer === undefined ? {} : { issuer: options.platform.issuer }),
-    ...(options.platform.insecureHttp === undefined ? {} : { insecureHttp: options.platform.insecureHttp }),
+    ...(platform.issuer === undefined ? {} : { issuer: platform.issuer }),
+    ...(platform.insecureHttp === undefined ? {} : { insecureHttp: platform.insecureHttp }),
   });
+  return { log, clock, instance, metrics, producer, sender, reporter, executor, intake, verifier };
+}
 
-  /** Of the requests of all brokers those that are for this one. */
-  async function handle({ value, headers }: IncomingMessage): Promise<void> {
-    // First of all: what is for another may be of a version that only that one knows.
-    const addressee = brokerNamedIn(value);
-    if (addressee !== undefined && addressee !== name) return;
-    const read = readEvent(value, ['request']);
-    if ('problem' in read) {
-      const { code, path, message } = read.problem;
-      metrics.refused('Kafka', code);
-      throw new DeadLetter(`${path}: ${message}`, code);
-    }
-    const { event } = read;
-    try {
-      await verifier.signature(value, headers.get('signature') ?? '');
-    } catch (error) {
-      if (!(error instanceof IdentityError) || error.retryable) throw error;
-      metrics.refused('Kafka', error.reason);
-      throw new DeadLetter(error.message, error.reason, { cause: error });
-    }
-    await intake.receive(event, 'Kafka');
+const connectionOf = (name: string, kafka: NonNullable<BrokerOptions['kafka']>, log: Logger) => ({
+  bootstrapServers: kafka.bootstrapServers,
+  tls: kafka.tls,
+  clientId: `kidp-broker-${name}`,
+  log,
+});
+
+class BrokerInstance implements RunningBroker {
+  readonly #options: BrokerOptions;
+  readonly #parts: BrokerParts;
+  readonly #stopping = new AbortController();
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<never>();
+  readonly #background: Promise<unknown>[] = [];
+  #consumer: KafkaConsumer | undefined;
+  #server: BrokerServer | undefined;
+  #leading: Promise<void> | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: BrokerOptions, parts: BrokerParts) {
+    this.#options = options;
+    this.#parts = parts;
+    // A caller that does not wait for these promises must not get an unhandled rejection.
+    this.#ready.promise.catch(() => {});
+    this.#ended.promise.catch(() => {});
+    options.provider.leadership.lost.addEventListener('abort', () => {
+      if (!this.#stopping.signal.aborted) this.#ended.reject(new NotLeader());
+    });
   }
 
-  const stopping = new AbortController();
-  const ready = Promise.withResolvers<void>();
-  const ended = Promise.withResolvers<never>();
-  // Whoever does not wait for them need not hear of them.
-  ready.promise.catch(() => {});
-  ended.promise.catch(() => {});
-  leadership.lost.addEventListener('abort', () => {
-    if (!stopping.signal.aborted) ended.reject(new NotLeader());
-  });
-  let consumer: KafkaConsumer | undefined;
-  const startConsumer = () => {
-    if (connection === undefined || kafka === undefined || stopping.signal.aborted) return;
-    const topic = kafka.requestTopic ?? REQUEST_TOPIC;
-    consumer ??= consume({
-      ...connection,
-      groupId: `kidp-broker-${name}`,
-      topics: [topic],
-      deadLetterTopic: deadLetterTopicOf(topic),
-      handle,
-      ...(kafka.sessionTimeoutMilliseconds === undefined
-        ? {}
-        : { sessionTimeoutMilliseconds: kafka.sessionTimeoutMilliseconds }),
+  get url(): string | undefined {
+    return this.#server?.url;
+  }
+
+  get port(): number | undefined {
+    return this.#server?.port;
+  }
+
+  get ended(): Promise<never> {
+    return this.#ended.promise;
+  }
+
+  ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async start(): Promise<void> {
+    const { provider } = this.#options;
+    const { executor, reporter } = this.#parts;
+    await provider.start((uid) => executor.enqueue(uid));
+    this.#background.push(sendHeartbeats(this.#periodicReports(), this.#stopping.signal));
+    this.#leading = this.#lead().catch((error: unknown) => {
+      this.#ready.reject(error);
+      if (!this.#stopping.signal.aborted) this.#ended.reject(error);
     });
-  };
+    // If any instance may write records, any may receive requests and answer queries: the leader sees the claims.
+    if (!provider.leadership.exclusive) {
+      reporter.start();
+      this.#startConsumer();
+    }
+    this.#server = await this.#serve();
+  }
 
-  await provider.start((uid) => executor.enqueue(uid));
-  const pulse = {
-    broker: name,
-    version,
-    provider,
-    sender,
-    heartbeatMilliseconds: options.heartbeatMilliseconds ?? 15_000,
-    usageMilliseconds: options.usageMilliseconds ?? 3_600_000,
-    prices,
-    clock,
-    metrics,
-    log,
-  };
-  const background: Promise<unknown>[] = [sendHeartbeats(pulse, stopping.signal)];
-
-  /** From here on this instance is the one that works. */
-  const lead = async (): Promise<void> => {
-    await leadership.acquire(stopping.signal);
+  /** Waits for leadership, then carries out what the records request. */
+  async #lead(): Promise<void> {
+    const { provider, prices } = this.#options;
+    const { executor, reporter, instance, log } = this.#parts;
+    const { records, leadership } = provider;
+    await leadership.acquire(this.#stopping.signal);
     records.subscribe((uid) => {
       executor.enqueue(uid);
       const { record } = records.known(uid) ?? {};
@@ -197,60 +214,81 @@ export async function startBroker(options: BrokerOptions): Promise<RunningBroker
     });
     executor.start();
     reporter.start();
-    startConsumer();
-    if (prices !== undefined) background.push(sendUsage(pulse, prices, stopping.signal));
-    await consumer?.ready();
-    log.info('this instance works', { instance });
-    ready.resolve();
-  };
-  const leading = lead().catch((error: unknown) => {
-    ready.reject(error);
-    if (!stopping.signal.aborted) ended.reject(error);
-  });
-  // Where any instance may write a record, any may take requests and answer questions: the one that leads sees what was claimed.
-  if (!leadership.exclusive) {
-    reporter.start();
-    startConsumer();
+    this.#startConsumer();
+    if (prices !== undefined) {
+      this.#background.push(sendUsage(this.#periodicReports(), prices, this.#stopping.signal));
+    }
+    await this.#consumer?.ready();
+    log.info('became leader', { instance });
+    this.#ready.resolve();
   }
 
-  const server =
-    options.http === undefined
-      ? undefined
-      : await startBrokerServer({
-          broker: name,
-          version,
-          host: options.http.host ?? '127.0.0.1',
-          port: options.http.port ?? 0,
-          tls: options.http.tls,
-          intake,
-          provider,
-          verifier,
-          keys,
-          registry,
-          metrics,
-          ledger: options.ledger ?? false,
-          ready: () => leadership.isLeader || !leadership.exclusive,
-          log,
-        });
+  #startConsumer(): void {
+    const { name, kafka } = this.#options;
+    if (kafka === undefined || this.#stopping.signal.aborted) return;
+    const { verifier, intake, metrics, log } = this.#parts;
+    const topic = kafka.requestTopic ?? REQUEST_TOPIC;
+    this.#consumer ??= consume({
+      ...connectionOf(name, kafka, log),
+      groupId: `kidp-broker-${name}`,
+      topics: [topic],
+      deadLetterTopic: deadLetterTopicOf(topic),
+      handle: requestHandler({ broker: name, verifier, intake, metrics }),
+      ...(kafka.sessionTimeoutMilliseconds === undefined
+        ? {}
+        : { sessionTimeoutMilliseconds: kafka.sessionTimeoutMilliseconds }),
+    });
+  }
 
-  let stopped: Promise<void> | undefined;
-  const stop = async () => {
-    stopping.abort(new Error('the broker was stopped'));
-    await server?.stop();
-    await consumer?.stop();
-    await Promise.all([executor.stop(), reporter.stop(), leading, ...background]);
-    await leadership.release();
+  async #serve(): Promise<BrokerServer | undefined> {
+    const { name, version = '0', http, provider, keys, registry, ledger = false } = this.#options;
+    if (http === undefined) return undefined;
+    const { intake, verifier, metrics, log } = this.#parts;
+    const { leadership } = provider;
+    return startBrokerServer({
+      broker: name,
+      version,
+      host: http.host ?? '127.0.0.1',
+      port: http.port ?? 0,
+      tls: http.tls,
+      intake,
+      provider,
+      verifier,
+      keys,
+      registry,
+      metrics,
+      ledger,
+      ready: () => leadership.isLeader || !leadership.exclusive,
+      log,
+    });
+  }
+
+  #periodicReports() {
+    const { name, version = '0', provider, heartbeatMilliseconds, usageMilliseconds, prices } = this.#options;
+    const { sender, clock, metrics, log } = this.#parts;
+    return {
+      broker: name,
+      version,
+      provider,
+      sender,
+      heartbeatMilliseconds: heartbeatMilliseconds ?? 15_000,
+      usageMilliseconds: usageMilliseconds ?? 3_600_000,
+      prices,
+      clock,
+      metrics,
+      log,
+    };
+  }
+
+  async #stop(): Promise<void> {
+    const { provider } = this.#options;
+    const { executor, reporter, sender, producer } = this.#parts;
+    this.#stopping.abort(new Error('the broker was stopped'));
+    await this.#server?.stop();
+    await this.#consumer?.stop();
+    await Promise.all([executor.stop(), reporter.stop(), this.#leading, ...this.#background]);
+    await provider.leadership.release();
     await provider.stop();
     await Promise.all([sender.close(), producer?.close()]);
-  };
-  return {
-    url: server?.url,
-    port: server?.port,
-    ended: ended.promise,
-    ready: () => ready.promise,
-    stop() {
-      stopped ??= stop();
-      return stopped;
-    },
-  };
+  }
 }

@@ -146,9 +146,9 @@ function targetOf({ plane, kafka, replicas, clusterBroker, kafkaBroker }: Stage,
       return replicas.find((each) => each !== leader) ?? leader;
     }
     case 'cluster-broker':
-      return lastToSay('this instance works', clusterBroker);
+      return lastToSay('became leader', clusterBroker);
     case 'kafka-broker':
-      return lastToSay('this instance works', kafkaBroker);
+      return lastToSay('became leader', kafkaBroker);
     case 'kafka':
       return kafka.process;
     case 'api-server':

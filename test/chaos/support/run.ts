@@ -130,7 +130,7 @@ function putAside(stage: Stage): string[] {
     program
       .lines()
       .flatMap(({ message, code, reason, topic }) =>
-        message === 'message went to the dead letters' && code !== 'unknown-object'
+        message === 'message sent to the dead-letter topic' && code !== 'unknown-object'
           ? [`${program.name} put a message of ${topic} aside: ${code}, ${reason}`]
           : [],
       ),

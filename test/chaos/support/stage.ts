@@ -205,7 +205,7 @@ async function startBroker(parts: BrokerParts, { name, words, parameters }: Brok
   await apply(client, deploymentTarget, name, { provider: 'onprem', brokerRef: { name }, parameters });
   await Promise.all(programs.map((each) => each.start()));
   await eventually(
-    () => programs.some((each) => each.lines().some(({ message }) => message === 'this instance works')),
+    () => programs.some((each) => each.lines().some(({ message }) => message === 'became leader')),
     patient,
   );
   return programs;

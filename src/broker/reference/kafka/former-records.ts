@@ -10,7 +10,7 @@ import { type CommittedReader, committedReader, endOfCommitted } from './committ
 /** The topic that a broker keeps its records in. */
 export const recordsTopicOf = (broker: string): string => `kidp-broker-records-${broker}`;
 
-interface FormerRecords {
+export interface FormerRecords {
   /** What a broker knows about an object. `unseen`: it has never kept records in this Kafka. */
   of(broker: string, uid: string): Promise<DeploymentRecord | 'unseen' | undefined>;
   stop(): Promise<void>;

@@ -1,270 +1,247 @@
 /**
- * Records in a compacted topic of one partition, and who of several instances may write them. Kafka knows no compare and swap, so there
- * is one writer at a time: who is, stands in the same topic under a key of its own and is renewed; and every write is a transaction
- * under one transactional id, so that a writer that was overtaken is refused by Kafka itself, however late it wakes up.
+ * Stores records in a compacted topic with one partition, and elects the one instance that may write them. Kafka has no compare
+ * and swap, so there is one writer at a time. The writer renews a lease entry in the same topic, and every write is a
+ * transaction under one transactional id: Kafka itself rejects a writer that was superseded, however late it wakes up.
  *
- * Every instance reads the topic, those too that only wait: who takes over knows everything as soon as it has seen its own first write.
+ * Every instance reads the topic, standbys too: a new leader knows all records as soon as it has read back its first write.
  */
 import { randomUUID } from 'node:crypto';
-import { type KafkaRecord, Producer } from '@platformatic/kafka';
+import type { KafkaRecord } from '@platformatic/kafka';
 import type { Clock } from '../../../runtime/index.ts';
 import { sleep } from '../../../runtime/internal.ts';
-import { clientOptions, closeClient, type KafkaConnection } from '../../kafka/connection.ts';
+import type { KafkaConnection } from '../../kafka/connection.ts';
 import { ensureTopics } from '../../kafka/index.ts';
 import { type Leadership, NotLeader, type RecordStore, type StoredRecord } from '../provider.ts';
 import type { DeploymentRecord } from '../record.ts';
-import { committedReader, endOfCommitted } from './committed.ts';
+import { type CommittedReader, committedReader, endOfCommitted } from './committed.ts';
 import { recordsTopicOf } from './former-records.ts';
+import { TransactionalWriter } from './transactional-writer.ts';
 
 interface RecordLogOptions extends KafkaConnection {
   readonly broker: string;
-  /** How long a writer that is not heard of counts as there. */
+  /** How long a writer that does not renew its lease still counts as the leader. */
   readonly leaseMilliseconds: number;
   readonly clock: Clock;
 }
 
-export interface RecordLog {
-  readonly records: RecordStore;
-  readonly leadership: Leadership;
-  start(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 interface LeaseEntry {
   readonly instance: string;
-  /** Another one with each write, so that every renewal is something new. */
+  /** Unique for each write, so that every renewal is a new value. */
   readonly beat: string;
   readonly released?: boolean;
 }
 
-interface PendingWrite {
-  readonly key: string;
-  readonly value: string | undefined;
-  readonly settle: (error?: Error) => void;
-}
-
-/** No object has a uid with a space. */
+/** The key of the lease entry. No object has a uid with a space. */
 const leaseKey = 'the lease';
 
-export function recordLog(options: RecordLogOptions): RecordLog {
-  const { broker, leaseMilliseconds, clock, log } = options;
-  const topic = recordsTopicOf(broker);
-  const instance = randomUUID();
-  const known = new Map<string, StoredRecord>();
-  const subscribers = new Set<(uid: string) => void>();
-  const lost = new AbortController();
-  const stopping = new AbortController();
-  const reader = committedReader({ ...options, topic });
-  let versions = 0;
-  let producer: Producer<Buffer, Buffer, Buffer, Buffer> | undefined;
-  let leads = false;
-  let lease: LeaseEntry | undefined;
-  let leaseSeen = clock.monotonic();
-  const pending: PendingWrite[] = [];
-  const underWay = new Map<string, Promise<void>>();
-  let writing: Promise<void> | undefined;
-  let renewing: Promise<void> | undefined;
-  const heard = new Map<string, () => void>();
+export class RecordLog {
+  readonly records: RecordStore;
+  readonly leadership: Leadership;
+  readonly #options: RecordLogOptions;
+  readonly #topic: string;
+  readonly #instance = randomUUID();
+  readonly #reader: CommittedReader;
+  readonly #writer: TransactionalWriter;
+  readonly #known = new Map<string, StoredRecord>();
+  readonly #subscribers = new Set<(uid: string) => void>();
+  readonly #writesByUid = new Map<string, Promise<void>>();
+  readonly #lost = new AbortController();
+  readonly #stopping = new AbortController();
+  /** Resolves the wait for a lease entry that this instance wrote, by its `beat`. */
+  readonly #awaitedBeats = new Map<string, () => void>();
+  #versions = 0;
+  #isLeader = false;
+  #lease: LeaseEntry | undefined;
+  #leaseSeen: number;
+  #renewing: Promise<void> | undefined;
+  #reading: Promise<void> | undefined;
 
-  function onRecord({ key, value }: KafkaRecord): void {
+  constructor(options: RecordLogOptions) {
+    this.#options = options;
+    this.#topic = recordsTopicOf(options.broker);
+    this.#leaseSeen = options.clock.monotonic();
+    this.#reader = committedReader({ ...options, topic: this.#topic });
+    this.#writer = new TransactionalWriter(options, this.#topic, (reason) => this.#loseLeadership(reason));
+    this.records = this.#recordStore();
+    this.leadership = this.#leadership();
+  }
+
+  async start(): Promise<void> {
+    const configuration = { 'cleanup.policy': 'compact', 'min.cleanable.dirty.ratio': '0.1' };
+    await ensureTopics({ ...this.#options, topics: [{ name: this.#topic, partitions: 1, configuration }] });
+    this.#reading = this.#reader.read(this.#stopping.signal, (record) => this.#onRecord(record));
+  }
+
+  async stop(): Promise<void> {
+    this.#isLeader = false;
+    this.#stopping.abort();
+    await this.#renewing;
+    await this.#writer.close();
+    await this.#reading;
+  }
+
+  #recordStore(): RecordStore {
+    const known = this.#known;
+    return {
+      known: (uid) => known.get(uid),
+      get: async (uid) => {
+        this.#requireLeadership();
+        return known.get(uid);
+      },
+      all: () => known.values(),
+      put: async (record, over) => {
+        this.#requireLeadership();
+        if (known.get(record.uid)?.version !== over || !(await this.#writeRecord(record.uid, record))) return undefined;
+        return known.get(record.uid);
+      },
+      drop: async (uid, version) => {
+        this.#requireLeadership();
+        if (known.get(uid)?.version === version) await this.#writeRecord(uid, undefined);
+      },
+      subscribe: (changed) => {
+        this.#subscribers.add(changed);
+        for (const uid of known.keys()) changed(uid);
+        return () => this.#subscribers.delete(changed);
+      },
+    };
+  }
+
+  #leadership(): Leadership {
+    const isLeader = () => this.#isLeader;
+    return {
+      exclusive: true,
+      get isLeader() {
+        return isLeader();
+      },
+      lost: this.#lost.signal,
+      acquire: (signal) => this.#acquire(signal),
+      release: () => this.#release(),
+    };
+  }
+
+  #onRecord({ key, value }: KafkaRecord): void {
     const uid = key?.toString('utf8') ?? '';
     const text = value === null || value.length === 0 ? undefined : value.toString('utf8');
     if (uid === leaseKey) {
-      lease = text === undefined ? undefined : (JSON.parse(text) as LeaseEntry);
-      leaseSeen = clock.monotonic();
-      heard.get(lease?.beat ?? '')?.();
-      if (leads && lease?.instance !== instance) lose('another instance has taken over');
+      this.#onLease(text === undefined ? undefined : (JSON.parse(text) as LeaseEntry));
       return;
     }
-    // The one that writes knows it by itself.
-    if (leads) return;
-    keep(uid, text === undefined ? undefined : (JSON.parse(text) as DeploymentRecord));
+    // The leader stores its own writes when they are acknowledged.
+    if (this.#isLeader) return;
+    this.#store(uid, text === undefined ? undefined : (JSON.parse(text) as DeploymentRecord));
   }
 
-  function keep(uid: string, record: DeploymentRecord | undefined): void {
-    versions += 1;
-    if (record === undefined) known.delete(uid);
-    else known.set(uid, { record, version: String(versions) });
-    for (const each of subscribers) each(uid);
+  #onLease(lease: LeaseEntry | undefined): void {
+    this.#lease = lease;
+    this.#leaseSeen = this.#options.clock.monotonic();
+    this.#awaitedBeats.get(lease?.beat ?? '')?.();
+    if (this.#isLeader && lease?.instance !== this.#instance) this.#loseLeadership('another instance has taken over');
   }
 
-  function lose(why: string): void {
-    if (lost.signal.aborted) return;
-    leads = false;
-    log.error('no longer the writer of records', { why });
-    lost.abort(new NotLeader());
-    for (const { settle } of pending.splice(0)) settle(new NotLeader());
-  }
-
-  function write(key: string, value: string | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      pending.push({ key, value, settle: (error) => (error === undefined ? resolve() : reject(error)) });
-      writing ??= writeAll();
-    });
+  #store(uid: string, record: DeploymentRecord | undefined): void {
+    this.#versions += 1;
+    if (record === undefined) this.#known.delete(uid);
+    else this.#known.set(uid, { record, version: String(this.#versions) });
+    for (const notify of this.#subscribers) notify(uid);
   }
 
   /**
-   * Nobody acts on a record, nor tells of it, before it is written: what fails to be was never so. Resolves to false where another
-   * write of this record is under way, once that is over.
+   * Writes a record, and only then stores it: nothing acts on a record before it is written, and a failed write never happened.
+   * Resolves to false, after waiting, if another write of this record is in progress.
    */
-  async function writeAlone(uid: string, record: DeploymentRecord | undefined): Promise<boolean> {
-    const before = underWay.get(uid);
-    if (before !== undefined) {
-      await before.catch(() => {});
+  async #writeRecord(uid: string, record: DeploymentRecord | undefined): Promise<boolean> {
+    const other = this.#writesByUid.get(uid);
+    if (other !== undefined) {
+      await other.catch(() => {});
       return false;
     }
-    const written = write(uid, record === undefined ? undefined : JSON.stringify(record));
-    underWay.set(uid, written);
+    const write = this.#writer.write(uid, record === undefined ? undefined : JSON.stringify(record));
+    this.#writesByUid.set(uid, write);
     try {
-      await written;
+      await write;
     } finally {
-      underWay.delete(uid);
+      this.#writesByUid.delete(uid);
     }
-    demandLead();
-    keep(uid, record);
+    this.#requireLeadership();
+    this.#store(uid, record);
     return true;
   }
 
-  /** What waits goes together, in one transaction. */
-  async function writeAll(): Promise<void> {
-    await Promise.resolve();
-    while (pending.length > 0) {
-      const batch = pending.splice(0, 500);
-      try {
-        await transact(batch);
-        for (const { settle } of batch) settle();
-      } catch (error) {
-        // Whether it was written is not known. Who begins anew reads what there is.
-        lose(`a write failed: ${(error as Error).message}`);
-        for (const { settle } of batch) settle(new NotLeader());
-      }
+  async #acquire(signal: AbortSignal): Promise<void> {
+    const { clock, leaseMilliseconds } = this.#options;
+    this.#leaseSeen = clock.monotonic();
+    while (!(await this.#isLeaseFree())) {
+      signal.throwIfAborted();
+      await sleep(clock, Math.min(1_000, leaseMilliseconds / 5), signal);
     }
-    writing = undefined;
+    signal.throwIfAborted();
+    await this.#takeLease(signal);
+    this.#isLeader = true;
+    this.#renewing = this.#renew();
   }
 
-  async function transact(batch: readonly PendingWrite[]): Promise<void> {
-    if (producer === undefined) throw new NotLeader();
-    const transaction = await producer.beginTransaction();
-    const messages = batch.map(({ key, value }) => ({
-      topic,
-      key: Buffer.from(key),
-      ...(value === undefined ? {} : { value: Buffer.from(value) }),
-    }));
-    await transaction.send({ messages, acks: -1 });
-    await transaction.commit();
+  /** A lease that was not renewed for its whole duration is free, even if this instance has not read the whole topic. */
+  async #isLeaseFree(): Promise<boolean> {
+    const { clock, leaseMilliseconds } = this.#options;
+    if (clock.monotonic() - this.#leaseSeen > leaseMilliseconds) return true;
+    const lease = this.#lease;
+    const isHeld = lease !== undefined && lease.released !== true && lease.instance !== this.#instance;
+    return !isHeld && (await this.#isCaughtUp());
   }
 
-  /** Whether everything is read that was written before now. */
-  async function isCaughtUp(): Promise<boolean> {
+  /** Whether this instance has read everything that was committed before the call. */
+  async #isCaughtUp(): Promise<boolean> {
     try {
-      return reader.position >= (await endOfCommitted({ ...options, topic }));
+      return this.#reader.position >= (await endOfCommitted({ ...this.#options, topic: this.#topic }));
     } catch {
       return false;
     }
   }
 
-  /** Who has listened for a whole lease without hearing of a writer may take over, whatever else it knows. */
-  async function isFree(): Promise<boolean> {
-    if (clock.monotonic() - leaseSeen > leaseMilliseconds) return true;
-    const isHeld = lease !== undefined && lease.released !== true && lease.instance !== instance;
-    return !isHeld && (await isCaughtUp());
-  }
-
-  /** Writes the lease, and resolves once it was read back: everything before it has been read then. */
-  async function take(signal: AbortSignal): Promise<void> {
-    // Fences whoever wrote before.
-    producer = new Producer<Buffer, Buffer, Buffer, Buffer>({
-      ...clientOptions(options),
-      idempotent: true,
-      acks: -1,
-      transactionalId: topic,
-      // Whatever it was before: the client would ask for the one numbered 0.
-      producerId: -1n,
-      producerEpoch: -1,
-    });
+  /** Fences the previous writer, writes the lease, and resolves once it was read back: everything before it is then known. */
+  async #takeLease(signal: AbortSignal): Promise<void> {
+    this.#writer.open();
     const beat = randomUUID();
-    const seen = new Promise<void>((resolve, reject) => {
-      heard.set(beat, resolve);
+    const readBack = new Promise<void>((resolve, reject) => {
+      this.#awaitedBeats.set(beat, resolve);
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
-    seen.catch(() => {});
-    await write(leaseKey, JSON.stringify({ instance, beat } satisfies LeaseEntry));
-    await seen;
-    heard.delete(beat);
+    readBack.catch(() => {});
+    await this.#writeLease({ beat });
+    await readBack;
+    this.#awaitedBeats.delete(beat);
   }
 
-  async function renew(): Promise<void> {
-    while (leads && !stopping.signal.aborted) {
-      await sleep(clock, leaseMilliseconds / 3, stopping.signal);
-      if (!leads || stopping.signal.aborted) return;
-      await write(leaseKey, JSON.stringify({ instance, beat: randomUUID() } satisfies LeaseEntry)).catch(() => {});
+  async #renew(): Promise<void> {
+    const { clock, leaseMilliseconds } = this.#options;
+    const { signal } = this.#stopping;
+    while (this.#isLeader && !signal.aborted) {
+      await sleep(clock, leaseMilliseconds / 3, signal);
+      if (!this.#isLeader || signal.aborted) return;
+      await this.#writeLease({}).catch(() => {});
     }
   }
 
-  let reading: Promise<void> | undefined;
-
-  function demandLead(): void {
-    if (!leads) throw new NotLeader();
+  async #release(): Promise<void> {
+    if (!this.#isLeader) return;
+    await this.#writeLease({ released: true }).catch(() => {});
+    this.#isLeader = false;
   }
-  return {
-    records: {
-      known: (uid) => known.get(uid),
-      async get(uid) {
-        demandLead();
-        return known.get(uid);
-      },
-      all: () => known.values(),
-      async put(record, over) {
-        demandLead();
-        if (known.get(record.uid)?.version !== over || !(await writeAlone(record.uid, record))) return undefined;
-        return known.get(record.uid);
-      },
-      async drop(uid, version) {
-        demandLead();
-        if (known.get(uid)?.version === version) await writeAlone(uid, undefined);
-      },
-      subscribe(changed) {
-        subscribers.add(changed);
-        for (const uid of known.keys()) changed(uid);
-        return () => subscribers.delete(changed);
-      },
-    },
-    leadership: {
-      exclusive: true,
-      get isLeader() {
-        return leads;
-      },
-      lost: lost.signal,
-      async acquire(signal) {
-        leaseSeen = clock.monotonic();
-        while (!(await isFree())) {
-          signal.throwIfAborted();
-          await sleep(clock, Math.min(1_000, leaseMilliseconds / 5), signal);
-        }
-        signal.throwIfAborted();
-        await take(signal);
-        leads = true;
-        renewing = renew();
-      },
-      async release() {
-        if (!leads) return;
-        const released = JSON.stringify({ instance, beat: randomUUID(), released: true } satisfies LeaseEntry);
-        await write(leaseKey, released).catch(() => {});
-        leads = false;
-      },
-    },
-    async start() {
-      const configuration = { 'cleanup.policy': 'compact', 'min.cleanable.dirty.ratio': '0.1' };
-      await ensureTopics({ ...options, topics: [{ name: topic, partitions: 1, configuration }] });
-      reading = reader.read(stopping.signal, onRecord);
-    },
-    async stop() {
-      leads = false;
-      stopping.abort();
-      await renewing;
-      await writing;
-      if (producer !== undefined) await closeClient(producer);
-      await reading;
-    },
-  };
+
+  #writeLease(fields: Partial<LeaseEntry>): Promise<void> {
+    const entry: LeaseEntry = { instance: this.#instance, beat: randomUUID(), ...fields };
+    return this.#writer.write(leaseKey, JSON.stringify(entry));
+  }
+
+  #loseLeadership(reason: string): void {
+    if (this.#lost.signal.aborted) return;
+    this.#isLeader = false;
+    this.#options.log.error('lost the lease to write records', { reason });
+    this.#lost.abort(new NotLeader());
+    this.#writer.rejectPending();
+  }
+
+  #requireLeadership(): void {
+    if (!this.#isLeader) throw new NotLeader();
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * Records as ConfigMaps of one namespace of the cluster that the things are in. The API server's resourceVersion is what makes a
- * write count only over the record it was made from, whichever instance makes it.
+ * Stores records as ConfigMaps in one namespace of the cluster that the broker deploys to. The resourceVersion makes a write
+ * succeed only over the record it was computed from, whichever instance writes.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -14,6 +14,7 @@ import {
 import { compareDeployments, parseDeploymentId } from '../../deployment-id.ts';
 import type { RecordStore, StoredRecord } from '../provider.ts';
 import { type DeploymentRecord, handedOver } from '../record.ts';
+import { getOrUndefined } from './cluster-cache.ts';
 import { BROKER_LABEL, labelValue, UID_LABEL } from './names.ts';
 import { configMaps } from './resources.ts';
 
@@ -23,158 +24,183 @@ interface RecordObject extends KubernetesObject {
 
 const RECORD_LABEL = 'broker.platform.company.com/record';
 
-export interface ClusterRecords extends RecordStore {
-  /** Resolves once all records that are there are known. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** What another broker, whose records are in the same namespace, knows about an object. */
-  ofBroker(former: string, uid: string): Promise<DeploymentRecord | undefined>;
-  /** Writes into the record of another broker, where there is one, that it has nothing to do with the object any more. */
-  handOver(former: string, to: DeploymentRecord, now: number): Promise<void>;
-}
+export class ClusterRecords implements RecordStore {
+  readonly #client: Client;
+  readonly #namespace: string;
+  readonly #broker: string;
+  readonly #labels: Readonly<Record<string, string>>;
+  readonly #reflector: Reflector<RecordObject>;
+  readonly #subscribers = new Set<(uid: string) => void>();
+  /** The writes of this instance that its watch has not delivered yet: the instance continues from its own writes. */
+  readonly #written = new Map<string, StoredRecord>();
+  readonly #parsed = new WeakMap<RecordObject, StoredRecord>();
 
-export function clusterRecords(client: Client, namespace: string, broker: string): ClusterRecords {
-  const subscribers = new Set<(uid: string) => void>();
-  /** What this instance wrote, until its watch has caught up: so that it goes on from its own writes. */
-  const written = new Map<string, StoredRecord>();
-  const parsed = new WeakMap<RecordObject, StoredRecord>();
-  const labels = { [BROKER_LABEL]: labelValue(broker), [RECORD_LABEL]: 'true' };
-  const nameOf = (uid: string, of = broker) =>
-    `kidp-record-${createHash('sha256').update(`${of}/${uid}`).digest('hex').slice(0, 32)}`;
+  constructor(client: Client, namespace: string, broker: string) {
+    this.#client = client;
+    this.#namespace = namespace;
+    this.#broker = broker;
+    this.#labels = { [BROKER_LABEL]: labelValue(broker), [RECORD_LABEL]: 'true' };
+    const notify = (object: RecordObject) => this.#onChange(object);
+    this.#reflector = new Reflector<RecordObject>({
+      client,
+      resource: configMaps,
+      namespace,
+      labelSelector: Object.entries(this.#labels)
+        .map(([key, value]) => `${key}=${value}`)
+        .join(','),
+      stripManagedFields: true,
+      handlers: {
+        added: notify,
+        updated: notify,
+        deleted: (object) => void this.#written.delete(this.#parse(object)?.record.uid ?? ''),
+      },
+    });
+  }
 
-  const read = (object: RecordObject): StoredRecord | undefined => {
-    const known = parsed.get(object);
+  /** Resolves once all existing records are known. */
+  async start(): Promise<void> {
+    this.#reflector.start();
+    await this.#reflector.synced();
+  }
+
+  stop(): Promise<void> {
+    return this.#reflector.stop();
+  }
+
+  subscribe(changed: (uid: string) => void): () => void {
+    this.#subscribers.add(changed);
+    for (const object of this.#reflector.store) {
+      const stored = this.#parse(object);
+      if (stored !== undefined) changed(stored.record.uid);
+    }
+    return () => this.#subscribers.delete(changed);
+  }
+
+  known(uid: string): StoredRecord | undefined {
+    return this.#written.get(uid) ?? this.#watched(uid);
+  }
+
+  *all(): Generator<StoredRecord> {
+    for (const object of this.#reflector.store) {
+      const stored = this.#parse(object);
+      if (stored !== undefined) yield this.#written.get(stored.record.uid) ?? stored;
+    }
+  }
+
+  async get(uid: string): Promise<StoredRecord | undefined> {
+    const object = await this.#read(this.#nameOf(uid));
+    return object === undefined ? undefined : this.#parse(object);
+  }
+
+  async put(record: DeploymentRecord, over: string | undefined): Promise<StoredRecord | undefined> {
+    const object = this.#objectOf(record, over);
+    try {
+      const answer =
+        over === undefined
+          ? await this.#client.create(configMaps, object)
+          : await this.#client.update(configMaps, object);
+      const stored = { record, version: answer.metadata.resourceVersion ?? '' };
+      this.#written.set(record.uid, stored);
+      return stored;
+    } catch (error) {
+      if (!isConflict(error) && !isAlreadyExists(error) && !(over !== undefined && isNotFound(error))) throw error;
+      // The watch may be behind this instance's own writes: continuing from the watch would repeat an older step.
+      const live = await this.get(record.uid);
+      if (live === undefined) this.#written.delete(record.uid);
+      else if (isAtLeast(live.version, this.#written.get(record.uid)?.version ?? '0')) {
+        this.#written.set(record.uid, live);
+      }
+      return undefined;
+    }
+  }
+
+  async drop(uid: string, version: string): Promise<void> {
+    this.#written.delete(uid);
+    try {
+      await this.#client.delete(configMaps, this.#keyOf(uid), { preconditions: { resourceVersion: version } });
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+
+  /** The record of an object that another broker keeps in the same namespace. */
+  async ofBroker(former: string, uid: string): Promise<DeploymentRecord | undefined> {
+    const object = await this.#read(this.#nameOf(uid, former));
+    return object === undefined ? undefined : this.#parse(object)?.record;
+  }
+
+  /** Marks the record of another broker, if there is one, as handed over to this broker. */
+  async handOver(former: string, to: DeploymentRecord, now: number): Promise<void> {
+    while (true) {
+      const object = await this.#read(this.#nameOf(to.uid, former));
+      const present = object === undefined ? undefined : this.#parse(object)?.record;
+      if (object === undefined || present === undefined || !isOlder(present, to)) return;
+      try {
+        await this.#client.update(configMaps, {
+          ...object,
+          data: { record: JSON.stringify(handedOver(present, to.deploymentId, now)) },
+        });
+        return;
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+      }
+    }
+  }
+
+  #onChange(object: RecordObject): void {
+    const stored = this.#parse(object);
+    if (stored === undefined) return;
+    const { uid } = stored.record;
+    const own = this.#written.get(uid);
+    if (own !== undefined && isAtLeast(stored.version, own.version)) this.#written.delete(uid);
+    for (const notify of this.#subscribers) notify(uid);
+  }
+
+  #watched(uid: string): StoredRecord | undefined {
+    const object = this.#reflector.store.get(this.#keyOf(uid));
+    return object === undefined ? undefined : this.#parse(object);
+  }
+
+  #parse(object: RecordObject): StoredRecord | undefined {
+    const known = this.#parsed.get(object);
     if (known !== undefined) return known;
     const text = object.data?.record;
     if (text === undefined) return undefined;
     const stored = { record: JSON.parse(text) as DeploymentRecord, version: object.metadata.resourceVersion ?? '' };
-    parsed.set(object, stored);
+    this.#parsed.set(object, stored);
     return stored;
-  };
-  const notify = (object: RecordObject) => {
-    const stored = read(object);
-    if (stored === undefined) return;
-    const { uid } = stored.record;
-    const ours = written.get(uid);
-    if (ours !== undefined && isAsNew(stored.version, ours.version)) written.delete(uid);
-    for (const each of subscribers) each(uid);
-  };
-  const reflector = new Reflector<RecordObject>({
-    client,
-    resource: configMaps,
-    namespace,
-    labelSelector: Object.entries(labels)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(','),
-    stripManagedFields: true,
-    handlers: {
-      added: notify,
-      updated: notify,
-      deleted: (object) => void written.delete(read(object)?.record.uid ?? ''),
-    },
-  });
-  const key = (uid: string) => ({ namespace, name: nameOf(uid) });
-  const seen = (uid: string): StoredRecord | undefined => {
-    const object = reflector.store.get(key(uid));
-    return object === undefined ? undefined : read(object);
-  };
+  }
 
-  const objectOf = async (name: string): Promise<RecordObject | undefined> => {
-    try {
-      return await client.get<RecordObject>(configMaps, { namespace, name });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  };
-  const get = async (uid: string): Promise<StoredRecord | undefined> => {
-    const object = await objectOf(nameOf(uid));
-    return object === undefined ? undefined : read(object);
-  };
+  #read(name: string): Promise<RecordObject | undefined> {
+    return getOrUndefined<RecordObject>(this.#client, configMaps, { namespace: this.#namespace, name });
+  }
 
-  return {
-    async start() {
-      reflector.start();
-      await reflector.synced();
-    },
-    stop: () => reflector.stop(),
-    subscribe(changed) {
-      subscribers.add(changed);
-      for (const object of reflector.store) {
-        const stored = read(object);
-        if (stored !== undefined) changed(stored.record.uid);
-      }
-      return () => subscribers.delete(changed);
-    },
-    known: (uid) => written.get(uid) ?? seen(uid),
-    *all() {
-      for (const object of reflector.store) {
-        const stored = read(object);
-        if (stored !== undefined) yield written.get(stored.record.uid) ?? stored;
-      }
-    },
-    get,
-    async put(record, over) {
-      const object: RecordObject = {
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: {
-          ...key(record.uid),
-          labels: { ...labels, [UID_LABEL]: labelValue(record.uid) },
-          ...(over === undefined ? {} : { resourceVersion: over }),
-        },
-        data: { record: JSON.stringify(record) },
-      };
-      try {
-        const answer =
-          over === undefined ? await client.create(configMaps, object) : await client.update(configMaps, object);
-        const stored = { record, version: answer.metadata.resourceVersion ?? '' };
-        written.set(record.uid, stored);
-        return stored;
-      } catch (error) {
-        if (!isConflict(error) && !isAlreadyExists(error) && !(over !== undefined && isNotFound(error))) throw error;
-        // The watch may be behind what this instance wrote before: to go on from there would be to do something older once more.
-        const live = await get(record.uid);
-        if (live === undefined) written.delete(record.uid);
-        else if (isAsNew(live.version, written.get(record.uid)?.version ?? '0')) written.set(record.uid, live);
-        return undefined;
-      }
-    },
-    async ofBroker(former, uid) {
-      const object = await objectOf(nameOf(uid, former));
-      return object === undefined ? undefined : read(object)?.record;
-    },
-    async handOver(former, to, now) {
-      while (true) {
-        const object = await objectOf(nameOf(to.uid, former));
-        const present = object === undefined ? undefined : read(object)?.record;
-        if (object === undefined || present === undefined || !isBefore(present, to)) return;
-        try {
-          await client.update(configMaps, {
-            ...object,
-            data: { record: JSON.stringify(handedOver(present, to.deploymentId, now)) },
-          });
-          return;
-        } catch (error) {
-          if (!isConflict(error)) throw error;
-        }
-      }
-    },
-    async drop(uid, version) {
-      written.delete(uid);
-      try {
-        await client.delete(configMaps, key(uid), { preconditions: { resourceVersion: version } });
-      } catch (error) {
-        if (!isConflict(error) && !isNotFound(error)) throw error;
-      }
-    },
-  };
+  #objectOf(record: DeploymentRecord, over: string | undefined): RecordObject {
+    return {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: {
+        ...this.#keyOf(record.uid),
+        labels: { ...this.#labels, [UID_LABEL]: labelValue(record.uid) },
+        ...(over === undefined ? {} : { resourceVersion: over }),
+      },
+      data: { record: JSON.stringify(record) },
+    };
+  }
+
+  #keyOf(uid: string) {
+    return { namespace: this.#namespace, name: this.#nameOf(uid) };
+  }
+
+  #nameOf(uid: string, broker = this.#broker): string {
+    return `kidp-record-${createHash('sha256').update(`${broker}/${uid}`).digest('hex').slice(0, 32)}`;
+  }
 }
 
-function isBefore(one: DeploymentRecord, other: DeploymentRecord): boolean {
+function isOlder(one: DeploymentRecord, other: DeploymentRecord): boolean {
   const [left, right] = [parseDeploymentId(one.deploymentId), parseDeploymentId(other.deploymentId)];
   return left !== undefined && right !== undefined && compareDeployments(left, right) < 0;
 }
 
-/** Versions of one resource can be compared as numbers, as Kubernetes says since 1.35. */
-const isAsNew = (left: string, right: string): boolean => BigInt(left) >= BigInt(right);
+/** Compares resourceVersions as numbers, which Kubernetes guarantees for one resource since 1.35. */
+const isAtLeast = (left: string, right: string): boolean => BigInt(left) >= BigInt(right);
