@@ -291,7 +291,7 @@ spec:
   rules:
   - name: require-backup
     expression: "spec.backup.enabled == true"
-    message: Set spec.backup.enabled to true, production data must be restorable.
+    message: "Set it to true: production data must be restorable."
     fieldPath: spec.backup.enabled
   tests:
   - name: without a backup

@@ -21,7 +21,7 @@ export interface RuleResult {
   readonly audited: boolean;
   /** The author's words, or ours where there are none; empty on pass. */
   readonly message: string;
-  /** The part of the expression that made it false with its values, such as `spec.containers[1].image is "x", wanted prefix "y/"`. Bounded, redacted. */
+  /** The part of the expression that made it false with its values, such as `spec.containers[1].image is "x", want prefix "y/"`. Bounded, redacted. */
   readonly why?: string;
   /** The field that is wrong: the rule's fieldPath, or what the explanation found. */
   readonly field?: string;

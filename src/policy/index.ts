@@ -90,6 +90,7 @@ export type {
   RequestPart,
   UserInfo,
 } from './request.ts';
+export { resultText } from './result-text.ts';
 export { type StoredType, storedRequest } from './stored.ts';
 
 // Test: the tests embedded in policies, and type checks against schemas.

@@ -32,13 +32,13 @@ describe('an issue in words', () => {
     {
       reason: 'a result of another type',
       expression: '1 + 1',
-      says: 'spec.rules[0].expression, line 1, column 1: must give bool, and gives int',
+      says: 'spec.rules[0].expression, line 1, column 1: must evaluate to bool, got int',
     },
     {
       reason: 'a field of the policy itself',
       expression: 'true',
       more: { rulse: [] },
-      says: 'spec.rulse: is no field',
+      says: 'spec.rulse: is not a known field',
     },
   ])('names its place once: $reason', ({ expression, says, more = {} }) => {
     const [issue] = issuesOf(expression, more);

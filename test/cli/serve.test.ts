@@ -57,7 +57,7 @@ test('replicas judge, report and take over from one another', async () => {
 
   await client.create(policy.resource, policyObject('marked'));
   await untilReady('marked', 2, processes);
-  expect(await refusal()).toContain('policy marked, rule rule: Mark it');
+  expect(await refusal()).toContain('policy marked, rule rule: metadata.labels is not set. Mark it');
   await processes.eventually(async () => (await statusOf('marked'))?.violations === 1, patient);
   const report = await processes.eventually(
     () => client.get<Report>(reports, { namespace: 'default', name: 'kidp' }),

@@ -49,7 +49,9 @@ describe('a control plane of its own', () => {
     expect(letIn.stdout).toContain('database.platform.company.com/users created');
     const withoutBackup = await shell(commands[1] ?? '');
     expect(withoutBackup.code).not.toBe(0);
-    expect(withoutBackup.stderr).toMatch(/policy production-backups, rule require-backup: Set spec\.backup\.enabled/);
+    expect(withoutBackup.stderr).toMatch(
+      /policy production-backups, rule require-backup: spec\.backup\.enabled is false, want true\. Set it to true/,
+    );
     const narrower = await shell(commands[2] ?? '');
     expect(narrower.code).not.toBe(0);
     expect(narrower.stderr).toMatch(

@@ -254,7 +254,7 @@ export function policyTests(running: () => FluxStage): void {
       expect(ready).toMatchObject({ status: 'False', reason: 'ReconciliationFailed' });
       expect(ready.message).toContain('Database/team-backend/users dry-run failed (Forbidden)');
       expect(ready.message).toContain(
-        'policy require-backup, rule require-backup: Production data must be restorable: spec.backup.enabled is false, wanted true',
+        'policy require-backup, rule require-backup: spec.backup.enabled is false, want true. Production data must be restorable.',
       );
       expect(ready.message).toContain('ownership: spec.owner');
       expect(await versions()).toEqual(before);
@@ -329,7 +329,9 @@ export function policyTests(running: () => FluxStage): void {
       expect(await flux.outcome('policies', commit)).toMatchObject({ status: 'True' });
       const ready = await flux.outcome('apps', commit);
       expect(ready).toMatchObject({ status: 'False', reason: 'ReconciliationFailed' });
-      expect(ready.message).toContain('policy plain-names, rule short: Choose a short name');
+      expect(ready.message).toContain(
+        'policy plain-names, rule short: metadata.name has size 13, want at most 8. Choose a short name',
+      );
       expect(await versions()).toEqual(before);
 
       // No commit mends it this time: Flux tries again.

@@ -91,7 +91,7 @@ describe('a request through all gates', () => {
     const decision = await judged(wrong, phase, setOf(noBackup));
     expect(decision.violations.map(({ code }) => code)).toEqual(['OwnerImmutable', 'LabelReserved', 'only']);
     expect(decision.patches).toEqual([]);
-    expect(denialMessage(decision)).toContain('policy backed-up, rule only: Make backups');
+    expect(denialMessage(decision)).toContain('policy backed-up, rule only: spec.backup is not set. Make backups');
   });
 
   it('is left to the validating webhook by policies where nothing else is wrong', async () => {

@@ -148,7 +148,7 @@ describe('a Policy is let in', () => {
     const selector = { resourceTypes: ['x.dev/v1/Thing'] };
     const { violations, warnings } = await policy(policySpec('object.spec.size > 1', { selector }));
     expect(violations).toEqual([]);
-    expect(warnings[0]).toMatch(/there is no x\.dev\/v1\/Thing yet/);
+    expect(warnings[0]).toMatch(/kind x\.dev\/v1\/Thing was not found/);
   });
 
   test('whatever it says, where that does not change', async () => {

@@ -104,12 +104,6 @@ export function describeResource({ kind, namespace, name }: ResourceReference): 
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }
 
-/** The author's words, then what made the rule false. */
-export function describeResult({ message, why }: CheckResult): string {
-  if (why === undefined || message.includes(why)) return message;
-  return message === '' ? why : `${message.replace(/[.:]$/, '')}: ${why}`;
-}
-
 /** One object whatever its version: what `--old` and `--base` compare by. */
 export function identityOf(object: {
   apiVersion: string;

@@ -59,7 +59,9 @@ describe('kidp convert', () => {
       metadata: { name: 'replicas', annotations: { 'kubernetes.io/description': 'Few copies.' } },
       spec: { validations: [{ expression: 'object.spec.replicas < 5', message: 'Run at most 5 copies.' }] },
     });
-    expect(err).toContain('policy.yaml:12:5: warning: Policy/replicas: spec.rules[0].severity: has no counterpart');
+    expect(err).toContain(
+      'policy.yaml:12:5: warning: Policy/replicas: spec.rules[0].severity: has no native equivalent',
+    );
   });
 
   it('fails on losses where it is told to be strict', async () => {

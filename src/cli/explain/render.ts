@@ -1,5 +1,5 @@
 /** An explanation for people: the object, then each policy with what it saw. */
-import type { PolicyExplanation, RuleExplanation, RuleResult } from '../../policy/index.ts';
+import { type PolicyExplanation, type RuleExplanation, type RuleResult, resultText } from '../../policy/index.ts';
 import { mismatch } from '../../policy/internal.ts';
 import type { ObjectExplanation } from './run.ts';
 
@@ -39,7 +39,7 @@ function policyText(policy: PolicyExplanation): readonly string[] {
 
 function ruleText({ name, params, picture, results }: RuleExplanation): readonly string[] {
   const about = params === undefined ? '' : ` with params ${params}`;
-  const said = results.map(resultText);
+  const said = results.map(verdictText);
   return [
     ...(said.length === 0 ? [`    rule ${name}${about}`] : said.map((words) => `    rule ${name}${about}: ${words}`)),
     ...indented(picture, 6),
@@ -55,10 +55,9 @@ const WORDS: Readonly<Record<RuleResult['result'], string>> = {
   skip: 'not judged',
 };
 
-function resultText({ result, message, why }: RuleResult): string {
-  const word = WORDS[result];
-  if (message === '') return word;
-  return why === undefined ? `${word}: ${message}` : `${word}: ${message} (${why})`;
+function verdictText(found: RuleResult): string {
+  const word = WORDS[found.result];
+  return found.message === '' ? word : `${word}: ${resultText(found)}`;
 }
 
 function block(title: string, texts: readonly string[], level = 1): readonly string[] {

@@ -74,7 +74,7 @@ test('shows what matched, variables, and each rule with the values of its parts'
   expect(out).toContain('labels: yes');
   expect(out).toContain('    condition not-frozen is true\n');
   expect(out).toContain('    variables.count is 7\n');
-  expect(out).toContain('    rule few: denied: Run at most 5 copies. (spec.replicas is 7, wanted at most 5)\n');
+  expect(out).toContain('    rule few: denied: spec.replicas is 7, want at most 5. Run at most 5 copies.\n');
   expect(out).toMatch(/ {6}variables\.count <= 5\n {6}\| +\| +\|\n {6}\(hidden\) +7 +false\n/);
   expect(out).not.toContain('grows');
 });
@@ -82,7 +82,7 @@ test('shows what matched, variables, and each rule with the values of its parts'
 test('says what is not known instead of guessing it', async () => {
   const out = await run();
   expect(out).toContain('rule grows: not judged: needs a request');
-  expect(out).toContain('rule who: not judged: needs a request: who asks');
+  expect(out).toContain('rule who: not judged: needs a request: user info');
 });
 
 test('takes the old object and the user where they are given', async () => {

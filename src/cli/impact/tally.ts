@@ -1,5 +1,5 @@
 /** What policies would do to objects that are there already, counted by rule, with the first few by name. */
-import type { PolicyDecision, RuleResult } from '../../policy/index.ts';
+import { type PolicyDecision, type RuleResult, resultText } from '../../policy/index.ts';
 
 export interface Subject {
   readonly apiVersion: string;
@@ -80,7 +80,7 @@ export class Tally {
     else if (result.result === 'skip') rule[result.exception === undefined ? 'skipped' : 'excepted'] += 1;
     if (!result.denies) return;
     rule.denied += 1;
-    if (rule.first.length < this.#most) rule.first.push({ ...subject(), message: wordsOf(result) });
+    if (rule.first.length < this.#most) rule.first.push({ ...subject(), message: resultText(result) });
   }
 
   #ruleOf({ policy, binding, rule }: RuleResult): RuleImpact {
@@ -93,6 +93,3 @@ export class Tally {
     return made;
   }
 }
-
-const wordsOf = ({ message, why }: RuleResult): string =>
-  why === undefined || message.includes(why) ? message : `${message.replace(/[.:]$/, '')}: ${why}`;

@@ -126,7 +126,7 @@ spec:
   - {name: r, expression: "spec.sizes > 1"}
 `;
   expect((await run(policy)).out).toContain(
-    'warning: spec.selector.resourceTypes[0]: there is no example.com/v1/Widget',
+    'warning: spec.selector.resourceTypes[0]: kind example.com/v1/Widget was not found',
   );
   expect((await run(policy + definition)).out).toContain("did you mean 'size'?");
 });

@@ -36,7 +36,7 @@ export function carriedOver(
       const { names, variables } = readsOf(text ?? '');
       const read = [...names].find((name) => context.has(name)) ?? [...variables].find((name) => gone.has(name));
       if (read === undefined) continue;
-      notes.lost(path, `left out: it reads ${read}, which comes from spec.context, and that has no counterpart`);
+      notes.lost(path, `left out: it reads ${read}, which comes from spec.context and has no native equivalent`);
       return false;
     }
     return true;
@@ -89,30 +89,33 @@ function typed(text: string, unit: Unit | undefined, wanted: 'bool' | 'string'):
 }
 
 function noteLost(model: PolicyModel, notes: SourceNotes): void {
-  if (model.context.length > 0) notes.lost('spec.context', 'has no counterpart');
+  if (model.context.length > 0) notes.lost('spec.context', 'has no native equivalent');
   if (model.podControllers !== undefined) {
     notes.lost(
       'spec.podControllers',
-      'has no counterpart: the rules hold for Pods alone, and not for what creates them; the Pods are still judged',
+      'has no native equivalent: the rules apply to Pods only, not to the workload controllers that create them',
     );
   }
-  if (model.sensitivePaths.length > 0) notes.lost('spec.sensitivePaths', 'has no counterpart');
-  if (model.tests.length > 0) notes.lost('spec.tests', 'has no counterpart: keep the Policy to go on testing it');
+  if (model.sensitivePaths.length > 0) notes.lost('spec.sensitivePaths', 'has no native equivalent');
+  if (model.tests.length > 0) notes.lost('spec.tests', 'has no native equivalent: keep the Policy to run its tests');
   if (model.rules.length > 0)
-    notes.lost('spec.rules[*].name', 'validations have no names: they are told apart by message');
+    notes.lost('spec.rules[*].name', 'validations have no names: the message identifies them');
 }
 
 function noteRule(rule: RuleModel, path: string, notes: SourceNotes): void {
-  if (rule.fieldPath !== undefined) notes.lost(`${path}.fieldPath`, 'has no counterpart');
-  if (rule.severity !== 'medium') notes.lost(`${path}.severity`, 'has no counterpart');
-  if (rule.category !== undefined) notes.lost(`${path}.category`, 'has no counterpart');
+  if (rule.fieldPath !== undefined) notes.lost(`${path}.fieldPath`, 'has no native equivalent');
+  if (rule.severity !== 'medium') notes.lost(`${path}.severity`, 'has no native equivalent');
+  if (rule.category !== undefined) notes.lost(`${path}.category`, 'has no native equivalent');
   if (rule.ratchet) {
-    notes.lost(`${path}.ratchet`, 'has no counterpart: objects that violate it already can no longer be changed');
+    notes.lost(
+      `${path}.ratchet`,
+      'has no native equivalent: existing objects that violate the rule can no longer be updated',
+    );
   }
   if (rule.enforceAfter !== undefined) {
     notes.lost(
       `${path}.enforceAfter`,
-      `has no counterpart: ${new Date(rule.enforceAfter).toISOString()} must be kept by hand`,
+      `has no native equivalent: ${new Date(rule.enforceAfter).toISOString()} must be enforced manually`,
     );
   }
 }

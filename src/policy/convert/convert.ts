@@ -46,7 +46,8 @@ export function convertPolicies(objects: readonly Json[], options: ConversionOpt
     ...policiesFromGatekeeper(others, kinds, notes),
     ...others.filter(isKyverno).flatMap((object) => policiesFromKyverno(object, kinds, notes)),
   ];
-  for (const exception of others.filter(isException)) notes.of(exception).refused('', 'exceptions have no counterpart');
+  for (const exception of others.filter(isException))
+    notes.of(exception).refused('', 'exceptions have no native equivalent');
   const sound = policies.flatMap((policy) => checked(policy, notes));
   const made =
     to === 'policy'

@@ -16,7 +16,7 @@ export function policiesFromClusterPolicy(object: Json, kinds: Kinds, notes: Sou
     if (objectIn(rule.validate).cel !== undefined) return true;
     const what = ['validate', 'mutate', 'generate', 'verifyImages'].find((each) => rule[each] !== undefined) ?? 'rule';
     const how = what === 'validate' ? `validate.${Object.keys(objectIn(rule.validate)).join(', validate.')}` : what;
-    notes.refused(path, `the rule ${String(rule.name)} is written as ${how}: only validate.cel can be converted`);
+    notes.refused(path, `the rule ${String(rule.name)} uses ${how}: only validate.cel can be converted`);
     return false;
   });
   return convertible.map(({ rule, path }) =>
@@ -63,7 +63,7 @@ function policyOf(rule: Json, context: Context): Json {
     ...objectsIn(rule.celPreconditions).map(({ name, expression }) => ({ name, expression })),
   ];
   for (const field of ['preconditions', 'context', 'skipBackgroundRequests']) {
-    if (rule[field] !== undefined) notes.lost(`${path}.${field}`, 'has no counterpart');
+    if (rule[field] !== undefined) notes.lost(`${path}.${field}`, 'has no equivalent');
   }
   const paramKind = objectIn(cel.paramKind);
   const paramRef = objectIn(cel.paramRef);
@@ -116,7 +116,7 @@ function blocks(match: Json, path: string, notes: SourceNotes): readonly Json[] 
   if (match.all !== undefined) return [Object.assign({}, ...objectsIn(match.all).map(flat))];
   if (match.any !== undefined) return objectsIn(match.any).map(flat);
   if (Object.keys(match).length === 0) return [];
-  notes.lost(path, 'a match without any or all is read as any');
+  notes.lost(path, 'match without any or all is treated as any');
   return [flat(match)];
 }
 
@@ -131,7 +131,7 @@ function resourceTypesOf(block: Json, { kinds, notes, path }: Context): readonly
   if (written.length === 0)
     notes.lost(
       `${path}.match`,
-      'names no kinds, which means everything: our `*` leaves out Events, Leases and access reviews',
+      'names no kinds and matches everything: `*` in a Policy excludes Events, Leases and access reviews',
     );
   return (written.length === 0 ? ['*'] : written).map((text) => typeOf(text, kinds));
 }
@@ -174,7 +174,7 @@ function blockExpression(block: Json, context: Context): string {
   if (block.selector !== undefined) terms.push(labelsFit(block.selector as LabelSelector));
   for (const field of ['annotations', 'namespaceSelector', 'roles', 'clusterRoles']) {
     if (block[field] !== undefined)
-      notes.lost(`${path}.match`, `${field} has no counterpart in an expression: it is not looked at`);
+      notes.lost(`${path}.match`, `${field} has no equivalent in an expression and is ignored`);
   }
   const subjects = objectsIn(block.subjects);
   const named = (kind: string): readonly string[] =>

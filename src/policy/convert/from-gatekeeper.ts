@@ -26,13 +26,13 @@ export function policiesFromGatekeeper(objects: readonly Json[], kinds: Kinds, n
     const own = constraints.filter((constraint) => constraint.kind === kind);
     if (source === undefined) continue;
     if (own.length === 0) {
-      about.lost('', `there is no ${kind ?? 'Constraint'} among the files, so the template enforces nothing: give one`);
+      about.lost('', `there is no ${kind ?? 'Constraint'} among the files, so the template enforces nothing: add one`);
     }
     for (const constraint of own) policies.push(policyOf(source, constraint, kinds, notes.of(constraint)));
   }
   const known = new Set(templates.map((each) => objectIn(objectIn(objectIn(objectIn(each.spec).crd).spec).names).kind));
   for (const constraint of constraints) {
-    if (!known.has(constraint.kind)) notes.of(constraint).refused('', `its ConstraintTemplate is not among the files`);
+    if (!known.has(constraint.kind)) notes.of(constraint).refused('', `no ConstraintTemplate for it among the files`);
   }
   return policies;
 }
@@ -49,8 +49,8 @@ function sourceIn(template: Json, notes: SourceNotes): Json | undefined {
   notes.refused(
     'spec.targets',
     rego
-      ? `it is written in Rego, which is another language: only templates with the engine ${ENGINE} (CEL) can be converted`
-      : `it has no code for the engine ${ENGINE}`,
+      ? `it is written in Rego: only templates with the engine ${ENGINE} (CEL) can be converted`
+      : `it has no code for engine ${ENGINE}`,
   );
   return undefined;
 }
@@ -60,11 +60,11 @@ function policyOf(source: Json, constraint: Json, kinds: Kinds, notes: SourceNot
   const match = objectIn(spec.match);
   const action = textIn(spec.enforcementAction) ?? 'deny';
   const enforcement = ENFORCEMENT[action];
-  if (enforcement === undefined) notes.lost('spec.enforcementAction', `${action} has no counterpart: it becomes Deny`);
+  if (enforcement === undefined) notes.lost('spec.enforcementAction', `${action} has no equivalent and becomes Deny`);
   const { selector, conditions } = selectorOf(match, kinds, notes);
   const excludedNamespaces = textsIn(match.excludedNamespaces);
   for (const field of ['source', 'mutations'] as const) {
-    if (match[field] !== undefined) notes.lost(`spec.match.${field}`, 'has no counterpart');
+    if (match[field] !== undefined) notes.lost(`spec.match.${field}`, 'has no equivalent');
   }
   return {
     apiVersion: API_VERSION,
@@ -127,7 +127,7 @@ function selectorOf(match: Json, kinds: Kinds, notes: SourceNotes): { selector: 
   if (resourceTypes.length === 0) {
     notes.lost(
       'spec.match.kinds',
-      'is left out, which means everything: our `*` leaves out Events, Leases and access reviews',
+      'is not set and matches everything: `*` in a Policy excludes Events, Leases and access reviews',
     );
   }
   if (scope === '*') return { selector, conditions: [] };

@@ -33,11 +33,11 @@ export function policiesFromKyverno(object: Json, kinds: Kinds, notes: Notes): r
   if (/^policies\.kyverno\.io\//.test(String(object.apiVersion))) {
     const native = CEL_KINDS[String(object.kind)];
     if (native !== undefined) return celPolicy(object, native, kinds, about);
-    about.refused('kind', `a ${object.kind} does more than validate or mutate in CEL: there is no counterpart`);
+    about.refused('kind', `a ${object.kind} does more than validate or mutate in CEL and has no equivalent`);
     return [];
   }
   if (object.kind !== 'ClusterPolicy' && object.kind !== 'Policy') {
-    about.refused('kind', `a ${object.kind} has no counterpart: ClusterPolicy with validate.cel has one`);
+    about.refused('kind', `a ${object.kind} has no equivalent: use a ClusterPolicy with validate.cel`);
     return [];
   }
   return policiesFromClusterPolicy(object, kinds, about).filter((policy) => compiles(policy, about));
@@ -64,7 +64,7 @@ function celPolicy(object: Json, kind: string, kinds: Kinds, notes: SourceNotes)
     },
   ]);
   for (const issue of issues) notes.refused(issue.path, issue.message);
-  for (const field of BEYOND) if (spec[field] !== undefined) notes.lost(`spec.${field}`, 'has no counterpart');
+  for (const field of BEYOND) if (spec[field] !== undefined) notes.lost(`spec.${field}`, 'has no equivalent');
   const autogen = objectIn(spec.autogen);
   const written = objectIn(autogen.podControllers).controllers;
   const podControllers =
@@ -95,7 +95,7 @@ function compiles(policy: Json, notes: SourceNotes): boolean {
   const found = model === undefined ? issues : compilePolicy(model).issues;
   const errors = found.filter(({ severity }) => severity === 'error');
   for (const { path, message } of errors) {
-    notes.refused(path, `${message}\n(a function or variable of Kyverno's own has no counterpart)`);
+    notes.refused(path, `${message}\n(functions and variables of Kyverno have no equivalent)`);
   }
   return errors.length === 0;
 }

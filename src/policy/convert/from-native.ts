@@ -128,7 +128,7 @@ function resourceTypesOf(type: TypeMatch, kinds: Kinds, notes: SourceNotes): rea
   if (known !== undefined) return [written(group === '*' ? known.group : group, version, known.kind)];
   notes.lost(
     'spec.matchConstraints.resourceRules',
-    `the kind of the resource ${resource} (${group}/${version}) is not known: it is matched by an expression; give its CRD with -f to have it named`,
+    `the kind of the resource ${resource} (${group}/${version}) is not known: the Policy matches it with an expression; add its CRD with -f to match it by kind`,
   );
   return [written(group, version, '*')];
 }
@@ -165,10 +165,7 @@ function paramsOf({ params, rules, mutations, matchConditions, variables }: Poli
     ...[...matchConditions, ...variables].map((each) => each.text),
   ];
   if (texts.some((text) => readsOf(text).names.has('params'))) {
-    notes.lost(
-      'spec.paramKind',
-      'the binding has no paramRef, so `params` is null there; our policies must name an object',
-    );
+    notes.lost('spec.paramKind', 'the binding has no paramRef, so `params` is null; a Policy must name an object');
   }
   return undefined;
 }
@@ -191,7 +188,7 @@ function ruleOf(rule: RuleModel, index: number, notes: SourceNotes): Json {
   if (rule.actions.length > 1 && index === 0) {
     notes.lost(
       'spec.validationActions',
-      `a rule of ours does one thing: ${rule.actions.join(' and ')} becomes ${enforcement}, and is reported by the scan all the same`,
+      `a rule of a Policy has one enforcement: ${rule.actions.join(' and ')} becomes ${enforcement}; the background scan reports it too`,
     );
   }
   return compact({

@@ -29,7 +29,7 @@ export function matchConditions(
   if (namespaceSelector !== undefined) {
     options.notes.lost(
       'spec.exclude.namespaceSelector',
-      'match conditions of Kubernetes do not see the labels of the namespace: nothing is excluded by spec.exclude; say it in spec.selector.namespaceSelector, the other way round',
+      'match conditions of Kubernetes cannot read the labels of the namespace, so spec.exclude is ignored: negate it in spec.selector.namespaceSelector',
     );
     return conditions;
   }

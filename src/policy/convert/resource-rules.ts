@@ -51,7 +51,7 @@ function resourceOf(type: TypeMatch, kinds: Kinds, notes: SourceNotes): Resource
   if (guessed) {
     notes.lost(
       'spec.selector.resourceTypes',
-      `the resource of ${group}/${version}/${kind} is not known: ${resource} is a guess; give its CRD with -f to be sure`,
+      `the resource of ${group}/${version}/${kind} is not known: ${resource} is a guess; add its CRD with -f to be sure`,
     );
   }
   return { group, version, resource, subresource };

@@ -21,17 +21,17 @@ export function gatekeeperFromPolicy(policy: CompiledPolicy, options: ToNativeOp
   if (model.params !== undefined) {
     notes.lost(
       'spec.params',
-      'other objects have no counterpart: `params` is the Constraint there; put the values into its parameters',
+      'params objects have no Gatekeeper equivalent: `params` is the Constraint; move the values to its parameters',
     );
   }
   for (const { name, path } of model.variables) {
-    if (TAKEN.has(name)) notes.lost(path, `Gatekeeper has a variable ${name} of its own: rename yours`);
+    if (TAKEN.has(name)) notes.lost(path, `Gatekeeper reserves the variable ${name}: rename it`);
   }
   const carried = carriedOver(policy, options);
   for (const { rule, annotations } of carried.rules) {
     const path = rule.expression.path.replace(/\.expression$/, '');
-    if (annotations.length > 0) notes.lost(`${path}.auditAnnotations`, 'has no counterpart');
-    if (rule.reason !== undefined) notes.lost(`${path}.reason`, 'has no counterpart');
+    if (annotations.length > 0) notes.lost(`${path}.auditAnnotations`, 'has no Gatekeeper equivalent');
+    if (rule.reason !== undefined) notes.lost(`${path}.reason`, 'has no Gatekeeper equivalent');
   }
   const conditions = [
     ...narrowingConditions(model, options),
@@ -82,10 +82,13 @@ function kindOf(name: string): string {
 function constraintMatch(match: MatchModel, { notes, platformNamespace }: ToNativeOptions): Json {
   const { types = [] } = match;
   if (types.some(({ version }) => version !== '*')) {
-    notes.lost('spec.selector.resourceTypes', 'versions have no counterpart: all versions of a kind are matched');
+    notes.lost('spec.selector.resourceTypes', 'versions have no Gatekeeper equivalent: all versions of a kind match');
   }
   if (types.some(({ subresource }) => subresource !== undefined)) {
-    notes.lost('spec.selector.resourceTypes', 'subresources have no counterpart: they are matched by kind alone');
+    notes.lost(
+      'spec.selector.resourceTypes',
+      'subresources have no Gatekeeper equivalent: they are matched by kind only',
+    );
   }
   const byGroup = Map.groupBy(types, ({ group }) => group);
   const exempt =

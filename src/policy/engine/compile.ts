@@ -160,7 +160,7 @@ class Compiler {
       this.#complain(
         'ratchet_reads_old_object',
         model.expression.path,
-        'a rule with `ratchet: true` is asked about the old object too, so it must not read oldObject: take one of the two away',
+        'a rule with `ratchet: true` is also evaluated on the old object, so it must not read oldObject: remove one of the two',
       );
     }
     return { model, unit, message, annotations };
@@ -186,7 +186,7 @@ class Compiler {
     // Kubernetes wants the type to be known; ours may read `spec.enabled` and find out.
     const open = type.kind === 'dyn' && !needs.native;
     if (wanted !== undefined && !open && !wanted.includes(type.kind)) {
-      const message = `must give ${wanted.join(' or ')}, and gives ${types.typeName(type)}`;
+      const message = `must evaluate to ${wanted.join(' or ')}, got ${types.typeName(type)}`;
       this.#complain('wrong_result_type', model.path, message);
       return undefined;
     }

@@ -63,7 +63,7 @@ export async function decideWithAuthorizer(
     const { questions } = decision;
     const answers = await ask(questions);
     for (const [index, question] of questions.entries()) {
-      known.set(JSON.stringify(question), answers[index] ?? { allowed: false, error: 'there was no answer' });
+      known.set(JSON.stringify(question), answers[index] ?? { allowed: false, error: 'no answer' });
     }
     decision = decide(set, request, asking, options);
   }

@@ -18,7 +18,7 @@ import type { View } from './views.ts';
 import { failure, failureText, sensitiveIn, violation } from './violation.ts';
 
 const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
-const OUT_OF_TIME = 'there was no time left to ask this rule';
+const OUT_OF_TIME = 'the deadline passed before this rule was evaluated';
 
 /** Violations of one request that come with the reason. */
 const MAX_EXPLAINED = 100;

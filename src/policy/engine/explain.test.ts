@@ -21,9 +21,7 @@ it('shows variables, rules and the values of their parts', () => {
     policy: 'p',
     matched: 'yes',
     variables: [{ name: 'n', shown: '7' }],
-    rules: [
-      { name: 'few', shown: 'false', results: [{ result: 'fail', why: 'spec.replicas is 7, wanted at most 5' }] },
-    ],
+    rules: [{ name: 'few', shown: 'false', results: [{ result: 'fail', why: 'spec.replicas is 7, want at most 5' }] }],
   });
   expect(explanation?.rules[0]?.picture).toContain('7');
 });
@@ -68,10 +66,10 @@ it('hides what must not be shown, in pictures too', () => {
   expect(JSON.stringify(explanations)).not.toContain('hunter2');
 });
 
-it('says what a request would have to tell', () => {
+it('says which part of the request is missing', () => {
   const policy = policyFrom({ rules: [{ name: 'r', expression: "request.userInfo.username == 'x'" }] });
   const [explanation] = explainPolicy(policy, requestFor(deployment, { unknown: ['userInfo'] }), emptyWorld(NOW));
-  expect(explanation?.rules).toMatchObject([{ shown: 'needs who asks', results: [{ result: 'skip' }] }]);
+  expect(explanation?.rules).toMatchObject([{ shown: 'needs user info', results: [{ result: 'skip' }] }]);
 });
 
 it.each([

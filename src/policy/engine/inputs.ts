@@ -82,7 +82,7 @@ export function authorizerFor(world: World, questions: Map<string, Authorization
     const answer = world.authorize?.(attributes);
     if (answer !== undefined) return answer;
     questions.set(JSON.stringify(attributes), attributes);
-    return { allowed: false, error: 'nobody has been asked yet' };
+    return { allowed: false, error: 'not answered yet' };
   };
   return new Authorizer({ decide });
 }

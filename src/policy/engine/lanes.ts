@@ -55,7 +55,7 @@ function both(left: MatchAnswer, right: MatchAnswer): MatchAnswer {
 
 /** The groups of one type and operation that see the object in one way. */
 export class Lane {
-  /** Where the template of a controller is; undefined: the object as it was sent. */
+  /** Where the template of a controller is; undefined: the old object sent. */
   readonly path: string | undefined;
   readonly #always: MatchGroup[] = [];
   readonly #byLabel = new Map<string, MatchGroup[]>();

@@ -27,8 +27,8 @@ export function findParams({ model }: CompiledPolicy, { subject }: Scope): Param
   // Without a namespace only what has none is meant: else anybody could put params into a namespace of theirs.
   const meant = namespace === '' ? found.filter(({ metadata }) => !isNamespaced(metadata)) : found;
   if (meant.length > 0) return { objects: meant };
-  const name = params.name === undefined ? 'with the labels of its selector' : `named ${params.name}`;
-  const unsaid = found.length > 0 ? ' (in spec.params, say of which namespace)' : '';
+  const name = params.name === undefined ? 'that matches the selector' : `named ${params.name}`;
+  const unsaid = found.length > 0 ? ' (set spec.params.namespace)' : '';
   const where = namespace === '' ? unsaid : ` in namespace ${namespace}`;
   return { none: params.notFound, description: `there is no ${params.kind} ${name}${where}` };
 }

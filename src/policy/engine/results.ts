@@ -62,7 +62,7 @@ export function failed(policy: CompiledPolicy, rule: CompiledRule, scope: Scope,
  */
 export function notEvaluated(policy: CompiledPolicy, rule: CompiledRule, scope: Scope, missing: Missing): RuleResult {
   const skips = missing.what === 'request' || scope.subject.unknown.length > 0;
-  if (!skips) return failed(policy, rule, scope, `${missing.detail} cannot be looked up now`);
+  if (!skips) return failed(policy, rule, scope, `${missing.detail} could not be looked up`);
   const skipped = missing.what === 'request' ? `needs a request: ${missing.detail}` : `needs ${missing.detail}`;
   return makeResult(policy, rule, { result: 'skip', message: skipped, skipped });
 }
@@ -71,7 +71,7 @@ export function notEvaluated(policy: CompiledPolicy, rule: CompiledRule, scope: 
 export function errorText(rule: { readonly text: string }, result: Result): string {
   const expression = shorten(rule.text);
   if (result instanceof CelError) return `expression '${expression}' resulted in error: ${result.message}`;
-  return `expression '${expression}' must give true or false, and gave ${show(result, 60)}`;
+  return `expression '${expression}' must evaluate to true or false, got ${show(result, 60)}`;
 }
 
 export const shorten = (text: string, limit = 300): string => {

@@ -234,9 +234,9 @@ export class Scope {
 
 const PARTS = {
   operation: 'the operation',
-  oldObject: 'the object as it was',
-  userInfo: 'who asks',
-  authorizer: 'what the user may do',
+  oldObject: 'the old object',
+  userInfo: 'user info',
+  authorizer: 'authorization checks',
 } as const;
 
 const NONE: readonly Unit[] = [];

@@ -24,7 +24,7 @@ export function violation(
   const why = explains ? whyFalse(rule.unit, scope, sensitive, view.lane.path) : undefined;
   const parts = { message: messageOf(rule, scope, sensitive), ...whyParts(rule, view, why) };
   if (rule.model.ratchet && isNoWorse(policy, rule, scope, evaluation, sensitive)) {
-    const message = `${parts.message} (let in: it was so before, and is no worse now)`;
+    const message = `${parts.message} (admitted: the old object violates the rule too, and this update does not make it worse)`;
     return makeResult(policy, rule, { ...parts, message, result: 'audit', audited: true });
   }
   return violated(policy, rule, scope, { ...parts, result: 'fail' });

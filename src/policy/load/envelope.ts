@@ -21,12 +21,12 @@ export function openEnvelope(object: unknown, kind: Kind): Envelope {
   const complain = (code: string, path: string, message: string): void =>
     void issues.push({ severity: 'error', code, policy: name, path, message: `${path}: ${message}` });
   const spec = isObject(object) ? object.spec : undefined;
-  if (!isObject(object)) complain('wrong_type', '', 'this is no object');
+  if (!isObject(object)) complain('wrong_type', '', 'must be an object');
   else {
     if (object.apiVersion !== API_VERSION) complain('not_allowed', 'apiVersion', `must be ${API_VERSION}`);
     if (object.kind !== kind.kind) complain('not_allowed', 'kind', `must be ${kind.kind}`);
-    if (name === '') complain('missing_field', 'metadata.name', 'is missing: give it a name');
-    if (!isObject(spec)) complain('missing_field', 'spec', 'is missing or no object');
+    if (name === '') complain('missing_field', 'metadata.name', 'is required');
+    if (!isObject(spec)) complain('missing_field', 'spec', 'is required and must be an object');
     else for (const each of complaints(kind.spec.openapi, spec, 'spec')) complain(each.code, each.path, each.message);
   }
   const known = isObject(spec) ? withoutNulls(spec) : {};

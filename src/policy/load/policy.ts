@@ -109,7 +109,7 @@ function* selfContradictions(spec: Written<Spec>, policy: string): Iterable<Poli
   for (const [index, { name }] of (spec.context ?? []).entries()) {
     if (!TAKEN.has(name)) continue;
     const path = `spec.context[${index}].name`;
-    const message = `${path}: \`${name}\` already means something in every expression: choose another name`;
+    const message = `${path}: \`${name}\` is reserved in expressions: choose another name`;
     yield { severity: 'error', code: 'name_taken', policy, path, message };
   }
   for (const [index, text] of (spec.selector?.resourceTypes ?? []).entries()) {
@@ -123,25 +123,25 @@ function* selfContradictions(spec: Written<Spec>, policy: string): Iterable<Poli
         ? 'write other kinds as group/version/Kind, for example apps/v1/Deployment'
         : `did you mean ${near}?`;
     const path = `spec.selector.resourceTypes[${index}]`;
-    const message = `${path}: the platform has no kind ${text}: ${hint}`;
+    const message = `${path}: unknown kind ${text}: ${hint}`;
     yield { severity: 'warning', code: 'unknown_kind', policy, path, message };
   }
   const connects = spec.selector?.operations?.includes('CONNECT') === true;
   for (const [index, text] of (spec.selector?.resourceTypes ?? []).entries()) {
     if (connects || !CONNECTED.test(text)) continue;
     const path = `spec.selector.resourceTypes[${index}]`;
-    const message = `${path}: ${text} is only ever connected to, so the policy is never asked about it: add CONNECT to spec.selector.operations`;
+    const message = `${path}: ${text} supports CONNECT only, so the policy never matches it: add CONNECT to spec.selector.operations`;
     yield { severity: 'warning', code: 'never_asked', policy, path, message };
   }
   if (spec.exclude !== undefined && Object.keys(spec.exclude).length === 0) {
     const path = 'spec.exclude';
-    const message = `${path}: an empty exclusion leaves out everything, so the policy judges nothing: say what is left out, or take it away`;
+    const message = `${path}: an empty exclusion excludes everything, so the policy matches nothing: set a field, or remove it`;
     yield { severity: 'warning', code: 'excludes_everything', policy, path, message };
   }
   const seen = new Set<string>();
   for (const [index, { name }] of (spec.variables ?? []).entries()) {
     const path = `spec.variables[${index}].name`;
-    const message = `${path}: there is a variable ${name} already: choose another name`;
+    const message = `${path}: duplicate variable ${name}: choose another name`;
     if (seen.has(name)) yield { severity: 'error', code: 'duplicate', policy, path, message };
     seen.add(name);
   }

@@ -36,7 +36,7 @@ function inspect(
   const before = found.length;
   if (schema['x-kubernetes-int-or-string'] === true) {
     if (!Number.isSafeInteger(value) && typeof value !== 'string')
-      wrongType('a whole number or text', value, path, found);
+      wrongType('an integer or a string', value, path, found);
   } else {
     switch (schema.type) {
       case 'object':
@@ -52,7 +52,7 @@ function inspect(
         inspectInteger(schema, value, path, found);
         break;
       case 'boolean':
-        if (typeof value !== 'boolean') wrongType('true or false', value, path, found);
+        if (typeof value !== 'boolean') wrongType('a boolean', value, path, found);
         break;
     }
   }
@@ -68,11 +68,15 @@ function inspectObject(schema: OpenApiSchema, value: unknown, path: string, foun
   const { properties, additionalProperties, required = [] } = schema;
   const names = Object.keys(value).filter((name) => value[name] !== null && value[name] !== undefined);
   if (schema.maxProperties !== undefined && names.length > schema.maxProperties) {
-    found.push({ code: 'not_allowed', path, message: `has ${names.length} entries: at most ${schema.maxProperties}` });
+    found.push({
+      code: 'not_allowed',
+      path,
+      message: `has ${names.length} entries, want at most ${schema.maxProperties}`,
+    });
   }
   for (const name of required) {
     if (names.includes(name)) continue;
-    found.push({ code: 'missing_field', path: childPath(path, name), message: 'is missing: give it' });
+    found.push({ code: 'missing_field', path: childPath(path, name), message: 'is required' });
   }
   for (const name of names) {
     const child = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
@@ -84,7 +88,7 @@ function inspectObject(schema: OpenApiSchema, value: unknown, path: string, foun
 function unknownField(name: string, known: readonly string[], path: string, found: Complaint[]): void {
   const near = nearest(name, known);
   const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
-  found.push({ code: 'unknown_field', path: childPath(path, name), message: `is no field here: ${hint}` });
+  found.push({ code: 'unknown_field', path: childPath(path, name), message: `is not a known field: ${hint}` });
 }
 
 function inspectList(schema: OpenApiSchema, value: unknown, path: string, found: Complaint[]): void {
@@ -95,7 +99,7 @@ function inspectList(schema: OpenApiSchema, value: unknown, path: string, found:
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY, items } = schema;
   if (value.length < minItems || value.length > maxItems) {
     const wanted = value.length < minItems ? `at least ${minItems}` : `at most ${maxItems}`;
-    found.push({ code: 'not_allowed', path, message: `has ${value.length} entries: ${wanted}` });
+    found.push({ code: 'not_allowed', path, message: `has ${value.length} entries, want ${wanted}` });
   }
   const seen = new Set<string>();
   for (let index = 0; index < value.length; index++) {
@@ -104,7 +108,7 @@ function inspectList(schema: OpenApiSchema, value: unknown, path: string, found:
     const key = identity(schema, element);
     if (key === undefined) continue;
     if (seen.has(key)) {
-      found.push({ code: 'duplicate', path: `${path}[${index}]`, message: `is there twice: ${key}` });
+      found.push({ code: 'duplicate', path: `${path}[${index}]`, message: `is a duplicate: ${key}` });
     }
     seen.add(key);
   }
@@ -133,34 +137,34 @@ function patternOf(text: string): RegExp {
 /** A pattern is no help by itself: what the field is for tells what to write. */
 function inspectText(schema: OpenApiSchema, value: unknown, path: string, found: Complaint[], about: string): void {
   if (typeof value !== 'string') {
-    wrongType('text', value, path, found);
+    wrongType('a string', value, path, found);
     return;
   }
   const complain = (message: string): void => void found.push({ code: 'not_allowed', path, message });
   if (schema.enum !== undefined && !schema.enum.includes(value)) {
     const near = nearest(value, schema.enum);
     const hint = near === undefined ? '' : `, did you mean ${near}?`;
-    complain(`must be one of ${schema.enum.join(', ')}, and is ${quote(value)}${hint}`);
+    complain(`must be one of ${schema.enum.join(', ')}, got ${quote(value)}${hint}`);
     return;
   }
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
   // Characters are counted only where it may matter: there are never more than units of UTF-16, and at least half as many.
   const length = value.length > maxLength || value.length < 2 * minLength ? [...value].length : value.length;
   if (length < minLength) complain('must not be empty');
-  else if (length > maxLength) complain(`is longer than ${schema.maxLength} characters`);
+  else if (length > maxLength) complain(`must have at most ${schema.maxLength} characters`);
   else if (schema.pattern !== undefined && !patternOf(schema.pattern).test(value)) {
-    complain(`${quote(value)} does not have the form ${schema.pattern}: ${about}`);
+    complain(`${quote(value)} does not match the pattern ${schema.pattern}: ${about}`);
   }
 }
 
 function inspectInteger(schema: OpenApiSchema, value: unknown, path: string, found: Complaint[]): void {
   if (!Number.isSafeInteger(value)) {
-    wrongType('a whole number', value, path, found);
+    wrongType('an integer', value, path, found);
     return;
   }
   const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema;
   if ((value as number) < minimum || (value as number) > maximum) {
-    found.push({ code: 'not_allowed', path, message: `must be between ${minimum} and ${maximum}, and is ${value}` });
+    found.push({ code: 'not_allowed', path, message: `must be between ${minimum} and ${maximum}, got ${value}` });
   }
 }
 
@@ -193,14 +197,14 @@ function withoutNulls(value: unknown): unknown {
 }
 
 function wrongType(wanted: string, value: unknown, path: string, found: Complaint[]): void {
-  found.push({ code: 'wrong_type', path, message: `must be ${wanted}, and is ${describe(value)}` });
+  found.push({ code: 'wrong_type', path, message: `must be ${wanted}, got ${describe(value)}` });
 }
 
 function describe(value: unknown): string {
   if (value === null || value === undefined) return 'empty';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'an object';
-  return typeof value === 'string' ? `the text ${quote(value)}` : quote(String(value));
+  return typeof value === 'string' ? `the string ${quote(value)}` : quote(String(value));
 }
 
 const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);

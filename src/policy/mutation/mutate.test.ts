@@ -130,7 +130,7 @@ describe('mutate', () => {
     },
     {
       mutation: patch('[JSONPatch{op: "replace", path: "", value: [1]}]'),
-      message: /no object/,
+      message: /not an object/,
       reason: 'a list is left',
     },
   ])('goes by the failurePolicy: $reason', ({ mutation, message }) => {
@@ -181,7 +181,7 @@ describe('mutate', () => {
     expect(run([policy('label', [apply(LABEL)])], asked).changed).toBe(false);
   });
 
-  it('skips what only a request can tell', () => {
+  it('skips mutations that need a request', () => {
     const mutation = apply('Object{metadata: Object.metadata{labels: {"by": request.userInfo.username}}}');
     expect(run([policy('p', [mutation])], request(pod, { unknown: ['userInfo'] })).results).toMatchObject([
       { result: 'skip', denies: false, skipped: expect.stringContaining('needs a request') },
@@ -216,7 +216,7 @@ describe('mutate', () => {
     expect(run([policy('label', [apply(LABEL)])], request(deployment, { kind, resource })).changed).toBe(false);
   });
 
-  it('keeps policies that may be asked again apart from those that may not', () => {
+  it('separates policies by reinvocationPolicy', () => {
     const once = policy('once', [apply('Object{metadata: Object.metadata{labels: {"once": "x"}}}')]);
     const again = policy('again', [apply('Object{metadata: Object.metadata{labels: {"again": "x"}}}')], {
       reinvocationPolicy: 'IfNeeded',

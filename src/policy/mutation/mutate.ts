@@ -154,7 +154,7 @@ class Run {
       return;
     }
     if (this.evaluation.clock.isLate()) {
-      this.#failed(policy, [mutation], 'there was no time left to ask this mutation');
+      this.#failed(policy, [mutation], 'the deadline passed before this mutation was evaluated');
       return;
     }
     const { result } = scope.compute(mutation.unit);
@@ -186,7 +186,7 @@ class Run {
       return patched.testFailed ? { object: this.#object } : { error: `JSON Patch: ${patched.error}` };
     }
     const { document } = patched;
-    if (!isJsonObject(document)) return { error: 'JSON Patch: what is left is no object' };
+    if (!isJsonObject(document)) return { error: 'JSON Patch: the result is not an object' };
     return { object: sameJson(document, this.#object) ? this.#object : document };
   }
 
@@ -202,7 +202,7 @@ class Run {
     mutations: readonly CompiledMutation[] = policy.mutations,
   ): void {
     if (what !== 'request' && subject.unknown.length === 0) {
-      this.#failed(policy, mutations, `${detail} cannot be looked up now`);
+      this.#failed(policy, mutations, `${detail} could not be looked up`);
       return;
     }
     const skipped = what === 'request' ? `needs a request: ${detail}` : `needs ${detail}`;

@@ -10,7 +10,7 @@ type Converted<T> = { readonly value: T; readonly error?: undefined } | { readon
 /** What `Object{…}` stands for. */
 export function configurationOf(value: Value): Converted<JsonObject> {
   if (!(value instanceof StructValue) || value.typeName !== 'Object') {
-    return { error: `an ApplyConfiguration must be an Object{…}, and this is a ${typeOf(value).name}` };
+    return { error: `an ApplyConfiguration must be an Object{…}, got ${typeOf(value).name}` };
   }
   const [misnamed] = misnamedObjects(value);
   if (misnamed !== undefined) return { error: `type mismatch: ${misnamed}` };
@@ -20,7 +20,7 @@ export function configurationOf(value: Value): Converted<JsonObject> {
 /** What a list of `JSONPatch{…}` stands for. */
 export function operationsOf(value: Value): Converted<readonly PatchStep[]> {
   if (!Array.isArray(value)) {
-    return { error: `a JSONPatch must be a list of JSONPatch{…}, and this is a ${typeOf(value).name}` };
+    return { error: `a JSONPatch must be a list of JSONPatch{…}, got ${typeOf(value).name}` };
   }
   return attempt(() => (value as readonly Value[]).map(operationOf));
 }
@@ -38,7 +38,7 @@ function attempt<T>(make: () => T): Converted<T> {
 
 function operationOf(value: Value): PatchStep {
   if (!(value instanceof StructValue) || value.typeName !== 'JSONPatch') {
-    throw new NotJson(`a JSONPatch must be a list of JSONPatch{…}, and this has a ${typeOf(value).name}`);
+    throw new NotJson(`a JSONPatch must be a list of JSONPatch{…}, got an element of type ${typeOf(value).name}`);
   }
   const { op, path, from, value: operand } = value.fields;
   if (operand instanceof StructValue) {
@@ -59,13 +59,13 @@ function jsonOf(value: Value): unknown {
   if (Array.isArray(value)) return (value as readonly Value[]).map(jsonOf);
   if (value instanceof StructValue) return jsonMap(value.fields);
   if (value instanceof CelMap || isPlain(value)) return jsonMap(value as JsonMap | CelMap);
-  throw new NotJson(`a ${typeOf(value).name} has no place in an object: make it a string with string(…)`);
+  throw new NotJson(`a ${typeOf(value).name} cannot be stored in an object: convert it with string(…)`);
 }
 
 function jsonMap(map: JsonMap | CelMap): JsonObject {
   const object: Record<string, unknown> = {};
   for (const [key, each] of mapEntries(map)) {
-    if (typeof key !== 'string') throw new NotJson(`the key of a field must be a string, and this is ${String(key)}`);
+    if (typeof key !== 'string') throw new NotJson(`the key of a field must be a string, got ${String(key)}`);
     setField(object, key, jsonOf(each));
   }
   return object;

@@ -27,12 +27,12 @@ export class Fields {
   text(name: string): string | undefined {
     const value = this.#value(name);
     if (value === undefined || typeof value === 'string') return value;
-    return this.wrong(name, 'must be text');
+    return this.wrong(name, 'must be a string');
   }
 
   /** Text that must be there. */
   words(name: string): string {
-    if (!this.has(name)) this.wrong(name, 'is missing');
+    if (!this.has(name)) this.wrong(name, 'is required');
     return this.text(name) ?? '';
   }
 
@@ -40,14 +40,14 @@ export class Fields {
     const text = this.text(name);
     if (text === undefined || text === '') return undefined;
     if (choices.includes(text as T)) return text as T;
-    return this.wrong(name, `must be one of ${choices.join(', ')}, and is ${text}`);
+    return this.wrong(name, `must be one of ${choices.join(', ')}, got ${text}`);
   }
 
   texts(name: string): readonly string[] {
     const value = this.#value(name);
     if (value === undefined) return [];
     if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value as readonly string[];
-    this.wrong(name, 'must be a list of texts');
+    this.wrong(name, 'must be a list of strings');
     return [];
   }
 
@@ -76,7 +76,7 @@ export class Fields {
     if (fields === undefined) return undefined;
     const labels = fields.#value('matchLabels') ?? {};
     if (!isObject(labels) || Object.values(labels).some((each) => typeof each !== 'string')) {
-      return fields.wrong('matchLabels', 'must be labels with their values');
+      return fields.wrong('matchLabels', 'must map label keys to string values');
     }
     const expressions = fields.objects('matchExpressions').map((each) => ({
       key: each.words('key'),

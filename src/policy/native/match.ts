@@ -45,9 +45,9 @@ export function readMatch(fields: Fields | undefined, operations: readonly Opera
 function readRule(rule: Fields, equivalent: boolean, allowed: readonly Operation[]): readonly TypeMatch[] {
   const asked = rule.texts('operations');
   const unknown = asked.filter((each) => each !== '*' && !OPERATIONS.includes(each as Operation));
-  if (unknown.length > 0) rule.wrong('operations', `must be of *, ${OPERATIONS.join(', ')}, and has ${unknown}`);
+  if (unknown.length > 0) rule.wrong('operations', `must contain only *, ${OPERATIONS.join(', ')}, got ${unknown}`);
   for (const name of ['operations', 'apiGroups', 'apiVersions', 'resources']) {
-    if (rule.texts(name).length === 0) rule.wrong(name, 'must name at least one');
+    if (rule.texts(name).length === 0) rule.wrong(name, 'must have at least one entry');
   }
   const resourceNames = rule.texts('resourceNames');
   const common = {

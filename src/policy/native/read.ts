@@ -77,7 +77,7 @@ class Joined {
     const operations = this.#kind === 'MutatingAdmissionPolicy' ? MUTATED : undefined;
     const constraints = spec.object('matchConstraints');
     if ((constraints?.objects('resourceRules') ?? []).length === 0) {
-      spec.wrong('matchConstraints.resourceRules', 'must say what the policy is about');
+      spec.wrong('matchConstraints.resourceRules', 'is required');
     }
     const params = this.#params();
     return {
@@ -128,7 +128,7 @@ class Joined {
       this.#bindingSpec.wrong('validationActions', 'must name at least one of Deny, Warn, Audit');
     }
     if (actions.includes('Deny') && actions.includes('Warn')) {
-      this.#bindingSpec.wrong('validationActions', 'must not have both Deny and Warn: a denial says it already');
+      this.#bindingSpec.wrong('validationActions', 'must not contain both Deny and Warn');
     }
     const common = { severity: 'medium', actions, ratchet: false, exceptions: 'Never' } as const;
     const validations = this.#spec.objects('validations');
@@ -137,7 +137,7 @@ class Joined {
       value: expression(each, 'valueExpression'),
     }));
     if (validations.length === 0 && annotations.length === 0) {
-      this.#spec.wrong('validations', 'and auditAnnotations are both empty: there must be one of either');
+      this.#spec.wrong('validations', 'and auditAnnotations are both empty: set at least one of them');
     }
     const rules = validations.map((each, index): RuleModel => {
       const message = each.text('message');
@@ -168,10 +168,10 @@ class Joined {
     if (mutations.length === 0) this.#spec.wrong('mutations', 'must have at least one');
     return mutations.map((each, index): MutationModel => {
       const patchType = each.choice('patchType', ['ApplyConfiguration', 'JSONPatch']) ?? 'ApplyConfiguration';
-      if (!each.has('patchType')) each.wrong('patchType', 'is missing: ApplyConfiguration or JSONPatch');
+      if (!each.has('patchType')) each.wrong('patchType', 'is required: ApplyConfiguration or JSONPatch');
       const field = patchType === 'JSONPatch' ? 'jsonPatch' : 'applyConfiguration';
       const patch = each.object(field);
-      if (patch === undefined) each.wrong(field, `is missing: the patchType is ${patchType}`);
+      if (patch === undefined) each.wrong(field, `is required for patchType ${patchType}`);
       return {
         name: `mutations[${index}]`,
         patchType,
@@ -222,7 +222,7 @@ function unbound(policy: Json, kind: NativeKind): PolicyIssue {
     code: 'no_binding',
     policy: name,
     path: '',
-    message: `${kind} ${name} has no ${kind}Binding, so it enforces nothing: add one with spec.policyName: ${name}`,
+    message: `${kind} ${name} has no ${kind}Binding, and enforces nothing: add one with spec.policyName: ${name}`,
   };
 }
 
@@ -235,8 +235,8 @@ function dangling(binding: Json, kind: NativeKind): PolicyIssue {
     path: 'spec.policyName',
     message:
       policyName === undefined
-        ? `${kind}Binding ${nameOf(binding)} names no policy: give spec.policyName`
-        : `${kind}Binding ${nameOf(binding)} binds the ${kind} ${policyName}, which is not here: it enforces nothing`,
+        ? `${kind}Binding ${nameOf(binding)} names no policy: set spec.policyName`
+        : `${kind}Binding ${nameOf(binding)} binds the ${kind} ${policyName}, which was not found: it enforces nothing`,
   };
 }
 

@@ -22,7 +22,7 @@ export function differences(expected: Expectation, actual: Actual): readonly str
   if (expected.message !== undefined) {
     const { message } = expected;
     const fits = actual.denials.length === 0 ? message === '' : actual.denials.some((each) => each.includes(message));
-    if (!fits) found.push(`message: expected ${quote(message)} in it, got ${listed(actual.denials)}`);
+    if (!fits) found.push(`message: expected it to contain ${quote(message)}, got ${listed(actual.denials)}`);
   }
   if (expected.warnings !== undefined) found.push(...listDifference('warnings', expected.warnings, actual.warnings));
   if (expected.audited !== undefined) found.push(...listDifference('audited', expected.audited, actual.audited));
@@ -47,7 +47,7 @@ function listDifference(name: string, parts: readonly string[], texts: readonly 
   const missing = parts.filter((_, part) => !place(part, new Set()));
   const unexpected = texts.filter((_, index) => !takenBy.has(index));
   return [
-    ...(missing.length === 0 ? [] : [`${name}: expected also ${listed(missing)}, got ${listed(texts)}`]),
+    ...(missing.length === 0 ? [] : [`${name}: expected ${listed(missing)}, got ${listed(texts)}`]),
     ...(unexpected.length === 0 || missing.length > 0 ? [] : [`${name}: did not expect ${listed(unexpected)}`]),
   ];
 }

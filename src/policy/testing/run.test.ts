@@ -43,7 +43,7 @@ describe('what is expected', () => {
   test.each([
     { reason: 'a denial', test: { ...without, expect: { allowed: false } } },
     { reason: 'a part of its message', test: { ...without, expect: { allowed: false, message: 'backup.enabled' } } },
-    { reason: 'to be let in', test: { ...withBackup, expect: { allowed: true, message: '', warnings: [] } } },
+    { reason: 'to be admitted', test: { ...withBackup, expect: { allowed: true, message: '', warnings: [] } } },
     {
       reason: 'warnings, in any order',
       test: { ...without, expect: { allowed: true, warnings: ['two', 'one'] } },
@@ -148,29 +148,33 @@ describe('what came instead', () => {
     {
       reason: 'it was denied',
       test: { ...without, expect: { allowed: true } },
-      says: [/^allowed: expected true, got false: Set spec.backup.enabled to true/],
+      says: [
+        /^allowed: expected true, got false: spec.backup.enabled is not set, want true. Set spec.backup.enabled to true/,
+      ],
     },
     {
-      reason: 'it was let in',
+      reason: 'it was admitted',
       test: { ...withBackup, expect: { allowed: false, message: 'backup' } },
-      says: [/^allowed: expected false, got true$/, /^message: expected "backup" in it, got none$/],
+      says: [/^allowed: expected false, got true$/, /^message: expected it to contain "backup", got none$/],
     },
     {
       reason: 'another message',
       test: { ...without, expect: { message: 'replicas' } },
-      says: [/^message: expected "replicas" in it, got "Set spec.backup/],
+      says: [
+        /^message: expected it to contain "replicas", got "spec.backup.enabled is not set, want true. Set spec.backup/,
+      ],
     },
     {
       reason: 'a warning too many',
       test: { ...without, expect: { warnings: [] } },
       spec: { rules: [{ ...BACKUP, enforcement: 'Warn' }] },
-      says: [/^warnings: did not expect "Set spec.backup/],
+      says: [/^warnings: did not expect "spec.backup.enabled is not set, want true. Set spec.backup/],
     },
     {
       reason: 'a warning too few',
       test: { ...without, expect: { warnings: ['Set', 'another'] } },
       spec: { rules: [{ ...BACKUP, enforcement: 'Warn' }] },
-      says: [/^warnings: expected also "another", got "Set spec/],
+      says: [/^warnings: expected "another", got "spec.backup.enabled is not set, want true. Set spec/],
     },
     {
       reason: 'fields of the object that differ',
@@ -186,20 +190,20 @@ describe('what came instead', () => {
       ],
     },
     {
-      reason: 'the policy is not about it',
+      reason: 'the policy does not match it',
       test: { object: database({}, {}), expect: { allowed: false } },
-      says: [/^the policy does not match it: labels$/, /^allowed: expected false, got true$/],
+      says: [/^the policy does not match: labels$/, /^allowed: expected false, got true$/],
     },
     {
-      reason: 'nobody said who asks',
+      reason: 'no user',
       test: { ...without, expect: { allowed: true } },
       spec: { rules: [{ name: 'r', expression: "request.userInfo.username == 'ada'" }] },
-      says: [/rule r was not judged: .*give the test a user/],
+      says: [/rule r was not evaluated: .*set user in the test/],
     },
     {
       reason: 'neither object nor old object',
       test: { expect: { allowed: true } },
-      says: [/^it is about nothing/],
+      says: [/^no object: set object/],
     },
     {
       reason: 'an expression that fails',
@@ -217,10 +221,10 @@ describe('what came instead', () => {
   });
 });
 
-test('an object that the policy is not about is let in, with a note that says why', () => {
+test('an object that the policy does not match is admitted, with a note', () => {
   expect(tried({ object: database({}, {}), expect: { allowed: true } })).toMatchObject({
     passed: true,
-    notes: ['the policy does not match it: labels'],
+    notes: ['the policy does not match: labels'],
   });
 });
 
@@ -249,14 +253,14 @@ test('without coverage the results are the same, and nothing is counted', () => 
   expect(coverage).toMatchObject({ total: 0, missing: [] });
 });
 
-test('a test that there is no time for has not passed', () => {
+test('a test that does not run before the deadline fails', () => {
   const tests = [{ name: 't', ...without, expect: { allowed: false } }];
   const { results } = runPolicyTests(model({ tests }), { deadline: 0 });
-  expect(results).toMatchObject([{ passed: false, failures: [expect.stringContaining('no time left')] }]);
+  expect(results).toMatchObject([{ passed: false, failures: [expect.stringContaining('deadline passed')] }]);
 });
 
 describe('what authorizer answers', () => {
-  const rule = (expression: string) => ({ rules: [{ name: 'asks', expression, message: 'You may not.' }] });
+  const rule = (expression: string) => ({ rules: [{ name: 'asks', expression, message: 'Not allowed.' }] });
   const secrets = "authorizer.group('').resource('secrets').namespace('shop').check('list')";
   const may = rule(`${secrets}.allowed()`);
   test.each([
@@ -295,11 +299,11 @@ describe('what authorizer answers', () => {
     expect({ failures, notes }).toEqual({ failures: [], notes: [] });
   });
 
-  test('where a test does not say, the rule is not judged, and that is noted', () => {
+  test('without an authorizer the rule is not evaluated, and a note says so', () => {
     const { passed, notes } = tried({ ...without, expect: { allowed: true } }, may);
     expect({ passed, notes }).toEqual({
       passed: true,
-      notes: ['rule asks was not judged: it needs a request: what the user may do: give the test an authorizer'],
+      notes: ['rule asks was not evaluated: it needs a request: authorization checks; set authorizer in the test'],
     });
   });
 });

@@ -13,6 +13,7 @@ import {
 import type { ExpressionModel, PolicyIssue, PolicyModel } from '../model.ts';
 import { mutate } from '../mutation/index.ts';
 import type { AdmissionRequest } from '../request.ts';
+import { resultText } from '../result-text.ts';
 import { type Actual, differences } from './compare.ts';
 import { type Coverage, ExpressionCoverage, percent, sum } from './coverage.ts';
 import { mismatch } from './mismatch.ts';
@@ -115,20 +116,19 @@ function run(
   const results = [...mutation.results, ...decision.results];
   const actual: Actual = {
     allowed: !results.some(({ denies }) => denies),
-    denials: results.filter(({ denies }) => denies).map(textOf),
-    warnings: results.filter(({ result }) => result === 'warn').map(textOf),
+    denials: results.filter(({ denies }) => denies).map(resultText),
+    warnings: results.filter(({ result }) => result === 'warn').map(resultText),
     audited: results
       .filter(({ result, denies, audited }) => result === 'audit' || (result === 'error' && audited && !denies))
-      .map(textOf),
+      .map(resultText),
     object: mutation.changed ? mutation.object : request.object,
   };
   // Of a policy that only mutates and changed nothing, no decision says whether it was asked.
   const [explanation] = decision.matched.length + results.length > 0 ? [] : explainPolicy(set, mutated, world);
-  const notMatched =
-    explanation?.matched === 'no' ? `the policy does not match it: ${mismatch(explanation)}` : undefined;
+  const notMatched = explanation?.matched === 'no' ? `the policy does not match: ${mismatch(explanation)}` : undefined;
   const isEmpty = test.object === undefined && test.oldObject === undefined;
   const failures = [
-    ...(isEmpty ? ['it is about nothing: give it an object, or an oldObject to delete'] : []),
+    ...(isEmpty ? ['no object: set object, or oldObject for a DELETE'] : []),
     ...notJudged(decision.results),
     ...(notMatched !== undefined && wantsMatch(test.expect) ? [notMatched] : []),
     ...differences(test.expect, actual),
@@ -136,7 +136,7 @@ function run(
   const notes = [
     ...(notMatched === undefined || failures.length > 0 ? [] : [notMatched]),
     ...notAuthorized(decision.results),
-    ...(Object.keys(test.expect).length === 0 ? ['nothing is expected of it'] : []),
+    ...(Object.keys(test.expect).length === 0 ? ['expects nothing: set a field of expect'] : []),
   ];
   return { name: test.name, path, passed: failures.length === 0, failures, notes };
 }
@@ -145,7 +145,7 @@ const notRun = ({ name }: PolicyTest, index: number): TestResult => ({
   name,
   path: `spec.tests[${index}]`,
   passed: false,
-  failures: ['there was no time left to run it: make the expressions of the policy cheaper, or its tests fewer'],
+  failures: ['not run: the deadline passed. Make the expressions of the policy cheaper, or remove tests'],
   notes: [],
 });
 
@@ -158,20 +158,18 @@ function note({ results }: PolicyDecision, seen: Map<string, { held: boolean; vi
   }
 }
 
-const textOf = ({ message, why }: RuleResult): string => (why === undefined ? message : `${message} (${why})`);
-
 /** A rule that the test gives too little to judge has not passed. */
 function notJudged(results: readonly RuleResult[]): readonly string[] {
   return results
-    .filter(({ result, skipped }) => result === 'skip' && skipped?.includes('who asks') === true)
-    .map(({ rule, skipped }) => `rule ${rule} was not judged: it ${skipped}: give the test a user`);
+    .filter(({ result, skipped }) => result === 'skip' && skipped?.includes('user info') === true)
+    .map(({ rule, skipped }) => `rule ${rule} was not evaluated: it ${skipped}; set user in the test`);
 }
 
 /** Other rules of the policy may still be what the test is for. */
 function notAuthorized(results: readonly RuleResult[]): readonly string[] {
   return results
-    .filter(({ result, skipped }) => result === 'skip' && skipped?.includes('what the user may do') === true)
-    .map(({ rule, skipped }) => `rule ${rule} was not judged: it ${skipped}: give the test an authorizer`);
+    .filter(({ result, skipped }) => result === 'skip' && skipped?.includes('authorization checks') === true)
+    .map(({ rule, skipped }) => `rule ${rule} was not evaluated: it ${skipped}; set authorizer in the test`);
 }
 
 /** A test that expects anything but to be let in means that the policy is about its object. */

@@ -165,7 +165,7 @@ describe('fits nothing that is matched', () => {
       expression: 'spec.backup.retentionDays',
       line: 1,
       column: 1,
-      says: 'must give bool, and gives int',
+      says: 'must evaluate to bool, got int',
     },
     {
       types: ['Database'],
@@ -196,7 +196,7 @@ describe('a kind that is not there', () => {
     { types: ['example.com/v1/Wigdet'], says: 'did you mean example.com/v1/Widget?' },
     { types: ['apps/v1beta1/Deployment'], says: 'did you mean apps/v1/Deployment?' },
     { types: ['Databse'], says: 'did you mean platform.company.com/v1/Database?' },
-    { types: ['argoproj.io/v1alpha1/Rollout'], says: 'its expressions are checked when it is' },
+    { types: ['argoproj.io/v1alpha1/Rollout'], says: 'its expressions are type-checked once it is installed' },
   ])('$types', ({ types, says }) => {
     const issues = check(types, 'object.spec.whatever == 1');
     expect(issues).toMatchObject([

@@ -39,7 +39,10 @@ export function typeCheck(model: PolicyModel, schemas: SchemaSource): PolicyIssu
 export function typeCheckPolicy(model: PolicyModel, schemas: SchemaSource): TypeCheckReport {
   const { matched, missing } = matchedTypes(model, schemas);
   const issues: PolicyIssue[] = missing.map(({ index, text, suggestion }) => {
-    const hint = suggestion === undefined ? 'its expressions are checked when it is' : `did you mean ${suggestion}?`;
+    const hint =
+      suggestion === undefined
+        ? 'its expressions are type-checked once it is installed'
+        : `did you mean ${suggestion}?`;
     return notThere(model, `${typePath(model)}[${index}]`, text, hint);
   });
   issues.push(...templateIssues(model, schemas));
@@ -62,7 +65,7 @@ const typePath = (model: PolicyModel): string =>
   model.kind === 'Policy' ? 'spec.selector.resourceTypes' : 'spec.matchConstraints.resourceRules';
 
 function notThere(model: PolicyModel, path: string, text: string, hint: string): PolicyIssue {
-  const message = `${path}: there is no ${text} yet: ${hint}`;
+  const message = `${path}: kind ${text} was not found: ${hint}`;
   return { severity: 'warning', code: 'unknown_kind', policy: model.name, path, message, resourceType: text };
 }
 
@@ -72,11 +75,13 @@ function templateIssues(model: PolicyModel, schemas: SchemaSource): readonly Pol
     const path = `spec.podControllers.additional[${index}]`;
     const kinds = matchedKinds(type, schemas);
     if (kinds.length === 0)
-      return [notThere(model, `${path}.resourceType`, resourceTypeText(type), 'its path is checked when it is')];
+      return [
+        notThere(model, `${path}.resourceType`, resourceTypeText(type), 'its path is checked once it is installed'),
+      ];
     const steps = template.replace(/^\./, '').split('.');
     return kinds.flatMap(({ name, types: of }) => {
       if (of === undefined || of.root.at(steps)?.field('spec') !== undefined) return [];
-      const message = `${path}.path: ${name} has no template of a Pod at ${template}: name the field whose spec has the containers`;
+      const message = `${path}.path: ${name} has no Pod template at ${template}: name the field whose spec contains the containers`;
       return [
         {
           severity: 'error',
@@ -98,7 +103,7 @@ function environmentOf(model: PolicyModel, schemas: SchemaSource, issues: Policy
   const look = (apiVersion: string, kind: string, path: string): Type => {
     const found = typesOf(apiVersion, kind, schemas);
     if (found === undefined) {
-      issues.push(notThere(model, path, `${apiVersion}/${kind}`, 'what expressions read of it is not checked'));
+      issues.push(notThere(model, path, `${apiVersion}/${kind}`, 'expressions that read it are not type-checked'));
       return types.DYN;
     }
     providers.push(found.provider);
@@ -220,13 +225,13 @@ const WANTED: Readonly<Record<Wanted, readonly string[]>> = {
 function wrongResult({ wanted, source }: CheckedExpression, { type }: Checked): readonly Issue[] {
   const kind = type.kind === 'wrapper' ? type.parameters[0]?.kind : type.kind;
   if (wanted === 'anything' || kind === 'dyn' || WANTED[wanted].includes(kind ?? '')) return [];
-  const message = `must give ${wanted}, and gives ${types.typeName(type)}`;
+  const message = `must evaluate to ${wanted}, got ${types.typeName(type)}`;
   return [source.issue('type_mismatch', 0, message)];
 }
 
 function expensive({ source }: CheckedExpression, checked: Checked, object: SchemaTypes | undefined): readonly Issue[] {
   if (costOf(checked, object, LARGE) <= EXPRESSION_LIMIT) return [];
-  const message = `may cost more than ${EXPRESSION_LIMIT}, the most that one evaluation may, for objects with lists of ${LARGE.elements} elements: loop less deeply, or over fewer things`;
+  const message = `may exceed the cost limit of ${EXPRESSION_LIMIT} for objects with lists of ${LARGE.elements} elements: nest fewer loops, or loop over fewer elements`;
   return [source.issue(TOO_EXPENSIVE, 0, message)];
 }
 

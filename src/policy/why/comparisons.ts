@@ -13,24 +13,24 @@ interface Relation {
 }
 
 const RELATIONS: Readonly<Record<string, Relation>> = {
-  '_==_': { wanted: 'wanted', unwanted: 'wanted anything but', mirrored: '_==_' },
-  '_!=_': { wanted: 'wanted anything but', unwanted: 'wanted', mirrored: '_!=_' },
-  '_<_': { wanted: 'wanted less than', unwanted: 'wanted at least', mirrored: '_>_' },
-  '_<=_': { wanted: 'wanted at most', unwanted: 'wanted more than', mirrored: '_>=_' },
-  '_>_': { wanted: 'wanted more than', unwanted: 'wanted at most', mirrored: '_<_' },
-  '_>=_': { wanted: 'wanted at least', unwanted: 'wanted less than', mirrored: '_<=_' },
+  '_==_': { wanted: 'want', unwanted: 'want anything but', mirrored: '_==_' },
+  '_!=_': { wanted: 'want anything but', unwanted: 'want', mirrored: '_!=_' },
+  '_<_': { wanted: 'want less than', unwanted: 'want at least', mirrored: '_>_' },
+  '_<=_': { wanted: 'want at most', unwanted: 'want more than', mirrored: '_>=_' },
+  '_>_': { wanted: 'want more than', unwanted: 'want at most', mirrored: '_<_' },
+  '_>=_': { wanted: 'want at least', unwanted: 'want less than', mirrored: '_<=_' },
 };
 
 /** Tests of a text or a quantity against another. */
 const TESTS: Readonly<Record<string, readonly [wanted: string, unwanted: string]>> = {
-  startsWith: ['wanted prefix', 'wanted no prefix'],
-  endsWith: ['wanted suffix', 'wanted no suffix'],
-  contains: ['wanted a text with', 'wanted a text without'],
-  matches: ['wanted a match of', 'wanted no match of'],
-  isGreaterThan: ['wanted more than', 'wanted at most'],
-  isLessThan: ['wanted less than', 'wanted at least'],
-  containsIP: ['wanted to contain', 'wanted not to contain'],
-  containsCIDR: ['wanted to contain', 'wanted not to contain'],
+  startsWith: ['want prefix', 'want no prefix'],
+  endsWith: ['want suffix', 'want no suffix'],
+  contains: ['want a string with', 'want a string without'],
+  matches: ['want a match for', 'want no match for'],
+  isGreaterThan: ['want more than', 'want at most'],
+  isLessThan: ['want less than', 'want at least'],
+  containsIP: ['want it to contain', 'want it not to contain'],
+  containsCIDR: ['want it to contain', 'want it not to contain'],
 };
 
 export const isComparison = (node: Expr): boolean =>
@@ -72,7 +72,7 @@ function sizedBy(node: Expr): Expr | undefined {
 
 function sizePhrase(inspector: Inspector, node: Expr, of: Described, locals: Locals): string {
   const { shown } = describe(inspector, node, locals);
-  return `${of.name} has ${shown} ${shown === '1' ? 'entry or character' : 'entries or characters'}`;
+  return `${of.name} has size ${shown}`;
 }
 
 /** `quantity(a).compareTo(quantity(b)) <= 0` is a comparison of a and b. */
@@ -124,6 +124,6 @@ function membershipReason(
     const lacks = wanted ? 'lacks' : 'must not have';
     return { text: `${found.name} ${lacks} ${shown}`, place: found.place };
   }
-  const phrase = wanted ? 'wanted one of' : 'wanted none of';
+  const phrase = wanted ? 'want one of' : 'want none of';
   return phraseReason(inspector, element, container, locals, phrase);
 }

@@ -27,56 +27,56 @@ describe('why a rule does not hold', () => {
       reason: 'the element of all that failed',
       expression: "spec.containers.all(c, c.image.startsWith('registry.example.com/'))",
       object: pod(containers('registry.example.com/a', 'docker.io/x')),
-      why: 'spec.containers[1].image is "docker.io/x", wanted prefix "registry.example.com/"',
+      why: 'spec.containers[1].image is "docker.io/x", want prefix "registry.example.com/"',
       field: 'spec.containers[1].image',
     },
     {
       reason: 'more than one element',
       expression: "spec.containers.all(c, c.image.endsWith(':1'))",
       object: pod(containers('a', 'b', 'c:1')),
-      why: 'spec.containers[0].image is "a", wanted suffix ":1" (and 1 more)',
+      why: 'spec.containers[0].image is "a", want suffix ":1" (and 1 more)',
       field: 'spec.containers[0].image',
     },
     {
       reason: 'a comparison',
       expression: 'object.spec.replicas <= 5',
       object: pod({ replicas: 7 }),
-      why: 'spec.replicas is 7, wanted at most 5',
+      why: 'spec.replicas is 7, want at most 5',
       field: 'spec.replicas',
     },
     {
       reason: 'a comparison the other way round',
       expression: '5 >= spec.replicas',
       object: pod({ replicas: 7 }),
-      why: 'spec.replicas is 7, wanted at most 5',
+      why: 'spec.replicas is 7, want at most 5',
       field: 'spec.replicas',
     },
     {
       reason: 'the first false of several terms',
       expression: 'has(spec.a) && spec.a == 1 && spec.b == 2',
       object: pod({ a: 1, b: 3 }),
-      why: 'spec.b is 3, wanted 2',
+      why: 'spec.b is 3, want 2',
       field: 'spec.b',
     },
     {
       reason: 'a guard says nothing',
       expression: '!has(spec.a) || spec.a > 3',
       object: pod({ a: 1 }),
-      why: 'spec.a is 1, wanted more than 3',
+      why: 'spec.a is 1, want more than 3',
       field: 'spec.a',
     },
     {
       reason: 'every term of an or',
       expression: 'spec.a == 1 || spec.b == 1',
       object: pod({ a: 2, b: 3 }),
-      why: 'spec.a is 2, wanted 1; spec.b is 3, wanted 1',
+      why: 'spec.a is 2, want 1; spec.b is 3, want 1',
       field: 'spec.a',
     },
     {
       reason: 'a negation',
       expression: "!spec.containers.exists(c, c.image.endsWith(':latest'))",
       object: pod(containers('a', 'b:latest')),
-      why: 'spec.containers[1].image is "b:latest", wanted no suffix ":latest"',
+      why: 'spec.containers[1].image is "b:latest", want no suffix ":latest"',
       field: 'spec.containers[1].image',
     },
     {
@@ -90,28 +90,28 @@ describe('why a rule does not hold', () => {
       reason: 'a field that must not be there',
       expression: '!has(spec.hostNetwork)',
       object: pod({ hostNetwork: true }),
-      why: 'spec.hostNetwork is true, wanted it not to be set',
+      why: 'spec.hostNetwork is true, want it unset',
       field: 'spec.hostNetwork',
     },
     {
       reason: 'a bare field',
       expression: 'spec.enabled',
       object: pod({ enabled: false }),
-      why: 'spec.enabled is false, wanted true',
+      why: 'spec.enabled is false, want true',
       field: 'spec.enabled',
     },
     {
       reason: 'an optional that is not there',
       expression: 'object.spec.?securityContext.?runAsNonRoot.orValue(false)',
       object: pod({}),
-      why: 'spec.securityContext.runAsNonRoot is not set, wanted true',
+      why: 'spec.securityContext.runAsNonRoot is not set, want true',
       field: 'spec.securityContext.runAsNonRoot',
     },
     {
       reason: 'a list of what is allowed',
       expression: "spec.tier in ['gold', 'silver']",
       object: pod({ tier: 'tin' }),
-      why: 'spec.tier is "tin", wanted one of ["gold", "silver"]',
+      why: 'spec.tier is "tin", want one of ["gold", "silver"]',
       field: 'spec.tier',
     },
     {
@@ -125,42 +125,42 @@ describe('why a rule does not hold', () => {
       reason: 'a label with a value of another form',
       expression: "metadata.labels['app.kubernetes.io/name'].matches('^[a-z]+$')",
       object: pod({}, { labels: { 'app.kubernetes.io/name': 'A1' } }),
-      why: 'metadata.labels["app.kubernetes.io/name"] is "A1", wanted a match of "^[a-z]+$"',
+      why: 'metadata.labels["app.kubernetes.io/name"] is "A1", want a match for "^[a-z]+$"',
       field: 'metadata.labels["app.kubernetes.io/name"]',
     },
     {
       reason: 'quantities',
       expression: "quantity(spec.memory).compareTo(quantity('1Gi')) <= 0",
       object: pod({ memory: '2Gi' }),
-      why: 'spec.memory is "2Gi", wanted at most "1Gi"',
+      why: 'spec.memory is "2Gi", want at most "1Gi"',
       field: 'spec.memory',
     },
     {
       reason: 'a quantity by a method',
       expression: "quantity(spec.memory).isLessThan(quantity('1Gi'))",
       object: pod({ memory: '2Gi' }),
-      why: 'spec.memory is "2Gi", wanted less than "1Gi"',
+      why: 'spec.memory is "2Gi", want less than "1Gi"',
       field: 'spec.memory',
     },
     {
       reason: 'two fields against each other',
       expression: 'spec.min <= spec.max',
       object: pod({ min: 3, max: 2 }),
-      why: 'spec.min is 3, wanted at most 2 as spec.max',
+      why: 'spec.min is 3, want at most 2 as spec.max',
       field: 'spec.min',
     },
     {
       reason: 'a size',
       expression: 'spec.containers.size() < 2',
       object: pod(containers('a', 'b')),
-      why: 'spec.containers has 2 entries or characters, wanted less than 2',
+      why: 'spec.containers has size 2, want less than 2',
       field: 'spec.containers',
     },
     {
       reason: 'nothing fits',
       expression: "spec.containers.exists(c, c.image == 'x')",
       object: pod(containers('a', 'b')),
-      why: 'none of the 2 entries of spec.containers fits c.image == "x"',
+      why: 'none of the 2 entries of spec.containers matches c.image == "x"',
       field: 'spec.containers',
     },
     {
@@ -174,21 +174,21 @@ describe('why a rule does not hold', () => {
       reason: 'loops in loops',
       expression: 'spec.containers.all(c, c.ports.all(p, p.port > 1024))',
       object: pod({ containers: [{ ports: [] }, { ports: [{ port: 8080 }, { port: 80 }] }] }),
-      why: 'spec.containers[1].ports[1].port is 80, wanted more than 1024',
+      why: 'spec.containers[1].ports[1].port is 80, want more than 1024',
       field: 'spec.containers[1].ports[1].port',
     },
     {
       reason: 'lists that are put together',
       expression: "(spec.containers + spec.initContainers).all(c, c.image.startsWith('r/'))",
       object: pod({ ...containers('r/a'), initContainers: [{ image: 'x' }] }),
-      why: 'spec.initContainers[0].image is "x", wanted prefix "r/"',
+      why: 'spec.initContainers[0].image is "x", want prefix "r/"',
       field: 'spec.initContainers[0].image',
     },
     {
       reason: 'lists that are made of others',
       expression: "spec.containers.filter(c, has(c.image)).map(c, c.image).all(i, i.startsWith('r/'))",
       object: pod({ containers: [{}, { image: 'r/a' }, { image: 'x' }] }),
-      why: 'spec.containers[2].image is "x", wanted prefix "r/"',
+      why: 'spec.containers[2].image is "x", want prefix "r/"',
       field: 'spec.containers[2].image',
     },
     {
@@ -204,7 +204,7 @@ describe('why a rule does not hold', () => {
         ],
       },
       object: pod(containers('r/a', 'x')),
-      why: 'spec.containers[1].image is "x", wanted prefix "r/"',
+      why: 'spec.containers[1].image is "x", want prefix "r/"',
       field: 'spec.containers[1].image',
     },
     {
@@ -212,21 +212,21 @@ describe('why a rule does not hold', () => {
       expression: 'variables.small',
       more: { variables: [{ name: 'small', expression: 'spec.replicas < 3' }] },
       object: pod({ replicas: 3 }),
-      why: 'spec.replicas is 3, wanted less than 3',
+      why: 'spec.replicas is 3, want less than 3',
       field: 'spec.replicas',
     },
     {
       reason: 'the branch that was taken',
       expression: "kind == 'Pod' ? spec.a == 1 : spec.b == 1",
       object: pod({ a: 2 }),
-      why: 'spec.a is 2, wanted 1',
+      why: 'spec.a is 2, want 1',
       field: 'spec.a',
     },
     {
       reason: 'a map with two variables',
       expression: "metadata.labels.all(k, v, k.startsWith('x') || v != '')",
       object: pod({}, { labels: { a: '' } }),
-      why: 'k is "a", wanted prefix "x"; metadata.labels.a is "", wanted anything but ""',
+      why: 'k is "a", want prefix "x"; metadata.labels.a is "", want anything but ""',
       field: 'metadata.labels.a',
     },
     {
@@ -240,7 +240,7 @@ describe('why a rule does not hold', () => {
       reason: 'how many at least, where not all are looked at',
       expression: "spec.containers.all(c, c.image.endsWith(':1'))",
       object: pod(containers(...Array.from({ length: 600 }, () => 'a'))),
-      why: 'spec.containers[0].image is "a", wanted suffix ":1" (and at least 499 more)',
+      why: 'spec.containers[0].image is "a", want suffix ":1" (and at least 499 more)',
       field: 'spec.containers[0].image',
     },
     {
@@ -248,7 +248,7 @@ describe('why a rule does not hold', () => {
       expression: 'spec.a == 1',
       more: { rules: [{ name: 'r', expression: 'spec.a == 1', fieldPath: 'spec.z' }] },
       object: pod({ a: 2 }),
-      why: 'spec.a is 2, wanted 1',
+      why: 'spec.a is 2, want 1',
       field: 'spec.z',
     },
     {
@@ -271,7 +271,7 @@ describe('why a rule does not hold', () => {
     };
     const more = { selector: { resourceTypes: ['core/v1/Pod'] } };
     expect(whyOf("spec.containers.all(c, c.image.startsWith('r/'))", deployment, more)).toEqual({
-      why: 'spec.template.spec.containers[0].image is "docker.io/x", wanted prefix "r/"',
+      why: 'spec.template.spec.containers[0].image is "docker.io/x", want prefix "r/"',
       field: 'spec.template.spec.containers[0].image',
     });
     expect(whyOf("metadata.name != 'd'", deployment, more).field).toBe('metadata.name');
@@ -353,12 +353,12 @@ describe('what must not be shown', () => {
   it('hides the paths that a policy marks, and shows the rest', () => {
     const object = pod({ token: 'hunter2', list: [{ key: 'hunter2', name: 'n' }] });
     const sensitivePaths = ['spec.token', 'spec.list[*].key'];
-    expect(whyOf("spec.token == 'x'", object, { sensitivePaths }).why).toBe('spec.token is (hidden), wanted "x"');
+    expect(whyOf("spec.token == 'x'", object, { sensitivePaths }).why).toBe('spec.token is (hidden), want "x"');
     expect(whyOf("spec.list.all(e, e.key == 'x')", object, { sensitivePaths }).why).toBe(
-      'spec.list[0].key is (hidden), wanted "x"',
+      'spec.list[0].key is (hidden), want "x"',
     );
     expect(whyOf("spec.list.all(e, e.name == 'x')", object, { sensitivePaths }).why).toBe(
-      'spec.list[0].name is "n", wanted "x"',
+      'spec.list[0].name is "n", want "x"',
     );
   });
 
@@ -366,10 +366,10 @@ describe('what must not be shown', () => {
     const found = [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data: { a: 'hunter2' } }];
     const world = { ...emptyWorld(NOW), find: () => found };
     const params = { params: { apiVersion: 'v1', kind: 'Secret', name: 's', namespace: 'n' } };
-    expect(whyOf("params.data.a == 'x'", pod({}), params, world).why).toBe('params.data.a is (hidden), wanted "x"');
+    expect(whyOf("params.data.a == 'x'", pod({}), params, world).why).toBe('params.data.a is (hidden), want "x"');
     const context = { context: [{ name: 'them', apiVersion: 'v1', kind: 'Secret' }] };
     expect(whyOf("them.all(s, s.data.a == 'x')", pod({}), context, world).why).toBe(
-      'them[0].data.a is (hidden), wanted "x"',
+      'them[0].data.a is (hidden), want "x"',
     );
   });
 });

@@ -92,7 +92,7 @@ function becauseOfCall(inspector: Inspector, node: Call, locals: Locals, wanted:
     }
     case 'orValue': {
       const found = node.target === undefined ? undefined : describe(inspector, node.target, locals);
-      if (found?.value instanceof CelError) return { text: `${isPhrase(found)}, wanted ${wanted}`, place: found.place };
+      if (found?.value instanceof CelError) return { text: `${isPhrase(found)}, want ${wanted}`, place: found.place };
       return plainReason(inspector, node, locals, wanted);
     }
     default:
@@ -151,7 +151,7 @@ function becauseOfPresence(
 ): Reason {
   const { macro: _written, ...field } = { ...node, test: false };
   const { name, place, shown } = describe(inspector, field, locals);
-  return { text: wanted ? `${name} is not set` : `${name} is ${shown}, wanted it not to be set`, place };
+  return { text: wanted ? `${name} is not set` : `${name} is ${shown}, want it unset`, place };
 }
 
 function becauseOfLoop(inspector: Inspector, loop: Loop, locals: Locals, wanted: boolean, node: Expr): Reason {
@@ -160,7 +160,7 @@ function becauseOfLoop(inspector: Inspector, loop: Loop, locals: Locals, wanted:
   const of = describe(inspector, range, locals);
   if (macro === 'exists_one') {
     const fitting = turns.filter((turn) => inspector.value(predicate, turn) === true).length;
-    const text = `${atLeast}${fitting} of ${of.name} fit ${cut(inspector.text(predicate), 100)}, wanted ${wanted ? '' : 'not '}exactly one`;
+    const text = `${atLeast}${fitting} of ${of.name} match ${cut(inspector.text(predicate), 100)}, want ${wanted ? '' : 'not '}exactly one`;
     return { text, place: of.place };
   }
   // One element decides an `all` that is false and an `exists` that is true.
@@ -176,13 +176,13 @@ function becauseOfLoop(inspector: Inspector, loop: Loop, locals: Locals, wanted:
   if (turns.length === 0) return { text: `${of.name} is empty`, place: of.place };
   const [only] = turns;
   if (turns.length === 1 && only !== undefined) return because(inspector, predicate, only, wanted);
-  const text = `${wanted ? 'none' : 'each'} of the ${whole ? '' : 'first '}${turns.length} entries of ${of.name} fits ${cut(inspector.text(predicate), 120)}`;
+  const text = `${wanted ? 'none' : 'each'} of the ${whole ? '' : 'first '}${turns.length} entries of ${of.name} matches ${cut(inspector.text(predicate), 120)}`;
   return { text, place: of.place };
 }
 
 function plainReason(inspector: Inspector, node: Expr, locals: Locals, wanted: boolean): Reason {
   const found = describe(inspector, node, locals);
-  if (found.place !== undefined) return { text: `${isPhrase(found)}, wanted ${wanted}`, place: found.place };
+  if (found.place !== undefined) return { text: `${isPhrase(found)}, want ${wanted}`, place: found.place };
   const inputs = inputsOf(node).map((each) => describe(inspector, each, locals));
   const values = inputs.filter(({ shown, name }) => shown !== name).slice(0, MAX_TERMS);
   const where = values.length === 0 ? '' : ` where ${values.map(isPhrase).join(' and ')}`;

@@ -2,7 +2,7 @@
  * Scan results by policy, resource type and namespace: exact counts, and the findings up to a limit. The size grows
  * with namespaces and policies, never with objects.
  */
-import type { RuleResult } from '../../policy/index.ts';
+import { type RuleResult, resultText } from '../../policy/index.ts';
 import type { UnknownObject } from '../../runtime/index.ts';
 import { policyId } from './view.ts';
 
@@ -212,10 +212,8 @@ function findingOf(
   result: RuleResult,
   outcome: Finding['outcome'],
 ): Finding {
-  const { message, why, skipped, severity, category, field, exception, rule, denies } = result;
-  const words = [message, message.includes(why ?? '') ? undefined : why, skipped].filter(
-    (part) => part !== undefined && part !== '',
-  );
+  const { skipped, severity, category, field, exception, rule, denies } = result;
+  const words = [resultText(result), skipped].filter((part) => part !== undefined && part !== '');
   return {
     policy: result.binding === undefined ? result.policy : `${result.policy}/${result.binding}`,
     rule,

@@ -147,7 +147,9 @@ export function namespaceTests(running: () => Platform): void {
       const said = await refusal('asked', '--dry-run=server');
       expect(said).toContain('"validate-namespaces.kidp.platform.company.com" denied the request');
       expect(said).toContain('namespaces: asked: deleting a Namespace');
-      expect(said).toContain('policy friday, rule only: Not on a Friday');
+      expect(said).toContain(
+        'policy friday, rule only: oldObject.metadata.name is "asked", want anything but "asked". Not on a Friday',
+      );
     });
 
     test('whatever was let go is gone in the end, and what is made anew under its name is as safe as before', async () => {

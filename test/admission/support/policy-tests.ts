@@ -212,8 +212,9 @@ export function policyTests(running: () => Platform): void {
           const words = await refusal(client, database.resource, object);
           return words.includes('require-backup') ? words : false;
         }, patient);
-        expect(said).toContain('policy require-backup, rule enabled: Set spec.backup.enabled to true: ');
-        expect(said).toContain('spec.backup.enabled is false');
+        expect(said).toContain(
+          'policy require-backup, rule enabled: spec.backup.enabled is false, want true. Set spec.backup.enabled to true.',
+        );
         expect(said).toContain('labels: the label platform.company.com/tier is under');
         await deletePolicy(client, 'require-backup');
       });
@@ -226,7 +227,7 @@ export function policyTests(running: () => Platform): void {
             ['apply', '--dry-run=server', '-f', '-'],
             configMap('a', { x: 'y' }),
           );
-          return stderr.includes('Warning: policy say-who, rule only: Please say who owns this');
+          return stderr.includes('Warning: policy say-who, rule only: data lacks "owner". Please say who owns this');
         }, patient);
         await applyPolicy(client, policy('say-who', ['core/v1/ConfigMap'], "'owner' in object.data"));
         await inForce('say-who', configMap('a', { x: 'y' }));

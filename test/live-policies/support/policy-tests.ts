@@ -105,7 +105,9 @@ export function policyTests(running: () => PolicyPlane): void {
         await inForce(policyObject(name, about(inNamespace, "has(object.data) && object.data.a == 'x'")));
         const denied = await apply(configMap('bad', inNamespace, { a: 'y' }));
         expect(denied.code).not.toBe(0);
-        expect(denied.stderr).toMatch(new RegExp(`policy ${name}, rule rule: Set data.a to x`));
+        expect(denied.stderr).toMatch(
+          new RegExp(`policy ${name}, rule rule: data.a is "y", want "x"\\. Set data.a to x`),
+        );
         expect(await apply(configMap('good', inNamespace, { a: 'x' }))).toMatchObject({ code: 0 });
         const event = await eventually(async () => {
           const { items } = await client.list<UnknownObject & { note?: string }>(events, { namespace: inNamespace });

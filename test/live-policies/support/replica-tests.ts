@@ -52,13 +52,17 @@ export function replicaTests(running: () => PolicyPlane): void {
       await apply(policyObject('first', spec("object.metadata.name != 'first'")));
       await live.untilReady('first');
       await eventually(async () => (await replicasOf('first')).join() === 'one,two', patient);
-      expect((await apply(configMap('first'))).stderr).toContain('policy first, rule rule: Not like this');
+      expect((await apply(configMap('first'))).stderr).toContain(
+        'policy first, rule rule: metadata.name is "first", want anything but "first". Not like this',
+      );
 
       await one.stop();
       await expect(
         live.client.get(leases, { namespace: platformNamespace, name: 'kidp-replica-one' }),
       ).rejects.toSatisfy(isNotFound);
-      expect((await apply(configMap('first'))).stderr).toContain('policy first, rule rule: Not like this');
+      expect((await apply(configMap('first'))).stderr).toContain(
+        'policy first, rule rule: metadata.name is "first", want anything but "first". Not like this',
+      );
       await apply(policyObject('second', spec("object.metadata.name != 'second'")));
       await live.untilReady('second');
       expect(await replicasOf('second')).toEqual(['two']);

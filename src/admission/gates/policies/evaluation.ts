@@ -9,6 +9,7 @@ import {
   type PolicyDecision,
   type PolicySet,
   type RuleResult,
+  resultText,
   type World,
 } from '../../../policy/index.ts';
 import type { AdmissionRequest } from '../../review/decode.ts';
@@ -48,7 +49,7 @@ export function findingsOf(decision: PolicyDecision, microseconds: number): Find
   const warnings: string[] = [];
   for (const result of decision.results) {
     if (result.denies) violations.push(violationOf(result));
-    else if (result.result === 'warn') warnings.push(`${gateOf(result)}: ${wordsOf(result)}`);
+    else if (result.result === 'warn') warnings.push(`${gateOf(result)}: ${resultText(result)}`);
   }
   // Somebody has to be asked still: what would come of it is not known, and must not pass.
   if (decision.questions.length > 0) violations.push(unanswered);
@@ -70,7 +71,7 @@ export function violationOf(result: RuleResult): Violation {
     gate: gateOf(result),
     code: rule,
     field,
-    message: wordsOf(result),
+    message: resultText(result),
     next: '',
     ...(reason === undefined ? {} : { reason }),
   };
@@ -79,12 +80,6 @@ export function violationOf(result: RuleResult): Violation {
 /** `policy require-backup, rule enabled`: whom to ask, and what to look for there. */
 const gateOf = ({ policy, binding, rule }: RuleResult): string =>
   `policy ${policy}${binding === undefined ? '' : ` (binding ${binding})`}, rule ${rule}`;
-
-/** The author's words first, then what made the rule false. */
-function wordsOf({ message, why }: RuleResult): string {
-  if (why === undefined || why === '' || message.includes(why)) return message;
-  return message === '' ? why : `${message.replace(/[.:]$/, '')}: ${why}`;
-}
 
 /** An annotation is one line of an audit log, whatever the number of policies. */
 const mostNamed = 20;

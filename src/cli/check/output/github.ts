@@ -1,7 +1,8 @@
 /** Workflow commands of GitHub Actions: each finding becomes an annotation at its line in the pull request. */
 
+import { resultText } from '../../../policy/index.ts';
 import type { Problem } from '../../documents/index.ts';
-import { type CheckResult, describeResource, describeResult, isFinding } from '../result.ts';
+import { type CheckResult, describeResource, isFinding } from '../result.ts';
 import type { Report } from './format.ts';
 import { summary } from './text.ts';
 
@@ -26,7 +27,7 @@ function annotation(result: CheckResult): string {
   const { resource, policy, rule } = result;
   const level = (['error', 'warning', 'notice'] as const)[rank(result)] ?? 'notice';
   const properties = { file: resource.file, line: resource.line, col: resource.column, title: `${policy} (${rule})` };
-  return command(level, properties, `${describeResource(resource)}: ${describeResult(result)}`);
+  return command(level, properties, `${describeResource(resource)}: ${resultText(result)}`);
 }
 
 export function command(

@@ -1,8 +1,9 @@
 /** JUnit's XML, for the test page of a CI: a suite a file, a case for each rule and object. */
 
+import { resultText } from '../../../policy/index.ts';
 import { content, element } from '../../common/xml.ts';
 import { describeProblem } from '../../documents/index.ts';
-import { type CheckResult, describeResource, describeResult, fails } from '../result.ts';
+import { type CheckResult, describeResource, fails } from '../result.ts';
 import type { Report } from './format.ts';
 import { isUnmatched } from './text.ts';
 
@@ -72,7 +73,7 @@ function testCase(result: CheckResult, { failOn, base }: Report): Case {
   const { file, line, column } = resource;
   const outcome = outcomeOf(result, failOn);
   const name = isUnmatched(result) ? describeResource(resource) : `${policy} (${rule}): ${describeResource(resource)}`;
-  const words = describeResult(result);
+  const words = resultText(result);
   const placed = `${file}:${line}:${column}: ${describeResource(resource)}: ${words}`;
   const attributes = { name, classname: policy === '' ? 'no policy' : policy, file, line };
   const body = {

@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { resultText } from '../../../policy/index.ts';
 import { describeProblem, type Problem } from '../../documents/index.ts';
-import { type CheckResult, describeResource, describeResult, isFinding } from '../result.ts';
+import { type CheckResult, describeResource, isFinding } from '../result.ts';
 import type { Report } from './format.ts';
 import { isUnmatched } from './text.ts';
 
@@ -70,7 +71,7 @@ function resultOf(result: CheckResult, ruleIndex: number, { base }: Report) {
     ruleId: ruleId(result),
     ruleIndex,
     level: levelOf(result),
-    message: { text: `${describeResource(resource)}: ${describeResult(result)}` },
+    message: { text: `${describeResource(resource)}: ${resultText(result)}` },
     locations: [
       {
         physicalLocation: {

@@ -1,5 +1,6 @@
 /** For people: a line for each finding, as compilers write them, and what it comes to. */
-import { type CheckResult, describeResource, describeResult, fails, isFinding } from '../result.ts';
+import { resultText } from '../../../policy/index.ts';
+import { type CheckResult, describeResource, fails, isFinding } from '../result.ts';
 import type { Report } from './format.ts';
 
 /** How many names are told of what is only counted. */
@@ -24,7 +25,7 @@ function findingLine(result: CheckResult, paint: Paint): string {
   const { file, line, column, source } = resource;
   const place = paint('bold', `${file}:${line}:${column}:`);
   const from = source === undefined ? '' : paint('grey', ` (from ${source})`);
-  return `${place} ${word(result, paint)}: ${describeResource(resource)}: ${policy} (${rule}): ${describeResult(result)}${from}`;
+  return `${place} ${word(result, paint)}: ${describeResource(resource)}: ${policy} (${rule}): ${resultText(result)}${from}`;
 }
 
 function word(result: CheckResult, paint: Paint): string {
