@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type EnvironmentName, types, type Value } from '../../src/cel/index.ts';
 import { type ConformanceTest, conformanceTests, type OracleAnswer, startOracle } from '../support/cel-oracle.ts';
-import { answer, type Backend, backends, declared, type EngineAnswer } from './engine.ts';
-import { codesFor } from './error-kinds.ts';
-import { leftOut } from './left-out.ts';
-import { canonical, fromWire } from './wire.ts';
+import { answer, type Backend, backends, declared, type EngineAnswer } from './support/engine.ts';
+import { codesFor } from './support/error-kinds.ts';
+import { leftOut } from './support/left-out.ts';
+import { canonical, fromWire } from './support/wire.ts';
 
 const all = await conformanceTests();
 const overJson = all.filter(({ messages }) => messages === undefined);

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { type EnvironmentName, environment, types, type Value } from '../../src/cel/index.ts';
 import { latestFunctions, type OracleAnswer, startOracle, type WireValue } from '../support/cel-oracle.ts';
-import { answer, backends, type EngineAnswer } from './engine.ts';
-import { type Case, generator } from './generate.ts';
-import { parseJson } from './json.ts';
-import { latestMacros } from './macros.ts';
-import { canonical, toWire } from './wire.ts';
+import { answer, backends, type EngineAnswer } from './support/engine.ts';
+import { type Case, generator } from './support/generate.ts';
+import { parseJson } from './support/json.ts';
+import { latestMacros } from './support/macros.ts';
+import { canonical, toWire } from './support/wire.ts';
 
 const oracle = await startOracle();
 afterAll(() => oracle.stop());

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { kubernetesFunctions, startOracle } from '../support/cel-oracle.ts';
-import { compare } from './differential.ts';
-import { generator } from './generate.ts';
+import { compare } from './support/differential.ts';
+import { generator } from './support/generate.ts';
 
 const oracle = await startOracle();
 afterAll(() => oracle.stop());

@@ -6,11 +6,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Value } from '../../src/cel/index.ts';
 import { type Cluster, sharedCluster, uniqueName } from '../support/cluster.ts';
-import { admissionEnvironment } from './admission.ts';
-import { authorizerOf } from './authorizer.ts';
-import { answer, backends } from './engine.ts';
-import { parseJson } from './json.ts';
-import { type Group, groups, type Outcome, type Row } from './policy-expressions.ts';
+import { admissionEnvironment } from './support/admission.ts';
+import { authorizerOf } from './support/authorizer.ts';
+import { answer, backends } from './support/engine.ts';
+import { parseJson } from './support/json.ts';
+import { type Group, groups, type Outcome, type Row } from './support/policy-expressions.ts';
 
 /** The server cuts off what a request may warn of at 4,096 characters. */
 const validationsInAPolicy = 12;

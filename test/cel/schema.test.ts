@@ -16,11 +16,11 @@ import {
 } from '../../src/cel/index.ts';
 import { valueBySchema } from '../../src/cel/internal.ts';
 import { type OracleAnswer, startOracle } from '../support/cel-oracle.ts';
-import { admissionEnvironment } from './admission.ts';
-import { Choices } from './choices.ts';
-import { parseJson } from './json.ts';
-import { type SchemaCase, schemaCase } from './schemas.ts';
-import { canonical, toWire } from './wire.ts';
+import { admissionEnvironment } from './support/admission.ts';
+import { Choices } from './support/choices.ts';
+import { parseJson } from './support/json.ts';
+import { type SchemaCase, schemaCase } from './support/schemas.ts';
+import { canonical, toWire } from './support/wire.ts';
 
 const oracle = await startOracle();
 afterAll(() => oracle.stop());

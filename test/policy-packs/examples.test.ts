@@ -16,7 +16,7 @@ import {
   type RuleResult,
   type World,
 } from '../../src/policy/index.ts';
-import { objectsIn, readPack } from './packs.ts';
+import { objectsIn, readPack } from './support/packs.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const policies = [...readPack('platform'), ...readPack('pod-security')];

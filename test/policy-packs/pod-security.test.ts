@@ -14,8 +14,8 @@ import {
 } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster } from '../support/cluster.ts';
-import { readPack, violated } from './packs.ts';
-import { ephemeralCases, podCases, runningPod } from './pods.ts';
+import { readPack, violated } from './support/packs.ts';
+import { ephemeralCases, podCases, runningPod } from './support/pods.ts';
 
 const pods: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
 const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };

@@ -18,7 +18,7 @@ import {
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { installKinds } from '../api/support/installed.ts';
 import type { Cluster } from '../support/cluster.ts';
-import { readPack } from './packs.ts';
+import { readPack } from './support/packs.ts';
 
 const policies = [...readPack('platform'), ...readPack('pod-security')];
 const offline = kubernetesSchemas();

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { sharedCluster } from '../support/cluster.ts';
-import { mergeTypes, type OpenApi } from './merge-types.ts';
+import { mergeTypes, type OpenApi } from './support/merge-types.ts';
 
 /** What is not Kubernetes' own: custom resources bring their schema with them. */
 const OWN = /^(?:api\/v1|apis\/(?:[a-z]+|[a-z.]+\.k8s\.io)\/v\d+)$/;

@@ -17,7 +17,7 @@ import {
   type World,
 } from '../../src/policy/index.ts';
 import { labelsOf, pluralOf, selects } from '../../src/policy/internal.ts';
-import { type Json, type Row, type Scenario, scenarios } from './native-scenarios.ts';
+import { type Json, type Row, type Scenario, scenarios } from './support/native-scenarios.ts';
 import {
   freeNamespaceOf,
   NativeServer,
@@ -26,7 +26,7 @@ import {
   objectPath,
   type ServerAnswer,
   type Spoken,
-} from './native-server.ts';
+} from './support/native-server.ts';
 
 let server: NativeServer;
 let world: World;

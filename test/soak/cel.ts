@@ -4,8 +4,8 @@
  */
 import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
-import { compare, type Difference } from '../cel/differential.ts';
-import { generator } from '../cel/generate.ts';
+import { compare, type Difference } from '../cel/support/differential.ts';
+import { generator } from '../cel/support/generate.ts';
 import { kubernetesFunctions, startOracle } from '../support/cel-oracle.ts';
 
 const casesInARound = 1_000;

@@ -1,6 +1,6 @@
 /** The same expressions and objects put to the real environment of Kubernetes and to our engine, and what differs. */
-import type { Value } from '../../src/cel/index.ts';
-import type { Oracle, OracleAnswer, OracleAuthorizer, WireValue } from '../support/cel-oracle.ts';
+import type { Value } from '../../../src/cel/index.ts';
+import type { Oracle, OracleAnswer, OracleAuthorizer, WireValue } from '../../support/cel-oracle.ts';
 import { admissionEnvironment } from './admission.ts';
 import { authorizerOf } from './authorizer.ts';
 import { answer, type Backend, backends, type EngineAnswer } from './engine.ts';

@@ -16,8 +16,8 @@ import {
   Uint,
   Unknown,
   type Value,
-} from '../../src/cel/index.ts';
-import type { WireValue } from '../support/cel-oracle.ts';
+} from '../../../src/cel/index.ts';
+import type { WireValue } from '../../support/cel-oracle.ts';
 
 export function toWire(value: Result): WireValue {
   if (value === null) return { null: null };

@@ -1,5 +1,5 @@
 /** Tests of the cel-spec over JSON that are not asked of an environment, and why. */
-import type { EnvironmentName } from '../../src/cel/index.ts';
+import type { EnvironmentName } from '../../../src/cel/index.ts';
 
 export interface LeftOut {
   readonly environment: EnvironmentName;

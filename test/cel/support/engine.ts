@@ -13,8 +13,8 @@ import {
   type Result,
   type Type,
   type Value,
-} from '../../src/cel/index.ts';
-import type { WireDeclaration, WireValue } from '../support/cel-oracle.ts';
+} from '../../../src/cel/index.ts';
+import type { WireDeclaration, WireValue } from '../../support/cel-oracle.ts';
 import { toWire } from './wire.ts';
 
 export type Backend = 'code' | 'closures';

@@ -11,9 +11,9 @@ import {
   policySet,
   readPolicy,
   type World,
-} from '../../src/policy/index.ts';
+} from '../../../src/policy/index.ts';
 
-const root = join(import.meta.dirname, '..', '..');
+const root = join(import.meta.dirname, '..', '..', '..');
 
 export function readPack(name: string): readonly CompiledPolicy[] {
   const folder = join(root, 'policies', name);

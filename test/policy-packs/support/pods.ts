@@ -1,5 +1,5 @@
 /** Pods for every control of the Pod Security Standards, both sides of each, and which controls each violates. */
-import type { Json } from '../../src/policy/index.ts';
+import type { Json } from '../../../src/policy/index.ts';
 
 export interface PodCase {
   readonly reason: string;

@@ -1,12 +1,12 @@
 /** Definitions that are committed come into the cluster through real Flux, past the gate on a real API server. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import type { Client, UnknownObject } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
-import { definitions } from '../admission/support/platform.ts';
-import { type Definition, objectOf, patient, resourceOf, size, widgets } from '../crd-gate/support/platform.ts';
-import { type Flux, kustomizations } from '../support/flux.ts';
-import type { GitRepository } from '../support/git-server.ts';
+import type { Client, UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
+import { definitions } from '../../admission/support/platform.ts';
+import { type Definition, objectOf, patient, resourceOf, size, widgets } from '../../crd-gate/support/platform.ts';
+import { type Flux, kustomizations } from '../../support/flux.ts';
+import type { GitRepository } from '../../support/git-server.ts';
 import type { FluxStage } from './stage.ts';
 
 const before = widgets('committed', size({ maximum: 20 }));

@@ -1,5 +1,5 @@
 /** The macros, and the pieces of syntax that no table of functions has: how to write one that makes a type. */
-import { type Type, types } from '../../src/cel/index.ts';
+import { type Type, types } from '../../../src/cel/index.ts';
 import type { Generation } from './generate.ts';
 import { paths } from './objects.ts';
 

@@ -1,10 +1,10 @@
 /** The platform on a control plane of its own, with real Flux beside it: one for all that comes through Git, for it takes longer to start than any of it. */
-import { eventually } from '../../src/runtime/testing/index.ts';
-import { definitions } from '../admission/support/platform.ts';
-import { deep, refusalOf, widgets } from '../crd-gate/support/platform.ts';
-import { type PolicyPlane, patient, startPolicyPlane } from '../live-policies/support/platform.ts';
-import { type Flux, startFlux } from '../support/flux.ts';
-import { type GitServer, serveGit } from '../support/git-server.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
+import { definitions } from '../../admission/support/platform.ts';
+import { deep, refusalOf, widgets } from '../../crd-gate/support/platform.ts';
+import { type PolicyPlane, patient, startPolicyPlane } from '../../live-policies/support/platform.ts';
+import { type Flux, startFlux } from '../../support/flux.ts';
+import { type GitServer, serveGit } from '../../support/git-server.ts';
 
 export interface FluxStage {
   readonly live: PolicyPlane;

@@ -1,5 +1,5 @@
 /** Literals and other expressions without parts, a function a type. */
-import type { Type } from '../../src/cel/index.ts';
+import type { Type } from '../../../src/cel/index.ts';
 import type { Choices } from './choices.ts';
 import { type SampleName, samples } from './samples.ts';
 

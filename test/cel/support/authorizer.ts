@@ -5,8 +5,8 @@ import {
   Authorizer,
   ResourceCheck,
   type Value,
-} from '../../src/cel/index.ts';
-import type { OracleAuthorizer, OracleRule } from '../support/cel-oracle.ts';
+} from '../../../src/cel/index.ts';
+import type { OracleAuthorizer, OracleRule } from '../../support/cel-oracle.ts';
 
 /** The variables `authorizer` and `authorizer.requestResource`. */
 export function authorizerOf(table: OracleAuthorizer): Readonly<Record<string, Value>> {

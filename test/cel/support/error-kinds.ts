@@ -1,5 +1,5 @@
 /** Which of our codes an error message of the cel-spec stands for: its texts are hints, not a contract. */
-import type { ErrorCode, IssueCode } from '../../src/cel/index.ts';
+import type { ErrorCode, IssueCode } from '../../../src/cel/index.ts';
 
 type Code = ErrorCode | IssueCode;
 

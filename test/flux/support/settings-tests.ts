@@ -1,10 +1,10 @@
 /** Flux itself, before anything of ours is in its way: what is committed lands, what is denied does not, what is no longer there goes. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Client, isNotFound, type KubernetesObject, type Resource } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
-import { patient } from '../live-policies/support/platform.ts';
-import type { Flux } from '../support/flux.ts';
-import type { GitRepository } from '../support/git-server.ts';
+import { type Client, isNotFound, type KubernetesObject, type Resource } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
+import { patient } from '../../live-policies/support/platform.ts';
+import type { Flux } from '../../support/flux.ts';
+import type { GitRepository } from '../../support/git-server.ts';
 import type { FluxStage } from './stage.ts';
 
 const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };

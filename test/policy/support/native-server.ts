@@ -1,9 +1,9 @@
 /** The real API server with all policies of the table in force, and what it answers. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pluralOf } from '../../src/policy/internal.ts';
-import { type Client, connect, loadKubeconfig } from '../../src/runtime/index.ts';
-import { type ControlPlane, startControlPlane } from '../support/cluster.ts';
+import { pluralOf } from '../../../src/policy/internal.ts';
+import { type Client, connect, loadKubeconfig } from '../../../src/runtime/index.ts';
+import { type ControlPlane, startControlPlane } from '../../support/cluster.ts';
 import type { Json, NativePolicy, Row, Scenario } from './native-scenarios.ts';
 
 export interface Spoken {

@@ -9,12 +9,18 @@ import {
   policyException,
   TEAM_LABEL,
   team,
-} from '../../src/api/index.ts';
-import { addFinalizer, type Client, isNotFound, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
-import { type PolicyPlane, patient, policyObject } from '../live-policies/support/platform.ts';
-import type { Flux } from '../support/flux.ts';
-import type { GitRepository } from '../support/git-server.ts';
+} from '../../../src/api/index.ts';
+import {
+  addFinalizer,
+  type Client,
+  isNotFound,
+  type Resource,
+  type UnknownObject,
+} from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
+import { type PolicyPlane, patient, policyObject } from '../../live-policies/support/platform.ts';
+import type { Flux } from '../../support/flux.ts';
+import type { GitRepository } from '../../support/git-server.ts';
 import type { FluxStage } from './stage.ts';
 
 const native = (group: string, kind: string): Resource => ({

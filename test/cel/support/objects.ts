@@ -1,5 +1,5 @@
 /** Random objects in the shape of Kubernetes', as JSON text, and the paths on which values of a type can be found. */
-import { type Type, types } from '../../src/cel/index.ts';
+import { type Type, types } from '../../../src/cel/index.ts';
 import type { Choices } from './choices.ts';
 import { samples } from './samples.ts';
 

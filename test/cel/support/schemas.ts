@@ -1,5 +1,5 @@
 /** Random structural schemas, objects that fit them, and expressions over their fields. */
-import type { Schema } from '../../src/cel/index.ts';
+import type { Schema } from '../../../src/cel/index.ts';
 import type { Choices } from './choices.ts';
 
 export interface SchemaCase {

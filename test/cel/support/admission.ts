@@ -6,7 +6,7 @@ import {
   type Type,
   type TypeProvider,
   types,
-} from '../../src/cel/index.ts';
+} from '../../../src/cel/index.ts';
 
 const { BOOL, DYN, INT, list, map, object, STRING, TIMESTAMP } = types;
 

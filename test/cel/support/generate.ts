@@ -3,8 +3,8 @@
  * environment really has: the table of them comes from the oracle, so that one we forgot would be missed here.
  */
 import fc from 'fast-check';
-import { type Type, types } from '../../src/cel/index.ts';
-import type { WireDeclaration } from '../support/cel-oracle.ts';
+import { type Type, types } from '../../../src/cel/index.ts';
+import type { WireDeclaration } from '../../support/cel-oracle.ts';
 import { Choices } from './choices.ts';
 import { argument, leaf, quote } from './literals.ts';
 import { kubernetesMacros, type Macro } from './macros.ts';
