@@ -1,8 +1,7 @@
 /**
- * From a parsed document to a `Crd`. What comes from outside is reported, never thrown: each issue has a stable code, its place in the
- * document and what to do next. Time and memory are bounded whatever comes in.
+ * Reads a `Crd` from a parsed document. Bad input is reported, never thrown: each issue has a stable code, its path in the document and the
+ * next step. Time and memory are bounded for every input.
  */
-
 import type { Crd } from './crd.ts';
 import { isObject } from './json.ts';
 import { MAX_ISSUES, structuralIssues } from './structural.ts';
@@ -18,30 +17,37 @@ export type CrdIssueCode =
   | 'reference'
   | 'too-deep'
   | 'too-large'
-  /** What only `refusedParts` looks for. */
+  /** Only `refusedParts` reports the following codes. */
   | 'default'
   | 'pattern'
   | 'rule';
 
 export interface CrdIssue {
   readonly code: CrdIssueCode;
-  /** In the document, such as `spec.versions[0].schema.openAPIV3Schema.properties.spec`. */
+  /** The path in the document, such as `spec.versions[0].schema.openAPIV3Schema.properties.spec`. */
   readonly path: string;
   readonly message: string;
+  /** What to do about it. */
   readonly next: string;
 }
 
 export interface ReadCrd {
-  /** Left out when there are issues. */
+  /** Undefined if there are issues. */
   readonly crd?: Crd;
   readonly issues: readonly CrdIssue[];
 }
 
-/** A schema level takes two levels of the document (`properties`, name), and a definition some more around it. */
+/** One level of a schema is two levels of the document (`properties` and the name), and the definition around it adds a few. */
 const MAX_LEVELS = 300;
-/** The API server takes no definition over 1.5 MB; the largest public one has some 60,000 values. */
+/** The API server rejects definitions over 1.5 MB; the largest public one has about 60,000 values. */
 const MAX_VALUES = 500_000;
 
+/**
+ * `readCrd` checks that a parsed document is a CustomResourceDefinition that can be compared.
+ *
+ *     const { crd, issues } = readCrd({ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' });
+ *     console.log(crd, issues[0]?.path, issues[0]?.message); // undefined spec spec is missing.
+ */
 export function readCrd(value: unknown): ReadCrd {
   const issues = identityIssues(value);
   if (issues.length > 0) return { issues };

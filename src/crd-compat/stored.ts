@@ -1,8 +1,7 @@
 /**
- * What a change does to the objects there are: would each still be read as it is, and accepted? Objects are given one by one, so that a
- * cluster of any size can be checked in bounded memory.
+ * Checks stored objects against a change: whether each would still be read unchanged and accepted. Objects are added one at a time, so that
+ * a cluster of any size is checked in bounded memory.
  */
-
 import { differences, Reader, touched } from './compare/reading.ts';
 import { type Crd, type CrdVersion, conversionStrategy, schemaOf, storageVersion } from './crd.ts';
 import type { Fault } from './instance/index.ts';
@@ -12,7 +11,7 @@ import type { Json } from './verdict.ts';
 export interface StoredObjects {
   readonly checked: number;
   readonly broken: number;
-  /** The first that would break, up to ten of them. */
+  /** The first objects that would break, at most ten. */
   readonly first: readonly {
     readonly namespace?: string;
     readonly name: string;
@@ -21,7 +20,7 @@ export interface StoredObjects {
 }
 
 export interface StoredObjectsCheck {
-  /** An object as the API server serves it today, in any version of the old definition. */
+  /** Checks an object that the API server serves, in any version of the old definition. */
   add(object: Json): void;
   result(): StoredObjects;
 }
@@ -29,6 +28,14 @@ export interface StoredObjectsCheck {
 const NAMED = 10;
 const REASONS = 10;
 
+/**
+ * `storedObjectsCheck` counts the stored objects that a change would break, and names the first of them.
+ *
+ *     const check = storedObjectsCheck(before, after);
+ *     for (const object of objects) check.add(object);
+ *     const { checked, broken, first } = check.result();
+ *     console.log(`${broken} of ${checked} objects break`, first[0]?.name, first[0]?.reasons);
+ */
 export function storedObjectsCheck(before: Crd, after: Crd): StoredObjectsCheck {
   const judge = judgement(before, after);
   const first: StoredObjects['first'][number][] = [];

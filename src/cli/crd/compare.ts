@@ -6,8 +6,8 @@ import {
   type StoredObjects,
   storedObjectsCheck,
   type Verdict,
-  worse,
 } from '../../crd-compat/index.ts';
+import { worse } from '../../crd-compat/internal.ts';
 import type { Definition } from './definitions.ts';
 import type { Pair } from './pairs.ts';
 

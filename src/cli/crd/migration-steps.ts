@@ -1,5 +1,6 @@
 /** What to do, one after the other, so that at no time an object or a manifest is without a version that takes it. */
-import { type Change, type Crd, storageVersion } from '../../crd-compat/index.ts';
+import type { Change, Crd } from '../../crd-compat/index.ts';
+import { storageVersion } from '../../crd-compat/internal.ts';
 import type { Carry } from './migration.ts';
 
 interface Plan {

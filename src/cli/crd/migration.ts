@@ -9,9 +9,9 @@ import {
   type CrdConversion,
   type CrdVersion,
   compareCrds,
-  storageVersion,
   type Verdict,
 } from '../../crd-compat/index.ts';
+import { storageVersion } from '../../crd-compat/internal.ts';
 import { stepsOf } from './migration-steps.ts';
 
 /** What a conversion has to do about one change, both ways. */

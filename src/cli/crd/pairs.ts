@@ -2,7 +2,7 @@
  * Which definition of one side is which of the other: by name, and where several have a name (examples, overlays, copies in a chart)
  * by where they are. What neither tells is guessed, and told as a riddle.
  */
-import { alike } from '../../crd-compat/index.ts';
+import { alike } from '../../crd-compat/internal.ts';
 import type { Problem } from '../documents/index.ts';
 import type { Definition } from './definitions.ts';
 import { twice } from './paths.ts';

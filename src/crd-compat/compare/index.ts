@@ -1,4 +1,4 @@
-/** From two definitions to a verdict. */
+/** Compares two definitions: the changes of the definition itself, of each version, and of the storage version. */
 import { same, tidy } from '../canonical.ts';
 import type { Crd, CrdVersion } from '../crd.ts';
 import { schemaOf, storageVersion } from '../crd.ts';
@@ -12,16 +12,45 @@ import { addedVersion, compareVersion, removedVersion } from './versions.ts';
 import { type Pair, requestOf, settle } from './witness.ts';
 
 export interface CompareOptions {
-  /** Versions that objects may be stored in; taken from the status of the old definition, else its storage version, when left out; all of them when empty. */
+  /**
+   * The versions that objects can be stored in. The default is `status.storedVersions` of the old definition, or its storage version if it
+   * has no status. An empty list means all versions.
+   */
   readonly storedVersions?: readonly string[];
-  /** Whether changes carry witnesses; true unless said otherwise. The classes are the same either way. */
+  /** Whether changes carry witnesses; the default is true. The classes are the same either way. */
   readonly witnesses?: boolean;
 }
 
-/** Without `before` the definition is created, without `after` it is deleted. */
+/**
+ * `compareCrds` lists the changes between two definitions and their classes. Without `before` the definition is created, without `after` it
+ * is deleted.
+ *
+ *     const definition = (spec) => ({
+ *       apiVersion: 'apiextensions.k8s.io/v1',
+ *       kind: 'CustomResourceDefinition',
+ *       metadata: { name: 'widgets.example.com' },
+ *       spec: {
+ *         group: 'example.com',
+ *         scope: 'Namespaced',
+ *         names: { plural: 'widgets', kind: 'Widget' },
+ *         versions: [
+ *           {
+ *             name: 'v1',
+ *             served: true,
+ *             storage: true,
+ *             schema: { openAPIV3Schema: { type: 'object', properties: { spec } } },
+ *           },
+ *         ],
+ *       },
+ *     });
+ *     const before = definition({ type: 'object', properties: { size: { type: 'integer' } } });
+ *     const after = definition({ type: 'object', properties: { size: { type: 'integer', maximum: 10 } } });
+ *     const { verdict, changes } = compareCrds(before, after);
+ *     console.log(verdict, changes[0]?.path, changes[0]?.witness?.because); // breaking .spec.size .spec.size: 11 is more than the maximum 10
+ */
 export function compareCrds(before: Crd | undefined, after: Crd | undefined, options: CompareOptions = {}): Verdict {
   const name = (after ?? before)?.metadata.name ?? '';
-  // The order of keys says nothing, and shall not show: not in what is tried first, and not in what is printed.
+  // The order of keys has no meaning and must not influence the witnesses or the output.
   const old = tidy(before);
   const now = tidy(after, old);
   const changes = old === undefined || now === undefined ? existence(old, now) : changesBetween(old, now, options);
@@ -68,7 +97,7 @@ function changesBetween(before: Crd, after: Crd, options: CompareOptions): Chang
   return found;
 }
 
-/** An empty list is not true of any definition that the API server has taken: objects may be stored in any of its versions. */
+/** No definition in a cluster has an empty list: it means that objects can be stored in any version. */
 function storedVersionsOf(before: Crd, options: CompareOptions): readonly string[] {
   const said = options.storedVersions ?? before.status?.storedVersions;
   if (said !== undefined) return said.length > 0 ? said : before.spec.versions.map(({ name }) => name);

@@ -9,7 +9,7 @@ export { applyDefaults } from './defaults.ts';
 export type { Fault } from './fault.ts';
 export { prune } from './prune.ts';
 export { rulePlace, usesOldSelf } from './rule-program.ts';
-export { type SampleOptions, sample, samples } from './sample/index.ts';
+export { sample, samples } from './sample/index.ts';
 export type { Wish } from './sample/wish.ts';
 export { type Validator, validator } from './validate.ts';
 export { without } from './without.ts';

@@ -2,7 +2,8 @@
  * What is to be looked at on a cluster, taken from a snapshot: much smaller than the snapshot, so that one can be held for each of
  * hundreds of operators.
  */
-import { type Crd, readCrd, sample } from '../../crd-compat/index.ts';
+import { type Crd, readCrd } from '../../crd-compat/index.ts';
+import { sample } from '../../crd-compat/internal.ts';
 import type { Resource, UnknownObject } from '../../runtime/index.ts';
 import type { Snapshot } from '../contract.ts';
 import { type WebhookKind, type WorkloadKind, webhookResources, workloadResources } from './resources.ts';

@@ -5,7 +5,8 @@
  */
 import { createHash } from 'node:crypto';
 import { GROUP } from '../../../api/index.ts';
-import { type Change, isSeenInObjects, type Verdict } from '../../../crd-compat/index.ts';
+import type { Change, Verdict } from '../../../crd-compat/index.ts';
+import { isSeenInObjects } from '../../../crd-compat/internal.ts';
 import type { AskAuthorizer } from '../../../policy/index.ts';
 import { sameJson, writeJson } from '../../../policy/internal.ts';
 import { type Client, type Logger, silentLogger } from '../../../runtime/index.ts';

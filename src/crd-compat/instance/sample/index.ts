@@ -19,7 +19,7 @@ import { type Mentioned, mentionedBy, mentionedIn, mentions } from './literals.t
 import { leadsInto } from './trail.ts';
 import { type Wish, WishNode } from './wish.ts';
 
-export interface SampleOptions {
+interface SampleOptions {
   /** Makes samples whole resources of this type; without it they are values of the schema alone. */
   readonly resource?: { readonly apiVersion: string; readonly kind: string; readonly name?: string };
   /** A further condition, of the sample as it is written. */

@@ -1,0 +1,15 @@
+/**
+ * The parts of crd-compat that the other modules of this project use and that are not part of the public API (`index.ts`). The package
+ * does not export this file, so its names change without notice.
+ */
+
+// Definitions: key order, and the version that objects are stored in.
+export { alike } from './canonical.ts';
+export { storageVersion } from './crd.ts';
+
+// Example objects of a schema.
+export { sample } from './instance/index.ts';
+
+// Changes: whether stored objects can show them, and the order of classes.
+export { isSeenInObjects } from './kinds.ts';
+export { worse } from './verdict.ts';
