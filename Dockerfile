@@ -1,4 +1,4 @@
-# The image of kidp: the built package and its runtime dependencies on a distroless Node, as a user without rights.
+# The image of kidp: the built package and its runtime dependencies on distroless Node, as a non-root user.
 FROM node:24-bookworm-slim AS build
 WORKDIR /kidp
 COPY package.json package-lock.json .npmrc ./
@@ -6,7 +6,7 @@ RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN npm run build
-# The image brings its own Node; the npm package `node` is for machines that do not have one.
+# The base image has its own Node; the npm package `node` is for machines without one.
 RUN npm prune --omit=dev && rm -rf node_modules/node node_modules/.bin/node
 
 FROM gcr.io/distroless/nodejs24-debian12:nonroot

@@ -18,7 +18,7 @@ const roles = ['roles.yaml', 'role-platform.yaml', 'role-rollouts.yaml']
   .map((document) => document.toJS() as { kind: string; rules?: Rule[] })
   .filter(({ rules }) => rules !== undefined);
 
-test('manifests/install gives every right that a replica cannot do without', () => {
+test('manifests/install grants every permission that a replica needs', () => {
   const all = [...rights('kidp-system'), ...dispatchRights('kidp-system'), ...rolloutRights('kidp-system')];
   expect(all.filter((right) => !isGiven(right))).toEqual([]);
 });
@@ -37,7 +37,7 @@ function isGiven({ verb, group, resource, subresource, name, namespace }: Right)
     );
 }
 
-test('what is missing is said by what it is about', () => {
+test('missing permissions are grouped by resource', () => {
   const missing: Right[] = [
     { verb: 'list', group: 'platform.company.com', resource: 'teams' },
     { verb: 'watch', group: 'platform.company.com', resource: 'teams' },
@@ -51,8 +51,8 @@ test('what is missing is said by what it is about', () => {
 });
 
 test.each([
-  { reason: 'the kinds are not installed', status: 404, code: 'config/kinds' },
-  { reason: 'the API server does not know yet who may ask', status: 403, code: 'config/discovery' },
+  { reason: 'the CRDs are not installed', status: 404, code: 'config/kinds' },
+  { reason: 'the API server has not loaded its roles yet', status: 403, code: 'config/discovery' },
   { reason: 'the API server is not up yet', status: 503, code: 'config/discovery' },
 ])('$reason: $code', async ({ status, code }) => {
   const client = { request: async () => ({ status, headers: {}, warnings: [], text: '' }) } as unknown as Client;

@@ -1,6 +1,6 @@
 /**
- * Whether a replica can do its work in this cluster: the kinds are installed, its namespace is there, and it has the rights that it
- * cannot do without. Asked before it starts, so that what is missing is said once, in a sentence, and not by every watch for ever.
+ * Preflight checks of a replica: the CRDs are installed, its namespace exists, and it has the permissions it needs. They run before it
+ * starts, so that everything missing is reported once, in one sentence, and not by every watch for ever.
  */
 import {
   application,
@@ -23,7 +23,7 @@ import {
 import { type Client, ConfigError, isNotFound, type KubernetesObject, type Resource } from '../runtime/index.ts';
 import { coreNamespaces as namespaces } from '../runtime/internal.ts';
 
-/** Throws a `ConfigError` that says what is missing and what to do. `source` is what tells who we are. */
+/** `demandAccess` throws a `ConfigError` that names what is missing and what to do. `source` names the credentials. */
 export async function demandAccess(
   client: Client,
   namespace: string,
@@ -40,12 +40,12 @@ export async function demandAccess(
     client,
     source,
     needed,
-    'Give it the rights of manifests/install (kubectl apply -k manifests/install), or run as a user who has them',
+    'Grant the permissions of manifests/install (kubectl apply -k manifests/install), or run as a user who has them',
   );
   await demandNamespace(client, namespace);
 }
 
-/** Throws a `ConfigError` that names all that are missing. */
+/** `demandRights` throws a `ConfigError` that names all missing permissions. */
 export async function demandRights(
   client: Client,
   source: string,
@@ -57,21 +57,25 @@ export async function demandRights(
   );
   const missing = answers.filter((right) => right !== undefined);
   if (missing.length === 0) return;
-  throw new ConfigError({ code: 'access', message: `The user of ${source} may not ${described(missing)}`, hint });
+  throw new ConfigError({
+    code: 'access',
+    message: `The user of ${source} is not allowed to ${described(missing)}`,
+    hint,
+  });
 }
 
-/** Those that are watched at all times. */
+/** The kinds that every replica watches. */
 const watchedKinds = [policy, policyException, team, application, approval, crdRevision];
 
 async function demandKinds(client: Client, needed: readonly { readonly plural: string }[]): Promise<void> {
   const path = `/apis/${GROUP}/${VERSION}`;
   const { status, text } = await client.request({ method: 'GET', path });
-  // An API server that has just started does not know yet who may ask, nor what it serves.
+  // An API server that has just started answers 403 or 404 until its roles and CRDs are loaded.
   if (status !== 200 && status !== 404) {
     throw new ConfigError({
       code: 'discovery',
-      message: `It cannot be found out which kinds the cluster serves (${path} answers ${status})`,
-      hint: 'Start again once the API server is ready; where it stays so, let this user read discovery (ClusterRole system:discovery)',
+      message: `Discovery failed: ${path} answered ${status}`,
+      hint: 'Start again once the API server is ready. If it persists, grant this user the ClusterRole system:discovery',
     });
   }
   const served = status === 200 ? ((JSON.parse(text) as { resources?: { name: string }[] }).resources ?? []) : [];
@@ -79,8 +83,8 @@ async function demandKinds(client: Client, needed: readonly { readonly plural: s
   if (missing.length === 0) return;
   throw new ConfigError({
     code: 'kinds',
-    message: `The cluster does not serve ${missing.map(({ plural }) => `${plural}.${GROUP}`).join(', ')} (${path} answers ${status})`,
-    hint: 'Install the kinds with "kubectl apply --server-side -f manifests/crds", then start again',
+    message: `The cluster does not serve ${missing.map(({ plural }) => `${plural}.${GROUP}`).join(', ')} (${path} answered ${status})`,
+    hint: 'Install the CRDs with "kubectl apply --server-side -f manifests/crds", then start again',
   });
 }
 
@@ -89,8 +93,8 @@ async function demandNamespace(client: Client, name: string): Promise<void> {
     if (!isNotFound(error)) throw error;
     throw new ConfigError({
       code: 'namespace',
-      message: `There is no namespace ${name}, where replicas keep their certificates and Leases`,
-      hint: 'Create it, or name another one with --namespace',
+      message: `Namespace ${name}, which holds the certificates and Leases of the replicas, does not exist`,
+      hint: 'Create it, or choose another one with --namespace',
     });
   });
 }
@@ -107,7 +111,7 @@ export interface Right {
 const of = (verbs: string, group: string, resource: string, more: Partial<Right> = {}): Right[] =>
   verbs.split(' ').map((verb): Right => ({ verb, group, resource, ...more }));
 
-/** Without these nothing works. What only some policies need (other kinds, access reviews), and reports and events, are not here. */
+/** The permissions that every replica needs. Optional ones (other kinds and access reviews for some policies, reports, events) are not listed. */
 export function rights(namespace: string): Right[] {
   const registration = 'admissionregistration.k8s.io';
   const configurations = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'];
@@ -131,18 +135,18 @@ export function rights(namespace: string): Right[] {
   ];
 }
 
-/** Without these a cluster of somebody else's can be neither joined nor left as it was. */
+/** The permissions for joining an existing cluster with `kidp up` and leaving it unchanged. */
 export function joinRights(namespace: string): Right[] {
   return [
     ...of('get create patch delete', 'apiextensions.k8s.io', 'customresourcedefinitions'),
     ...of('list', 'coordination.k8s.io', 'leases'),
     ...kinds.flatMap(({ plural }) => of('list', GROUP, plural)),
-    // The certificates of such a run are its own.
+    // Such a run keeps its certificates in memory.
     ...rights(namespace).filter(({ resource }) => resource !== 'secrets'),
   ];
 }
 
-/** Without these nothing that is admitted becomes real. */
+/** The permissions for dispatch. */
 export function dispatchRights(namespace: string): Right[] {
   const followed = [team, application, deploymentTarget, broker, ...deployableKinds];
   return [
@@ -161,7 +165,7 @@ export function dispatchRights(namespace: string): Right[] {
   ];
 }
 
-/** Without these no operator is rolled out. */
+/** The permissions for rollouts. */
 export function rolloutRights(namespace: string): Right[] {
   const followed = [operator, cluster, operatorDeployment, operatorInstallation];
   return [
@@ -194,14 +198,14 @@ async function isAllowed(client: Client, right: Right): Promise<boolean> {
   const { status } = await client.create<AccessReview>(accessReviews, {
     apiVersion: 'authorization.k8s.io/v1',
     kind: accessReviews.kind,
-    // It has no name: a review is answered and not stored.
+    // A review has no name, because it is answered and not stored.
     metadata: {} as AccessReview['metadata'],
     spec: { resourceAttributes: right },
   });
   return status?.allowed === true;
 }
 
-/** `list, watch teams.platform.company.com; create secrets in kidp-system`. */
+/** `described` formats permissions: `list, watch teams.platform.company.com; create secrets in kidp-system`. */
 export function described(missing: readonly Right[]): string {
   const verbs = new Map<string, Set<string>>();
   for (const { verb, group, resource, subresource, name, namespace } of missing) {

@@ -1,6 +1,6 @@
 /**
- * Takes the reports of brokers from Kafka, on every replica: one member of the consumer group for each Kafka cluster that a Broker
- * reports through, with the topics that Brokers name. It follows Brokers as they come, change and go.
+ * Consumes the reports of brokers from Kafka, on every replica: one member of the consumer group for each Kafka cluster that a Broker
+ * reports through, with the topics that Brokers name. It reacts to Brokers that are added, changed or deleted.
  */
 import type { Registry } from 'prom-client';
 import { type Broker, broker as brokerKind } from '../api/index.ts';
@@ -28,7 +28,7 @@ interface FollowReportsOptions {
   readonly kafka:
     | { readonly bootstrapServers: readonly string[]; readonly tls?: (() => KafkaTls) | undefined }
     | undefined;
-  /** The platform's name: the replicas of one platform share the work, those of another get everything too. */
+  /** The platform's name and consumer group: its replicas share the work; another platform receives every report too. */
   readonly issuer: string;
   readonly verifier: BrokerVerifier;
   readonly sink: ReportSink;
@@ -37,10 +37,10 @@ interface FollowReportsOptions {
 }
 
 const retryMilliseconds = 5_000;
-/** Brokers that are applied together are followed together. */
+/** Brokers that are applied together are handled together. */
 const settleMilliseconds = 200;
 
-/** The servers of a Kafka cluster, and the topics to read there. */
+/** A Kafka cluster and the topics to consume there. */
 interface Source {
   readonly bootstrapServers: readonly string[];
   readonly topics: readonly string[];
@@ -50,10 +50,10 @@ export function followReports(options: FollowReportsOptions): Runnable {
   const { brokers, caches, kafka, log } = options;
   const metrics = kafkaMetrics(options.registry);
   return {
-    name: 'reports of brokers',
+    name: 'broker reports',
     leaderOnly: false,
     async start(signal) {
-      const running = new Map<string, Reading>();
+      const running = new Map<string, Consumption>();
       await caches.synced();
       let changed = new AbortController();
       const unsubscribe = caches.subscribe(
@@ -81,12 +81,12 @@ export function followReports(options: FollowReportsOptions): Runnable {
       }
       unsubscribe();
       await Promise.all([...running.values()].map((reading) => reading.stop()));
-      log.debug('reports are no longer taken from Kafka');
+      log.debug('stopped consuming broker reports');
     },
   };
 }
 
-/** The shared cluster is always read: a Broker that is not there yet may already report. */
+/** The shared cluster is always a source, because a broker may report before its Broker object exists. */
 function sourcesOf(brokers: readonly Broker[], shared: readonly string[] | undefined): readonly Source[] {
   const topics = new Map<string, { servers: readonly string[]; topics: Set<string> }>();
   const add = (servers: readonly string[], topic: string) => {
@@ -108,16 +108,16 @@ function sourcesOf(brokers: readonly Broker[], shared: readonly string[] | undef
 
 const idOf = ({ bootstrapServers, topics }: Source): string => JSON.stringify([[...bootstrapServers].sort(), topics]);
 
-interface Reading {
+interface Consumption {
   stop(): Promise<void>;
 }
 
-/** Topics that are missing are made first; where nobody answers, that is tried again for as long as it takes. */
+/** Creates missing topics first, and retries until Kafka answers. */
 function read(
   source: Source,
   { kafka, issuer, verifier, sink, registry, log }: FollowReportsOptions,
   metrics: KafkaMetrics,
-): Reading {
+): Consumption {
   const stopping = new AbortController();
   const connection = { bootstrapServers: source.bootstrapServers, tls: kafka?.tls, clientId: 'kidp', log };
   const wanted = [
@@ -131,7 +131,7 @@ function read(
         await ensureTopics({ ...connection, topics: wanted });
         break;
       } catch (error) {
-        log.warn('the topics of brokers cannot be made, trying again', { servers: source.bootstrapServers, error });
+        log.warn('creating topics failed; retrying', { servers: source.bootstrapServers, error });
         await sleep(systemClock, retryMilliseconds, stopping.signal);
       }
     }

@@ -1,4 +1,4 @@
-/** Definitions that the REST API is asked about, compared in a thread: the webhook of the same process must not wait for that. */
+/** Compares CRDs for the REST API in a worker thread, so that the webhook in the same process is not delayed. */
 import { startComparers } from '../admission/index.ts';
 import type { RestOptions } from '../rest/index.ts';
 
@@ -8,7 +8,7 @@ interface Comparing {
 }
 
 export function startComparing(): Comparing {
-  // One of its own, so that those who only ask do not hold up those who change something.
+  // The REST API has a thread of its own, so that dry runs do not delay admission.
   const comparers = startComparers(1);
   return {
     async compare(before, after, signal) {
@@ -16,7 +16,7 @@ export function startComparing(): Comparing {
       try {
         const compared = await comparer.compare(JSON.stringify(before), JSON.stringify(after));
         if ('verdict' in compared) return compared.verdict;
-        throw new Error(`a definition that was read before cannot be read any more (${compared.unreadable})`);
+        throw new Error(`a definition that was readable before is unreadable now: ${compared.unreadable}`);
       } finally {
         comparer.release();
       }

@@ -1,6 +1,6 @@
 /**
- * The way to brokers and back, put together: the keys of the platform, Kafka and HTTP, the status API, the consumers of reports, and the
- * controllers that use them. Every replica takes reports; only the one that leads dispatches.
+ * Wires the dispatch of admitted objects to brokers: the keys of the platform, the Kafka and HTTP channels, the status API, the
+ * consumers of reports, and the controllers. Every replica accepts reports; only the leader dispatches.
  */
 import type { Registry } from 'prom-client';
 import { type LivePolicySource, storedGate } from '../admission/index.ts';
@@ -31,9 +31,9 @@ import { followReports } from './broker-reports.ts';
 import type { Cleanup } from './cleanup.ts';
 
 export interface DispatchOptions {
-  /** The platform's name in tokens: the issuer of its own, the audience of those of brokers. */
+  /** The platform's name in tokens: the issuer of its own tokens, the audience of tokens of brokers. */
   readonly issuer?: string | undefined;
-  /** Left out: brokers are reached over HTTP, or by the Kafka that they name themselves. */
+  /** If unset, brokers are reached over HTTP, or through the Kafka cluster that their Broker names. */
   readonly kafka?:
     | { readonly bootstrapServers: readonly string[]; readonly tls?: (() => KafkaTls) | undefined }
     | undefined;
@@ -41,13 +41,13 @@ export interface DispatchOptions {
     | {
         readonly host?: string | undefined;
         readonly port?: number | undefined;
-        /** Left out: plain HTTP, on this machine or behind somebody who encrypts. */
-        readonly tls?: ServingCertificate | 'as the webhook' | undefined;
-        /** Where brokers find it; left out, where it listens. */
+        /** If unset, plain HTTP: on this machine, or behind a proxy that terminates TLS. */
+        readonly tls?: ServingCertificate | 'webhook' | undefined;
+        /** The URL at which brokers reach it; by default the address it listens on. */
         readonly url?: string | undefined;
       }
     | undefined;
-  /** Tokens over plain HTTP beyond this machine: for clusters whose mesh encrypts. */
+  /** Allows tokens over plain HTTP to other machines, for clusters whose mesh encrypts. */
   readonly insecureHttp?: boolean | undefined;
   readonly settings?: Partial<Settings> | undefined;
 }
@@ -59,15 +59,15 @@ export interface DispatchParts {
   readonly platformNamespace: string;
   readonly registry: Registry;
   readonly recorder: EventRecorder;
-  /** What the webhook serves with. */
+  /** The certificates of the webhook. */
   readonly certificates: ServingCertificate;
   readonly log: Logger;
 }
 
-/** In the platform's namespace. The rights in manifests/install name it. */
+/** The Secret in the platform's namespace. The Role in manifests/install names it. */
 const brokerKeysSecret = 'kidp-broker-keys';
 
-/** Before the manager starts. What it adds to the manager ends with it; the rest is taken back by `undo`. */
+/** `addDispatch` is called before the manager starts. What it adds to the manager stops with it; `cleanup` stops the rest. */
 export async function addDispatch(
   parts: DispatchParts,
   options: DispatchOptions,
@@ -85,9 +85,9 @@ export async function addDispatch(
     token: ({ name }) => keys.token({ audience: name, scope: DEPLOYMENTS_SCOPE }),
     insecureHttp,
   });
-  const kafkaWay = kafkaChannel({ ...kafka, sign: (bytes) => keys.sign(bytes), log, clientId: 'kidp' });
+  const kafkaBrokers = kafkaChannel({ ...kafka, sign: (bytes) => keys.sign(bytes), log, clientId: 'kidp' });
   cleanup.add('closing the connections to brokers', async () => {
-    await Promise.all([http.close(), kafkaWay.close()]);
+    await Promise.all([http.close(), kafkaBrokers.close()]);
   });
 
   const platform = addPlatformReconcilers(manager, { platformNamespace, recorder });
@@ -104,7 +104,7 @@ export async function addDispatch(
   cleanup.add('closing the gate', async () => gate.stop());
   let statusUrl: string | undefined;
   const { sink } = addDeployableReconcilers(manager, {
-    dispatcher: dispatcher({ kafka: kafkaWay, http, metrics: brokerCallMetrics(registry), log }),
+    dispatcher: dispatcher({ kafka: kafkaBrokers, http, metrics: brokerCallMetrics(registry), log }),
     gate: (kind, object) => gate.ask(kind, object),
     gateChanges: (listener) => gate.subscribe(listener),
     platform: {
@@ -127,7 +127,7 @@ export async function addDispatch(
   });
   let synced = false;
   manager.add({
-    name: 'readiness of the status API',
+    name: 'status API readiness',
     leaderOnly: false,
     async start() {
       await manager.caches.synced();
@@ -138,12 +138,12 @@ export async function addDispatch(
   const statusApi = await startStatusApi({
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port }),
-    tls: tls === 'as the webhook' ? parts.certificates : tls,
+    tls: tls === 'webhook' ? parts.certificates : tls,
     verifier,
     sink,
     jwks: () => keys.jwks(),
     rateLimit: (name) => brokers().find(({ metadata }) => metadata.name === name)?.spec.rateLimit,
-    // Before the Brokers are known, none of them could be told from a stranger.
+    // Until the Brokers are cached, every report would be rejected as from an unknown broker.
     ready: () => synced,
     registry,
     log,

@@ -1,6 +1,6 @@
 /**
- * A replica of kidp in a cluster: the policies as they are now, the webhook that judges by them, and where it leads what follows
- * policies (the webhook configurations, their status, the scan of what is there, reports).
+ * Starts the parts of one replica: the live policies, the admission webhook that evaluates them, and the controllers, which only the
+ * leader runs (webhook configurations, policy status, the background scan and its reports, dispatch, rollouts).
  */
 import { hostname } from 'node:os';
 import {
@@ -53,42 +53,42 @@ export interface PlatformOptions
     'host' | 'port' | 'reusePort' | 'target' | 'failurePolicy' | 'certificateSecret' | 'drainMilliseconds'
   > {
   readonly client: Client;
-  /** Among several replicas. Without it this is the only one: it leads, and takes the webhook configurations back when it ends. */
+  /** Set for one of several replicas. Without it this is the only one: it leads, and removes the webhook configurations when it stops. */
   readonly leaderElection?: ManagerOptions['leaderElection'];
-  /** Exempt from policies, and where replicas report. */
+  /** The namespace that is exempt from policies, and in which replicas report. */
   readonly platformNamespace: string;
-  /** How the gate of CustomResourceDefinitions judges. */
+  /** The settings of the CRD gate. */
   readonly crds?: CrdGateOptions;
-  /** How many versions of each definition are kept. */
+  /** How many revisions of each CRD are kept. */
   readonly revisions?: Partial<RevisionOptions>;
   readonly identity?: string;
   readonly scan?: { readonly periodMilliseconds?: number; readonly settleMilliseconds?: number };
-  /** Where PolicyExceptions count. */
+  /** The namespaces whose PolicyExceptions are honored. */
   readonly exceptionNamespaces?: readonly string[] | undefined;
-  /** What the findings of the scan are written as. */
+  /** The API group of the reports that hold the findings of the scan. */
   readonly reportApi?: ReportApi | undefined;
-  /** What admitted objects become, and through whom. Left out: policies are followed, and nothing is dispatched. */
+  /** Settings for dispatching admitted objects to brokers. If unset, nothing is dispatched. */
   readonly dispatch?: DispatchOptions | undefined;
-  /** How operators are rolled out over clusters. Left out: they are not. */
+  /** Settings for rollouts of operators. If unset, there are none. */
   readonly rollouts?: RolloutsOptions | undefined;
-  /** Where traces and metrics go, besides `/metrics`. Left out: nowhere. */
+  /** The collector of traces and metrics. If unset, metrics are only at `/metrics`. */
   readonly telemetry?: TelemetrySettings | undefined;
   readonly log?: Logger;
 }
 
 export interface Platform {
   readonly admission: Admission;
-  /** Where brokers report; undefined where nothing is dispatched. */
+  /** The API at which brokers report; undefined without dispatch. */
   readonly statusApi: StatusApi | undefined;
-  /** The API of rollouts; undefined where it is not served. */
+  /** The REST API of rollouts; undefined if it is not served. */
   readonly rest: Rest | undefined;
   readonly source: LivePolicySource;
   readonly reconcilers: PolicyReconcilers;
-  /** What follows policies has ended: resolves when it was taken back, rejects where it failed or the Lease was lost. */
+  /** Settles when the controllers have stopped: resolves after a cleanup, rejects if they failed or the Lease was lost. */
   readonly ended: Promise<void>;
 }
 
-/** Each part is taken back in reverse: first whoever writes, then the webhook, and the policies last. */
+/** `startPlatform` starts all parts. The cleanup stops them in reverse: the controllers first, then the webhook, the policies last. */
 export async function startPlatform(options: PlatformOptions, cleanup: Cleanup): Promise<Platform> {
   const { client, platformNamespace, leaderElection, log = silentLogger } = options;
   const exceptionNamespaces = options.exceptionNamespaces ?? DEFAULT_EXCEPTION_NAMESPACES;
@@ -105,7 +105,7 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
   const { registry } = metrics;
   const telemetry =
     options.telemetry === undefined ? undefined : startTelemetry({ settings: options.telemetry, registry, log });
-  if (telemetry !== undefined) cleanup.add('sending the last of the telemetry', () => telemetry.stop());
+  if (telemetry !== undefined) cleanup.add('flushing telemetry', () => telemetry.stop());
   const { host, port, reusePort, target, failurePolicy, certificateSecret, drainMilliseconds } = options;
   const admission = await startAdmission({
     client,
@@ -136,7 +136,7 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
   });
   cleanup.add('removing the webhook configurations', () => admission.stop());
   const reporting = startReplicaReport({ client, source, identity, ready: () => admission.ready, log });
-  cleanup.add('taking back the report of this replica', () => reporting.stop());
+  cleanup.add('removing the report of this replica', () => reporting.stop());
   const manager = new Manager({
     client,
     log,
@@ -179,10 +179,10 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
   manager.add(recorder);
   const stopping = new AbortController();
   const running = manager.start(stopping.signal);
-  running.catch((error: unknown) => log.error('what follows policies has ended', { error }));
-  cleanup.add('stopping what follows policies', async () => {
+  running.catch((error: unknown) => log.error('controllers stopped', { error }));
+  cleanup.add('stopping the controllers', async () => {
     stopping.abort();
-    // Why it has failed is told by `ended`.
+    // A failure is reported through `ended`.
     await running.catch(() => {});
   });
   return {
@@ -198,7 +198,7 @@ export async function startPlatform(options: PlatformOptions, cleanup: Cleanup):
 const asksAboutBreaking = (settings: RolloutSettings) => (environment: Environment) =>
   levelsFor(settings, 'BreakingCRDChange', environment).length > 0;
 
-/** The configurations stay when a leader ends: the other replicas serve on. */
+/** Keeps the webhook configurations in sync. They stay when a leader stops, because the other replicas keep serving. */
 function keepRegistered({ configurations }: Admission, source: LivePolicySource, log: Logger): Runnable {
   return {
     name: 'webhook configurations',

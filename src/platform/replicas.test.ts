@@ -23,7 +23,7 @@ function counting() {
   return {
     replicas,
     cluster,
-    /** Time until it has looked again. */
+    /** Advances past the next count. */
     later: (times = 1) => clock.advance(times * look),
     renew(identity: string, where = namespace) {
       const report = { identity, appliedVersion: '1', revision: 'r', absent: [] };
@@ -32,18 +32,18 @@ function counting() {
   };
 }
 
-test('every replica that renews its Lease counts, this one at least, and nobody of another namespace', async () => {
+test('counts every replica of the namespace that renews its Lease, and at least this one', async () => {
   const { replicas, renew, later } = counting();
-  expect(replicas.count(), 'before it has looked').toBe(1);
+  expect(replicas.count(), 'before the first count').toBe(1);
   await later();
-  expect(replicas.count(), 'where nobody has a Lease').toBe(1);
+  expect(replicas.count(), 'without any Lease').toBe(1);
   for (const identity of ['one', 'two', 'three']) renew(identity);
   renew('four', 'elsewhere');
   await later();
   expect(replicas.count()).toBe(3);
 });
 
-test('one that was ended counts no longer when its Lease has run out, and one that left at once', async () => {
+test('stops counting a killed replica when its Lease expires, and a stopped one at once', async () => {
   const { replicas, cluster, renew, later } = counting();
   for (const identity of ['one', 'two', 'three']) renew(identity);
   await later();
@@ -53,13 +53,13 @@ test('one that was ended counts no longer when its Lease has run out, and one th
     renew('two');
     await later();
   }
-  expect(replicas.count(), 'the third was silent for longer than its Lease lasts').toBe(2);
+  expect(replicas.count(), 'the third was silent for longer than its lease duration').toBe(2);
   cluster.remove(leases, { namespace, name: 'kidp-replica-two' });
   await later();
   expect(replicas.count()).toBe(1);
 });
 
-test('what was known is kept while nobody can be asked', async () => {
+test('keeps the last count while the API server does not answer', async () => {
   const { replicas, cluster, renew, later } = counting();
   for (const identity of ['one', 'two']) renew(identity);
   await later();
@@ -72,7 +72,7 @@ test('what was known is kept while nobody can be asked', async () => {
   expect(replicas.count()).toBe(3);
 });
 
-test('it looks on every replica, whoever leads, until it is told to stop', async () => {
+test('runs on every replica, leader or not, until it is stopped', async () => {
   const own = new AbortController();
   const clock = new FakeClock();
   const { client } = memoryCluster([leases]);

@@ -1,29 +1,29 @@
-/** How many replicas there are now, told by the Leases that each of them renews: what they share is divided by it. */
+/** Counts the replicas by the Leases that they renew, so that shared limits can be divided among them. */
 import { replicaSelector } from '../api/index.ts';
 import { Replicas } from '../reconcile/index.ts';
 import { type Client, type Clock, type Logger, type Runnable, systemClock } from '../runtime/index.ts';
 import { type Lease, leases, sleep } from '../runtime/internal.ts';
 
 interface ReplicaCount extends Runnable {
-  /** At least one: this. */
+  /** The number of live replicas, at least 1. */
   count(): number;
 }
 
-/** Replicas renew their Leases every ten seconds. */
-const lookMilliseconds = 10_000;
+/** The interval at which replicas renew their Leases. */
+const intervalMilliseconds = 10_000;
 
 export function countReplicas(options: {
   readonly client: Client;
   readonly namespace: string;
   readonly log: Logger;
   readonly clock?: Clock;
-  readonly lookMilliseconds?: number;
+  readonly intervalMilliseconds?: number;
 }): ReplicaCount {
   const { client, namespace, log, clock = systemClock } = options;
   const replicas = new Replicas();
   let known = 1;
   return {
-    name: 'count of replicas',
+    name: 'replica count',
     leaderOnly: false,
     count: () => Math.max(1, known),
     async start(signal) {
@@ -32,10 +32,10 @@ export function countReplicas(options: {
           const { items } = await client.list<Lease>(leases, { namespace, labelSelector: replicaSelector, signal });
           known = replicas.read(items, clock.monotonic()).filter(({ silent }) => !silent).length;
         } catch (error) {
-          // What was known a moment ago is still the best there is.
-          if (!signal.aborted) log.warn('the replicas cannot be counted', { error });
+          // The last known count is used until the next one succeeds.
+          if (!signal.aborted) log.warn('counting replicas failed', { error });
         }
-        await sleep(clock, options.lookMilliseconds ?? lookMilliseconds, signal);
+        await sleep(clock, options.intervalMilliseconds ?? intervalMilliseconds, signal);
       }
     },
   };

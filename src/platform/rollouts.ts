@@ -1,6 +1,6 @@
 /**
- * Rollouts over many clusters, put together: the keys that kubeconfigs are sealed with, the way into clusters, charts, Helm, health, the
- * controllers that use them, e-mail, and the REST API. Every replica serves the API; only the one that leads rolls out.
+ * Wires rollouts over many clusters: the keys that encrypt kubeconfigs, connections to clusters, charts, Helm, health checks, the
+ * controllers, e-mail and the REST API. Every replica serves the API; only the leader rolls out.
  */
 import { Counter, type Registry } from 'prom-client';
 import {
@@ -35,24 +35,24 @@ import { countReplicas } from './replicas.ts';
 export interface RolloutsOptions {
   readonly keys: SealingKeys;
   readonly settings?: RolloutSettings | undefined;
-  /** Where Helm is; left out, on the PATH. */
+  /** The Helm binary; by default the one on the PATH. */
   readonly helm?: HelmLocation | undefined;
-  /** Where `spec.chart.path` of Operators leads. */
+  /** The directory that `spec.chart.path` of Operators is relative to. */
   readonly charts?: string | undefined;
-  /** Networks that charts are fetched from although they are this machine's, link-local or a cloud's own. Left out, this machine. */
+  /** Loopback, link-local and cloud-metadata networks from which charts may be fetched; by default loopback only. */
   readonly chartNetworks?: readonly string[] | undefined;
   readonly mail?: MailOptions | undefined;
   readonly rest?: RestServing | undefined;
   readonly tracer?: Tracer | undefined;
-  /** How often clusters and what is on them are looked at, and repositories asked; the defaults are those of the requirement. */
+  /** The intervals of cluster checks, health checks, repository checks and retries; the defaults are those of the requirement. */
   readonly intervals?:
     | { readonly clusters?: number; readonly health?: number; readonly repositories?: number; readonly retry?: number }
     | undefined;
 }
 
 export interface RestServing extends Pick<RestOptions, 'host' | 'port' | 'authentication' | 'insecureHttp'> {
-  /** Left out: plain HTTP, on this machine or behind somebody who encrypts. */
-  readonly tls?: ServingCertificate | 'as the webhook' | undefined;
+  /** If unset, plain HTTP: on this machine, or behind a proxy that terminates TLS. */
+  readonly tls?: ServingCertificate | 'webhook' | undefined;
 }
 
 export interface RolloutsParts {
@@ -61,12 +61,12 @@ export interface RolloutsParts {
   readonly platformNamespace: string;
   readonly registry: Registry;
   readonly recorder: EventRecorder;
-  /** What the webhook serves with. */
+  /** The certificates of the webhook. */
   readonly certificates: ServingCertificate;
   readonly log: Logger;
 }
 
-/** Before the manager starts. What it adds to the manager ends with it; the rest is taken back by `undo`. */
+/** `addRollouts` is called before the manager starts. What it adds to the manager stops with it; `cleanup` stops the rest. */
 export async function addRollouts(
   parts: RolloutsParts,
   options: RolloutsOptions,
@@ -74,7 +74,7 @@ export async function addRollouts(
 ): Promise<{ readonly rest: Rest | undefined }> {
   const { manager, client, platformNamespace: systemNamespace, registry, recorder, log } = parts;
   const { keys, helm, settings, intervals = {}, tracer = noTracer } = options;
-  // Wrong keys are better told now than by the first cluster.
+  // Wrong keys fail the start, rather than the first connection to a cluster.
   await keys.current();
   const fleet = openFleet({ client, systemNamespace, keys, log });
   cleanup.add('closing the connections to clusters', () => fleet.stop());
@@ -137,12 +137,12 @@ export async function addRollouts(
   if (options.rest === undefined) return { rest: undefined };
   const { tls, ...serving } = options.rest;
   const comparing = startComparing();
-  cleanup.add('ending the comparisons of the REST API', () => comparing.stop());
+  cleanup.add('stopping the CRD comparisons of the REST API', () => comparing.stop());
   const replicas = countReplicas({ client, namespace: systemNamespace, log });
   manager.add(replicas);
   const rest = await startRest({
     ...serving,
-    tls: tls === 'as the webhook' ? parts.certificates : tls,
+    tls: tls === 'webhook' ? parts.certificates : tls,
     client,
     systemNamespace,
     charts,
@@ -162,11 +162,11 @@ export async function addRollouts(
 const mails = (registry: Registry) =>
   new Counter({
     name: 'kidp_approval_mails_total',
-    help: 'E-mails about Approvals, by what became of them',
+    help: 'E-mails about Approvals, by result',
     labelNames: ['result'],
     registers: [registry],
   });
 
-/** Without what is undefined: an option that is left out has its default. */
+/** Drops undefined options, so that the callee applies its defaults. */
 const given = <Options extends object>(options: Options): { [K in keyof Options]?: Exclude<Options[K], undefined> } =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;

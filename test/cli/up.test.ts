@@ -1,4 +1,4 @@
-/** `npm start`, as a newcomer runs it: each mode started for real, used, and stopped. */
+/** `npm start` as a new user runs it: each mode is started for real, used, and stopped. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -17,36 +17,38 @@ import { openReportsDefinitions } from '../support/openreports.ts';
 const root = join(import.meta.dirname, '..', '..');
 let folder: string;
 const running = new Set<ChildProcess>();
-/** As on a machine where Go has built the control plane, and there is no Java for Kafka. */
+/** A machine with built control-plane binaries, but without Java for Kafka. */
 const withoutJava = { ...process.env, PATH: dirname(process.execPath) };
-/** One part of it fails as soon as it gets SIGUSR2: no fault of a cluster makes one do so. */
-const mayFail = { NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'failing-part.ts'))}` };
+/** One controller fails on SIGUSR2, which no fault of a cluster would cause. */
+const mayFail = {
+  NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'support', 'failing-controller.ts'))}`,
+};
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'kidp-up-'));
 });
 afterEach(async () => {
   for (const child of running) child.kill('SIGKILL');
-  // What it had started ends with it; only then is the directory free.
+  // Its child processes end with it; only then is the directory free.
   await sleep(running.size > 0 ? 3_000 : 0);
   running.clear();
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 });
 
-describe('a control plane of its own', () => {
-  test('starts, lets in, denies with the reason, keeps its state, and leaves nothing behind', async () => {
+describe('a local control plane', () => {
+  test('starts, admits, denies with the reason, keeps its state, and leaves nothing behind', async () => {
     const first = start(['--directory', folder]);
-    // What to try comes after it, line by line.
+    // The commands to try are printed after it, line by line.
     await first.until(/ready in[\s\S]*get databases,services\S* .*\n/);
     expect(first.output()).toContain(`kubeconfig  ${folder}/kubeconfig`);
-    // What is said of rollouts may or may not be there yet.
+    // The lines about rollouts might not have been printed yet.
     const commands = [...first.output().matchAll(/^ {2}(\S+\/kubectl) (apply -f examples\/quickstart\/\S+)$/gm)].map(
       (match) => match[2] ?? '',
     );
     expect(commands).toHaveLength(4);
-    const letIn = await shell(commands[0] ?? '');
-    expect(letIn).toMatchObject({ code: 0, stderr: '' });
-    expect(letIn.stdout).toContain('database.platform.company.com/users created');
+    const admitted = await shell(commands[0] ?? '');
+    expect(admitted).toMatchObject({ code: 0, stderr: '' });
+    expect(admitted.stdout).toContain('database.platform.company.com/users created');
     const withoutBackup = await shell(commands[1] ?? '');
     expect(withoutBackup.code).not.toBe(0);
     expect(withoutBackup.stderr).toMatch(
@@ -61,7 +63,7 @@ describe('a control plane of its own', () => {
     expect(newOwner.code).not.toBe(0);
     expect(newOwner.stderr).toMatch(/spec\.owner/);
     await until(async () => /production-backups +True/.test((await shell('get policies')).stdout));
-    // What is let in becomes real: a Deployment that is given the database's credentials, and a topic.
+    // Admitted objects are deployed: a Deployment with the database's credentials, and a topic.
     expect(await shell(commands[3] ?? '')).toMatchObject({ code: 0 });
     await until(async () =>
       /^ready ready$/m.test(
@@ -101,33 +103,33 @@ describe('a control plane of its own', () => {
     await again.ended();
     await until(async () => (await processesBelow(folder)).length === 0);
 
-    // The killed run has left its webhook configurations in etcd; the next one must not be locked out by them. Kafka is not needed for it.
+    // The killed run left its webhook configurations in etcd; they must not lock out the next run. Kafka is not needed for that.
     expect(await storedWebhookConfigurations(folder)).toEqual([
       '/registry/mutatingwebhookconfigurations/kidp-admission',
       '/registry/validatingwebhookconfigurations/kidp-admission',
     ]);
     const healed = start(['--directory', folder], withoutJava);
     await healed.until(/ready in/);
-    await healed.until(/Kafka +none, brokers are reached over HTTP: .*Java/);
+    await healed.until(/Kafka +none; brokers are reached over HTTP: .*Java/);
     expect(await shell('annotate databases -n team-backend users tried=yes')).toMatchObject({ code: 0 });
 
-    // An API server that dies is noticed, and the rest is taken down.
+    // A dead API server is noticed, and the rest is stopped.
     const line = (await processesBelow(folder)).find((each) => each.includes('kube-apiserver ')) ?? '';
     process.kill(Number(line.trim().split(/\s+/)[0]), 'SIGKILL');
     expect(await healed.ended()).toBe(1);
-    expect(healed.output()).toMatch(/kube-apiserver has ended by itself: its last words are in \S+kube-apiserver\.log/);
+    expect(healed.output()).toMatch(/kube-apiserver exited unexpectedly; see \S+kube-apiserver\.log/);
     expect(await processesBelow(folder)).toEqual([]);
 
-    const anew = start(['--directory', folder, '--reset'], { ...withoutJava, ...mayFail });
-    await anew.until(/ready in/);
+    const afterReset = start(['--directory', folder, '--reset'], { ...withoutJava, ...mayFail });
+    await afterReset.until(/ready in/);
     expect((await shell('get databases -A')).stderr).toContain('No resources found');
     expect(existsSync(join(folder, 'kafka'))).toBe(false);
-    // So is a part of its own that fails.
-    anew.stop('SIGUSR2');
-    expect(await anew.ended()).toBe(1);
-    expect(anew.output()).toMatch(/what follows policies and objects has ended by itself: .*this part has failed/);
+    // A failed controller is noticed too.
+    afterReset.stop('SIGUSR2');
+    expect(await afterReset.ended()).toBe(1);
+    expect(afterReset.output()).toMatch(/the controllers stopped unexpectedly: .*this part has failed/);
     expect(await processesBelow(folder)).toEqual([]);
-    // Everything is started five times.
+    // Everything is started five times, which takes long.
   }, 1_500_000);
 
   test('a stop before it is ready is a stop', async () => {
@@ -141,7 +143,7 @@ describe('a control plane of its own', () => {
     await until(async () => (await processesBelow(folder)).length === 0);
   });
 
-  test('a port that is taken is said in one sentence', async () => {
+  test('reports a port in use in one sentence', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const address = taken.address();
@@ -154,7 +156,7 @@ describe('a control plane of its own', () => {
 });
 
 describe('an existing cluster', () => {
-  // One for all of them: each leaves it as it was, but for the one before the last, and the last needs nothing of it.
+  // Shared by all tests: each leaves it unchanged, except the last two, which need nothing of it.
   let plane: ControlPlane;
   beforeAll(async () => {
     plane = await startControlPlane();
@@ -162,7 +164,7 @@ describe('an existing cluster', () => {
       kubeconfig: plane.kubeconfig,
       input: openReportsDefinitions(),
     });
-    // An API server makes its own namespaces after it is ready.
+    // An API server creates its own namespaces after it is ready.
     await until(async () => {
       const there = await everything(plane);
       return ['default', 'kube-node-lease', 'kube-public', 'kube-system'].every((each) =>
@@ -172,7 +174,7 @@ describe('an existing cluster', () => {
   });
   afterAll(() => plane?.stop());
 
-  test('is joined with failurePolicy Ignore and left as it was', async () => {
+  test('is joined with failurePolicy Ignore and left unchanged', async () => {
     const before = await everything(plane);
     const run = start(['--kubeconfig', plane.kubeconfig, '--directory', folder]);
     await run.until(/ready in/);
@@ -183,7 +185,7 @@ describe('an existing cluster', () => {
       ),
     ).toEqual(['Ignore']);
 
-    // Another one would switch it off, and is told who is there.
+    // A second run would replace the webhook; it reports the first one and exits.
     const second = start(['--kubeconfig', plane.kubeconfig, '--directory', folder]);
     expect(await second.ended()).toBe(2);
     expect(second.errors()).toMatch(
@@ -195,27 +197,27 @@ describe('an existing cluster', () => {
     await until(async () => (await everything(plane)) === before);
   });
 
-  test('is left as it was when a part fails, and that is said', async () => {
+  test('is left unchanged when a controller fails, which is reported', async () => {
     const before = await everything(plane);
     const run = start(['--kubeconfig', plane.kubeconfig, '--directory', folder], { ...process.env, ...mayFail });
     await run.until(/ready in/);
     run.stop('SIGUSR2');
     expect(await run.ended()).toBe(1);
     expect(run.output()).toMatch(
-      /what follows policies and objects has ended by itself: .*this part has failed[\s\S]*Start it again.*\nstopping …\nstopped\n$/,
+      /the controllers stopped unexpectedly: .*this part has failed[\s\S]*Start kidp again.*\nstopping …\nstopped\n$/,
     );
     await until(async () => (await everything(plane)) === before);
   });
 
-  test('is not joined without the rights for it, and which are missing is one sentence', async () => {
+  test('is not joined without permissions; the missing ones are listed in one sentence', async () => {
     const run = start(['--kubeconfig', await plane.kubeconfigFor({ name: 'jane' }), '--directory', folder]);
     expect(await run.ended()).toBe(2);
     expect(run.errors()).toMatch(
-      /^kidp: The user of context \S+ of \S+ may not get, create, patch, delete, list, watch customresourcedefinitions\.apiextensions\.k8s\.io; [^\n]*\. Ask for these rights \("kubectl --kubeconfig \S+jane\.yaml auth can-i VERB RESOURCE"[^\n]*\n$/,
+      /^kidp: The user of context \S+ of \S+ is not allowed to get, create, patch, delete, list, watch customresourcedefinitions\.apiextensions\.k8s\.io; [^\n]*\. Ask for these permissions \(check them with "kubectl --kubeconfig \S+jane\.yaml auth can-i VERB RESOURCE"[^\n]*\n$/,
     );
   });
 
-  test('a client certificate that has run out is said, with the next step', async () => {
+  test('reports an expired client certificate, with the next step', async () => {
     const user = { name: 'late', groups: ['system:masters'], validDays: -0.5 };
     const run = start(['--kubeconfig', await plane.kubeconfigFor(user), '--directory', folder]);
     expect(await run.ended()).toBe(1);
@@ -224,7 +226,7 @@ describe('an existing cluster', () => {
     );
   });
 
-  test('is left as it was by a stop in the middle of joining', async () => {
+  test('is left unchanged by a stop in the middle of joining', async () => {
     const before = await everything(plane);
     const run = await stoppedUnderWay(async () => {
       const started = start(['--kubeconfig', plane.kubeconfig, '--directory', folder]);
@@ -235,22 +237,22 @@ describe('an existing cluster', () => {
     await until(async () => (await everything(plane)) === before);
   });
 
-  test('keeps a kind of which there are objects, and says so', async () => {
+  test('keeps a CRD that has objects, and reports it', async () => {
     const run = start(['--kubeconfig', plane.kubeconfig, '--directory', folder]);
     await run.until(/ready in/);
     const { code, stderr } = await kubectl(plane, `apply -f ${join(root, 'examples/quickstart/team.yaml')}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    // Nothing is dispatched here, so nothing is waited for when it is deleted, now or later.
+    // Nothing is dispatched here, so a deletion waits for nothing, now or later.
     const deleted = await kubectl(plane, 'delete databases -n team-backend users --timeout=120s');
     expect(deleted).toMatchObject({ code: 0 });
     expect(await kubectl(plane, `apply -f ${join(root, 'examples/quickstart/team.yaml')}`)).toMatchObject({ code: 0 });
-    // What the scan finds is reported while it runs, and taken back.
+    // The findings of the scan are reported while it runs, and removed afterwards.
     const policy = join(root, 'policies/platform/production-backups.yaml');
     expect(await kubectl(plane, `apply -f ${policy}`)).toMatchObject({ code: 0 });
     await until(async () => (await kubectl(plane, 'get reports -n team-backend -o name')).stdout.includes('/kidp'));
     run.stop('SIGTERM');
     expect(await run.ended()).toBe(0);
-    expect(run.output()).toMatch(/databases\.platform\.company\.com stays: there are objects of it/);
+    expect(run.output()).toMatch(/CRD databases\.platform\.company\.com was kept because it has objects/);
     expect(await kubectl(plane, 'get databases -n team-backend users')).toMatchObject({ code: 0 });
     expect((await kubectl(plane, 'get caches.platform.company.com')).code).not.toBe(0);
     expect((await kubectl(plane, 'get reports,clusterreports -A -o name')).stdout).toBe('');
@@ -258,7 +260,7 @@ describe('an existing cluster', () => {
     expect(later).toMatchObject({ code: 0 });
   });
 
-  test('is taken over from a run that was killed, and left without its webhook', async () => {
+  test('is taken over from a killed run, and left without its webhook', async () => {
     const webhooks = () =>
       kubectl(plane, 'get validatingwebhookconfigurations,mutatingwebhookconfigurations -o name').then(
         ({ stdout }) => stdout,
@@ -275,7 +277,7 @@ describe('an existing cluster', () => {
     expect(await webhooks()).toBe('');
   });
 
-  test('that cannot be reached, or whose kubeconfig cannot be read, is one sentence', async () => {
+  test('reports an unreachable cluster or an unreadable kubeconfig in one sentence', async () => {
     const broken = join(folder, 'broken.yaml');
     writeFileSync(broken, 'clusters: [\n');
     const parse = start(['--kubeconfig', broken]);
@@ -288,7 +290,7 @@ describe('an existing cluster', () => {
   });
 });
 
-test('without Go and without binaries the webhooks are served alone', async () => {
+test('serves the webhooks alone without Go and without binaries', async () => {
   const { PATH: _, KUBEBUILDER_ASSETS: __, ...rest } = process.env;
   const run = start(['--directory', folder], {
     ...rest,
@@ -296,7 +298,7 @@ test('without Go and without binaries the webhooks are served alone', async () =
     KIDP_CACHE: join(folder, 'cache'),
   });
   await run.until(/ready in[\s\S]*npx kidp crd diff .*\n/);
-  expect(run.output()).toMatch(/no cluster is started: .*Go/);
+  expect(run.output()).toMatch(/no cluster started: .*Go/);
   expect(run.output()).toMatch(/\d+ starter policies/);
   expect(run.output()).toMatch(/npx kidp check -f policies\/platform -f examples/);
   const url = /admission {3}(https:\S+)/.exec(run.output())?.[1] ?? '';
@@ -343,7 +345,7 @@ function start(words: readonly string[], env: NodeJS.ProcessEnv = process.env) {
   };
 }
 
-/** Stopped before it was ready. A machine that lets us wait for longer than it takes to start gives another chance. */
+/** Stops a run before it is ready, and tries again if a slow machine delivered the signal too late. */
 async function stoppedUnderWay(begin: () => Promise<ReturnType<typeof start>>): Promise<ReturnType<typeof start>> {
   for (let tries = 1; ; tries += 1) {
     const run = await begin();
@@ -355,11 +357,11 @@ async function stoppedUnderWay(begin: () => Promise<ReturnType<typeof start>>): 
 
 async function until(check: () => Promise<boolean>, every = 500): Promise<void> {
   for (const deadline = Date.now() + 300_000; !(await check()); await sleep(every)) {
-    if (Date.now() > deadline) throw new Error('it did not happen within 300 s');
+    if (Date.now() > deadline) throw new Error('condition not met within 300 s');
   }
 }
 
-/** The kubectl that `kidp up` has put beside the state, as a user calls it. */
+/** The kubectl that `kidp up` writes beside the state, as a user calls it. */
 const shell = (words: string) => command(join(folder, 'kubectl'), words.split(' '));
 const kubectl = (plane: ControlPlane, words: string) =>
   sharedCluster().kubectl(words.split(' '), { kubeconfig: plane.kubeconfig });
@@ -381,11 +383,11 @@ async function processesBelow(path: string): Promise<string[]> {
   return stdout.split('\n').filter((line) => below.some((each) => line.includes(each)) && !/^\s*\d+\s+Z/.test(line));
 }
 
-/** Of a cluster that is stopped, by its keys in etcd: to start all the rest only to ask would take long. */
+/** Reads the keys of a stopped cluster from etcd, which is faster than starting the API server. */
 async function storedWebhookConfigurations(path: string): Promise<string[]> {
   const cluster = join(path, 'cluster');
   const state = await loadState(cluster);
-  if (state === undefined) throw new Error(`there is no state in ${cluster}`);
+  if (state === undefined) throw new Error(`no state in ${cluster}`);
   const etcd = await startEtcd({
     directory: join(cluster, 'etcd'),
     logDirectory: join(cluster, 'logs'),
@@ -402,7 +404,7 @@ async function storedWebhookConfigurations(path: string): Promise<string[]> {
   return keys.filter((key) => key.includes('webhookconfigurations/')).sort();
 }
 
-/** What a cluster's owner would notice: kinds, webhooks, namespaces, what is written while it runs. */
+/** Lists what a cluster's owner would notice: CRDs, webhooks, namespaces, and objects that kidp writes. */
 async function everything(plane: ControlPlane): Promise<string> {
   const { stdout } = await kubectl(
     plane,

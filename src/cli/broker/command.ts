@@ -1,4 +1,4 @@
-/** The words of `kidp broker`, and what each is for. */
+/** The flags and the help of `kidp broker`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { port } from '../common/flags.ts';
 import type { KafkaBrokerFlags, KubernetesBrokerFlags, VerifyFlags } from './options.ts';
@@ -8,66 +8,81 @@ export interface BrokerStreams {
   err: Pick<NodeJS.WritableStream, 'write'>;
 }
 
-/** `done` gets the exit code. What it takes is loaded only when it is asked for. */
+/** Declares `kidp broker`; `done` gets the exit code. */
 export function declareBroker(
   command: Command,
   done: (code: number) => void,
   streams: BrokerStreams = { out: process.stdout, err: process.stderr },
 ): void {
-  command.description('run a reference broker, or try whether a broker keeps the contract (docs/brokers.md)');
+  command.description('Run a reference broker, or verify that a broker conforms to the contract');
 
   serving(command.command('kubernetes'))
-    .description('bring about Services, Databases, Caches and Secrets in a Kubernetes cluster')
-    .option('--kubeconfig <file>', "the cluster (default: $KUBECONFIG, or the pod's service account)")
-    .option('--namespace <name>', 'where records, the Lease and the keys of the broker are', 'kidp-brokers')
+    .description('Run a broker that deploys Services, Databases, Caches and Secrets to a Kubernetes cluster')
+    .option('--kubeconfig <file>', "Deploy to this cluster (default: $KUBECONFIG, or the pod's service account)")
+    .option(
+      '--namespace <name>',
+      'Keep records, the Lease and the keys of the broker in this namespace',
+      'kidp-brokers',
+    )
     .option(
       '--management-cluster',
-      'the cluster is the platform’s own: credentials are reported as Secrets that are there',
+      'Report credentials as references to Secrets, because the cluster is the platform’s own',
     )
-    .option('--image <engine=image...>', 'the image of an engine in place of the usual one', pairs)
+    .option('--image <engine=image...>', 'Override the image of an engine', pairs)
     .action(async (options: KubernetesBrokerFlags) => {
       const { runKubernetesBroker } = await import('./run.ts');
       done(await runKubernetesBroker(options));
     });
 
   serving(command.command('kafka'))
-    .description('bring about Topics on a Kafka')
-    .requiredOption('--topics-kafka <servers>', 'the Kafka whose topics they are, as HOST:PORT,…', list)
-    .option('--advertised <servers>', 'what users of a topic are told to connect to (default: the same)', list)
+    .description('Run a broker that creates Topics in a Kafka cluster')
+    .requiredOption('--topics-kafka <servers>', 'Create topics in this Kafka cluster, HOST:PORT,…', list)
+    .option(
+      '--advertised <servers>',
+      'Report these bootstrap servers to the users of a topic (default: the same)',
+      list,
+    )
     .action(async (options: KafkaBrokerFlags) => {
       const { runKafkaBroker } = await import('./run.ts');
       done(await runKafkaBroker(options));
     });
 
   talking(command.command('verify'))
-    .description('try whether a broker keeps the contract, whoever wrote it')
-    .argument('<url>', 'of the broker')
-    .option('--key <file>', 'the private key of the platform that the broker trusts, as JSON Web Key (Ed25519)')
-    .option('--issuer <name>', 'the issuer of the platform', 'kidp')
-    .option('--broker-issuer <name>', 'the issuer of the broker’s tokens (default: its name)')
+    .description('Verify that a broker conforms to the contract')
+    .argument('<url>', 'URL of the broker')
     .option(
-      '--listen <host:port>',
-      'where its reports are taken, and where the platform’s keys are shown',
-      '127.0.0.1:0',
+      '--key <file>',
+      'Sign with this private key of the platform, which the broker trusts, a JSON Web Key (Ed25519)',
     )
-    .option('--reply-url <url>', 'the address of that as the broker reaches it')
+    .option('--issuer <name>', 'Set the issuer of the platform', 'kidp')
+    .option('--broker-issuer <name>', 'Expect this issuer in the tokens of the broker (default: its name)')
+    .option('--listen <host:port>', 'Listen here for reports, and publish the platform’s keys', '127.0.0.1:0')
+    .option('--reply-url <url>', 'Set the URL at which the broker reaches that address')
     .addOption(
-      new Option('--kind <kind>', 'what to deploy').choices(['Database', 'Service', 'Cache', 'Topic', 'Secret']),
+      new Option('--kind <kind>', 'Choose the kind to deploy').choices([
+        'Database',
+        'Service',
+        'Cache',
+        'Topic',
+        'Secret',
+      ]),
     )
-    .option('--spec <file>', 'its spec, in YAML or JSON (default: something small)')
-    .option('--namespace <name>', 'of what is deployed', 'kidp-conformance')
-    .option('--parameter <name=value...>', 'parameters of the target', pairs)
-    .option('--kafka <servers>', 'try it through this Kafka too, as HOST:PORT,…', list)
-    .option('--timeout <seconds>', 'how long a deployment may take', seconds, 120)
-    .option('--insecure-http', 'take the broker’s keys over plain HTTP beyond this machine')
-    .addOption(new Option('-o, --output <format>', 'how to say it').choices(['text', 'json']).default('text'))
+    .option('--spec <file>', 'Read its spec from this file, YAML or JSON (default: a small one)')
+    .option('--namespace <name>', 'Deploy to this namespace', 'kidp-conformance')
+    .option('--parameter <name=value...>', 'Set parameters of the target', pairs)
+    .option('--kafka <servers>', 'Verify it through this Kafka cluster too, HOST:PORT,…', list)
+    .option('--timeout <seconds>', 'Wait this long for a deployment', seconds, 120)
+    .option('--insecure-http', 'Allow fetching the keys of the broker over plain HTTP from other machines')
+    .addOption(
+      new Option('-o, --output <format>', 'Choose the output format').choices(['text', 'json']).default('text'),
+    )
     .addHelpText(
       'after',
       `
-One small object is deployed, changed and deleted; forged tokens and broken requests must be refused.
-Without --key a key is made up: start the broker with the platform's keys at http://LISTEN/.well-known/jwks.json.
+Deploys, changes and deletes one small object, and expects the broker to reject forged tokens and malformed requests.
+Without --key a key is generated: start the broker with the platform's keys at http://LISTEN/.well-known/jwks.json.
 
-Exit codes: 0 it keeps the contract, 1 it does not, 2 bad input or no broker there.`,
+Exit codes: 0 it conforms, 1 it does not, 2 bad input or the broker is unreachable.`,
     )
     .action(async (url: string, options: VerifyFlags) => {
       const { verify } = await import('./verify.ts');
@@ -75,72 +90,76 @@ Exit codes: 0 it keeps the contract, 1 it does not, 2 bad input or no broker the
     });
 }
 
-/** What every reference broker is told. */
+/** Adds the flags of every reference broker. */
 function serving(command: Command): Command {
   return talking(command)
-    .requiredOption('--name <name>', 'of the Broker object of the platform')
+    .requiredOption('--name <name>', 'Set the name of the Broker object on the platform')
     .requiredOption(
       '--platform-keys <url|file>',
-      'the public keys of the platform: its /.well-known/jwks.json, or a file',
+      'Trust these public keys of the platform: its /.well-known/jwks.json, or a file',
     )
-    .option('--issuer <name>', 'of the platform', 'kidp')
-    .option('--status-url <url>', 'where reports go over HTTP: the platform’s /v1/status')
-    .option('--platform-ca <file>', 'certificates (PEM) that the platform is trusted by (default: those of the system)')
-    .option('--insecure-http', 'fetch keys and send tokens over plain HTTP beyond this machine, where a mesh encrypts')
-    .option('--keys <file>', 'where the keys of the broker are kept')
+    .option('--issuer <name>', 'Set the issuer of the platform', 'kidp')
+    .option('--status-url <url>', 'Send reports over HTTP to this URL: the platform’s /v1/status')
+    .option('--platform-ca <file>', 'Trust these CA certificates (PEM) for the platform (default: those of the system)')
+    .option('--insecure-http', 'Allow keys and tokens over plain HTTP to other machines, if a mesh encrypts')
+    .option('--keys <file>', 'Keep the keys of the broker in this file')
     .option(
       '--token-issuer <name>',
-      'iss of its tokens, as spec.identity.issuer of the Broker says (default: its name)',
+      'Set iss of its tokens, as in spec.identity.issuer of the Broker (default: its name)',
     )
-    .option('--host <address>', 'address to listen on', '0.0.0.0')
-    .option('--port <number>', 'port to listen on', port(0), 8080)
-    .option('--tls-cert <file>', 'certificate (PEM) to serve with; read again when it changes')
-    .option('--tls-key <file>', 'its key')
-    .option('--kafka <servers>', 'take requests from this Kafka and report to it, as HOST:PORT,…', list)
-    .option('--heartbeat <seconds>', 'how often it says that it is alive', seconds, 15)
-    .option('--prices <file>', 'what things cost an hour, in YAML or JSON; without it no costs are reported')
-    .option('--usage-interval <seconds>', 'how often costs are reported', seconds, 3600)
-    .option('--lease <seconds>', 'how long an instance that is not heard of counts as there', seconds, 15)
+    .option('--host <address>', 'Listen on this address', '0.0.0.0')
+    .option('--port <number>', 'Listen on this port', port(0), 8080)
+    .option('--tls-cert <file>', 'Serve with this certificate (PEM); reloaded when it changes')
+    .option('--tls-key <file>', 'Use this key for --tls-cert')
+    .option('--kafka <servers>', 'Consume requests from this Kafka cluster and report to it, HOST:PORT,…', list)
+    .option('--heartbeat <seconds>', 'Send a heartbeat at this interval', seconds, 15)
+    .option('--prices <file>', 'Read hourly prices from this file, YAML or JSON; without it no costs are reported')
+    .option('--usage-interval <seconds>', 'Report costs at this interval', seconds, 3600)
+    .option('--lease <seconds>', 'Take over from an instance that has been silent for this long', seconds, 15)
     .option(
       '--tombstones <days>',
-      'how long what was deleted is remembered; longer than Kafka keeps requests',
+      'Remember deletions for this many days; must exceed the retention of requests in Kafka',
       seconds,
       30,
     )
-    .option('--debug-ledger', 'list every claim at /v1/ledger, for tests')
-    .addOption(new Option('--log-level <level>').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .option('--debug-ledger', 'List every claim at /v1/ledger, for tests')
+    .addOption(
+      new Option('--log-level <level>', 'Log entries of this level and above')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
     .addHelpText(
       'after',
       `
-Nothing is kept in the process: any number of instances may run, one of them works, and another goes on where it was ended.
-What it must be told, what it answers and what it reports: docs/brokers.md.`,
+A broker keeps no state in the process: run any number of instances, one is active, and another takes over if it ends.
+See docs/brokers.md for the configuration and the contract.`,
     );
 }
 
-/** How Kafka is reached, where there is one. */
+/** Adds the flags for the connection to Kafka. */
 function talking(command: Command): Command {
   return command
-    .option('--kafka-ca <file>', 'certificates (PEM) that Kafka is trusted by; read again for each connection')
-    .option('--kafka-cert <file>', 'certificate to show to Kafka')
-    .option('--kafka-key <file>', 'its key')
-    .option('--request-topic <name>', 'the topic of requests', 'deployment-requests')
-    .option('--status-topic <name>', 'the topic of reports', 'deployment-status');
+    .option('--kafka-ca <file>', 'Trust these CA certificates (PEM) for Kafka; reloaded for each connection')
+    .option('--kafka-cert <file>', 'Present this client certificate to Kafka')
+    .option('--kafka-key <file>', 'Use this key for --kafka-cert')
+    .option('--request-topic <name>', 'Set the topic of requests', 'deployment-requests')
+    .option('--status-topic <name>', 'Set the topic of reports', 'deployment-status');
 }
 
 function list(text: string): string[] {
   const servers = text.split(',').map((each) => each.trim());
   if (servers.every((each) => /^[^\s:/]+:[0-9]{1,5}$/.test(each))) return servers;
-  throw new InvalidArgumentError('servers are HOST:PORT, with commas between them');
+  throw new InvalidArgumentError('want HOST:PORT, separated by commas');
 }
 
 function pairs(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('it is NAME=VALUE');
+  if (at < 1) throw new InvalidArgumentError('want NAME=VALUE');
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
 function seconds(text: string): number {
   const number = Number(text);
   if (Number.isInteger(number) && number > 0 && number <= 31_536_000) return number;
-  throw new InvalidArgumentError('it is a whole number above 0');
+  throw new InvalidArgumentError('want a whole number above 0');
 }

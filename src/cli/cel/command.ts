@@ -1,23 +1,23 @@
-/** The words of `kidp cel`. Only words: what they do is loaded when one of them is called. */
+/** The flags and the help of `kidp cel`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CelOptions } from './session.ts';
 
-/** Gives `cel` its subcommands; `report` gets the exit code of the one that ran. */
+/** Declares `kidp cel`; `report` gets the exit code. */
 export function declareCel(cel: Command, report: (code: number) => void): void {
-  cel.description("evaluate, check and explain expressions of Kubernetes' policies, without a cluster");
+  cel.description('Evaluate, type-check and explain CEL expressions offline');
   const streams = { in: process.stdin, out: process.stdout, err: process.stderr };
 
   withData(cel.command('eval'))
-    .description('print the value of an expression as JSON')
-    .argument('[expression]', 'the expression; after -- when it starts with a minus')
-    .option('--batch', 'read JSON lines {"expr", "object", …variables} from standard input and answer each with a line')
+    .description('Print the value of an expression as JSON')
+    .argument('[expression]', 'the expression; put -- before one that starts with a minus')
+    .option('--batch', 'Read JSON lines {"expr", "object", …variables} from standard input and answer each with a line')
     .action(async (expression: string | undefined, options: CelOptions & { batch?: boolean }) => {
       const { evaluateBatch, evaluateOne } = await import('./run.ts');
       report(await (options.batch === true ? evaluateBatch : evaluateOne)(expression, options, streams));
     });
 
   withData(cel.command('check'))
-    .description('say everything that is wrong with an expression, or its type and what it may cost')
+    .description('List every error in an expression, or print its type and estimated cost')
     .argument('<expression>')
     .action(async (expression: string, options: CelOptions) => {
       const { checkOne } = await import('./run.ts');
@@ -25,7 +25,7 @@ export function declareCel(cel: Command, report: (code: number) => void): void {
     });
 
   withData(cel.command('explain'))
-    .description('draw the value of each part of an expression under it')
+    .description('Draw the value of every sub-expression under an expression')
     .argument('<expression>')
     .action(async (expression: string, options: CelOptions) => {
       const { explainOne } = await import('./run.ts');
@@ -33,15 +33,15 @@ export function declareCel(cel: Command, report: (code: number) => void): void {
     });
 
   withData(cel.command('repl'))
-    .description('evaluate line by line; `name = expression` keeps a value, :help shows what else there is')
-    .argument('[expression]', 'evaluated first')
+    .description('Evaluate interactively; `name = expression` keeps a value, :help lists the commands')
+    .argument('[expression]', 'evaluated before the first prompt')
     .action(async (expression: string | undefined, options: CelOptions) => {
       const { repl } = await import('./run.ts');
       report(await repl(expression, options, streams));
     });
 
   withLanguage(cel.command('format'))
-    .description('write an expression in the one style; comments are not kept')
+    .description('Format an expression; comments are dropped')
     .argument('<expression>', 'the expression, or - for standard input')
     .action(async (expression: string, options: CelOptions) => {
       const { formatOne } = await import('./run.ts');
@@ -51,26 +51,35 @@ export function declareCel(cel: Command, report: (code: number) => void): void {
 
 function withData(command: Command): Command {
   return withLanguage(command)
-    .option('-f, --filename <path>', 'the object, as YAML or JSON; - for standard input')
-    .option('--old <path>', 'the object as it was: oldObject')
-    .option('--params <path>', 'the parameters of a policy: params')
-    .option('--var <name=json>', 'another variable, such as request={"operation":"DELETE"}; may be repeated', variable)
-    .option('--schema <path>', 'a CustomResourceDefinition: types object and oldObject')
-    .option('--schema-version <name>', 'the version of it (default: the one that is stored)');
+    .option('-f, --filename <path>', 'Read object from this file, YAML or JSON; - for standard input')
+    .option('--old <path>', 'Read oldObject from this file')
+    .option('--params <path>', 'Read params from this file')
+    .option(
+      '--var <name=json>',
+      'Set another variable, such as request={"operation":"DELETE"}; may be repeated',
+      variable,
+    )
+    .option('--schema <path>', 'Type object and oldObject by this CustomResourceDefinition')
+    .option(
+      '--schema-version <name>',
+      'Use this version of the CustomResourceDefinition (default: the storage version)',
+    );
 }
 
 function withLanguage(command: Command): Command {
   return command
     .addOption(
-      new Option('--environment <name>', 'the functions there are')
+      new Option('--environment <name>', 'Choose the set of functions and libraries')
         .choices(['kubernetes-1.36', 'extended'])
         .default('kubernetes-1.36'),
     )
-    .addOption(new Option('-o, --output <format>', 'how to answer').choices(['text', 'json']).default('text'));
+    .addOption(
+      new Option('-o, --output <format>', 'Choose the output format').choices(['text', 'json']).default('text'),
+    );
 }
 
 function variable(text: string, earlier: Record<string, string> = {}): Record<string, string> {
   const match = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(text);
-  if (match === null) throw new InvalidArgumentError('a variable is given as name=JSON');
+  if (match === null) throw new InvalidArgumentError('want name=JSON');
   return { ...earlier, [match[1] as string]: match[2] as string };
 }

@@ -146,7 +146,7 @@ test('the action compares definitions, alone or beside manifests', () => {
   expect(JSON.parse(readFileSync(join(directory, inputs.sarif), 'utf8')).runs[0].results).toHaveLength(1);
   const both = runAction({ paths: 'policies manifests/good.yaml', crds: 'config/crd', base: 'HEAD' });
   expect(both).toMatchObject({ status: 1, stdout: expect.stringMatching(/1 definition compared/) });
-  expect(runAction({})).toMatchObject({ status: 2, stdout: expect.stringMatching(/give paths of manifests/) });
+  expect(runAction({})).toMatchObject({ status: 2, stdout: expect.stringMatching(/set paths, crds, or both/) });
 });
 
 test('the hook compares definitions with the last commit', () => {

@@ -1,11 +1,11 @@
-/** A cluster for as long as a command needs it. */
+/** A client of a cluster for the duration of a command. */
 import { ApiError, type Client, ConnectionError, connect, loadKubeconfig } from '../../runtime/index.ts';
 import type { KubeconfigOptions } from '../../runtime/internal.ts';
 import { InputError } from './failure.ts';
 
 /**
- * Does something with a cluster and lets go of it. One that does not answer is bad input: an exit code of 1 would say that something
- * is wrong with what was to be checked.
+ * `withClient` runs a task with a client and closes it. A cluster that does not answer is bad input (exit code 2), because an exit code
+ * of 1 would mean that the checked objects are wrong.
  */
 export async function withClient<Answer>(
   where: Pick<KubeconfigOptions, 'file' | 'context'>,
@@ -17,7 +17,7 @@ export async function withClient<Answer>(
     return await task(client);
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error;
-    throw new InputError('cluster', `the cluster cannot be asked: ${error.message}`);
+    throw new InputError('cluster', `request to the cluster failed: ${error.message}`);
   } finally {
     await client?.close();
   }

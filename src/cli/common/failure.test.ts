@@ -13,20 +13,20 @@ describe('a failure is one sentence and an exit code', () => {
       sentence: /disk is full .* free some space/,
       exit: 1,
     },
-    { reason: 'no permission says what to do', error: coded('EACCES', 'open'), sentence: /may not do that/, exit: 1 },
+    { reason: 'no permission says what to do', error: coded('EACCES', 'open'), sentence: /permission denied/, exit: 1 },
     {
-      reason: 'what carries a code explains itself',
+      reason: 'an error with a code has its own message',
       error: coded('api/Forbidden', 'forbidden'),
       sentence: /^forbidden$/,
       exit: 1,
     },
     {
-      reason: 'a bug of ours shows its stack',
+      reason: 'a bug shows its stack',
       error: new TypeError('x is not a function'),
       sentence: /failure\.test\.ts/,
       exit: 1,
     },
-    { reason: 'whatever was thrown is printed', error: 'words', sentence: /^words$/, exit: 1 },
+    { reason: 'any other thrown value is printed', error: 'text', sentence: /^text$/, exit: 1 },
   ];
   test.each(rows)('$reason', ({ error, sentence, exit }) => {
     expect(describeFailure(error)).toMatch(sentence);

@@ -1,6 +1,6 @@
-/** What went wrong, as the one sentence a user gets, and the exit code that goes with it. */
+/** Turns errors into the sentence that a user reads, and into exit codes. */
 
-/** Bad input of the command line: a file that is not there, a document that does not parse. */
+/** Bad input of the command line: a missing file, a document that does not parse. */
 export class InputError extends Error {
   readonly code: string;
 
@@ -23,9 +23,9 @@ export function describeFailure(error: unknown): string {
       return `the disk is full (${error.message}): free some space, then run the command again.`;
     case 'EACCES':
     case 'EPERM':
-      return `this user may not do that (${error.message}): fix the owner or the mode, then run the command again.`;
+      return `permission denied (${error.message}): fix the owner or the mode, then run the command again.`;
     case undefined:
-      // A bug of ours: the stack is what the report needs.
+      // An error without a code is a bug, and its report needs the stack.
       return error.stack ?? error.message;
     default:
       return error.message;

@@ -8,9 +8,9 @@ const written = (use: (log: ReturnType<typeof logTo>) => void) => {
   return lines.map((line) => JSON.parse(line));
 };
 
-test('a line has the fields of the requirement', () => {
+test('an entry has the fields of the requirement', () => {
   const [line, second, ...more] = written((log) => {
-    log.debug('not this one');
+    log.debug('below the level');
     log.with({ operatorName: 'widgets' }).info('an operator was deployed', { version: '2.0.0', cluster: 'dev-1' });
     log.warn('a step on a cluster failed', { error: new Error('why') });
   });
@@ -27,7 +27,7 @@ test('a line has the fields of the requirement', () => {
   expect(more).toEqual([]);
 });
 
-test('what is done within a span names its trace, unless it belongs to another', () => {
+test('an entry inside a span names its trace, unless it sets another', () => {
   const traceparent = newTraceparent();
   const lines = withTraceparent(traceparent, () =>
     written((log) => {

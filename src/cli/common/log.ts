@@ -1,4 +1,4 @@
-/** The log of a replica: a line of JSON for each entry, on standard output, by the names of requirement 002. */
+/** The log of a replica: one line of JSON per entry on standard output, with the field names of requirement 002. */
 import { destination, pino, stdSerializers } from 'pino';
 import { type Logger, pinoLogger } from '../../runtime/index.ts';
 import { currentTraceId } from '../../runtime/internal.ts';
@@ -7,18 +7,18 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 const levels: Readonly<Record<string, string>> = { debug: 'DEBUG', info: 'INFO', warn: 'WARNING', error: 'ERROR' };
 
-/** Written at once: the last words before an end are those that matter. */
+/** `logOnStandardOutput` writes synchronously, so that the entries before an exit are not lost. */
 export const logOnStandardOutput = (level: LogLevel): Logger => logTo(destination({ fd: 1, sync: true }), level);
 
 export function logTo(stream: { write(line: string): unknown }, level: LogLevel): Logger {
   const options = {
     level,
-    // Who and where is told by the cluster; a process id and a host name say nothing there.
+    // Without pid and hostname: in a cluster, the log collector adds pod and node.
     messageKey: 'message',
     timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: levels[label] ?? label }) },
     serializers: { error: stdSerializers.err },
-    // What is done for a rollout says so itself; of the rest, what a span is around belongs to its trace.
+    // Entries inside a span carry its trace; an explicit traceId, such as that of a rollout, takes precedence.
     mixin() {
       const traceId = currentTraceId();
       return traceId === undefined ? {} : { traceId };

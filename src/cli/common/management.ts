@@ -1,4 +1,4 @@
-/** The management cluster, where Operators, Clusters and rollouts are: how commands are told which it is, and how they print what is there. */
+/** The management cluster, which holds Operators, Clusters and rollouts: the flags that select it, and the output of its objects. */
 import { type Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import type { Client } from '../../runtime/index.ts';
@@ -16,14 +16,16 @@ export interface ShowFlags extends WhereFlags {
 
 export function where(command: Command): Command {
   return command
-    .option('--kubeconfig <file>', 'of the management cluster (default: $KUBECONFIG, or ~/.kube/config)')
-    .option('--context <name>', 'the context of the kubeconfig (default: the current one)');
+    .option('--kubeconfig <file>', 'Use this management cluster (default: $KUBECONFIG, or ~/.kube/config)')
+    .option('--context <name>', 'Use this context of the kubeconfig (default: the current one)');
 }
 
 export const output = (): Option =>
-  new Option('-o, --output <format>', 'table, json or yaml').choices(['table', 'json', 'yaml']).default('table');
+  new Option('-o, --output <format>', 'Choose the output format: table, json or yaml')
+    .choices(['table', 'json', 'yaml'])
+    .default('table');
 
-/** The management cluster, for as long as it takes. */
+/** `withManagement` runs a task with a client of the management cluster and closes the client afterwards. */
 export function withManagement<Answer>(
   { kubeconfig, context }: WhereFlags,
   task: (client: Client) => Promise<Answer>,
@@ -34,7 +36,7 @@ export function withManagement<Answer>(
   );
 }
 
-/** What programs read, or else the text for people. */
+/** `print` writes a value as JSON or YAML, or the text for people. */
 export function print(value: unknown, text: () => string, { output: format }: ShowFlags, { out }: Streams): void {
   if (format === 'json') out.write(`${JSON.stringify(value, null, 2)}\n`);
   else if (format === 'yaml') out.write(stringify(value));
@@ -54,7 +56,7 @@ export function table(heads: readonly string[], rows: readonly (readonly string[
     .join('');
 }
 
-/** One fact on a line; what is not known is left out. */
+/** `facts` writes one labelled value per line and omits undefined ones. */
 export function facts(all: readonly (readonly [string, string | undefined])[]): string {
   return all.flatMap(([label, value]) => (value === undefined ? [] : [`${label.padEnd(16)} ${value}\n`])).join('');
 }

@@ -1,23 +1,26 @@
-/** How `kidp convert` is called. */
+/** The flags and the help of `kidp convert`. */
 import { type Command, Option } from 'commander';
 
+/** Declares `kidp convert`; `done` gets the exit code. */
 export function declareConvert(command: Command, done: (code: number) => void): void {
   command
-    .description('turn policies into those of another system: ours, of Kubernetes itself, of Gatekeeper')
-    .requiredOption('-f, --filename <path...>', 'policies: files, directories, or - for standard input')
+    .description('Convert policies between kidp, Kubernetes, Gatekeeper and Kyverno')
+    .requiredOption('-f, --filename <path...>', 'Read policies from files, directories, or - for standard input')
     .addOption(
-      new Option('--to <system>', 'what to make of them')
+      new Option('--to <system>', 'Choose the target: kidp policies, native Kubernetes policies, or Gatekeeper')
         .choices(['policy', 'native', 'gatekeeper'])
         .makeOptionMandatory(),
     )
-    .addOption(new Option('-o, --output <format>', 'how to write them').choices(['yaml', 'json']).default('yaml'))
-    .option('--strict', 'fail where something has no counterpart')
+    .addOption(
+      new Option('-o, --output <format>', 'Choose the output format').choices(['yaml', 'json']).default('yaml'),
+    )
+    .option('--strict', 'Fail if something has no equivalent in the target')
     .addHelpText(
       'after',
       `
-Reads Policy, ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings, ConstraintTemplates of Gatekeeper that are
-written in CEL with their constraints, and the policies of Kyverno that are written in CEL. CRDs among the files tell what the
-resources of their kinds are called; other objects are left out. What has no counterpart is said on standard error.
+Reads Policy, ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings, Gatekeeper ConstraintTemplates written in
+CEL with their constraints, and Kyverno policies written in CEL. CRDs among the files provide the plural names of their kinds; other
+objects are ignored. Fields without an equivalent are listed on standard error.
 
 Exit codes: 0 converted, 1 something could not be converted (with --strict: not entirely), 2 bad input.`,
     )

@@ -1,4 +1,4 @@
-/** The words of `kidp crd`, and what each is for. */
+/** The flags and the help of `kidp crd`. */
 import type { Command } from 'commander';
 import { type Streams, terminal } from '../common/streams.ts';
 import type { HistoryOptions } from './history.ts';
@@ -6,25 +6,25 @@ import type { CheckOptions, CompareOptions } from './options.ts';
 
 const SIDES = `
 OLD and NEW are each one of
-  FILE, DIRECTORY or -      definitions in YAML or JSON; a directory may be of kustomize or hold Helm charts
-  CHART or CHART.tgz        a Helm chart: crds/, and with helm on the PATH what its templates make
-  git:REVISION:PATH         the same as it was at a revision of git
+  FILE, DIRECTORY or -      definitions in YAML or JSON; a directory may use kustomize or hold Helm charts
+  CHART or CHART.tgz        a Helm chart: crds/ and, if helm is on the PATH, its rendered templates
+  git:REVISION:PATH         the same at a git revision
   cluster:NAME, cluster:    the definition of that name in the cluster, or all that the other side names
-  revision:NAME[@NUMBER]    as the cluster had it before (kidp crd history)
-Definitions are paired by name, and by path where several have a name; what is only in OLD is deleted, what is only in NEW is created.
-In a directory, what is no definition is left alone; a file that is named must be one.
+  revision:NAME[@NUMBER]    an earlier revision in the cluster (kidp crd history)
+Definitions are paired by name, or by path if several have the same name. A definition only in OLD counts as deleted, one only in NEW
+as created. In a directory, files without definitions are ignored; a file given by name must contain one.
 `;
 const EXIT_CODES = '\nExit codes: 0 safe or risky, 1 breaking (with --fail-on risky also risky), 2 bad input.';
 
-/** `done` gets the exit code. What it takes to answer is loaded only when it is asked. */
+/** Declares `kidp crd`; `done` gets the exit code. */
 export function declareCrd(command: Command, done: (code: number) => void, streams: Streams = terminal): void {
-  command.description('compare CustomResourceDefinitions: what a change does to objects and manifests');
+  command.description('Compare versions of CustomResourceDefinitions and classify the changes');
 
   answering(located(command.command('diff')))
-    .description('compare two versions of definitions')
+    .description('Compare two versions of definitions')
     .argument('<old>')
     .argument('<new>')
-    .option('--name <name>', 'only the definition of this name')
+    .option('--name <name>', 'Compare only the definition of this name')
     .addHelpText('after', SIDES + EXIT_CODES)
     .action(async (old: string, now: string, options: CompareOptions) => {
       const { diff } = await import('./run.ts');
@@ -32,16 +32,16 @@ export function declareCrd(command: Command, done: (code: number) => void, strea
     });
 
   answering(located(command.command('check')))
-    .description('compare the definitions of the work tree with those of a revision of git, for CI')
+    .description('Compare the definitions of the work tree with those of a git revision, for CI')
     .argument(
       '[path...]',
       'files, directories and charts (default: the current directory, which may be the root of a repository)',
     )
     .option(
       '--base <revision>',
-      'of git (default: where this branch left origin/HEAD, origin/main or origin/master, else HEAD)',
+      'Compare with this git revision (default: the merge base with origin/HEAD, origin/main or origin/master, else HEAD)',
     )
-    .option('--name <name>', 'only the definition of this name')
+    .option('--name <name>', 'Compare only the definition of this name')
     .addHelpText('after', EXIT_CODES)
     .action(async (paths: string[], options: CheckOptions) => {
       const { check } = await import('./run.ts');
@@ -49,14 +49,16 @@ export function declareCrd(command: Command, done: (code: number) => void, strea
     });
 
   located(command.command('migrate'))
-    .description(
-      'sketch how a breaking change is made without breaking anybody: a new version, its conversion, the steps',
-    )
+    .description('Draft a migration for a breaking change: a new version, its conversion and the steps')
     .argument('<old>')
     .argument('<new>')
-    .option('--name <name>', 'only the definition of this name')
-    .option('-o, --output <format>', 'markdown, yaml (the definition alone) or json', 'markdown')
-    .addHelpText('after', `${SIDES}\nExit codes: 0 told, 2 bad input.`)
+    .option('--name <name>', 'Compare only the definition of this name')
+    .option(
+      '-o, --output <format>',
+      'Choose the output format: markdown, yaml (the definition alone) or json',
+      'markdown',
+    )
+    .addHelpText('after', `${SIDES}\nExit codes: 0 success, 2 bad input.`)
     .action(async (old: string, now: string, options: CompareOptions) => {
       const { migrate } = await import('./migrate.ts');
       done(await migrate(old, now, options, streams));
@@ -64,33 +66,33 @@ export function declareCrd(command: Command, done: (code: number) => void, strea
 
   command
     .command('history')
-    .description('the revisions of a definition that the cluster keeps, and what each change came to')
-    .argument('<name>', 'of the CustomResourceDefinition, such as widgets.example.com')
-    .option('--kubeconfig <file>', 'the cluster (default: as kubectl finds it)')
-    .option('--context <name>', 'of the kubeconfig')
-    .option('-o, --output <format>', 'text, json or yaml', 'text')
-    .addHelpText('after', '\nExit codes: 0 told, 2 bad input.')
+    .description('List the stored revisions of a definition and the verdict on each change')
+    .argument('<name>', 'name of the CustomResourceDefinition, such as widgets.example.com')
+    .option('--kubeconfig <file>', 'Read from this cluster (default: as for kubectl)')
+    .option('--context <name>', 'Use this context of the kubeconfig')
+    .option('-o, --output <format>', 'Choose the output format: text, json or yaml', 'text')
+    .addHelpText('after', '\nExit codes: 0 success, 2 bad input.')
     .action(async (name: string, options: HistoryOptions) => {
       const { history } = await import('./history.ts');
       done(await history(name, options, streams));
     });
 }
 
-/** Where definitions are found. */
+/** Adds the flags that say where definitions are found. */
 const located = (command: Command): Command =>
   command
-    .option('--kubeconfig <file>', 'the cluster that cluster: and revision: mean (default: as kubectl finds it)')
-    .option('--context <name>', 'of the kubeconfig')
-    .option('--values <file...>', 'for helm: values of charts')
-    .option('--set <key=value...>', 'for helm: single values of charts');
+    .option('--kubeconfig <file>', 'Use this cluster for cluster: and revision: (default: as for kubectl)')
+    .option('--context <name>', 'Use this context of the kubeconfig')
+    .option('--values <file...>', 'Render charts with these values files')
+    .option('--set <key=value...>', 'Render charts with these values');
 
-/** How it is answered. */
+/** Adds the flags for the result. */
 const answering = (command: Command): Command =>
   command
     .option(
       '--objects <path...>',
-      'objects that exist, checked against the new definition: files, directories, or cluster:',
+      'Validate existing objects against the new definition: files, directories, or cluster:',
     )
-    .option('-o, --output <format>', 'text, json, yaml, sarif, github or markdown', 'text')
-    .option('--fail-on <class>', 'breaking, or risky to fail on either', 'breaking')
-    .option('-q, --quiet', 'tell only what fails');
+    .option('-o, --output <format>', 'Choose the output format: text, json, yaml, sarif, github or markdown', 'text')
+    .option('--fail-on <class>', 'Fail on breaking changes, or on risky ones too', 'breaking')
+    .option('-q, --quiet', 'Print failures only');

@@ -1,16 +1,19 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { SourceDocument } from './document.ts';
 import { readQuickly, unusual } from './quick.ts';
+import { documentsOf } from './split.ts';
 
-/** What the full parser says of the same text; `unusual` where it refuses. The word before keeps the quick reader out. */
+/** Reads the same text with the full parser; `unusual` if it rejects the text. The control character keeps the quick reader out. */
 function readFully(text: string): unknown {
   const read = new SourceDocument('x.yaml', `--- # \u0085\n${text.replace(/^---\n/, '')}`, () => 0).read();
   return 'problem' in read ? unusual : (read.value ?? null);
 }
 
-describe('reads what is usual', () => {
+describe('reads common YAML', () => {
   const rows: { reason: string; text: string; value: unknown }[] = [
     {
       reason: 'maps and lists, indented or not',
@@ -18,35 +21,35 @@ describe('reads what is usual', () => {
       value: { a: [1, { b: 2, c: ['x'] }], d: ['e'] },
     },
     {
-      reason: 'quotes keep words as they are',
+      reason: 'quoted words stay strings',
       text: `a: "yes"\nb: 'it''s'\nc: "\\n\\u00e9"\nd: "a\\_b\\\\_"\n`,
       value: { a: 'yes', b: "it's", c: '\né', d: 'a\u00a0b\\_' },
     },
     {
-      reason: 'words mean what Kubernetes takes them for',
+      reason: 'plain words are converted as Kubernetes does',
       text: 'a: yes\nb: 0644\nc: ~\nd: 1.50\ne: 2024-01-01\n',
       value: { a: true, b: 420, c: null, d: 1.5, e: '2024-01-01' },
     },
     { reason: 'literal blocks', text: 'a: |\n  x\n\n   y\nb: |-\n  z\n# end\n', value: { a: 'x\n\n y\n', b: 'z' } },
     {
-      reason: 'spaces of their own at the end of a literal block are text',
+      reason: 'extra spaces at the end of a literal block are text',
       text: 'a: |-\n  x\n   \n\nb: |\n  y\n    \nc: 1\n',
       value: { a: 'x\n ', b: 'y\n  \n', c: 1 },
     },
-    { reason: 'a dash that a letter follows begins a key', text: 'a:\n  -Xmx: 1\n', value: { a: { '-Xmx': 1 } } },
+    { reason: 'a dash before a letter begins a key', text: 'a:\n  -Xmx: 1\n', value: { a: { '-Xmx': 1 } } },
     { reason: 'comments and blank lines', text: '# top\na: 1 # one\n\n# between\nb: x#y\n', value: { a: 1, b: 'x#y' } },
     {
       reason: 'JSON over several lines',
       text: '{\n  "a": [1, {"b": null}],\n  "c": "x: y"\n}\n',
       value: { a: [1, { b: null }], c: 'x: y' },
     },
-    { reason: 'what is left out is null', text: 'a:\nb:\n  -\n  - c:\n', value: { a: null, b: [null, { c: null }] } },
+    { reason: 'a missing value is null', text: 'a:\nb:\n  -\n  - c:\n', value: { a: null, b: [null, { c: null }] } },
     {
-      reason: 'an address is one word',
+      reason: 'a URL is one word',
       text: 'a: http://x:80/y\nb: [http://x:80]\n',
       value: { a: 'http://x:80/y', b: ['http://x:80'] },
     },
-    { reason: 'a document that says nothing', text: '---\n# nothing\n', value: null },
+    { reason: 'an empty document', text: '---\n# nothing\n', value: null },
   ];
   test.each(rows)('$reason', ({ text, value }) => {
     expect(readQuickly(text)).toEqual(value);
@@ -54,31 +57,31 @@ describe('reads what is usual', () => {
   });
 });
 
-describe('leaves to the full parser what is not', () => {
+describe('leaves everything else to the full parser', () => {
   const rows: { reason: string; text: string }[] = [
-    { reason: 'a key that comes twice', text: 'a: 1\na: 2\n' },
-    { reason: 'a key that comes twice, in brackets', text: 'a: {b: 1, b: 2}\n' },
+    { reason: 'a duplicate key', text: 'a: 1\na: 2\n' },
+    { reason: 'a duplicate key in a flow map', text: 'a: {b: 1, b: 2}\n' },
     { reason: 'anchors', text: 'a: &x 1\nb: *x\n' },
     { reason: 'tags', text: 'a: !!str 1\n' },
     { reason: 'folded text', text: 'a: >\n  b\n' },
-    { reason: 'a word over two lines', text: 'a: b\n  c\n' },
-    { reason: 'a map inside a word', text: 'a: b: c\n' },
+    { reason: 'a scalar over two lines', text: 'a: b\n  c\n' },
+    { reason: 'a map inside a scalar', text: 'a: b: c\n' },
     { reason: 'tabs', text: 'a:\tb\n' },
-    { reason: 'a key that is a truth', text: 'y: 1\n' },
+    { reason: 'a boolean key', text: 'y: 1\n' },
     { reason: 'merge keys', text: '<<: {a: 1}\n' },
     { reason: 'wrong indentation', text: 'a:\n   b: 1\n  c: 2\n' },
-    { reason: 'a bracket that stays open', text: 'a: [1\n' },
-    { reason: 'no JSON number', text: 'a: .inf\n' },
-    { reason: 'two documents in one', text: 'a: 1\n...\nb: 2\n' },
-    { reason: 'a key that reaches for the prototype', text: '__proto__: {a: 1}\n' },
+    { reason: 'an unclosed bracket', text: 'a: [1\n' },
+    { reason: 'a number that JSON cannot represent', text: 'a: .inf\n' },
+    { reason: 'two documents in one text', text: 'a: 1\n...\nb: 2\n' },
+    { reason: 'a __proto__ key', text: '__proto__: {a: 1}\n' },
   ];
   test.each(rows)('$reason', ({ text }) => {
     expect(readQuickly(text)).toBe(unusual);
   });
 });
 
-describe('never reads anything differently than the full parser', () => {
-  test('whatever a writer of YAML makes of data', () => {
+describe('never reads a text differently than the full parser', () => {
+  test('generated data, written in every style', () => {
     const text = fc.oneof(
       fc.string(),
       fc.string({ unit: 'grapheme' }),
@@ -136,7 +139,7 @@ describe('never reads anything differently than the full parser', () => {
     expect(quick).toBeGreaterThan(300);
   });
 
-  test('whatever lines come after each other', () => {
+  test('generated lines in any order', () => {
     const word = fc.constantFrom(
       'a',
       'b',
@@ -186,11 +189,36 @@ describe('never reads anything differently than the full parser', () => {
     );
     expect(quick).toBeGreaterThan(100);
   });
+
+  test.each([
+    { folder: 'manifests', least: 30 },
+    { folder: 'policies', least: 1 },
+    { folder: 'examples', least: 10 },
+    { folder: 'docs', least: 10 },
+  ])('the YAML of $folder', ({ folder, least }) => {
+    const documents = textsIn(folder).flatMap((text) => documentsOf('x.yaml', text));
+    expect(documents.filter(({ text }) => agrees(text.replace(/^---(?=[ \n])[^\n]*\n/, ''))).length).toBeGreaterThan(
+      least,
+    );
+  });
 });
 
-/** Whether the quick reader has read it at all. */
+const root = join(import.meta.dirname, '..', '..', '..');
+
+/** The YAML and JSON files of a folder, and the YAML snippets of its Markdown files. */
+function textsIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).flatMap((name) => {
+    if (!/\.(ya?ml|json|md)$/.test(name)) return [];
+    const text = readFileSync(join(root, folder, name), 'utf8');
+    return name.endsWith('.md')
+      ? [...text.matchAll(/^```ya?ml\n(.*?)^```/gms)].map(([, snippet = '']) => snippet)
+      : [text];
+  });
+}
+
+/** Compares the two readers; returns whether the quick reader has read the text at all. */
 function agrees(text: string): boolean {
-  // The caller cuts a file into documents before.
+  // Callers split a file into documents first.
   if (/^(?:---|\.\.\.)/m.test(text)) return false;
   const quick = readQuickly(text);
   if (quick === unusual) return false;

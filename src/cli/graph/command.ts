@@ -1,18 +1,21 @@
-/** The words of `kidp graph`, and what each is for. */
+/** The flags and the help of `kidp graph`. */
 import { type Command, Option } from 'commander';
 import { type Streams, terminal } from '../common/streams.ts';
 import type { GraphOptions } from './run.ts';
 
-/** `done` gets the exit code. What it takes to answer is loaded only when it is asked. */
+/** Declares `kidp graph`; `done` gets the exit code. */
 export function declareGraph(command: Command, done: (code: number) => void, streams: Streams = terminal): void {
   command
-    .description('show who owns and who uses what, and suggest dependencies')
-    .option('-f, --filename <path...>', 'manifests to look at instead of a cluster: files, directories, or -')
-    .option('--kubeconfig <file>', 'the cluster to look at (default: $KUBECONFIG, or ~/.kube/config)')
-    .option('--context <name>', 'the context of the kubeconfig (default: the current one)')
-    .option('--team <name>', 'only what belongs to this Team, and what that uses or is used by')
+    .description('Show owners and dependencies, and suggest missing dependencies')
+    .option(
+      '-f, --filename <path...>',
+      'Read manifests instead of a cluster: files, directories, or - for standard input',
+    )
+    .option('--kubeconfig <file>', 'Read from this cluster (default: $KUBECONFIG, or ~/.kube/config)')
+    .option('--context <name>', 'Use this context of the kubeconfig (default: the current one)')
+    .option('--team <name>', 'Show only the objects of this Team, their dependencies and their dependents')
     .addOption(
-      new Option('-o, --output <format>', 'text, dot (Graphviz), mermaid or json')
+      new Option('-o, --output <format>', 'Choose the output format: text, dot (Graphviz), mermaid or json')
         .choices(['text', 'dot', 'mermaid', 'json'])
         .default('text'),
     )

@@ -1,14 +1,14 @@
-/** The words of `kidp operators`, and what each is for. */
+/** The flags and the help of `kidp operators`. */
 import type { Command } from 'commander';
 import { output, type ShowFlags, where } from '../common/management.ts';
 import { type Streams, terminal } from '../common/streams.ts';
 
-/** `done` gets the exit code. What it takes is loaded only when it is asked for. */
+/** Declares `kidp operators`; `done` gets the exit code. */
 export function declareOperators(command: Command, done: (code: number) => void, streams: Streams = terminal): void {
-  command.description('the operators that can be rolled out, and how they fare (docs/rollouts.md)');
+  command.description('List operators and their health');
 
   where(command.command('list'))
-    .description('tell which operators there are, on how many clusters, and on how many they are well')
+    .description('List operators, with the number of clusters they are installed on and healthy on')
     .addOption(output())
     .action(async (options: ShowFlags) => {
       const { listOperators } = await import('./show.ts');
@@ -16,8 +16,8 @@ export function declareOperators(command: Command, done: (code: number) => void,
     });
 
   where(command.command('status'))
-    .description('tell all about one operator: its versions, and how it fares on each cluster')
-    .argument('<name>', 'of the Operator')
+    .description('Show one operator: its versions and its health on each cluster')
+    .argument('<name>', 'name of the Operator')
     .addOption(output())
     .action(async (name: string, options: ShowFlags) => {
       const { operatorStatus } = await import('./show.ts');

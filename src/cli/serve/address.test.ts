@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { listenAddress, webhookTarget } from './address.ts';
 
-describe('where the API server finds a replica', () => {
+describe('webhook target', () => {
   test.each([
     {
-      reason: 'a Service of the platform’s namespace',
+      reason: 'a Service in the platform’s namespace',
       options: { service: 'kidp' },
       target: { service: { namespace: 'kidp-system', name: 'kidp' } },
     },
@@ -26,14 +26,14 @@ describe('where the API server finds a replica', () => {
     { reason: 'neither', options: {}, code: 'input/webhook-target' },
     { reason: 'both', options: { service: 'kidp', url: 'https://h:1' }, code: 'input/webhook-target' },
     { reason: 'no https', options: { url: 'http://h:1' }, code: 'input/webhook-url' },
-    { reason: 'a path, which is ours to choose', options: { url: 'https://h:1/kidp' }, code: 'input/webhook-url' },
-    { reason: 'no URL at all', options: { url: 'h:1' }, code: 'input/webhook-url' },
+    { reason: 'a path', options: { url: 'https://h:1/kidp' }, code: 'input/webhook-url' },
+    { reason: 'not a URL', options: { url: 'h:1' }, code: 'input/webhook-url' },
   ])('is bad input: $reason', ({ options, code }) => {
     expect(() => webhookTarget(options, 'kidp-system')).toThrow(expect.objectContaining({ code }));
   });
 });
 
-test('listens on IPv6 where there is any', () => {
+test('listens on IPv6 if the machine has it', () => {
   expect(listenAddress({ lo: [{ family: 'IPv4' }, { family: 'IPv6' }] })).toBe('::');
   expect(listenAddress({ eth0: [{ family: 'IPv4' }], gone: undefined })).toBe('0.0.0.0');
 });

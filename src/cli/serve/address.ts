@@ -1,4 +1,4 @@
-/** Where a replica listens, and where the API server finds it. */
+/** The address on which a replica listens, and at which the API server reaches it. */
 import { networkInterfaces } from 'node:os';
 import type { WebhookTarget } from '../../admission/index.ts';
 import { InputError } from '../common/failure.ts';
@@ -10,18 +10,18 @@ export function webhookTarget(
   if ((service === undefined) === (url === undefined)) {
     throw new InputError(
       'webhook-target',
-      'say where the API server finds this replica: either --service NAME, the Service before all replicas, or --url https://HOST:PORT outside the cluster.',
+      'set where the API server reaches this replica: either --service NAME, the Service of all replicas, or --url https://HOST:PORT outside the cluster.',
     );
   }
   if (url === undefined) return { service: { namespace, name: service ?? '' } };
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed?.protocol !== 'https:' || parsed.pathname !== '/' || parsed.search !== '' || parsed.hash !== '') {
-    throw new InputError('webhook-url', `--url is "${url}": an API server calls https://HOST:PORT, without a path.`);
+    throw new InputError('webhook-url', `--url is "${url}", want https://HOST:PORT without a path.`);
   }
   return { url: parsed.origin };
 }
 
-/** Everywhere: where there is IPv6 that takes in IPv4. */
+/** `listenAddress` is the wildcard address; the one of IPv6 includes IPv4. */
 export function listenAddress(
   interfaces: Readonly<Record<string, readonly { family: string }[] | undefined>> = networkInterfaces(),
 ): string {

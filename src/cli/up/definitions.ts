@@ -1,4 +1,4 @@
-/** Our CustomResourceDefinitions in a cluster: put there, waited for, and taken back where they were ours to take. */
+/** Installs the CRDs of kidp into a cluster, waits until they are served, and removes them from clusters that did not have them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CustomResourceDefinition, crdFor, kinds } from '../../api/index.ts';
 import type { Cleanup } from '../../platform/index.ts';
@@ -12,32 +12,32 @@ export const customResourceDefinitions: Resource = {
   namespaced: false,
 };
 
-/** Brings every kind to the version of this program. */
+/** `installDefinitions` applies the CRDs of this version. */
 export async function installDefinitions(client: Client): Promise<void> {
   await Promise.all(kinds.map((kind) => applyDefinition(client, crdFor(kind))));
 }
 
 /**
- * Adds the kinds that a cluster of somebody else's does not have; those it has stay as they are. Taken back is what was added, but
- * never a kind of which there are objects: the user is told which those are.
+ * `addMissingDefinitions` installs the CRDs that an existing cluster does not have; those it has are left alone. The cleanup removes the
+ * added ones, except CRDs that have objects: those are listed for the user.
  */
 export async function addMissingDefinitions(client: Client, cleanup: Cleanup): Promise<void> {
   for (const kind of kinds) {
     const definition = crdFor(kind);
     const { name } = definition.metadata;
     if (await exists(client, name)) continue;
-    // Before it is there, so that a failure halfway leaves nothing.
+    // The step is added first, so that a failure halfway leaves nothing behind.
     cleanup.add(`removing ${name}`, () => removeUnused(client, name, kind.resource));
     await applyDefinition(client, definition);
   }
 }
 
-/** What the user should know, if anything. */
+/** Returns notes for the user, if any. */
 async function removeUnused(client: Client, name: string, resource: Resource): Promise<string[]> {
   try {
     const { items } = await client.list(resource, { limit: 1 });
     if (items.length > 0) {
-      return [`${name} stays: there are objects of it. Delete them and the definition to remove it.`];
+      return [`CRD ${name} was kept because it has objects. To remove it, delete the objects and the CRD.`];
     }
     await client.delete(customResourceDefinitions, { name });
   } catch (error) {
@@ -67,9 +67,7 @@ export async function untilEstablished(client: Client, name: string): Promise<vo
     if (isEstablished(definition)) return;
     if (waited > 30_000) {
       throw Object.assign(
-        new Error(
-          `the API server does not serve ${name} after 30 s: see the conditions of that CustomResourceDefinition.`,
-        ),
+        new Error(`CustomResourceDefinition ${name} is not Established after 30 s: check its conditions.`),
         { code: 'up/not-established' },
       );
     }

@@ -1,4 +1,4 @@
-/** A definition with objects, in a cluster of our own: so that a change of it can be tried that would break one of them. */
+/** Adds an example CRD with objects to a local cluster, so that users can try a change that breaks one of them. */
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -10,10 +10,10 @@ import { customResourceDefinitions, untilEstablished } from './definitions.ts';
 const fileOf = (name: string) =>
   fileURLToPath(new URL(`../../../examples/quickstart/crd/${name}.yaml`, import.meta.url));
 
-/** `kubectl apply` looks for what it wrote before, and warns where there is nothing. */
+/** `kubectl apply` warns if this annotation is missing. */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Adds what is not there: whoever has changed it meanwhile keeps it. Tries again, so often, a second later. */
+/** `addExample` adds the missing objects and keeps those that users changed. It retries every second. */
 export async function addExample(client: Client, retries = 0): Promise<void> {
   for (let left = retries; ; left -= 1) {
     try {
@@ -43,7 +43,7 @@ async function addOnce(client: Client): Promise<void> {
     await addMissing(client, resource, object);
 }
 
-/** An API server says that it serves a kind a moment before it does. */
+/** An API server marks a CRD as Established shortly before it serves it. */
 async function untilServed(client: Client, resource: Resource): Promise<void> {
   for (let left = 100; ; left -= 1) {
     try {

@@ -1,4 +1,4 @@
-/** A cluster that is somebody else's: joined with a webhook that can never block it, and left as it was. */
+/** An existing cluster: joined with a webhook that cannot block it (failurePolicy Ignore), and left unchanged. */
 import { ensureNoOtherInstallation } from '../../admission/index.ts';
 import { type Cleanup, demandRights, joinRights, startPlatform } from '../../platform/index.ts';
 import { removeReports } from '../../reconcile/index.ts';
@@ -11,7 +11,7 @@ import type { Steps } from './steps.ts';
 import { webhookAddress } from './webhook-address.ts';
 import { commandsToTry } from './welcome.ts';
 
-/** A namespace that every cluster has: one that we made could not be taken back at once. */
+/** A namespace that every cluster has, because deleting one of our own would take long. */
 const platformNamespace = 'kube-system';
 
 export async function joinCluster(
@@ -23,12 +23,12 @@ export async function joinCluster(
   const client = connect(config);
   cleanup.add('closing the connections', () => client.close());
   await step(`connected to ${config.server}`, () => client.request({ method: 'GET', path: '/version' }));
-  await step('rights to join it, and nobody else who serves it', async () => {
-    const hint = `Ask for these rights ("kubectl --kubeconfig ${options.kubeconfig} auth can-i VERB RESOURCE" tells what you may), or join as an administrator of the cluster`;
+  await step('permissions to join it, and no other kidp in it', async () => {
+    const hint = `Ask for these permissions (check them with "kubectl --kubeconfig ${options.kubeconfig} auth can-i VERB RESOURCE"), or join as a cluster administrator`;
     await demandRights(client, config.source, joinRights(platformNamespace), hint);
     await ensureNoOtherInstallation(client);
   });
-  await whole('the kinds of platform.company.com that were missing', () => addMissingDefinitions(client, cleanup));
+  await whole('missing CRDs of platform.company.com', () => addMissingDefinitions(client, cleanup));
   cleanup.add('removing the reports', () => removeReports(client));
   const platform = await whole('admission webhooks, failurePolicy Ignore', () =>
     startPlatform(
@@ -37,7 +37,7 @@ export async function joinCluster(
         ...webhookAddress(options),
         failurePolicy: 'Ignore',
         crds: gateOptions(options),
-        // They would stay behind.
+        // Revisions would stay behind in the cluster.
         revisions: { kept: 0 },
         platformNamespace,
       },
@@ -48,7 +48,7 @@ export async function joinCluster(
     ended: endOf(platform),
     welcome: [
       `  API server  ${config.server}`,
-      `  admission   ${platform.admission.url} (the API server must be able to reach it: --webhook-host)`,
+      `  admission   ${platform.admission.url} (the API server must reach it: see --webhook-host)`,
       '',
       ...commandsToTry(`kubectl --kubeconfig ${options.kubeconfig}`, 'theirs'),
     ],

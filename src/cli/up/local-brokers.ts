@@ -1,6 +1,6 @@
 /**
- * The brokers of a cluster of our own: one that deploys into the cluster itself, and where there is a Kafka one that makes its topics.
- * Each is what `kidp broker` runs, with its Broker and its DeploymentTarget beside it.
+ * The brokers of a local cluster: one deploys into the cluster itself and, if there is a Kafka, one creates topics. Each is the same as
+ * `kidp broker` runs, with its Broker and its DeploymentTarget.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,13 +21,13 @@ import { type Client, type ClusterConfig, connect, type KubernetesObject, silent
 interface LocalBrokersOptions {
   readonly client: Client;
   readonly config: ClusterConfig;
-  /** Where their keys are kept for the next start. */
+  /** The directory that keeps their keys between runs. */
   readonly directory: string;
   readonly statusApi: StatusApi;
   readonly kafka: { readonly bootstrapServers: readonly string[] } | undefined;
 }
 
-/** In place of `docs/brokers.md`'s own namespace for each. */
+/** One namespace for both, unlike the installation in docs/brokers.md. */
 const namespace = 'kidp-brokers';
 
 export async function startLocalBrokers(options: LocalBrokersOptions, cleanup: Cleanup): Promise<void> {
@@ -53,7 +53,7 @@ export async function startLocalBrokers(options: LocalBrokersOptions, cleanup: C
 }
 
 interface LocalBroker {
-  /** Of the Broker, and of the DeploymentTarget that it serves. */
+  /** The name of the Broker and of the DeploymentTarget that it serves. */
   readonly name: string;
   readonly provider: string;
   readonly capabilities: readonly string[];
@@ -86,20 +86,20 @@ async function startOne(
     stopping = true;
     return running.stop();
   });
-  // One that has lost the right to work (a machine that was asleep) ends, and another begins in its place.
-  const follow = (): void =>
+  // A broker that lost its Lease, as after the machine slept, ends and is replaced by a new one.
+  const restartOnEnd = (): void =>
     void running.ended.catch(async () => {
       await running.stop().catch(() => undefined);
       while (!stopping) {
         try {
           running = await start(port);
-          return follow();
+          return restartOnEnd();
         } catch {
           await sleep(1_000);
         }
       }
     });
-  follow();
+  restartOnEnd();
   const apply = (kind: typeof broker | typeof deploymentTarget, spec: object) =>
     client.apply(
       kind.resource,

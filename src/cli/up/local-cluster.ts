@@ -1,4 +1,4 @@
-/** A control plane of our own, with its state in a directory of the user's. */
+/** A local control plane, with its state in a directory of the user. */
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { kinds } from '../../api/index.ts';
@@ -31,19 +31,20 @@ import { commandsToTry, rolloutsToTry } from './welcome.ts';
 
 const nodes = 2;
 
+/** `startOwnCluster` starts a control plane and installs kidp into it. */
 export async function startOwnCluster(options: UpFlags, step: Steps['step'], cleanup: Cleanup): Promise<Running> {
   const directory = resolve(options.directory);
   const assets = { onProgress: renderProgress(process.stderr) };
-  const { kubectl } = await step('programs of the control plane', () =>
+  const { kubectl } = await step('control-plane binaries', () =>
     ensureAssets(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok', 'kubectl'], assets),
   );
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const rollouts = await step('Helm', () => localRollouts(directory, assets));
-  const ofKafka = join(directory, 'kafka');
-  // It starts while the control plane does; where its state is to be forgotten, not before it is certain that nobody else uses it.
-  const starting = options.reset === true ? undefined : startLocalKafka(ofKafka, assets, cleanup);
+  const kafkaDirectory = join(directory, 'kafka');
+  // Kafka starts together with the control plane. With --reset it waits until the state directory is known to be ours to delete.
+  const starting = options.reset === true ? undefined : startLocalKafka(kafkaDirectory, assets, cleanup);
   starting?.catch(() => undefined);
-  const plane = await step(`etcd, kube-apiserver, controller-manager, scheduler, ${nodes} nodes`, () =>
+  const plane = await step(`etcd, kube-apiserver, controller-manager, scheduler, ${nodes} simulated nodes (KWOK)`, () =>
     startControlPlane({
       directory: join(directory, 'cluster'),
       reset: options.reset === true,
@@ -58,8 +59,8 @@ export async function startOwnCluster(options: UpFlags, step: Steps['step'], cle
   const config = await loadKubeconfig({ file: plane.kubeconfig });
   const client = connect(config);
   cleanup.add('closing the connections', () => client.close());
-  await step(`${kinds.length} kinds of platform.company.com`, () => installDefinitions(client));
-  const { policies, example } = await step('starter policies, and an example of a CRD', async () => {
+  await step(`${kinds.length} CRDs of platform.company.com`, () => installDefinitions(client));
+  const { policies, example } = await step('starter policies and an example CRD', async () => {
     await addVolumes(client);
     await addPlatformAdmin(client);
     await addNamespaces(client, [DEFAULT_PLATFORM_NAMESPACE, ...DEFAULT_EXCEPTION_NAMESPACES]);
@@ -71,10 +72,10 @@ export async function startOwnCluster(options: UpFlags, step: Steps['step'], cle
   });
   const kafka = await step('Kafka', async () => {
     if (starting !== undefined) return starting;
-    await rm(ofKafka, { recursive: true, force: true });
-    return startLocalKafka(ofKafka, assets, cleanup);
+    await rm(kafkaDirectory, { recursive: true, force: true });
+    return startLocalKafka(kafkaDirectory, assets, cleanup);
   });
-  const platform = await step('admission webhooks, reconcilers, status API', () =>
+  const platform = await step('admission webhooks, controllers, status API', () =>
     startPlatform(
       {
         client,
@@ -91,17 +92,16 @@ export async function startOwnCluster(options: UpFlags, step: Steps['step'], cle
   );
   const { admission, statusApi } = platform;
   if (statusApi !== undefined) {
-    const ways = 'away' in kafka ? undefined : kafka;
-    const what =
-      ways === undefined ? 'a broker for this cluster' : 'brokers: one for this cluster, one for topics of Kafka';
-    await step(what, () => startLocalBrokers({ client, config, directory, statusApi, kafka: ways }, cleanup));
+    const shared = 'away' in kafka ? undefined : kafka;
+    const what = shared === undefined ? 'broker for this cluster' : 'brokers for this cluster and for Kafka topics';
+    await step(what, () => startLocalBrokers({ client, config, directory, statusApi, kafka: shared }, cleanup));
   }
   if (!('away' in rollouts)) {
     const register = () => registerCluster(client, DEFAULT_PLATFORM_NAMESPACE, rollouts.keys, plane.kubeconfig);
-    await step('this cluster, for operators to be rolled out to', register);
+    await step('this cluster registered as a rollout target', register);
   }
-  // A run that was killed has left its webhook behind, which lets no definition in: by now it is ours.
-  if (!example) await step('an example of a CRD', () => addExample(client, 10));
+  // A killed run leaves its webhook configuration behind, which denies CRDs until our webhook serves.
+  if (!example) await step('example CRD', () => addExample(client, 10));
   const kubeconfig = join(directory, 'kubeconfig');
   await rm(kubeconfig, { force: true });
   await symlink(relative(directory, plane.kubeconfig), kubeconfig);
@@ -116,14 +116,14 @@ export async function startOwnCluster(options: UpFlags, step: Steps['step'], cle
       `  admission   ${admission.url}`,
       `  status API  ${statusApi?.url}`,
       'away' in kafka
-        ? `  Kafka       none, brokers are reached over HTTP: ${kafka.away}`
+        ? `  Kafka       none; brokers are reached over HTTP: ${kafka.away}`
         : `  Kafka       ${kafka.bootstrapServers}`,
       'away' in rollouts
-        ? `  rollouts    none without Helm: ${rollouts.away}`
-        : '  rollouts    to the Cluster local, which is this one',
-      `  policies    ${policies} starter policies (policies/), and those that you apply`,
+        ? `  rollouts    disabled without Helm: ${rollouts.away}`
+        : '  rollouts    target Cluster local, which is this cluster',
+      `  policies    ${policies} starter policies (policies/), and those you apply`,
       `  kubeconfig  ${kubeconfig}`,
-      `  state       ${directory} (npm start -- --reset begins anew)`,
+      `  state       ${directory} (delete it with npm start -- --reset)`,
       '',
       ...commandsToTry(beside('kubectl')),
       ...('away' in rollouts ? [] : rolloutsToTry(beside('kubectl'), beside('kubeconfig'))),
@@ -131,7 +131,7 @@ export async function startOwnCluster(options: UpFlags, step: Steps['step'], cle
   };
 }
 
-/** Without Java everything goes over HTTP; who waits at the terminal is told why. */
+/** Starts Kafka. Without Java it returns the reason, and brokers are reached over HTTP. */
 async function startLocalKafka(
   directory: string,
   assets: AssetOptions,
@@ -152,13 +152,13 @@ async function startLocalKafka(
   }
 }
 
-/** A kubectl for this cluster, whatever kubectl and KUBECONFIG the machine has. */
+/** Writes a kubectl for this cluster, independent of the kubectl and KUBECONFIG of the machine. */
 async function writeKubectl(file: string, kubectl: string, kubeconfig: string): Promise<void> {
   const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
   await writeFile(file, `#!/bin/sh\nKUBECONFIG=${quote(kubeconfig)} exec ${quote(kubectl)} "$@"\n`, { mode: 0o755 });
 }
 
-/** A cluster without its API server is none: whoever waits at the terminal should hear of it. */
+/** Watches the processes of the control plane, so that the user learns when one has died. */
 function watchProcesses(plane: ControlPlane): { died: Promise<string>; stop(): void } {
   const processes: ProcessHandle[] = [
     ...plane.etcd.members,
@@ -171,7 +171,7 @@ function watchProcesses(plane: ControlPlane): { died: Promise<string>; stop(): v
   const died = new Promise<string>((resolve) => {
     timer = setInterval(() => {
       const dead = processes.find(({ pid }) => pid === undefined);
-      if (dead !== undefined) resolve(`${dead.name} has ended by itself: its last words are in ${dead.logFile}`);
+      if (dead !== undefined) resolve(`${dead.name} exited unexpectedly; see ${dead.logFile}`);
     }, 1_000);
   });
   return { died, stop: () => clearInterval(timer) };

@@ -10,16 +10,16 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** No Go, and nothing that was built before. */
+/** A machine without Go and without built binaries. */
 const bare = () => ({ environment: { PATH: folder, KIDP_CACHE: join(folder, 'cache') } });
 
-test('without Go and without Helm it says so, and makes nothing', async () => {
+test('without Go and without Helm it returns the reason and creates nothing', async () => {
   const found = await localRollouts(folder, bare());
   expect(found).toEqual({ away: expect.stringMatching(/Go/) });
   expect(() => statSync(join(folder, 'cluster-keys.json'))).toThrow();
 });
 
-test('without Go the Helm on the PATH does; keys are made once, and nobody else may read them', async () => {
+test('without Go it uses Helm on the PATH; keys are generated once and readable only by their owner', async () => {
   const program = join(folder, 'helm');
   writeFileSync(program, '#!/bin/sh\necho v4.3.1\n');
   chmodSync(program, 0o755);

@@ -1,6 +1,6 @@
 /**
- * Rollouts on a cluster of our own, so that one can be tried: keys beside its state, the charts of examples/, Helm, and the cluster itself
- * as the Cluster `local` that operators are rolled out to.
+ * Rollouts on a local cluster: keys beside its state, the charts of examples/, Helm, and the cluster itself as the Cluster `local` that
+ * operators are rolled out to.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const charts = fileURLToPath(new URL('../../../examples', import.meta.url));
 const name = 'local';
 const fieldManager = 'kidp-up';
 
-/** Where there is no Helm, nothing is rolled out, and who waits at the terminal is told why. */
+/** `localRollouts` returns the options of rollouts, or the reason why there is no Helm. */
 export async function localRollouts(
   directory: string,
   assets: AssetOptions,
@@ -24,19 +24,19 @@ export async function localRollouts(
   const helm = await localHelm(assets);
   if ('away' in helm) return helm;
   const file = join(directory, 'cluster-keys.json');
-  const isThere = await readFile(file).then(
+  const exists = await readFile(file).then(
     () => true,
     () => false,
   );
-  if (!isThere) {
-    // Whole or not at all: half a key set could never be read again.
+  if (!exists) {
+    // Written atomically, because half a key set could never be read again.
     await writeFile(`${file}.new`, await newKeySet(), { mode: 0o600 });
     await rename(`${file}.new`, file);
   }
   return { keys: keysFromFile(file), helm, charts };
 }
 
-/** The one that is built like the control plane; without Go the one on the PATH. */
+/** Finds Helm: the one built with the control-plane binaries, or without Go the one on the PATH. */
 async function localHelm(assets: AssetOptions): Promise<{ readonly program: string } | { readonly away: string }> {
   try {
     return { program: (await ensureAssets(['helm'], assets)).helm };
@@ -49,7 +49,7 @@ async function localHelm(assets: AssetOptions): Promise<{ readonly program: stri
   }
 }
 
-/** Sealed anew each time: its address may be another. */
+/** `registerCluster` encrypts the kubeconfig at each start, because the address may have changed. */
 export async function registerCluster(client: Client, namespace: string, keys: RolloutsOptions['keys'], file: string) {
   const { sealing } = await keys.current();
   const sealed = await sealKubeconfig(sealing, name, await readFile(file, 'utf8'));

@@ -1,4 +1,4 @@
-/** The starter policies that come with the platform (policies/): put into a cluster of our own, or judged by without one. */
+/** The starter policies of the repository (policies/): applied to a local cluster, or evaluated without one. */
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { PolicySource } from '../../admission/index.ts';
@@ -15,7 +15,7 @@ const folders = ['platform', 'pod-security'].map((name) =>
 
 const readStarter = () => readObjects(folders, Readable.from([]));
 
-/** Adds those that are not there; one that is there is the user's by now. Returns how many there are. */
+/** `addStarterPolicies` adds the missing ones, because users may have changed the existing ones. Returns their number. */
 export async function addStarterPolicies(client: Client): Promise<number> {
   const found = await readStarter();
   await Promise.all(found.map(({ object }) => addMissing(client, policy.resource, object)));
@@ -37,14 +37,14 @@ const clusterRoles: Resource = {
   namespaced: false,
 };
 
-/** The role of who runs the platform, as manifests/install has it. */
+/** `addPlatformAdmin` adds the role of platform administrators from manifests/install. */
 export async function addPlatformAdmin(client: Client): Promise<void> {
   for (const { object } of await readObjects([platformAdmin], Readable.from([]))) {
     await addMissing(client, clusterRoles, object);
   }
 }
 
-/** Without a cluster nothing changes: the same set for as long as it runs. */
+/** `starterSource` serves a fixed policy set, because nothing changes without a cluster. */
 export async function starterSource(): Promise<PolicySource> {
   const { set, problems } = takeInventory(await readStarter());
   if (problems.length > 0) throw inputErrorOf(problems);

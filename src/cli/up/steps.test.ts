@@ -14,7 +14,7 @@ test('prints each step with the time it took', async () => {
   expect(steps.seconds()).toBeCloseTo(1.234);
 });
 
-test('a stop ends the step that is under way, and every later one', async () => {
+test('a stop interrupts the current step and every later one', async () => {
   let stop: (reason: string) => void = () => undefined;
   const steps = startSteps({ write: () => undefined }, new Promise((resolve) => (stop = resolve)));
   const hanging = steps.step('build', () => new Promise(() => undefined));
@@ -23,7 +23,7 @@ test('a stop ends the step that is under way, and every later one', async () => 
   await expect(steps.step('later', async () => 1)).rejects.toMatchObject({ reason: 'SIGINT' });
 });
 
-test('work that must be whole comes to its end before a stop is heard', async () => {
+test('work that must not be cut off finishes before a stop takes effect', async () => {
   let stop: (reason: string) => void = () => undefined;
   const steps = startSteps({ write: () => undefined }, new Promise((resolve) => (stop = resolve)));
   let end: () => void = () => undefined;

@@ -1,15 +1,15 @@
-/** What `kidp up` says while it works: each step with the time it took, so that a slow one is seen. */
+/** The progress of `kidp up`: each step is printed with the time it took. */
 
 export interface Steps {
-  /** Runs the work, and prints its name and time once it is done. Rejects with `Interrupted` as soon as a stop is asked for. */
+  /** Runs the work, and prints its name and time when it is done. Rejects with `Interrupted` as soon as a stop is requested. */
   step<T>(name: string, work: () => Promise<T>): Promise<T>;
-  /** The same for work of which half could not be taken back: it is brought to its end first, and only then rejects. */
+  /** The same for work that must not be cut off: it runs to its end, and only then rejects. */
   whole<T>(name: string, work: () => Promise<T>): Promise<T>;
-  /** Since the first step began. */
+  /** The seconds since the first step started. */
   seconds(): number;
 }
 
-/** The user stopped it before it was ready. */
+/** Thrown when the user stops `kidp up` before it is ready. */
 export class Interrupted extends Error {
   readonly reason: string;
 

@@ -1,4 +1,4 @@
-/** Volumes for a cluster of our own, whose nodes only play: what asks for storage, such as a Database, would wait for ever without. */
+/** Volumes for a local cluster: its nodes are simulated (KWOK), so claims such as those of a Database would stay pending without them. */
 import { type Client, isAlreadyExists, type Resource, type UnknownObject } from '../../runtime/index.ts';
 
 const name = 'local';
@@ -18,7 +18,7 @@ const persistentVolumes: Resource = {
   namespaced: false,
 };
 
-/** A default storage class and volumes of it, where they are not there. */
+/** `addVolumes` adds a default storage class and volumes of it, unless they exist. */
 export async function addVolumes(client: Client): Promise<void> {
   await add(client, storageClasses, {
     apiVersion: 'storage.k8s.io/v1',

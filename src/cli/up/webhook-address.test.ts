@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { exitCodeOf } from '../common/failure.ts';
 import { webhookAddress } from './webhook-address.ts';
 
-describe('where the webhook is', () => {
+describe('webhook address', () => {
   const rows = [
-    { reason: 'this machine alone, any port', options: {}, address: { host: '127.0.0.1', port: 0 } },
-    { reason: 'a port of the user', options: { webhookPort: 8443 }, address: { host: '127.0.0.1', port: 8443 } },
+    { reason: 'loopback, any port', options: {}, address: { host: '127.0.0.1', port: 0 } },
+    { reason: 'a given port', options: { webhookPort: 8443 }, address: { host: '127.0.0.1', port: 8443 } },
     {
-      reason: 'a cluster elsewhere is given the name',
+      reason: 'a name for a cluster elsewhere',
       options: { webhookHost: 'dev.example.com', webhookPort: 8443 },
       address: { host: '0.0.0.0', port: 8443, target: { url: 'https://dev.example.com:8443' } },
     },

@@ -1,4 +1,4 @@
-/** The webhooks without a cluster: for machines that have neither Go nor ready-made binaries. */
+/** The webhooks without a cluster, for machines that have neither Go nor prebuilt control-plane binaries. */
 import { startAdmission } from '../../admission/index.ts';
 import type { Cleanup } from '../../platform/index.ts';
 import type { UpFlags } from './command.ts';
@@ -13,9 +13,9 @@ export async function serveAlone(
   cleanup: Cleanup,
   missing: string,
 ): Promise<Running> {
-  process.stdout.write(`  no cluster is started: ${missing}\n`);
+  process.stdout.write(`  no cluster started: ${missing}\n`);
   const policies = await step('starter policies', starterSource);
-  const admission = await step('admission webhooks, alone', () =>
+  const admission = await step('admission webhooks, without a cluster', () =>
     startAdmission({ ...webhookAddress(options), failurePolicy: 'Ignore', policies, dispatches: false }),
   );
   cleanup.add('stopping the webhooks', () => admission.stop());
@@ -26,16 +26,16 @@ export async function serveAlone(
       '',
       'The same decisions without a server, in another terminal:',
       '',
-      '  # let in',
+      '  # admitted',
       '  npx kidp check -f policies/platform -f examples/quickstart/team.yaml',
       '',
-      '  # denied by a policy, with the reason: production without backups',
+      '  # denied by a policy, with the reason: a production database without backups',
       '  npx kidp check -f policies/platform -f examples/quickstart/no-backup.yaml',
       '',
-      '  # denied, with the reason: the database moves to another owner',
+      '  # denied, with the reason: a database must not change its owner',
       '  npx kidp check -f examples/quickstart/new-owner.yaml --old examples/quickstart/team.yaml',
       '',
-      '  # a CRD change that breaks what exists',
+      '  # a breaking CRD change',
       '  npx kidp crd diff examples/quickstart/crd/definition.yaml examples/quickstart/crd/narrower.yaml',
     ],
   };

@@ -1,17 +1,17 @@
-/** What to try first. */
+/** The commands to try that `kidp up` prints. */
 
-/** Somebody else's cluster has no starter policies until its owner puts them there. */
+/** `commandsToTry` lists them; an existing cluster has no starter policies and no example CRD until its owner applies them. */
 export function commandsToTry(kubectl: string, cluster: 'own' | 'theirs' = 'own'): string[] {
   return [
     'Try, in another terminal:',
     '',
-    '  # a team, an application and its database: let in',
+    '  # a team, an application and its database: admitted',
     `  ${kubectl} apply -f examples/quickstart/team.yaml`,
     '',
     ...(cluster === 'own'
       ? []
       : [
-          '  # the starter policies for these: each answers what it would deny of what is there',
+          '  # the starter policies: each reports which existing objects it would deny',
           `  ${kubectl} apply -f policies/platform`,
           '',
         ]),
@@ -21,19 +21,19 @@ export function commandsToTry(kubectl: string, cluster: 'own' | 'theirs' = 'own'
     ...(cluster === 'own'
       ? []
       : [
-          '  # a definition of somebody else: let in',
+          '  # a CRD of another project: admitted',
           `  ${kubectl} apply -f examples/quickstart/crd/definition.yaml`,
           '',
         ]),
-    '  # a CRD change that would break what exists: rejected, with what it breaks and what to do instead',
+    '  # a CRD change that breaks existing objects: denied, with what it breaks and what to do instead',
     `  ${kubectl} apply -f examples/quickstart/crd/narrower.yaml`,
     '',
-    '  # the policies, whether each is in force, and how many existing objects violate it',
+    '  # the policies: whether each is enforced, and how many existing objects violate it',
     `  ${kubectl} get policies`,
     '',
     ...(cluster === 'own'
       ? [
-          '  # a service that uses the database, and a topic: handed to a broker, ready in a moment, with a connection secret',
+          '  # a service that uses the database, and a topic: deployed by a broker, with a connection secret',
           `  ${kubectl} apply -f examples/quickstart/service.yaml`,
           `  ${kubectl} get databases,services.platform.company.com,topics -n team-backend`,
           '',
@@ -42,15 +42,15 @@ export function commandsToTry(kubectl: string, cluster: 'own' | 'theirs' = 'own'
   ];
 }
 
-/** Where there is Helm. */
+/** `rolloutsToTry` lists the commands that need Helm. */
 export function rolloutsToTry(kubectl: string, kubeconfig: string): string[] {
   return [
-    '  # an operator from a Helm chart, rolled out to this cluster and watched',
+    '  # an operator from a Helm chart, rolled out to this cluster',
     `  ${kubectl} apply -f examples/rollout/operator.yaml`,
     `  ${kubectl} apply -f examples/rollout/first.yaml`,
     `  npx kidp rollout watch greeter-first --kubeconfig ${kubeconfig}`,
     '',
-    '  # a rollout whose pods find no node: taken back by itself',
+    '  # a rollout whose pods cannot be scheduled: rolled back automatically',
     `  ${kubectl} apply -f examples/rollout/nowhere.yaml`,
     `  npx kidp rollout watch greeter-nowhere --kubeconfig ${kubeconfig}`,
     '',

@@ -1,4 +1,4 @@
-/** The flags of `serve` for what becomes of admitted objects: docs/install.md. */
+/** The flags of `serve` for dispatching admitted objects to brokers: docs/install.md. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { port } from '../../common/flags.ts';
 
@@ -17,24 +17,30 @@ export interface DispatchFlags {
 
 export function declareDispatch(command: Command): Command {
   return command
-    .option('--no-dispatch', 'admission only: nothing is deployed, no namespace is made for a Team')
-    .option('--broker-issuer <name>', "the platform's name in the tokens that it and its brokers make", 'kidp')
-    .option('--kafka <host:port,…>', 'the Kafka cluster that brokers are reached through', servers)
-    .option('--kafka-tls <directory>', 'ca.crt, tls.crt and tls.key for it, read anew when they change')
-    .option('--status-host <address>', 'address that the status API listens on (default: as --host)')
-    .option('--status-port <number>', 'port of the status API, where brokers report', port(0), 8444)
-    .option('--status-url <url>', 'https://HOST[:PORT] under which brokers find it')
+    .option('--no-dispatch', 'Serve admission only: deploy nothing, create no namespaces for Teams')
+    .option(
+      '--broker-issuer <name>',
+      "Set the platform's name in tokens: the issuer of its own, the audience of those of brokers",
+      'kidp',
+    )
+    .option('--kafka <host:port,…>', 'Reach brokers through this Kafka cluster', servers)
+    .option(
+      '--kafka-tls <directory>',
+      'Read ca.crt, tls.crt and tls.key for Kafka from this directory; reloaded when they change',
+    )
+    .option('--status-host <address>', 'Listen on this address for the status API (default: as --host)')
+    .option('--status-port <number>', 'Listen on this port for the status API, where brokers report', port(0), 8444)
+    .option('--status-url <url>', 'Set the https://HOST[:PORT] at which brokers reach the status API')
     .option(
       '--status-tls <directory>',
-      'tls.crt and tls.key for it, read anew when they change (default: as the webhook)',
+      'Read tls.crt and tls.key for the status API from this directory; reloaded when they change (default: as the webhook)',
     )
-    .option('--insecure-http', 'send tokens over plain HTTP too: for clusters whose mesh encrypts');
+    .option('--insecure-http', 'Allow tokens over plain HTTP, for clusters whose mesh encrypts');
 }
 
 function servers(text: string): string[] {
   const list = text.split(',').map((each) => each.trim());
   const wrong = list.find((each) => !/^[^\s:/]+:\d{1,5}$/.test(each));
-  if (wrong !== undefined)
-    throw new InvalidArgumentError(`"${wrong}" is no server: write HOST:PORT, with commas between`);
+  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}": want HOST:PORT, separated by commas`);
   return list;
 }

@@ -1,5 +1,6 @@
-/** The flags of `serve` for operators that are rolled out over clusters: docs/install.md. */
+/** The flags of `serve` for rollouts of operators over clusters: docs/install.md. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { repeated } from '../../common/flags.ts';
 
 export interface RolloutFlags {
   clusterKeys?: string;
@@ -19,29 +20,29 @@ export function declareRollouts(command: Command): Command {
   return command
     .option(
       '--cluster-keys <file>',
-      'roll operators out over clusters: the keys that their kubeconfigs are sealed with, read anew when they change',
+      'Enable rollouts, and decrypt kubeconfigs of clusters with the keys of this file; reloaded when it changes',
     )
     .option(
       '--cluster-keys-command <program>',
-      'in place of a file, a program that prints them, asked every 10 minutes',
+      'Run this program for the keys instead of reading a file; called every 10 minutes',
     )
-    .option('--charts <directory>', 'where charts are that are given by a path')
+    .option('--charts <directory>', 'Look for charts given by path in this directory')
     .option(
       '--chart-network <cidr>',
-      "a network that charts are fetched from although it is this machine's, link-local or a cloud's own, as 127.0.0.0/8; may be given again",
-      (text: string, before: string[] = []) => [...before, text],
+      'Allow fetching charts from this loopback, link-local or cloud-metadata network, such as 127.0.0.0/8; may be repeated',
+      repeated,
     )
-    .option('--helm <file>', 'the program helm, 3.14 or newer (default: on the PATH)')
-    .option('--rollout-settings <file>', 'who has to approve what, in which environment')
-    .option('--smtp <host:port>', 'the mail server for messages about approvals', server)
-    .option('--smtp-from <address>', 'whom these messages are from')
-    .option('--smtp-tls', 'TLS from the first byte, as on port 465 (default: STARTTLS)')
-    .option('--smtp-ca <file>', 'whom to trust there, in PEM form (default: whom the system trusts)')
-    .option('--smtp-credentials <directory>', 'username and password for it, read for each message');
+    .option('--helm <file>', 'Use this helm binary, 3.14 or newer (default: the one on the PATH)')
+    .option('--rollout-settings <file>', 'Read from this file which rollouts need whose approval')
+    .option('--smtp <host:port>', 'Send mail about approvals through this server', server)
+    .option('--smtp-from <address>', 'Set the sender address of these mails')
+    .option('--smtp-tls', 'Use implicit TLS, as on port 465 (default: STARTTLS)')
+    .option('--smtp-ca <file>', 'Trust these CA certificates (PEM) for the mail server (default: those of the system)')
+    .option('--smtp-credentials <directory>', 'Read username and password from this directory, for each mail');
 }
 
 function server(text: string): { host: string; port: number } {
   const [, host, port] = /^([^\s/]+):(\d{1,5})$/.exec(text) ?? [];
-  if (host === undefined) throw new InvalidArgumentError(`"${text}" is no server: write HOST:PORT`);
+  if (host === undefined) throw new InvalidArgumentError(`"${text}": want HOST:PORT`);
   return { host, port: Number(port) };
 }

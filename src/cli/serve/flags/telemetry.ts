@@ -1,4 +1,4 @@
-/** The flag of `serve` for traces and metrics that are sent to a collector: docs/observability.md. */
+/** The flag of `serve` for sending traces and metrics to a collector: docs/observability.md. */
 import type { Command } from 'commander';
 
 export interface TelemetryFlags {
@@ -8,6 +8,6 @@ export interface TelemetryFlags {
 export function declareTelemetry(command: Command): Command {
   return command.option(
     '--otlp-endpoint <url>',
-    'send traces and metrics there, as OTLP over HTTP (default: $OTEL_EXPORTER_OTLP_ENDPOINT)',
+    'Send traces and metrics to this endpoint, OTLP over HTTP (default: $OTEL_EXPORTER_OTLP_ENDPOINT)',
   );
 }

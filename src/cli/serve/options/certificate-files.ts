@@ -1,14 +1,14 @@
-/** Certificates that somebody else keeps in a directory, as a mounted Secret is: read anew when they change. */
+/** Certificates in a directory, such as a mounted Secret: reloaded when they change. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KafkaTls, ServingCertificate } from '../../../broker/index.ts';
 import type { Logger } from '../../../runtime/index.ts';
 import { InputError } from '../../common/failure.ts';
 
-/** A mounted Secret is swapped as a whole; looking is cheap. */
-const lookMilliseconds = 10_000;
+/** The kubelet replaces a mounted Secret as a whole, and reading the files is cheap. */
+const pollMilliseconds = 10_000;
 
-/** For a client of Kafka: looked at for each new connection. */
+/** `kafkaFiles` serves a Kafka client, which reads them for each new connection. */
 export function kafkaFiles(directory: string): () => KafkaTls {
   const read = (): KafkaTls => ({
     ca: fileIn(directory, 'ca.crt'),
@@ -19,19 +19,19 @@ export function kafkaFiles(directory: string): () => KafkaTls {
   return read;
 }
 
-/** For a server: those who subscribe hear of a change within ten seconds. What cannot be read leaves the last ones in use. */
+/** `certificateFiles` serves a server, and notifies subscribers of a change within ten seconds. Unreadable files keep the last pair in use. */
 export function certificateFiles(directory: string, log: Logger): ServingCertificate {
   const read = () => ({ certificate: fileIn(directory, 'tls.crt'), key: fileIn(directory, 'tls.key') });
   let pair = read();
   const listeners = new Set<() => void>();
-  const look = () => {
+  const poll = () => {
     try {
       const next = read();
       if (next.certificate === pair.certificate && next.key === pair.key) return;
       pair = next;
       for (const listener of listeners) listener();
     } catch (error) {
-      log.warn('the certificate of the status API cannot be read, going on with the last one', { directory, error });
+      log.warn('reloading the certificate failed; keeping the last one', { directory, error });
     }
   };
   let timer: NodeJS.Timeout | undefined;
@@ -39,7 +39,7 @@ export function certificateFiles(directory: string, log: Logger): ServingCertifi
     current: () => pair,
     subscribe(listener) {
       listeners.add(listener);
-      timer ??= setInterval(look, lookMilliseconds).unref();
+      timer ??= setInterval(poll, pollMilliseconds).unref();
       return () => {
         listeners.delete(listener);
         if (listeners.size > 0) return;
@@ -56,7 +56,7 @@ function fileIn(directory: string, name: string): string {
   } catch (error) {
     throw new InputError(
       'certificate',
-      `${join(directory, name)} cannot be read (${(error as Error).message}): the directory must hold it, in PEM form.`,
+      `cannot read ${join(directory, name)} (${(error as Error).message}): the directory must contain it in PEM form.`,
     );
   }
 }

@@ -1,11 +1,11 @@
-/** From the flags of `serve` to what becomes of admitted objects. */
+/** Turns the flags of `serve` into the options of dispatch. */
 
 import type { DispatchOptions } from '../../../platform/index.ts';
 import type { Logger } from '../../../runtime/index.ts';
 import type { DispatchFlags } from '../flags/dispatch.ts';
 import { certificateFiles, kafkaFiles } from './certificate-files.ts';
 
-/** Undefined where nothing is to be dispatched. */
+/** `dispatchOptions` returns undefined with --no-dispatch. */
 export function dispatchOptions(flags: DispatchFlags, host: string, log: Logger): DispatchOptions | undefined {
   if (!flags.dispatch) return undefined;
   const { kafka, kafkaTls, statusTls } = flags;
@@ -19,7 +19,7 @@ export function dispatchOptions(flags: DispatchFlags, host: string, log: Logger)
       host: flags.statusHost ?? host,
       port: flags.statusPort,
       url: flags.statusUrl,
-      tls: statusTls === undefined ? 'as the webhook' : certificateFiles(statusTls, log),
+      tls: statusTls === undefined ? 'webhook' : certificateFiles(statusTls, log),
     },
     insecureHttp: flags.insecureHttp,
   };

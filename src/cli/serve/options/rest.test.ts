@@ -12,11 +12,11 @@ function flags(...words: string[]): RestFlags {
 }
 const served = (...words: string[]) => restServing(flags(...words), '::', silentLogger);
 
-test('without a port it is not served', () => {
+test('is not served without a port', () => {
   expect(served('--rest-issuer', 'https://login.example.com')).toBeUndefined();
 });
 
-describe('whose tokens are believed', () => {
+describe('token keys', () => {
   test.each([
     {
       reason: 'an issuer',
@@ -24,7 +24,7 @@ describe('whose tokens are believed', () => {
       keys: { issuer: 'https://login.example.com' },
     },
     {
-      reason: 'an address of keys',
+      reason: 'a JWKS URL',
       words: ['--rest-jwks', 'https://login.example.com/keys'],
       keys: { uri: 'https://login.example.com/keys' },
     },
@@ -38,17 +38,17 @@ describe('whose tokens are believed', () => {
     expect(served('--rest-port', '8445', ...words)).toMatchObject({
       host: '::',
       port: 8445,
-      tls: 'as the webhook',
+      tls: 'webhook',
       authentication: { keys, audience: 'kidp', userClaim: 'sub', groupsClaim: 'groups' },
     });
   });
 
-  test('nobody is bad input', () => {
+  test('no keys are bad input', () => {
     expect(() => served('--rest-port', '8445')).toThrow(expect.objectContaining({ code: 'input/rest-keys' }));
   });
 });
 
-test('groups of the issuer are given roles', () => {
+test('maps groups of the issuer to roles', () => {
   expect(flags('--rest-group', 'ops=kidp:admin', 'a=b=kidp:viewer').restGroup).toEqual({
     ops: 'kidp:admin',
     'a=b': 'kidp:viewer',
@@ -61,13 +61,13 @@ test.each([
   { text: 'ops=', code: 'input/rest-group' },
   { text: 'ops=system:masters', code: 'input/rest-group' },
   { text: 'ops=kidp:root', code: 'input/rest-group' },
-])('$text gives nobody a role', ({ text, code }) => {
+])('rejects the mapping $text', ({ text, code }) => {
   expect(() => served('--rest-port', '0', '--rest-jwks', 'keys', '--rest-group', text)).toThrow(
     expect.objectContaining({ code }),
   );
 });
 
-test('a prefix stands before each user', () => {
+test('prefixes each user name', () => {
   const words = ['--rest-port', '0', '--rest-jwks', 'keys', '--rest-user-prefix'];
   expect(served(...words, 'oidc:')).toMatchObject({ authentication: { userPrefix: 'oidc:' } });
   for (const text of ['', 'system:', 'system:serviceaccount:', 'a b', 'ä']) {

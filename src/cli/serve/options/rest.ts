@@ -1,4 +1,4 @@
-/** From the flags of `serve` to the REST API. */
+/** Turns the flags of `serve` into the options of the REST API. */
 import { readFileSync } from 'node:fs';
 import type { RestServing } from '../../../platform/index.ts';
 import { roleGroups, type TokenKeys } from '../../../rest/index.ts';
@@ -7,7 +7,7 @@ import { InputError } from '../../common/failure.ts';
 import type { RestFlags } from '../flags/rest.ts';
 import { certificateFiles } from './certificate-files.ts';
 
-/** Undefined where it is not to be served. */
+/** `restServing` returns undefined without --rest-port. */
 export function restServing(flags: RestFlags, host: string, log: Logger): RestServing | undefined {
   const { restPort, restTls, restIssuer, restCa, insecureHttp = false } = flags;
   if (restPort === undefined) return undefined;
@@ -15,7 +15,7 @@ export function restServing(flags: RestFlags, host: string, log: Logger): RestSe
   return {
     host: flags.restHost ?? host,
     port: restPort,
-    tls: restTls === undefined ? 'as the webhook' : certificateFiles(restTls, log),
+    tls: restTls === undefined ? 'webhook' : certificateFiles(restTls, log),
     insecureHttp,
     authentication: {
       keys: keysOf(flags, caBundle),
@@ -34,7 +34,7 @@ function keysOf({ restIssuer, restJwks }: RestFlags, caBundle: string | undefine
   if (restIssuer !== undefined) return { issuer: restIssuer, caBundle };
   throw new InputError(
     'rest-keys',
-    '--rest-port needs to know whose tokens to believe: give --rest-issuer https://ISSUER, or --rest-jwks FILE or URL.',
+    '--rest-port requires a source of token keys: set --rest-issuer https://ISSUER, or --rest-jwks FILE or URL.',
   );
 }
 
@@ -42,14 +42,14 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new InputError('rest-ca', `${file} cannot be read (${(error as Error).message}).`);
+    throw new InputError('rest-ca', `cannot read ${file} (${(error as Error).message}).`);
   }
 }
 
 function groupsOf({ restGroup = {} }: RestFlags): Readonly<Record<string, string>> {
   for (const [group, role] of Object.entries(restGroup)) {
     if (roleGroups.includes(role)) continue;
-    throw new InputError('rest-group', `--rest-group ${group}=${role}: a role is one of ${roleGroups.join(', ')}.`);
+    throw new InputError('rest-group', `--rest-group ${group}=${role}: want a role among ${roleGroups.join(', ')}.`);
   }
   return restGroup;
 }

@@ -1,4 +1,4 @@
-/** From the flags of `serve` to rollouts, and to the REST API that stands before them. */
+/** Turns the flags of `serve` into the options of rollouts and their REST API. */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { RestFlags } from '../flags/rest.ts';
 import type { RolloutFlags } from '../flags/rollouts.ts';
 import { restServing } from './rest.ts';
 
-/** Undefined where nothing is to be rolled out. */
+/** `rolloutsOptions` returns undefined without keys. */
 export function rolloutsOptions(
   flags: RolloutFlags & RestFlags,
   host: string,
@@ -20,10 +20,10 @@ export function rolloutsOptions(
   const { clusterKeys, clusterKeysCommand, rolloutSettings } = flags;
   if (clusterKeys === undefined && clusterKeysCommand === undefined) {
     if (flags.restPort === undefined) return undefined;
-    throw new InputError('cluster-keys', '--rest-port needs --cluster-keys, or --cluster-keys-command, as well.');
+    throw new InputError('cluster-keys', '--rest-port requires --cluster-keys or --cluster-keys-command.');
   }
   if (clusterKeys !== undefined && clusterKeysCommand !== undefined) {
-    throw new InputError('cluster-keys', 'give either --cluster-keys or --cluster-keys-command, not both.');
+    throw new InputError('cluster-keys', 'set either --cluster-keys or --cluster-keys-command, not both.');
   }
   return {
     keys:
@@ -51,7 +51,7 @@ function networks(given: readonly string[] = []): readonly string[] {
 
 function mailOptions({ smtp, smtpFrom, smtpTls, smtpCa, smtpCredentials }: RolloutFlags): MailOptions | undefined {
   if (smtp === undefined) return undefined;
-  if (smtpFrom === undefined) throw new InputError('smtp-from', '--smtp needs --smtp-from ADDRESS as well.');
+  if (smtpFrom === undefined) throw new InputError('smtp-from', '--smtp requires --smtp-from ADDRESS.');
   return {
     from: smtpFrom,
     smtp: {
@@ -74,6 +74,6 @@ function textOf(flag: string, file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new InputError('file', `${flag} ${file} cannot be read (${(error as Error).message}).`);
+    throw new InputError('file', `cannot read ${flag} ${file} (${(error as Error).message}).`);
   }
 }

@@ -1,5 +1,5 @@
-/** Loaded into `kidp up` before it starts: the part that records events fails on SIGUSR2. */
-import { EventRecorder } from '../../src/runtime/index.ts';
+/** Preloaded into `kidp up`: the event recorder fails on SIGUSR2. */
+import { EventRecorder } from '../../../src/runtime/index.ts';
 
 EventRecorder.prototype.start = (signal) =>
   new Promise((resolve, reject) => {
