@@ -1,6 +1,13 @@
 /** Teams and Applications for the gates: from the caches, and from the API server where a cache may not know yet. */
 import { application, type Team, team } from '../../api/index.ts';
-import { type Client, isNotFound, type ObjectKey, type Reflector, type Resource, type UnknownObject } from '../../runtime/index.ts';
+import {
+  type Client,
+  isNotFound,
+  type ObjectKey,
+  type Reflector,
+  type Resource,
+  type UnknownObject,
+} from '../../runtime/index.ts';
 import { type OwnerLookup, ownerOf, type ReadOwner } from '../gates/ownership/owner-chain.ts';
 
 interface OwnerCaches {

@@ -7,7 +7,15 @@
 import { application, policy, policyException, team } from '../../api/index.ts';
 import type { Json, ObjectQuery, PolicyModel, PolicySet, SchemaSource, World } from '../../policy/index.ts';
 import type { PolicyState } from '../../policy/internal.ts';
-import { type Client, isNotFound, type Logger, Reflector, type Resource, silentLogger, type UnknownObject } from '../../runtime/index.ts';
+import {
+  type Client,
+  isNotFound,
+  type Logger,
+  Reflector,
+  type Resource,
+  silentLogger,
+  type UnknownObject,
+} from '../../runtime/index.ts';
 import type { ResourceMapping } from '../../runtime/internal.ts';
 import type { OwnerLookup } from '../gates/ownership/owner-chain.ts';
 import { type Definitions, startDefinitions } from './definitions.ts';

@@ -3,7 +3,19 @@
  * as connections are left for it (over HTTP/1.1 a watch is a connection): a later round finds it in memory. The rest is one short request
  * each, which costs no more than a watch would for what changes little.
  */
-import { ApiError, apiVersionOf, type Client, type Clock, ConnectionError, eachObject, type KubernetesObject, type ObjectKey, Reflector, type Resource, type UnknownObject } from '../../runtime/index.ts';
+import {
+  ApiError,
+  apiVersionOf,
+  type Client,
+  type Clock,
+  ConnectionError,
+  eachObject,
+  type KubernetesObject,
+  type ObjectKey,
+  Reflector,
+  type Resource,
+  type UnknownObject,
+} from '../../runtime/index.ts';
 import { type ClusterObjects, groupPods } from './objects.ts';
 import { pods } from './resources.ts';
 import type { Semaphore, WatchBudget } from './semaphore.ts';

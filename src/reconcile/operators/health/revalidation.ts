@@ -13,7 +13,15 @@ import {
   operatorDeployment,
   operatorInstallation,
 } from '../../../api/index.ts';
-import { applyConditions, type Condition, controllerManagedBy, type DesiredCondition, getCondition, type KubernetesObject, type Manager } from '../../../runtime/index.ts';
+import {
+  applyConditions,
+  type Condition,
+  controllerManagedBy,
+  type DesiredCondition,
+  getCondition,
+  type KubernetesObject,
+  type Manager,
+} from '../../../runtime/index.ts';
 
 export const DEGRADED = 'Degraded';
 /** The reason where no more clusters fail than may (`maxFailures`): people are told, and nothing is taken back. */
