@@ -1,11 +1,11 @@
 /**
- * What the parts of this room hand each other, and what rollouts build on: a way into a cluster, what is to be put there, and how
- * it fares. Each part implements one of the interfaces; a rollout knows only these.
+ * The interfaces between the parts of this module and to rollouts: cluster access, snapshots, releases and health. Each
+ * part implements one; rollouts depend only on these.
  */
 import type { Environment, Operator } from '../api/index.ts';
 import type { Client, UnknownObject } from '../runtime/index.ts';
 
-/** Where something belongs that is done on behalf of a rollout: in logs, in the audit and in traces. */
+/** The rollout that work belongs to, for logs, audit and traces. */
 export interface WorkContext {
   readonly operator?: string;
   readonly version?: string;
@@ -15,10 +15,10 @@ export interface WorkContext {
   readonly signal?: AbortSignal;
 }
 
-/** What somebody wants to do on a cluster: the temporary credentials allow that, and no more. */
+/** The purpose of a connection: its temporary credentials allow that, and no more. */
 export type Purpose =
   | { readonly kind: 'observe' }
-  /** The kinds of objects that are going to be written there, and their namespaces. */
+  /** Grants writes of the kinds and namespaces in these snapshots. */
   | { readonly kind: 'install'; readonly snapshots: readonly Snapshot[] };
 
 export interface ClusterConnection {
@@ -27,15 +27,15 @@ export interface ClusterConnection {
   /** For example `v1.36.3`. */
   readonly kubernetesVersion: string;
   readonly client: Client;
-  /** A kubeconfig for programs, in a file that only we can read and that is gone afterwards. */
+  /** A kubeconfig file for child processes, private and deleted afterwards. */
   withKubeconfig<Result>(use: (path: string) => Promise<Result>): Promise<Result>;
 }
 
-/** The clusters that are registered. Connections are kept while their credentials last, and shared. */
+/** The registered clusters. Connections are reused while their credentials are valid. */
 export interface Fleet {
   /** Rejects with FleetError. */
   connect(cluster: string, purpose: Purpose, context: WorkContext): Promise<ClusterConnection>;
-  /** Its credentials have changed, or it goes: nothing is kept of it in memory. */
+  /** Drops everything kept of a cluster whose credentials changed or that is removed. */
   forget(cluster: string): void;
   stop(): Promise<void>;
 }
@@ -43,10 +43,10 @@ export interface Fleet {
 export type FleetErrorCode =
   | 'cluster/unknown'
   | 'cluster/credentials-missing'
-  /** What is in its Secret was not sealed for it, or has been changed since. */
+  /** The content of its Secret was not sealed for it, or was modified. */
   | 'cluster/tampered'
   | 'cluster/key-missing'
-  /** An exec plugin, a path of a file, …: it would run code or read files here. */
+  /** An exec plugin, a file path, …: it would run code or read files on the platform. */
   | 'cluster/kubeconfig-refused'
   | 'cluster/unreachable'
   | 'cluster/forbidden'
@@ -64,7 +64,7 @@ export type FleetErrorCode =
 
 export class FleetError extends Error {
   readonly code: FleetErrorCode;
-  /** Trying again may help. */
+  /** A retry may succeed. */
   readonly temporary: boolean;
 
   constructor(code: FleetErrorCode, message: string, options: { temporary?: boolean; cause?: unknown } = {}) {
@@ -76,41 +76,41 @@ export class FleetError extends Error {
 }
 
 /**
- * What is put on a cluster: rendered once, kept as it is. A way back applies one of these, and renders nothing. It may hold secrets of
- * the chart, so that it is kept in Secrets of Kubernetes and never in a log or a status.
+ * The rendered objects of an operator version, stored unchanged. A rollback applies a snapshot and renders nothing. It
+ * may contain secrets of the chart, so it is stored in Kubernetes Secrets and never in a log or status.
  */
 export interface Snapshot {
-  /** The name in the store: `snapshot-` and the beginning of the digest. */
+  /** The name in the store: `snapshot-` and the start of the digest. */
   readonly name: string;
-  /** Of all that follows. */
+  /** The digest of all fields below. */
   readonly digest: string;
   readonly operator: string;
   readonly version: string;
   readonly chartDigest: string;
   readonly valuesDigest: string;
-  /** What it was rendered for. */
+  /** The environment it was rendered for. */
   readonly environment: Environment;
   readonly kubernetesVersion: string;
   readonly namespace: string;
   readonly releaseName: string;
-  /** CustomResourceDefinitions: applied before all else, outside the release, and only ever forward. */
+  /** CustomResourceDefinitions: applied first, outside of the release, and never rolled back. */
   readonly definitions: readonly UnknownObject[];
-  /** Without the definitions, in the order of the chart, hooks and all. */
+  /** The other objects in chart order, including hooks. */
   readonly manifests: readonly UnknownObject[];
 }
 
 export type SnapshotContent = Omit<Snapshot, 'name' | 'digest'>;
 
-/** What is kept is told by its content: keeping the same twice is keeping it once. */
+/** A content-addressed store: storing the same content twice is a no-op. */
 export interface SnapshotStore {
   put(content: SnapshotContent): Promise<Snapshot>;
   /** Rejects with FleetError `snapshot/missing` or `snapshot/damaged`. */
   get(name: string): Promise<Snapshot>;
-  /** Removes all that is not named; what was kept within the last hour stays. */
+  /** Deletes everything that is not named, except what was stored within the last hour. */
   retain(names: ReadonlySet<string>): Promise<void>;
 }
 
-/** A packaged chart, fetched and known by its digest. */
+/** A packaged chart, identified by its digest. */
 export interface Chart {
   readonly name: string;
   readonly version: string;
@@ -120,21 +120,24 @@ export interface Chart {
 }
 
 interface ChartInspection {
-  /** Those in `crds/`, of it and its subcharts, and those that its templates make. */
+  /** The definitions in `crds/` of the chart and its subcharts, and those of its templates. */
   readonly definitions: readonly UnknownObject[];
-  /** Why, where it does not: it may with the values of a deployment. Left out also where it could not be tried. */
+  /**
+   * Why it does not render with its default values; it may with those of a deployment. Also undefined if it could not
+   * be tried.
+   */
   readonly doesNotRender?: string;
 }
 
 export interface Charts {
-  /** The versions of the chart, the newest first. For a path: the one that is there. */
+  /** The versions of the chart, newest first. For a path: the one that is there. */
   versions(
     operator: Operator,
     context: WorkContext,
   ): Promise<readonly { version: string; appVersion?: string; digest?: string }[]>;
-  /** By the version of the chart; kept in memory by digest, bounded. */
+  /** Fetches by chart version; cached by digest, with a size limit. */
   fetch(operator: Operator, chartVersion: string, context: WorkContext): Promise<Chart>;
-  /** Without a deployment: by its own values alone. */
+  /** Inspects a chart with its default values. */
   look(chart: Chart, context: WorkContext): Promise<ChartInspection>;
   render(
     chart: Chart,
@@ -145,39 +148,43 @@ export interface Charts {
       readonly kubernetesVersion: string;
       readonly namespace: string;
       readonly releaseName: string;
-      /** In their order, the later over the earlier. */
+      /** In order; later values override earlier ones. */
       readonly values: readonly Readonly<Record<string, unknown>>[];
-      /** Some of the values come from a Secret: where it does not render, the place is told and not why. */
+      /** Some values come from a Secret: a render error then reports the location only. */
       readonly hasSecrets?: boolean;
     },
     context: WorkContext,
   ): Promise<SnapshotContent>;
 }
 
-/** A release on a cluster, put there by the real Helm. Each may be asked for again after a crash: what is done is not done twice. */
+/** Helm releases on a cluster. Every method is idempotent and may be called again after a crash. */
 export interface Installer {
-  /** The release that is there, whoever made it: the one that is deployed, else the last. Undefined where there is none. */
+  /** The current release, whoever created it: the deployed one, else the last. Undefined if there is none. */
   current(
     connection: ClusterConnection,
     release: { readonly name: string; readonly namespace: string },
     context: WorkContext,
   ): Promise<InstalledRelease | undefined>;
   /**
-   * Definitions first (never narrowed or removed), then `helm install` or `helm upgrade` of exactly the snapshot, waiting until its
-   * workloads are rolled out. `attempt` is written into the release: where the release of this attempt is there already, nothing is done.
+   * Applies definitions first (never narrowed or removed), then runs `helm install` or `helm upgrade` of exactly the
+   * snapshot, and waits for its workloads. `attempt` is recorded in the release: if the release of this attempt exists,
+   * nothing is done.
    */
   apply(
     connection: ClusterConnection,
     snapshot: Snapshot,
     options: ApplyOptions,
   ): Promise<{ readonly revision: number }>;
-  /** Back to a snapshot: `helm rollback` where that revision is still there, else an upgrade to it. Definitions are left alone. */
+  /**
+   * Restores a snapshot: `helm rollback` if that revision still exists, else an upgrade to it. Definitions are left
+   * alone.
+   */
   restore(
     connection: ClusterConnection,
     snapshot: Snapshot,
     options: ApplyOptions,
   ): Promise<{ readonly revision: number }>;
-  /** What was never there before goes again; definitions and custom resources stay. */
+  /** Uninstalls a release that did not exist before; definitions and custom resources are kept. */
   remove(
     connection: ClusterConnection,
     release: { readonly name: string; readonly namespace: string },
@@ -188,11 +195,11 @@ export interface Installer {
 export interface ApplyOptions {
   readonly attempt: string;
   readonly timeoutMilliseconds: number;
-  /** For blue-green: only what lives in the namespace; the rest is applied outside the release by the switch. */
+  /** For blue-green: only namespaced objects; the switch applies the rest outside of the release. */
   readonly only?: 'namespaced';
-  /** For blue-green: controllers begin at 0. */
+  /** For blue-green: controllers start at 0 replicas. */
   readonly atZero?: boolean;
-  /** A line of Helm's, with nothing secret in it. */
+  /** Receives the output lines of Helm, with secrets redacted. */
   readonly onOutput?: (line: string) => void;
   readonly context: WorkContext;
 }
@@ -202,34 +209,37 @@ export interface InstalledRelease {
   readonly status: string;
   readonly chart: string;
   readonly version: string;
-  /** Of the snapshot that it was made from; undefined where it was not made by us. */
+  /** The digest of its snapshot; undefined if kidp did not create it. */
   readonly snapshotDigest?: string;
   readonly attempt?: string;
   readonly manifests: readonly UnknownObject[];
-  /** Those that somebody's chart has among its templates; ours has none. They belong into the snapshot of what was there before. */
+  /**
+   * Definitions in the templates of an existing release (ours has none). They belong into the snapshot of the previous
+   * state.
+   */
   readonly definitions?: readonly UnknownObject[];
 }
 
 export interface SwitchedSides {
-  /** What was in use, in the other namespace or, where it was upgraded in its place, in the same one. */
+  /** The previous side, in the other namespace or, after an in-place upgrade, in the same one. */
   readonly from?: Snapshot;
   readonly to: Snapshot;
   readonly coexist: boolean;
-  /** For the old controllers to end, and for the new ones to be there. */
+  /** The timeout for the old controllers to stop, and for the new ones to start. */
   readonly timeoutMilliseconds?: number;
 }
 
-/** The two sides of a blue-green deployment on one cluster. Each step may be asked for again. */
+/** The two sides of a blue-green deployment on one cluster. Every step is idempotent. */
 export interface Switcher {
   /**
-   * Cluster-scoped objects and webhooks now lead to `to`, and those that it does not have are gone; the controllers of `from` are at 0,
-   * those of `to` are at what the snapshot says. Where `to` could not read what is stored unless those of `from` convert it, they go on
-   * beside those of `to`, or where that cannot be it rejects before anything is changed.
+   * Routes cluster-scoped objects and webhooks to `to` and deletes those that it does not have; scales the controllers
+   * of `from` to 0 and those of `to` to the snapshot's replicas. If `to` can only read stored objects while `from`
+   * converts them, both keep running; if that is impossible, it rejects before any change.
    */
   switchOver(connection: ClusterConnection, sides: SwitchedSides, context: WorkContext): Promise<void>;
   /**
-   * The side that was kept goes, after its time, and with it all outside of its release that the one that stays does not have. Says why
-   * where it has to be kept: nobody else converts custom resources.
+   * Removes the old side after its retention time, with everything outside of its release that the remaining side does
+   * not have. Returns why it must be kept: it is the only converter of custom resources.
    */
   retire(
     connection: ClusterConnection,
@@ -248,7 +258,7 @@ export interface PartHealth {
 }
 
 export interface HealthReport {
-  /** Healthy only where it is so at the revision that was asked for, with nothing of before the change counted. */
+  /** Healthy only at the requested revision; observations from before the change do not count. */
   readonly state: 'Healthy' | 'Unhealthy' | 'Unknown';
   readonly message: string;
   readonly controllerPods: number;
@@ -262,9 +272,9 @@ export interface HealthReport {
 export interface HealthTarget {
   readonly operator: Operator;
   readonly snapshot: Snapshot;
-  /** The workloads must have been observed at, and rolled out to, what the snapshot says. */
+  /** The revision that the workloads must have observed and rolled out. */
   readonly revision: number;
-  /** For blue-green before the switch: webhooks and custom resources are not its business yet. */
+  /** For blue-green before the switch: webhooks and custom resources are not checked yet. */
   readonly podsOnly?: boolean;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Other clusters: how they are reached, what is put there with Helm, and how it fares.
+ * Remote clusters: access, Helm releases and health.
  *
- * In: Clusters, Operators, charts. Out: connections with temporary credentials, snapshots, releases, health.
- * It must not know: rollouts, their strategies, who approves what, or the REST API.
+ * In: Clusters, Operators, charts. Out: connections with temporary credentials, snapshots, releases, health. It must
+ * not know: rollouts, their strategies, approvals, or the REST API.
  */
 export * from './access/index.ts';
 export * from './charts/index.ts';

@@ -144,7 +144,7 @@ test.each([
   const [one, two] = await bothSides(chartOf({ name, version: '1.0.0' }), newer, coexist);
   await plane.switcher.switchOver(plane.connection, { from: two, to: one, coexist }, {});
   expect(await plane.switcher.retire(plane.connection, two, one, {})).toBe(
-    `2.0.0 is kept at 0 in ${two.namespace}: nobody else converts between the versions of widgets.${name}.example.com`,
+    `2.0.0 is kept at 0 replicas in ${two.namespace}: it is the only converter between the versions of widgets.${name}.example.com`,
   );
   expect([await replicasIn(one), await replicasIn(two), await convertedIn(name)]).toEqual([1, 0, two.namespace]);
   // The old one reads and writes as it did.
@@ -199,7 +199,7 @@ test('where the old one cannot read what is stored: beside it the new one goes o
   await plane.switcher.switchOver(plane.connection, { ...back, coexist: true }, {});
   expect([await replicasIn(one), await replicasIn(two), await convertedIn(name)]).toEqual([1, 1, two.namespace]);
   expect(await plane.switcher.retire(plane.connection, two, one, {})).toBe(
-    `2.0.0 goes on in ${two.namespace}: nobody else converts what is stored of widgets.${name}.example.com`,
+    `2.0.0 keeps running in ${two.namespace}: it is the only converter of the stored objects of widgets.${name}.example.com`,
   );
   expect(await replicasIn(two)).toBe(1);
   await askNobody(name);

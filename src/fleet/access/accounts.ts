@@ -1,6 +1,6 @@
 /**
- * The service accounts that work is done with on a cluster: made there, and given rights, with the credentials of the kubeconfig; those
- * are used for nothing else. Everything may be done again at any time: it ends up the same.
+ * Service accounts on a remote cluster: created and granted with the credentials of the kubeconfig, which are used for
+ * nothing else. Every operation is idempotent.
  */
 import { createHash } from 'node:crypto';
 import { GROUP, MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
@@ -33,16 +33,16 @@ import {
   type WebhookObject,
 } from './resources.ts';
 
-/** On all that is made on a cluster for access to it. */
+/** Labels every object created for cluster access. */
 const made = { [`${GROUP}/made-for`]: 'cluster-access' };
 const fieldManager = 'kidp-access';
 export const OBSERVER = 'kidp-observer';
 const guardName = 'kidp-observer-dry-run-only';
 
 export interface Place {
-  /** With the credentials of the kubeconfig. */
+  /** Authenticated with the credentials of the kubeconfig. */
   readonly client: Client;
-  /** On the cluster, for the service accounts. */
+  /** The namespace of the service accounts on the cluster. */
   readonly namespace: string;
 }
 
@@ -53,16 +53,16 @@ export function installerAccount(operator: string): string {
 }
 
 /**
- * In every role that is written: a right to nothing that is named after the other rules. An API server reads roles with some delay; once
- * it grants this one, it knows the others.
+ * A marker rule in every role: a harmless permission named after the other rules. An API server applies roles with a
+ * delay; once it grants the marker, it has loaded the other rules.
  */
 export interface Marker {
   readonly name: string;
-  /** Undefined stands for the cluster. */
+  /** Undefined for cluster-wide rules. */
   readonly namespace?: string;
 }
 
-/** The rights are worked out from what is on the cluster now. */
+/** `prepareObserver` computes the rules from the current state of the cluster. */
 export async function prepareObserver(place: Place): Promise<Marker[]> {
   const { client } = place;
   const [found, validating, mutating, guarded] = await Promise.all([
@@ -75,7 +75,10 @@ export async function prepareObserver(place: Place): Promise<Marker[]> {
   return [await prepareAccount(place, OBSERVER, [...alwaysObserved, ...rules])];
 }
 
-/** In a role of its own for each operator: of those that are installed at the same time, none takes away what another one brings. */
+/**
+ * `grantObserver` uses one role per operator: operators that are installed concurrently do not remove each other's
+ * rules.
+ */
 export async function grantObserver(
   place: Place,
   installer: string,
@@ -92,7 +95,7 @@ export async function grantObserver(
   await apply(client, clusterRoleBindings, binding('ClusterRoleBinding', name, namespace, OBSERVER));
 }
 
-/** Whether the cluster refuses whatever the observer would write and is no dry run. */
+/** `guard` reports whether the cluster denies writes of the observer that are not dry runs. */
 async function guard({ client, namespace }: Place): Promise<boolean> {
   const served = await servedIn(client, admissionPolicies.group, admissionPolicies.version);
   if (!served.some(({ plural }) => plural === admissionPolicies.plural)) return false;
@@ -119,7 +122,7 @@ export async function prepareInstaller(
   );
   const rights = installerRights(snapshots, resourceMapping(served.flat()));
   const markers = [await prepareAccount(place, account, rights.cluster)];
-  // A namespace that is not there yet holds no Role: the first thing that is installed would make it, so it is made here.
+  // A Role needs its namespace, so a missing namespace is created first.
   for (const [namespace, rules] of rights.namespaces) {
     const marker = markerOf(rules);
     markers.push({ name: marker.name, namespace });
@@ -137,7 +140,7 @@ export async function prepareInstaller(
   return markers;
 }
 
-/** Without their schemas, which may be megabytes. */
+/** Definitions without their schemas, which can be megabytes. */
 async function definedOn(client: Client): Promise<DefinitionObject[]> {
   const found: DefinitionObject[] = [];
   await eachObject(client, definitions, { omitManagedFields: true }, (object) => {
@@ -177,7 +180,10 @@ function markerOf(rules: readonly PolicyRule[]): { readonly name: string; readon
   };
 }
 
-/** Whether all of them are granted to who asks. True also where nobody may ask: then nothing more can be known. */
+/**
+ * `rightsAreEffective` reports whether all markers are granted. Also true if the cluster cannot be asked, because then
+ * nothing more can be learned.
+ */
 export async function rightsAreEffective(client: Client, markers: readonly Marker[]): Promise<boolean> {
   const answers = await Promise.all(
     markers.map(async ({ name, namespace }) => {
@@ -196,7 +202,7 @@ export async function rightsAreEffective(client: Client, markers: readonly Marke
 
 export interface IssuedToken {
   readonly token: string;
-  /** How long it lasts: a cluster may give less than it is asked for. */
+  /** The lifetime: a cluster may grant less than requested. */
   readonly seconds: number;
 }
 
@@ -212,11 +218,14 @@ export async function requestToken(place: Place, account: string, seconds: numbe
     subresource: 'token',
   })) as KubernetesObject & { spec?: { expirationSeconds?: number }; status?: { token?: string } };
   if (status?.token === undefined)
-    throw new FleetError('cluster/unreachable', 'a cluster gave no token', { temporary: true });
+    throw new FleetError('cluster/unreachable', 'the cluster issued no token', { temporary: true });
   return { token: status.token, seconds: Math.min(seconds, spec?.expirationSeconds ?? seconds) };
 }
 
-/** All that was ever made for access to the cluster, for all operators. With the accounts their tokens end. */
+/**
+ * `removeAccounts` deletes everything created for cluster access, for all operators. The tokens become invalid with the
+ * accounts.
+ */
 export async function removeAccounts(place: Place): Promise<void> {
   const { client } = place;
   for (const resource of [serviceAccounts, clusterRoleBindings, roleBindings, clusterRoles, roles]) {
@@ -244,7 +253,7 @@ async function ensureNamespace(client: Client, name: string): Promise<void> {
   }
 }
 
-/** The kinds of one version of a group; none where it is not served. */
+/** The kinds of one group version; none if it is not served. */
 async function servedIn(client: Client, group: string, version: string): Promise<ServedResource[]> {
   const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const { status, text } = await client.request({ method: 'GET', path });

@@ -1,4 +1,7 @@
-/** The kubeconfig of a Cluster, for as long as somebody holds the answer: read from its Secret, opened, checked. */
+/**
+ * Reads the kubeconfig of a Cluster from its Secret, decrypts and validates it. It is kept only as long as the caller
+ * holds it.
+ */
 import type { Cluster } from '../../api/index.ts';
 import { type Client, type ClusterConfig, ConfigError } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
@@ -6,7 +9,7 @@ import { readClusterKubeconfig } from '../kubeconfig/index.ts';
 import { openKubeconfig, readSealedSecret, type SealedSecret, type SealingKeys } from '../seal/index.ts';
 
 export interface CredentialsSource {
-  /** Of the management cluster. */
+  /** The client of the management cluster. */
   readonly client: Client;
   readonly systemNamespace: string;
   readonly keys: SealingKeys;
@@ -16,11 +19,11 @@ interface ClusterCredentials {
   readonly config: ClusterConfig;
   readonly kubeconfig: string;
   readonly sealed: SealedSecret;
-  /** Of the key that it is sealed with. */
+  /** The id of the sealing key. */
   readonly keyId: string;
 }
 
-/** Rejects with FleetError where they cannot be used. */
+/** Rejects with FleetError if the credentials cannot be used. */
 export async function readCredentials(source: CredentialsSource, cluster: Cluster): Promise<ClusterCredentials> {
   const sealed = await readSealedSecret(source.client, source.systemNamespace, cluster);
   const ring = await source.keys.current().catch((error: unknown) => {

@@ -33,8 +33,8 @@ const answered = (status: number, reason: string) =>
     message: 'User "secret" cannot',
   });
 
-describe('why there is no access', () => {
-  test.each(failures)('no connection, %s: it may come back, and the address is not told', (failure) => {
+describe('an access failure', () => {
+  test.each(failures)('no connection, %s: temporary, and without the address', (failure) => {
     const error = accessFailure('production', unconnected(failure)) as FleetError;
     expect(error).toMatchObject({ code: 'cluster/unreachable', temporary: true });
     expect(error.cause).toBeUndefined();
@@ -43,7 +43,7 @@ describe('why there is no access', () => {
   });
 
   test.each([
-    { error: answered(401, 'Unauthorized'), code: 'cluster/forbidden', says: 'does not accept the credentials' },
+    { error: answered(401, 'Unauthorized'), code: 'cluster/forbidden', says: 'rejects the credentials' },
     {
       error: answered(403, 'Forbidden'),
       code: 'cluster/forbidden',
@@ -63,13 +63,13 @@ describe('why there is no access', () => {
     expect(told.message).not.toContain('secret');
   });
 
-  test('what is not about the cluster goes up as it is', () => {
+  test('other errors are returned unchanged', () => {
     const bug = new TypeError('a bug');
     expect(accessFailure('production', bug)).toBe(bug);
   });
 });
 
-describe('a client that keeps its address to itself', () => {
+describe('a redacting client', () => {
   const pods: Resource = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
   const failing = (error: Error): Client => {
     const reject = () => Promise.reject(error);
@@ -123,7 +123,7 @@ describe('a client that keeps its address to itself', () => {
     expect(String(error)).toContain('production');
   });
 
-  test('answers of the cluster, and our own messages, come through', async () => {
+  test('passes answers of the cluster and our own messages', async () => {
     const missing = answered(404, 'NotFound');
     await expect(redactingClient(failing(missing), 'production').list(pods)).rejects.toBe(missing);
     const own = new FleetError('cluster/unknown', 'gone');
@@ -131,7 +131,7 @@ describe('a client that keeps its address to itself', () => {
     await expect(redactingClient(failing(wrapped), 'production').list(pods)).rejects.toBe(own);
   });
 
-  test('it is otherwise the same client', async () => {
+  test('is otherwise the same client', async () => {
     const memory = memoryCluster([pods]);
     memory.put(pods, pod);
     const { items } = await redactingClient(memory.client, 'production').list(pods);

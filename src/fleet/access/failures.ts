@@ -1,75 +1,78 @@
 /**
- * What a cluster answered, or that it did not, in words that hold nothing of its kubeconfig: no address, no name of a user, no
- * certificate; and with nothing else attached that a log would print.
+ * Converts errors of remote clusters into messages that contain nothing of the kubeconfig (no address, user name or
+ * certificate) and carry nothing else that a log would print.
  */
 import { ApiError, type Client, ConfigError, ConnectionError, type WatchEvent } from '../../runtime/index.ts';
 import type { ConnectionFailure } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 
-const words: Readonly<Record<ConnectionFailure, string>> = {
-  refused: 'nothing answers at its address',
-  unresolved: 'the name of its server does not resolve',
-  timeout: 'it did not answer in time',
-  reset: 'it closed the connection',
-  'certificate-expired': 'the certificate of its server is expired or not yet valid',
-  'certificate-untrusted': 'the certificate of its server is not signed by the authority in its kubeconfig',
-  'certificate-name': 'the certificate of its server is for another name',
-  aborted: 'it was not waited for any longer',
-  'too-large': 'it answered more than is taken in',
+const failureTexts: Readonly<Record<ConnectionFailure, string>> = {
+  refused: 'connection refused',
+  unresolved: 'the server name does not resolve',
+  timeout: 'timeout',
+  reset: 'connection reset',
+  'certificate-expired': 'the server certificate is expired or not yet valid',
+  'certificate-untrusted': 'the server certificate is not signed by the CA of the kubeconfig',
+  'certificate-name': 'the server certificate is for another name',
+  aborted: 'the request was aborted',
+  'too-large': 'the response is too large',
   other: 'the connection failed',
 };
 
-/** While access to it is prepared. What is not about the cluster goes up as it is. */
+/**
+ * `accessFailure` converts an error while access is prepared. Errors that do not concern the cluster are returned
+ * unchanged.
+ */
 export function accessFailure(cluster: string, error: unknown): unknown {
   const fleet = fleetErrorIn(error);
   if (fleet !== undefined) return fleet;
   if (error instanceof ConnectionError) {
     return new FleetError(
       'cluster/unreachable',
-      `The cluster ${cluster} cannot be reached: ${words[error.failure]}. See whether its API server runs and this platform may reach it`,
+      `Cluster ${cluster} is unreachable: ${failureTexts[error.failure]}. Check that its API server runs and is reachable from the platform`,
       { temporary: true },
     );
   }
   if (error instanceof ConfigError) {
     return new FleetError(
       'cluster/kubeconfig-refused',
-      `The kubeconfig of ${cluster} cannot be used for a connection: seal another one with \`kidp clusters add ${cluster} --replace\``,
+      `The kubeconfig of cluster ${cluster} is not usable for a connection: replace it with \`kidp clusters add ${cluster} --replace\``,
     );
   }
   if (!(error instanceof ApiError)) return error;
   if (error.status === 401) {
     return new FleetError(
       'cluster/forbidden',
-      `The cluster ${cluster} does not accept the credentials of its kubeconfig any more: seal another one with \`kidp clusters add ${cluster} --replace\``,
+      `Cluster ${cluster} rejects the credentials of its kubeconfig: replace it with \`kidp clusters add ${cluster} --replace\``,
     );
   }
   const [doing = ''] = error.message.split(':');
   if (error.status === 403) {
     return new FleetError(
       'cluster/forbidden',
-      `The kubeconfig of ${cluster} does not give the right to ${doing}: the platform makes service accounts there and gives them what they need, which takes an administrator of that cluster`,
+      `The kubeconfig of cluster ${cluster} lacks the permission for: ${doing}. The platform creates service accounts and roles there, which requires cluster-admin`,
     );
   }
   return new FleetError(
     'cluster/unreachable',
-    `The cluster ${cluster} answered ${error.status} (${error.reason}) to: ${doing}`,
+    `Cluster ${cluster} answered ${error.status} (${error.reason}) to: ${doing}`,
     {
       temporary: true,
     },
   );
 }
 
-/** The same client, whose failures tell nothing of the address of the server. */
+/** `redactingClient` wraps a client so that its errors do not contain the server address. */
 export function redactingClient(client: Client, cluster: string): Client {
   const told = (error: unknown): unknown => {
     const fleet = fleetErrorIn(error);
     if (fleet !== undefined) return fleet;
     if (!(error instanceof ConnectionError)) return error;
     return new ConnectionError({
-      doing: `asking the cluster ${cluster}`,
+      doing: `request to cluster ${cluster}`,
       failure: error.failure,
-      message: words[error.failure],
-      hint: 'See whether its API server runs and this platform may reach it',
+      message: failureTexts[error.failure],
+      hint: 'Check that its API server runs and is reachable from the platform',
     });
   };
   const guard = <Answer>(work: Promise<Answer>): Promise<Answer> =>
@@ -104,7 +107,7 @@ export function redactingClient(client: Client, cluster: string): Client {
   };
 }
 
-/** What an authenticator throws comes wrapped. */
+/** Errors of an authenticator are wrapped. */
 function fleetErrorIn(error: unknown): FleetError | undefined {
   for (let each = error; each instanceof Error; each = each.cause) if (each instanceof FleetError) return each;
   return undefined;

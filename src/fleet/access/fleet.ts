@@ -1,6 +1,7 @@
 /**
- * `openFleet`: the way into the clusters. Work is done with tokens of service accounts that may do just that and last an hour at most;
- * connections are kept while they last, and are fewer than a hundred however many clusters there are. Each access is audited.
+ * `openFleet` gives access to the registered clusters. Work uses service account tokens with minimal permissions and a
+ * lifetime of at most an hour. Connections are reused while the token is valid, and stay below a hundred for any number
+ * of clusters. Every access is audited.
  */
 import { type Cluster, cluster as clusterKind } from '../../api/index.ts';
 import { type Client, type Clock, isNotFound, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
@@ -14,27 +15,27 @@ import { removeAccess } from './remove.ts';
 import { Session } from './session.ts';
 
 export interface FleetOptions {
-  /** Of the management cluster. */
+  /** The client of the management cluster. */
   readonly client: Client;
   readonly systemNamespace: string;
   readonly keys: SealingKeys;
-  /** Where Clusters are cached already. Left out, they are asked for. */
+  /** Reads Clusters from a cache. Default: the API server. */
   readonly find?: (name: string) => Promise<Cluster | undefined>;
-  /** On the clusters, for the service accounts. */
+  /** The namespace of the service accounts on the clusters. */
   readonly remoteNamespace?: string;
-  /** How long a token lasts: from 600, which Kubernetes wants, to 3600. */
+  /** The token lifetime in seconds, from 600 (the Kubernetes minimum) to 3600. */
   readonly tokenSeconds?: number;
-  /** Of short requests and of watches. Left out, `connectionLimits`. */
+  /** Connection limits for short requests and watches. Default: `connectionLimits`. */
   readonly connections?: { readonly short?: number; readonly watch?: number };
-  /** Where kubeconfigs for programs are put. Best in memory. Left out, where temporary files are. */
+  /** The directory of temporary kubeconfig files, ideally in memory. Default: the system's temporary directory. */
   readonly directory?: string;
   readonly clock?: Clock;
   readonly log?: Logger;
-  /** In place of a line in the log. */
+  /** Replaces the audit log line. */
   readonly audit?: (access: ClusterAccess) => void;
 }
 
-/** Who went to which cluster, and what for. */
+/** An audited access to a cluster. */
 export interface ClusterAccess {
   readonly event: 'cluster.access' | 'cluster.erase';
   readonly cluster: string;
@@ -48,13 +49,16 @@ export interface ClusterAccess {
 }
 
 export interface ManagedFleet extends Fleet {
-  /** What was made on it for access to it goes, with all tokens. Rejects with FleetError where it cannot be done now. */
+  /** Deletes the access objects on a cluster, including all tokens. Rejects with FleetError if that fails now. */
   removeAccess(cluster: Cluster): Promise<void>;
-  /** How many connections there are now, and were at most: to others than the management cluster, without those of programs. */
+  /** The current and peak number of connections, without the management cluster and without child processes. */
   readonly connections: { readonly open: number; readonly most: number };
 }
 
-/** Over all clusters. Each run of Helm has one besides, of which there are 16 at most: together fewer than 100 (requirement 002). */
+/**
+ * Limits over all clusters. Each Helm run has one more connection, at most 16 at a time: together fewer than 100
+ * (docs/requirements.md, 002).
+ */
 export const connectionLimits = { short: 56, watch: 24 } as const;
 
 const mostSessions = 512;
@@ -65,12 +69,12 @@ export function openFleet(options: FleetOptions): ManagedFleet {
   const { short, watch } = { ...connectionLimits, ...options.connections };
   const budgets = { short: new ConnectionBudget(short), watch: new ConnectionBudget(watch) };
   const files = kubeconfigFiles(options.directory);
-  /** The last used comes last. */
+  /** Ordered by last use, most recent last. */
   const sessions = new Map<
     string,
     { readonly cluster: string; readonly session: Session; rights: string; seen: string }
   >();
-  const audited = options.audit ?? ((access) => log.info('a cluster was accessed', { audit: true, ...access }));
+  const audited = options.audit ?? ((access) => log.info('cluster accessed', { audit: true, ...access }));
 
   const find = async (name: string): Promise<Cluster | undefined> => {
     const found = await (options.find?.(name) ??
@@ -114,13 +118,13 @@ export function openFleet(options: FleetOptions): ManagedFleet {
       find: () => find(name),
       prepare: async (place) => {
         if (account === OBSERVER) return prepareObserver(place);
-        // Who looks how it fares must be able to see what it brings.
+        // The observer must be able to read the objects of the operator.
         await grantObserver(place, account, snapshots);
         return prepareInstaller(place, account, snapshots);
       },
     });
     sessions.set(id, { cluster: name, session, rights, seen: digest });
-    // Forgotten and not closed: somebody may be at work with it. Its connections end when they are idle.
+    // Dropped without closing, because it may be in use. Its connections close when idle.
     const [oldest] = sessions.keys();
     if (sessions.size > mostSessions && oldest !== undefined) sessions.delete(oldest);
     return session;
@@ -134,12 +138,12 @@ export function openFleet(options: FleetOptions): ManagedFleet {
     if (cluster === undefined) {
       throw new FleetError(
         'cluster/unknown',
-        `There is no Cluster ${name}, or it is being removed: see \`kidp clusters list\``,
+        `Cluster ${name} does not exist or is being removed: see \`kidp clusters list\``,
       );
     }
     const session = sessionFor(cluster, purpose, context);
     const began = await session.begin();
-    // The rounds of the platform itself are told once a token; whatever is done for somebody, each time.
+    // Health rounds are audited once per token; work on behalf of a user is audited every time.
     if (began || purpose.kind !== 'observe' || context.deploymentId !== undefined || context.userId !== undefined) {
       audit(name, purpose, context, 'allowed');
     }
@@ -199,7 +203,7 @@ export function openFleet(options: FleetOptions): ManagedFleet {
 
 function operatorOf(purpose: Purpose & { kind: 'install' }, context: WorkContext): string {
   const operator = purpose.snapshots[0]?.operator ?? context.operator;
-  if (operator === undefined) throw new TypeError('who installs says which operator: in a snapshot, or in the context');
+  if (operator === undefined) throw new TypeError('an install needs an operator, in a snapshot or in the context');
   return operator;
 }
 

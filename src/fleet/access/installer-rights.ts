@@ -1,7 +1,9 @@
 /**
- * What an installer may do on a cluster: exactly what putting these snapshots there takes. The kinds of their objects, where they are;
- * the records of Helm in the namespace of the release; and the rights that the chart gives to its own roles, because Kubernetes lets
- * nobody give what they do not have. Definitions may be made and changed, and never deleted.
+ * The permissions of an installer: exactly what applying these snapshots requires.
+ *
+ * They cover the kinds of the objects in their namespaces, the release Secrets of Helm, and the rules that the chart
+ * grants to its own roles, because Kubernetes prevents privilege escalation. Definitions may be created and updated,
+ * never deleted.
  */
 import type { UnknownObject } from '../../runtime/index.ts';
 import type { ResourceMapping } from '../../runtime/internal.ts';
@@ -21,7 +23,7 @@ const everything: readonly PolicyRule[] = [
   { nonResourceURLs: ['*'], verbs: ['*'] },
 ];
 
-/** What Helm looks at while it waits, and where it keeps its records. */
+/** What Helm reads while it waits, and where it stores releases. */
 const ofARelease: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: write },
   { apiGroups: [''], resources: ['pods', 'services', 'endpoints', 'persistentvolumeclaims', 'events'], verbs: read },
@@ -29,7 +31,10 @@ const ofARelease: readonly PolicyRule[] = [
   { apiGroups: ['batch'], resources: ['jobs'], verbs: read },
 ];
 
-/** What rights are worked out from. It is kept while a token lasts, which all of a snapshot must not be. */
+/**
+ * The parts of a snapshot that permissions are computed from. They are kept for the lifetime of a token, so they must
+ * be small.
+ */
 export type SnapshotOutline = Pick<Snapshot, 'namespace' | 'definitions' | 'manifests'>;
 
 export function outlineOf({ namespace, definitions, manifests }: Snapshot): SnapshotOutline {
@@ -56,7 +61,7 @@ function outlined({ apiVersion, kind, metadata }: UnknownObject, more: object): 
   return { apiVersion, kind, metadata: namespace === undefined ? { name } : { name, namespace }, ...more };
 }
 
-/** `served`: the kinds of the cluster, as far as the snapshots use them. A kind that is not there gives no right. */
+/** `installerRights`: `served` are the kinds of the cluster that the snapshots use. An unknown kind grants nothing. */
 export function installerRights(
   snapshots: readonly SnapshotOutline[],
   served: Pick<ResourceMapping, 'byKind'>,
@@ -71,7 +76,7 @@ export function installerRights(
   return gathering.rights();
 }
 
-/** `undefined` stands for the cluster. */
+/** Undefined for cluster scope. */
 type Where = string | undefined;
 
 class RightsBuilder {
@@ -85,7 +90,7 @@ class RightsBuilder {
 
   constructor(snapshots: readonly SnapshotOutline[], served: Pick<ResourceMapping, 'byKind'>) {
     this.#served = served;
-    // Custom resources of the chart itself: what it brings is not served yet.
+    // Custom resources of the chart itself are not served yet.
     for (const { spec } of snapshots.flatMap((each) => each.definitions as readonly unknown[] as DefinitionObject[])) {
       const { group, scope, names } = spec ?? {};
       if (group === undefined || names?.kind === undefined || names.plural === undefined) continue;
@@ -97,7 +102,7 @@ class RightsBuilder {
     this.#more.set(where, [...(this.#more.get(where) ?? []), ...rules]);
   }
 
-  /** Made where it is missing. What else is in it is none of its business, so that it is not deleted. */
+  /** A missing namespace is created. It is never deleted, because it may hold objects of others. */
   namespace(name: string): void {
     const namespaces = { apiGroups: [''], resources: ['namespaces'] };
     this.add(
@@ -147,7 +152,7 @@ class RightsBuilder {
 
   #roleOrBinding(object: UnknownObject, where: Where): void {
     const { rules = [], aggregationRule } = object as unknown as RoleObject;
-    // What gathers anything takes the right to everything; Kubernetes asks for no less.
+    // An aggregated ClusterRole requires all permissions, because Kubernetes demands them from its creator.
     if (object.kind === 'ClusterRole' && aggregationRule !== undefined) this.add(undefined, ...everything);
     else if (object.kind === 'ClusterRole' || object.kind === 'Role') this.add(where, ...rules);
     const { roleRef } = object as { roleRef?: { kind?: string; name?: string } };
@@ -157,7 +162,9 @@ class RightsBuilder {
     this.#bound.set(where, bound.set(plural, (bound.get(plural) ?? new Set<string>()).add(roleRef.name)));
   }
 
-  /** RBAC cannot limit by name what is created, listed or watched; all else is limited to what the snapshots name. */
+  /**
+   * RBAC cannot restrict create, list and watch by name; all other verbs are restricted to the names in the snapshots.
+   */
   #clusterRules(): PolicyRule[] {
     const rules: PolicyRule[] = [];
     for (const { group, plural, names } of this.#named.values()) {

@@ -1,6 +1,6 @@
 /**
- * Kubeconfigs for programs such as Helm: a file with a temporary token, in a directory that only we can read, for as long as the program
- * runs.
+ * Kubeconfig files for child processes such as Helm: a file with a temporary token in a private directory, deleted when
+ * the process ends.
  */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ interface KubeconfigFiles {
 export function kubeconfigFiles(parent?: string): KubeconfigFiles {
   let directory: Promise<string> | undefined;
   let count = 0;
-  // At once: what was left behind must not lie there until something is installed again.
+  // Leftovers of crashed processes are removed at once, not only at the next install.
   void sweptOnce(parent);
   return {
     async use(content, use) {
       directory ??= scratchFolder(parent);
       count += 1;
-      // Before the directory is waited for: others count on meanwhile.
+      // The name is assigned before waiting for the directory, because concurrent calls count on.
       const name = `${count}.json`;
       const path = join(await directory, name);
       try {

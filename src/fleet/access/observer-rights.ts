@@ -1,7 +1,9 @@
 /**
- * What the observer may do on a cluster: read what tells how operators fare, and no Secrets; and ask webhooks with dry runs. RBAC knows
- * no dry runs, so a policy of the cluster itself refuses everything else that would be written in its name; a cluster that has no such
- * policies gives no right to create at all.
+ * The permissions of the observer: read access to what shows the health of operators, without Secrets, and dry-run
+ * requests for webhooks.
+ *
+ * RBAC cannot restrict requests to dry runs, so a ValidatingAdmissionPolicy denies all other writes of the observer. On
+ * clusters without such policies it gets no create permission.
  */
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
 import type { UnknownObject } from '../../runtime/index.ts';
@@ -9,7 +11,7 @@ import type { DefinitionObject, PolicyRule, WebhookObject } from './resources.ts
 
 const read = ['get', 'list', 'watch'];
 
-/** Whatever is installed. */
+/** Rules that do not depend on what is installed. */
 export const alwaysObserved: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods', 'services', 'endpoints', 'namespaces', 'events'], verbs: read },
   { apiGroups: ['apps'], resources: ['deployments', 'statefulsets', 'daemonsets', 'replicasets'], verbs: read },
@@ -26,11 +28,11 @@ export const alwaysObserved: readonly PolicyRule[] = [
   { nonResourceURLs: ['/version', '/readyz', '/livez', '/healthz'], verbs: ['get'] },
 ];
 
-/** For what these bring. */
+/** `observerRules` returns the rules for the given definitions and webhooks. */
 export function observerRules(input: {
   readonly definitions: readonly DefinitionObject[];
   readonly webhooks: readonly WebhookObject[];
-  /** Whether the cluster refuses what is no dry run. */
+  /** Whether the cluster denies writes that are not dry runs. */
   readonly guarded: boolean;
 }): PolicyRule[] {
   const custom = new Map<string, Set<string>>();
@@ -42,7 +44,7 @@ export function observerRules(input: {
   for (const [group, plurals] of custom) for (const plural of plurals) add(asked, group, plural);
   for (const { webhooks = [] } of input.webhooks) {
     for (const { apiGroups = [], resources = [] } of webhooks.flatMap(({ rules = [] }) => rules)) {
-      // Never a subresource: some do what they are asked for in a dry run too, such as the token of a service account.
+      // Never a subresource: some have effects even in a dry run, such as the token of a service account.
       const plain = resources.filter((each) => /^[a-z0-9.-]+$/.test(each));
       for (const group of apiGroups) if (group !== '*') for (const each of plain) add(asked, group, each);
     }
@@ -68,7 +70,7 @@ function add(to: Map<string, Set<string>>, group: string, plural: string): void 
   to.set(group, plurals.add(plural));
 }
 
-/** Refuses whatever the observer would write and is no dry run; touches nobody else. */
+/** `dryRunGuard` denies every write of the observer that is not a dry run, and affects no other user. */
 export function dryRunGuard(name: string, userName: string): { policy: UnknownObject; binding: UnknownObject } {
   const metadata = { name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } };
   return {
@@ -92,7 +94,7 @@ export function dryRunGuard(name: string, userName: string): { policy: UnknownOb
         validations: [
           {
             expression: 'has(request.dryRun) && request.dryRun',
-            message: 'the observer of kidp writes nothing: it only asks with dry runs',
+            message: 'the kidp observer may only send dry-run requests',
             reason: 'Forbidden',
           },
         ],

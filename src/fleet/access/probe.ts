@@ -1,4 +1,4 @@
-/** Asks a cluster whether it is there, and which Kubernetes it is. */
+/** Checks that a cluster is reachable, and returns its Kubernetes version. */
 import { type Client, type Clock, type ClusterConfig, connect, systemClock } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
 import { readClusterKubeconfig } from '../kubeconfig/index.ts';
@@ -16,7 +16,10 @@ interface ProbeOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Before a Cluster is made: the kubeconfig is read strictly, and its credentials are tried. Rejects with FleetError. */
+/**
+ * `probeKubeconfig` validates a kubeconfig and tries its credentials before a Cluster is created. Rejects with
+ * FleetError.
+ */
 export async function probeKubeconfig(
   cluster: string,
   kubeconfig: string,
@@ -34,7 +37,7 @@ async function probeConfig(cluster: string, config: ClusterConfig, options: Prob
   }
 }
 
-/** Rejects with FleetError `cluster/unreachable` or `cluster/forbidden`. */
+/** `probe` rejects with FleetError `cluster/unreachable` or `cluster/forbidden`. */
 export async function probe(cluster: string, client: Client, options: ProbeOptions = {}): Promise<Probed> {
   const { clock = systemClock, timeoutMilliseconds = 10_000, signal } = options;
   const ask = (method: 'GET' | 'POST', path: string, body?: object) =>
@@ -53,10 +56,10 @@ export async function probe(cluster: string, client: Client, options: ProbeOptio
     if (version === undefined) {
       throw new FleetError(
         'cluster/unreachable',
-        `What answers as ${cluster} is no Kubernetes API server (status ${status})`,
+        `The server of cluster ${cluster} is not a Kubernetes API server (status ${status})`,
       );
     }
-    // The version is told to anybody; who we are is not.
+    // The version endpoint is public, so the credentials are checked separately.
     const self = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview', metadata: {} };
     await ask('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', self);
     return { kubernetesVersion: version, milliseconds };

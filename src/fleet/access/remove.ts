@@ -1,4 +1,4 @@
-/** Takes away from a cluster what was made there for access to it. */
+/** Deletes the access objects of kidp from a remote cluster. */
 import type { Cluster } from '../../api/index.ts';
 import { connect } from '../../runtime/index.ts';
 import type { Budgets } from '../../runtime/internal.ts';
@@ -6,7 +6,7 @@ import { removeAccounts } from './accounts.ts';
 import { type CredentialsSource, readCredentials } from './credentials.ts';
 import { accessFailure } from './failures.ts';
 
-/** Rejects with FleetError. May be asked for again. */
+/** `removeAccess` rejects with FleetError. It is idempotent. */
 export async function removeAccess(
   source: CredentialsSource,
   cluster: Cluster,

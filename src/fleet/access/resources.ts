@@ -1,4 +1,4 @@
-/** The kinds of Kubernetes itself that access to a cluster is made of. */
+/** Built-in Kubernetes kinds used for cluster access. */
 import type { KubernetesObject, Resource } from '../../runtime/index.ts';
 
 const resource = (group: string, kind: string, plural: string, namespaced: boolean): Resource => ({
@@ -43,7 +43,7 @@ export const admissionPolicyBindings = resource(
   false,
 );
 
-/** A rule of RBAC. */
+/** An RBAC rule. */
 export interface PolicyRule {
   apiGroups?: readonly string[];
   resources?: readonly string[];

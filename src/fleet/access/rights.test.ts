@@ -42,7 +42,7 @@ const object = (apiVersion: string, kind: string, name: string, more: object = {
 const rightsOf = (manifests: readonly UnknownObject[], definitions: readonly UnknownObject[] = []) =>
   installerRights([outlineOf({ namespace: 'here', definitions, manifests } as unknown as Snapshot)], mapping);
 
-/** As RBAC decides. */
+/** Evaluates rules as RBAC does. */
 const allows = (
   rules: readonly PolicyRule[] | undefined,
   verb: string,
@@ -73,12 +73,12 @@ describe('an installer', () => {
     expect(allows(cluster, 'create', '', 'configmaps')).toBe(false);
   });
 
-  test('keeps the records of Helm in the namespace of the release', () => {
+  test('may write the release Secrets of Helm in the namespace of the release', () => {
     const { namespaces } = rightsOf([]);
     expect(allows(namespaces.get('here'), 'create', '', 'secrets')).toBe(true);
   });
 
-  test('may never delete a definition, and changes only those that it brings', () => {
+  test('may never delete a definition, and may update only its own', () => {
     const { cluster } = rightsOf(
       [object('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'others.example.com')],
       [definition('example.com', 'widgets', 'Widget')],
@@ -101,7 +101,7 @@ describe('an installer', () => {
     expect(allows(cluster, 'delete', 'example.com', 'fleets', 'c')).toBe(false);
   });
 
-  test('has what the roles of the chart have, because nobody gives what they do not have', () => {
+  test('has the rules of the chart roles, because of escalation prevention', () => {
     const rules = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['*'] }];
     const { cluster, namespaces } = rightsOf([
       object(`${rbac}/v1`, 'ClusterRole', 'all', { rules }),
@@ -125,7 +125,7 @@ describe('an installer', () => {
     expect(allows(cluster, 'bind', rbac, 'roles', 'reader')).toBe(false);
   });
 
-  test('has everything only where the chart has a role that gathers anything', () => {
+  test('has all permissions only for a chart with an aggregated role', () => {
     const gathering = rightsOf([
       object(`${rbac}/v1`, 'ClusterRole', 'all', { aggregationRule: { clusterRoleSelectors: [] } }),
     ]);
@@ -133,12 +133,12 @@ describe('an installer', () => {
     expect(allows(rightsOf([object('apps/v1', 'Deployment', 'a')]).cluster, 'delete', 'any', 'thing')).toBe(false);
   });
 
-  test('gets no right for a kind that the cluster does not have', () => {
+  test('gets no permission for a kind that the cluster does not serve', () => {
     const { cluster, namespaces } = rightsOf([object('monitoring.example.com/v1', 'ServiceMonitor', 'a')]);
     expect(JSON.stringify([cluster, ...namespaces.values()])).not.toContain('monitoring.example.com');
   });
 
-  test('nothing that a chart holds besides is kept for that', () => {
+  test('the outline keeps nothing else of a chart', () => {
     const secret = object('v1', 'Secret', 'a', { data: { password: 'secret-word' } });
     const annotated = { ...secret, metadata: { name: 'a', annotations: { note: 'secret-word' } } };
     const outline = outlineOf({ namespace: 'here', definitions: [], manifests: [annotated] } as unknown as Snapshot);
@@ -155,7 +155,7 @@ describe('the account of an installer', () => {
     expect(installerAccount(operator).length).toBeLessThanOrEqual(63);
   });
 
-  test('is another one for another operator, however long their names are', () => {
+  test('is unique per operator, however long the names are', () => {
     expect(installerAccount(`${'a'.repeat(100)}b`)).not.toBe(installerAccount(`${'a'.repeat(100)}c`));
   });
 });
@@ -181,7 +181,7 @@ describe('the observer', () => {
       group: 'example.com',
       resource: 'widgets',
       may: true,
-      reason: 'custom resources tell how an operator fares',
+      reason: 'custom resources show the health of an operator',
     },
     { verb: 'get', group: 'example.com', resource: 'widgets/status', may: true, reason: 'so does their status' },
     {
@@ -189,22 +189,28 @@ describe('the observer', () => {
       group: 'example.com',
       resource: 'widgets',
       may: true,
-      reason: 'a webhook is asked with a dry run',
+      reason: 'a webhook is called with a dry run',
     },
-    { verb: 'create', group: '', resource: 'pods', may: true, reason: 'a webhook looks at them' },
-    { verb: 'create', group: 'apps', resource: 'deployments', may: true, reason: 'a webhook looks at them' },
-    { verb: 'create', group: 'apps', resource: 'statefulsets', may: false, reason: 'no webhook names them' },
-    { verb: 'create', group: '', resource: 'pods/exec', may: false, reason: 'it is no dry run' },
-    { verb: 'create', group: '', resource: 'serviceaccounts/token', may: false, reason: 'a dry run gives a token too' },
-    { verb: 'get', group: '', resource: 'secrets', may: false, reason: 'they are nobody’s business' },
-    { verb: 'list', group: '', resource: 'configmaps', may: false, reason: 'they tell nothing of health' },
-    { verb: 'delete', group: '', resource: 'pods', may: false, reason: 'it looks, and does nothing' },
-    { verb: 'patch', group: 'example.com', resource: 'widgets', may: false, reason: 'it looks, and does nothing' },
+    { verb: 'create', group: '', resource: 'pods', may: true, reason: 'a webhook matches them' },
+    { verb: 'create', group: 'apps', resource: 'deployments', may: true, reason: 'a webhook matches them' },
+    { verb: 'create', group: 'apps', resource: 'statefulsets', may: false, reason: 'no webhook matches them' },
+    { verb: 'create', group: '', resource: 'pods/exec', may: false, reason: 'not a dry run' },
+    {
+      verb: 'create',
+      group: '',
+      resource: 'serviceaccounts/token',
+      may: false,
+      reason: 'a dry run issues a token too',
+    },
+    { verb: 'get', group: '', resource: 'secrets', may: false, reason: 'Secrets are never read' },
+    { verb: 'list', group: '', resource: 'configmaps', may: false, reason: 'they do not show health' },
+    { verb: 'delete', group: '', resource: 'pods', may: false, reason: 'the observer is read-only' },
+    { verb: 'patch', group: 'example.com', resource: 'widgets', may: false, reason: 'the observer is read-only' },
   ])('$verb $resource of "$group": $may, $reason', ({ verb, group, resource, may }) => {
     expect(allows(rules, verb, group, resource)).toBe(may);
   });
 
-  test('creates nothing where the cluster cannot tell a dry run', () => {
+  test('may not create on a cluster without ValidatingAdmissionPolicies', () => {
     const unguarded = observerRules({ definitions: [widgets], webhooks: [webhook([''], ['pods'])], guarded: false });
     expect(unguarded.some(({ verbs }) => verbs.includes('create'))).toBe(false);
   });

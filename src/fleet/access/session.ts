@@ -1,6 +1,6 @@
 /**
- * One service account on one cluster, while its tokens last: the first use makes it and asks for a token, and before that ends for
- * another. The kubeconfig is opened for that, and not kept.
+ * A session of one service account on one cluster: the first use creates the account and requests a token, which is
+ * renewed before it expires. The kubeconfig is decrypted only for that and not kept.
  */
 import type { Cluster } from '../../api/index.ts';
 import { ApiError, type Client, type Clock, type ClusterConfig, connect, type Logger } from '../../runtime/index.ts';
@@ -15,28 +15,28 @@ import { probe } from './probe.ts';
 interface SessionParts {
   readonly source: CredentialsSource;
   readonly account: string;
-  /** On the cluster. */
+  /** The namespace on the cluster. */
   readonly namespace: string;
   readonly tokenSeconds: number;
   readonly budgets: Budgets;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The Cluster as it is now; undefined where it is gone. */
+  /** The current Cluster; undefined if it was deleted. */
   readonly find: () => Promise<Cluster | undefined>;
-  /** Makes the account and gives it its rights. */
+  /** Creates the account and its permissions. */
   readonly prepare: (place: Place) => Promise<readonly Marker[]>;
 }
 
 interface Ready {
   readonly config: ClusterConfig;
   readonly kubernetesVersion: string;
-  /** Of the sealed kubeconfig. */
+  /** The digest of the sealed kubeconfig. */
   readonly digest: string;
   readonly issued: IssuedToken;
   readonly endsAt: number;
 }
 
-/** While access is prepared: nobody waits a minute for a cluster that is not there. */
+/** The request timeout while access is prepared, so that an unavailable cluster fails quickly. */
 const preparingMilliseconds = 15_000;
 
 export class Session {
@@ -64,20 +64,20 @@ export class Session {
     return this.#ready?.kubernetesVersion ?? '';
   }
 
-  /** Resolves once there is a token that lasts. Rejects with FleetError. True where this began a new one. */
+  /** Resolves once there is a valid token; true if this call started a new one. Rejects with FleetError. */
   async begin(): Promise<boolean> {
     if (this.#lasts(0.25)) return false;
     await this.#renew();
     return true;
   }
 
-  /** After `begin`. */
+  /** Available after `begin`. */
   get client(): Client {
-    if (this.#client === undefined) throw new Error('begin first');
+    if (this.#client === undefined) throw new Error('call begin first');
     return this.#client;
   }
 
-  /** With a token that lasts at least half of its time. */
+  /** The kubeconfig, with a token that is valid for at least half of its lifetime. */
   async kubeconfig(): Promise<string> {
     const { config, issued } = this.#lasts(0.5) ? (this.#ready as Ready) : await this.#renew();
     return writeKubeconfig(config, issued.token);
@@ -116,10 +116,10 @@ export class Session {
       await this.#effective(config, issued, markers);
       if (this.#closed) throw gone(this.name);
       const ready = { config, kubernetesVersion, digest: sealed.digest, issued, endsAt: asked + issued.seconds * 1000 };
-      // Another address or authority: who holds the client of before is not led there behind their back.
+      // The server changed: holders of the old client must not be redirected without noticing.
       if (this.#ready !== undefined && !sameServer(this.#ready.config, config)) {
         await this.close();
-        throw new FleetError('cluster/unreachable', `The kubeconfig of ${this.name} was replaced: connect again`, {
+        throw new FleetError('cluster/unreachable', `The kubeconfig of ${this.name} was replaced: reconnect`, {
           temporary: true,
         });
       }
@@ -133,7 +133,7 @@ export class Session {
     }
   }
 
-  /** An API server knows of accounts and roles a moment after they were written: who got the token would be refused till then. */
+  /** Accounts and roles take effect with a delay, and a request before that would be denied. */
   async #effective(config: ClusterConfig, { token }: IssuedToken, markers: readonly Marker[]): Promise<void> {
     const { budgets, clock } = this.#parts;
     const client = connect(
@@ -156,7 +156,7 @@ export class Session {
     }
     throw new FleetError(
       'cluster/unreachable',
-      `The cluster ${this.name} has been told what the service account ${this.#parts.account} may do there, and does not go by it: see whether its API server keeps up`,
+      `Cluster ${this.name} does not apply the permissions of service account ${this.#parts.account} in time: check that its API server is not overloaded`,
       { temporary: true },
     );
   }
@@ -172,7 +172,7 @@ export class Session {
     return redactingClient(client, this.name);
   }
 
-  /** `refused`: the cluster does not take the last one, whatever its time: the account may have been made anew. */
+  /** `refused`: the cluster rejected the last token before its expiry; the account may have been re-created. */
   async #token(refused: boolean): Promise<string> {
     if (this.#closed) throw gone(this.name);
     if (!refused && this.#lasts(0.25)) return (this.#ready as Ready).issued.token;
@@ -181,17 +181,17 @@ export class Session {
     } catch (error) {
       if (refused || !this.#lasts(0)) throw error;
       const fields = { cluster: this.name, error };
-      this.#parts.log.warn('the token for a cluster could not be renewed yet, the last one goes on', fields);
+      this.#parts.log.warn('token renewal failed; using the last token', fields);
       return (this.#ready as Ready).issued.token;
     }
   }
 }
 
-/** Where it is, without what proves who we are. */
+/** The server of a cluster, without credentials. */
 function serverOf(name: string, { certificateAuthority, tlsServerName, server }: ClusterConfig): ClusterConfig {
   return {
     server,
-    source: `the cluster ${name}`,
+    source: `cluster ${name}`,
     ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
     ...(tlsServerName === undefined ? {} : { tlsServerName }),
   };
@@ -205,5 +205,5 @@ const sameServer = (one: ClusterConfig, other: ClusterConfig): boolean =>
 const gone = (cluster: string): FleetError =>
   new FleetError(
     'cluster/unknown',
-    `There is no Cluster ${cluster}, or it is being removed: see \`kidp clusters list\``,
+    `Cluster ${cluster} does not exist or is being removed: see \`kidp clusters list\``,
   );

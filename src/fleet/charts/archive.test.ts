@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pack, unpack } from './archive.ts';
 
-test('what is packed is unpacked, and the same content has the same bytes', async () => {
+test('packing round-trips and is reproducible', async () => {
   const name = fc.stringMatching(/^[a-z]{1,60}$/);
   const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'));
   const files = fc.uniqueArray(fc.tuple(path, fc.uint8Array({ maxLength: 1500 })), {
@@ -35,12 +35,20 @@ const tampered = (change: (tar: Buffer) => Buffer): Buffer => {
 };
 
 test.each([
-  { reason: 'no gzip', bytes: Buffer.from('hello'), message: 'it is not gzipped, or broken off' },
-  { reason: 'gzip that is broken off', bytes: tampered((tar) => tar).subarray(0, 30), message: 'it is not gzipped' },
-  { reason: 'nothing in it', bytes: gzipSync(Buffer.alloc(1024)), message: 'the archive has no files' },
-  { reason: 'a tar that is broken off', bytes: tampered((tar) => tar.subarray(0, 514)), message: 'broken off' },
+  { reason: 'no gzip', bytes: Buffer.from('hello'), message: 'it is not a complete gzip file' },
   {
-    reason: 'a size that is none',
+    reason: 'a truncated gzip file',
+    bytes: tampered((tar) => tar).subarray(0, 30),
+    message: 'it is not a complete gzip file',
+  },
+  { reason: 'nothing in it', bytes: gzipSync(Buffer.alloc(1024)), message: 'the archive has no files' },
+  {
+    reason: 'a truncated tar file',
+    bytes: tampered((tar) => tar.subarray(0, 514)),
+    message: 'the archive is truncated',
+  },
+  {
+    reason: 'an invalid size',
     bytes: tampered((tar) => {
       tar.write('zzzz', 124);
       return tar;
@@ -48,17 +56,17 @@ test.each([
     message: 'the archive is damaged',
   },
   {
-    reason: 'a path that leads out',
+    reason: 'a path outside',
     bytes: tampered((tar) => {
       tar.write('../../etc/passwd\0', 0);
       return tar;
     }),
-    message: 'lie outside',
+    message: 'a path outside of the archive',
   },
   {
-    reason: 'a bomb',
+    reason: 'a decompression bomb',
     bytes: gzipSync(Buffer.alloc(101 * 1024 * 1024), { level: 1 }),
-    message: 'unpacked, it has more than 100 MiB',
+    message: 'it is larger than 100 MiB unpacked',
   },
 ])('$reason is refused', async ({ bytes, message }) => {
   await expect(unpack(bytes)).rejects.toMatchObject({
@@ -72,7 +80,7 @@ const large = Buffer.alloc(5 * 1024 * 1024 + 1, ' ');
 test.each(['Chart.yaml', 'crds/all.yaml', 'charts/part/crds/all.yaml'])('a large %s is not read', async (path) => {
   await expect(unpack(pack('chart', new Map([[path, large]])))).rejects.toMatchObject({
     code: 'chart/invalid',
-    message: `The chart cannot be read: chart/${path} has more than 5 MiB`,
+    message: `The chart cannot be read: chart/${path} is larger than 5 MiB`,
   });
   expect((await unpack(pack('chart', new Map([[path, large.subarray(1)]])))).size).toBe(1);
 });

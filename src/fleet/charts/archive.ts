@@ -1,13 +1,13 @@
-/** Packaged charts: gzipped tar files. Read whole and bounded, whatever comes in; written so that the same content is the same bytes. */
+/** Packaged charts (gzipped tar files): read with size limits, and written reproducibly. */
 
 import { promisify } from 'node:util';
 import { gunzip, gzipSync } from 'node:zlib';
 import { FleetError } from '../contract.ts';
 
-/** Helm takes no larger ones either. */
+/** The limit of Helm. */
 const mostUnpacked = 100 * 1024 * 1024;
 const mostFiles = 20_000;
-/** What is parsed here, and not by Helm: that takes a multiple of it in memory. */
+/** Files that are parsed here and not by Helm: parsing takes a multiple of their size in memory. */
 const isParsed = /(?:^|\/)(?:Chart\.yaml$|crds\/)/;
 const mostParsed = 5 * 1024 * 1024;
 const block = 512;
@@ -16,14 +16,17 @@ export type ChartFiles = ReadonlyMap<string, Buffer>;
 
 const unzip = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
 
-/** By their paths, as they are in the archive: `chart/templates/a.yaml`. Rejects with `chart/invalid`. */
+/**
+ * `unpack` returns the files by their path in the archive, such as `chart/templates/a.yaml`. Rejects with
+ * `chart/invalid`.
+ */
 export async function unpack(bytes: Buffer): Promise<ChartFiles> {
   let content: Buffer;
   try {
     content = await unzip(bytes, { maxOutputLength: mostUnpacked });
   } catch (cause) {
     const isLarge = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
-    throw invalid(isLarge ? 'unpacked, it has more than 100 MiB' : 'it is not gzipped, or broken off', cause);
+    throw invalid(isLarge ? 'it is larger than 100 MiB unpacked' : 'it is not a complete gzip file', cause);
   }
   return entriesOf(content);
 }
@@ -37,7 +40,7 @@ function entriesOf(content: Buffer): ChartFiles {
     if (header[0] === 0) break;
     const size = sizeOf(header);
     const data = content.subarray(at + block, at + block + size);
-    if (data.length < size) throw invalid('the archive is broken off');
+    if (data.length < size) throw invalid('the archive is truncated');
     at += block + Math.ceil(size / block) * block;
     const type = String.fromCharCode(header[156] ?? 0);
     if (type === 'x') longName = paxPath(data) ?? longName;
@@ -70,18 +73,21 @@ function nameIn(header: Buffer): string {
   return prefix === '' ? name : `${prefix}/${name}`;
 }
 
-/** Records of `LENGTH KEY=VALUE\n`. */
+/** PAX records have the form `LENGTH KEY=VALUE\n`. */
 const paxPath = (data: Buffer): string | undefined => /(?:^|\n)\d+ path=([^\n]*)\n/.exec(data.toString('utf8'))?.[1];
 
 function checked(name: string, size: number): string {
   const parts = name.replace(/^\.\//, '').split('/');
-  if (name.startsWith('/') || parts.includes('..')) throw invalid('it has a file that would lie outside of it');
+  if (name.startsWith('/') || parts.includes('..')) throw invalid('it contains a path outside of the archive');
   const path = parts.join('/');
-  if (size > mostParsed && isParsed.test(path)) throw invalid(`${path} has more than 5 MiB`);
+  if (size > mostParsed && isParsed.test(path)) throw invalid(`${path} is larger than 5 MiB`);
   return path;
 }
 
-/** Of files by their paths within a folder of the given name. Times and owners are left out: the digest tells the content. */
+/**
+ * `pack` archives files by their paths within a folder. Times and owners are omitted, so that the digest depends on the
+ * content only.
+ */
 export function pack(folder: string, files: ReadonlyMap<string, Buffer>): Buffer {
   const blocks: Buffer[] = [];
   for (const [path, data] of [...files].sort(([one], [other]) => (one < other ? -1 : 1))) {

@@ -63,33 +63,36 @@ const versionsWith = (annotations?: Readonly<Record<string, string>>, chart?: ob
   return charts.versions(operator, {});
 };
 
-test('credentials that are meant for the repository go to it', async () => {
+test('credentials for the repository are sent to it', async () => {
   const annotations = { 'platform.company.com/repository': `http://${host}` };
   expect(await versionsWith(annotations)).toEqual([{ version: '1.0.0' }]);
   expect(asked).toEqual([`Basic ${base64('ada:opensesame')}`]);
 });
 
 test.each([
-  { reason: 'a Secret that is not there', annotations: undefined },
-  { reason: 'a Secret that is meant for nobody', annotations: {} },
-  { reason: 'one for another repository', annotations: { 'platform.company.com/repository': 'http://127.0.0.1:1' } },
-])('$reason is told, and goes nowhere', async ({ annotations }) => {
+  { reason: 'a missing Secret', annotations: undefined },
+  { reason: 'a Secret without the annotation', annotations: {} },
+  {
+    reason: 'a Secret for another repository',
+    annotations: { 'platform.company.com/repository': 'http://127.0.0.1:1' },
+  },
+])('$reason is rejected and not sent', async ({ annotations }) => {
   await expect(versionsWith(annotations)).rejects.toMatchObject({
     code: 'chart/unreachable',
-    message: `spec.chart.credentialsSecret: there is no Secret charts in system for this repository: it has to have the annotation platform.company.com/repository with the value http://${host}`,
+    message: `spec.chart.credentialsSecret: Secret charts in namespace system must exist and have the annotation platform.company.com/repository: http://${host}`,
   });
   expect(asked).toEqual([]);
 });
 
-test('a registry is another place than a repository of the same host', async () => {
+test('a registry differs from a repository of the same host', async () => {
   const annotations = { 'platform.company.com/repository': `http://${host}` };
   await expect(versionsWith(annotations, { oci: `oci://${host}/shop` })).rejects.toThrow(
-    `with the value oci://${host}`,
+    `platform.company.com/repository: oci://${host}`,
   );
   expect(asked).toEqual([]);
 });
 
-test('a chart that was fetched with credentials is not had by whoever knows its digest', async () => {
+test('a chart fetched with credentials is not served to others that know its digest', async () => {
   const cluster = memoryCluster([secrets]);
   const annotations = { 'platform.company.com/repository': `http://${host}` };
   const data = { username: base64('ada'), password: base64('opensesame') };

@@ -1,6 +1,6 @@
 /**
- * `openCharts`: the charts of Operators, wherever they come from. What was fetched is kept in memory, by where it came from and its digest, as
- * long as there is room.
+ * `openCharts` fetches the charts of Operators from any source. Fetched charts are cached in memory by source and
+ * digest, up to a limit.
  */
 import { createHash } from 'node:crypto';
 import { parse } from 'yaml';
@@ -21,21 +21,21 @@ import { compareVersions } from './semver.ts';
 
 interface ChartsOptions {
   readonly helm?: HelmLocation;
-  /** Of the management cluster: for the credentials of repositories. */
+  /** The client of the management cluster, for the credentials of repositories. */
   readonly client: Client;
   readonly systemNamespace: string;
-  /** Where `spec.chart.path` leads. */
+  /** The base directory of `spec.chart.path`. */
   readonly folder?: string | undefined;
   /**
-   * Networks that charts are fetched from although they are this machine's, link-local or a cloud's own, as `192.0.2.0/24`. Left out, this
-   * machine.
+   * Networks that charts may be fetched from although they are loopback, link-local or cloud metadata addresses, such
+   * as `192.0.2.0/24`. Default: loopback.
    */
   readonly networks?: readonly string[] | undefined;
-  /** How much of what was fetched is kept. */
+  /** The size limit of the cache. */
   readonly mostKeptBytes?: number;
 }
 
-/** One look at a repository is good for the versions that are fetched right after it. */
+/** An index is reused for the versions that are fetched right after it. */
 const indexMilliseconds = 5_000;
 
 export function openCharts(options: ChartsOptions): Charts {
@@ -87,7 +87,7 @@ export function openCharts(options: ChartsOptions): Charts {
       const address = chart.oci;
       const known = (digest: string) => kept.get(operator, digest)?.bytes;
       const fetched = await fetchFromRegistry(address, version, source, known).catch(
-        // Tags are written with the v or without it.
+        // Tags have a leading v or not.
         (error: unknown) => {
           if (!(error instanceof FleetError) || error.code !== 'chart/missing') throw error;
           const other = version.startsWith('v') ? version.slice(1) : `v${version}`;
@@ -103,7 +103,7 @@ export function openCharts(options: ChartsOptions): Charts {
     if (entry.digest !== undefined && digestOf(bytes) !== entry.digest) {
       throw new FleetError(
         'chart/digest',
-        `The chart ${version} is not the one that the index of its repository tells of`,
+        `The chart ${version} does not have the digest in the index of its repository`,
       );
     }
     return bytes;
@@ -128,13 +128,16 @@ export function openCharts(options: ChartsOptions): Charts {
       const chart = Buffer.isBuffer(got) ? await chartOf(got) : got;
       if (!sameVersion(chart.version, version)) {
         if (operator.spec.chart.path !== undefined) throw noSuchVersion(operator, version);
-        throw new FleetError('chart/invalid', `What is there as version ${version} says that it is ${chart.version}`);
+        throw new FleetError(
+          'chart/invalid',
+          `The chart fetched as version ${version} declares version ${chart.version}`,
+        );
       }
       const pinned = operator.spec.versions?.find((each) => sameVersion(each.chartVersion ?? each.version, version));
       if (pinned?.digest !== undefined && pinned.digest !== chart.digest) {
         throw new FleetError(
           'chart/digest',
-          `The chart ${version} has the digest ${chart.digest}, and spec.versions wants ${pinned.digest}`,
+          `The chart ${version} has digest ${chart.digest}, want ${pinned.digest} from spec.versions`,
         );
       }
       kept.put(operator, chart);
@@ -157,7 +160,7 @@ export function openCharts(options: ChartsOptions): Charts {
         });
         if (isNeeded) return { definitions };
       } catch (error) {
-        // What is in crds/ can be told without Helm.
+        // Definitions in crds/ are known without Helm.
         if (!(error instanceof FleetError)) throw error;
         if (error.code === 'chart/does-not-render') {
           return { definitions: await definitionsIn(files), doesNotRender: error.message };
@@ -195,8 +198,8 @@ export function openCharts(options: ChartsOptions): Charts {
 }
 
 /**
- * By where they came from and their digest: an index may name the digest of any chart, also of one that whoever wrote it may not have.
- * Those that were not asked for in a while go first.
+ * A cache keyed by source and digest: an index may name the digest of any chart, including one that its author must not
+ * read. The least recently used are dropped first.
  */
 class Kept {
   readonly #charts = new Map<string, Chart>();
@@ -228,7 +231,7 @@ class Kept {
 const keptAs = ({ metadata, spec }: Operator, digest: string): string =>
   JSON.stringify([spec.chart, spec.chart.name ?? metadata.name, digest]);
 
-/** Reads Chart.yaml. Rejects with `chart/invalid`. */
+/** `chartOf` reads Chart.yaml. Rejects with `chart/invalid`. */
 async function chartOf(bytes: Buffer): Promise<Chart> {
   const files = await unpack(bytes);
   const [, text] = [...files].find(([path]) => /^[^/]+\/Chart\.yaml$/.test(path)) ?? [];
@@ -256,7 +259,7 @@ const indexKey = ({ metadata, spec }: Operator): string => JSON.stringify([metad
 const noSuchVersion = ({ metadata }: Operator, version: string): FleetError =>
   new FleetError('chart/missing', `The chart of ${metadata.name} has no version ${version}`);
 
-/** Subcharts may be archives within the archive; only Helm looks into those. */
+/** Subcharts may be nested archives; only Helm reads those. */
 const hasArchives = (files: ChartFiles): boolean =>
   [...files.keys()].some((path) => /\/charts\/[^/]+\.tgz$/.test(path));
 
@@ -274,7 +277,7 @@ async function definitionsIn(files: ChartFiles): Promise<readonly UnknownObject[
   return split(found.filter(isDefinition)).definitions;
 }
 
-/** A release has a name of at most 53 characters, and of other characters than a chart may have. */
+/** Release names have at most 53 characters and a smaller character set than chart names. */
 const releaseNameFor = (chart: string): string =>
   chart
     .toLowerCase()
@@ -282,12 +285,13 @@ const releaseNameFor = (chart: string): string =>
     .slice(0, 53)
     .replace(/^-+|-+$/g, '') || 'chart';
 
-/** On a Secret with credentials: for which repository or registry they are. */
+/** Names the repository or registry that the credentials of a Secret are for. */
 const repositoryAnnotation = 'platform.company.com/repository';
 
 /**
- * Only those that are meant for where they go: or whoever writes an Operator could send any Secret of the platform to a host of their
- * choice. A Secret that is not there is told as one that is not meant for it, so that nobody learns which there are.
+ * Only credentials annotated for this repository are used; otherwise the author of an Operator could send any Secret of
+ * the platform to a host of their choice. A missing Secret gives the same error, so that nobody learns which Secrets
+ * exist.
  */
 async function credentialsIn(
   { client, systemNamespace }: ChartsOptions,
@@ -302,7 +306,7 @@ async function credentialsIn(
   if (secret?.metadata.annotations?.[repositoryAnnotation] !== place) {
     throw new FleetError(
       'chart/unreachable',
-      `spec.chart.credentialsSecret: there is no Secret ${name} in ${systemNamespace} for this repository: it has to have the annotation ${repositoryAnnotation} with the value ${place}`,
+      `spec.chart.credentialsSecret: Secret ${name} in namespace ${systemNamespace} must exist and have the annotation ${repositoryAnnotation}: ${place}`,
     );
   }
   const data = (secret.data ?? {}) as Readonly<Record<string, string>>;

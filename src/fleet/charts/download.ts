@@ -1,6 +1,6 @@
 /**
- * What is fetched from repositories and registries: over TLS, except from this very machine; so many redirects, so many bytes and so
- * much time, and credentials only for whom they were given.
+ * Downloads from repositories and registries: over TLS except from loopback; with limits on redirects, size and time;
+ * credentials only for the host they belong to.
  */
 import { isIP } from 'node:net';
 import { Agent, request } from 'undici';
@@ -15,10 +15,10 @@ export interface Credentials {
 
 export interface Source {
   readonly credentials?: Credentials | undefined;
-  /** PEM, in place of the authorities of the system. */
+  /** CA certificates in PEM, instead of the system's. */
   readonly authorities?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Left out, all but what is asked only where somebody says so; and this machine. */
+  /** The allowed networks. Default: `allowedNetworks()`. */
   readonly networks?: AllowedNetworks | undefined;
 }
 
@@ -27,7 +27,7 @@ const defaultNetworks = allowedNetworks();
 interface Download extends Source {
   readonly headers?: Readonly<Record<string, string>>;
   readonly mostBytes: number;
-  /** Statuses that are an answer, besides 200. */
+  /** Statuses besides 200 that are returned instead of thrown. */
   readonly alsoTakes?: readonly number[];
 }
 
@@ -40,7 +40,7 @@ export interface Downloaded {
 const mostRedirects = 5;
 const timeoutMilliseconds = 60_000;
 
-/** Rejects with `chart/unreachable`, or `chart/missing` where it is not there. */
+/** `download` rejects with `chart/unreachable`, or with `chart/missing` on 404. */
 export async function download(address: URL, options: Download): Promise<Downloaded> {
   const { networks = defaultNetworks } = options;
   const agent = new Agent({
@@ -76,8 +76,8 @@ async function follow(
 ): Promise<Downloaded> {
   let address = from;
   for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
-    mayBeAsked(address, from);
-    // A name is asked about when it is resolved; an address never is.
+    requireAllowed(address, from);
+    // Names are checked during the lookup; literal addresses must be checked here.
     const host = address.hostname.replace(/^\[|\]$/g, '');
     if (isIP(host) !== 0 && !networks.allows(host)) throw networkRefused(host);
     const isSame = address.origin === from.origin;
@@ -93,7 +93,7 @@ async function follow(
     if ([301, 302, 303, 307, 308].includes(statusCode) && typeof location === 'string') {
       await body.dump();
       if (!URL.canParse(location, address.href)) {
-        throw new FleetError('chart/unreachable', `${shown(address)} leads nowhere`);
+        throw new FleetError('chart/unreachable', `${shown(address)} redirects without a location`);
       }
       address = new URL(location, address);
       continue;
@@ -101,7 +101,7 @@ async function follow(
     const isTaken = statusCode === 200 || options.alsoTakes?.includes(statusCode) === true;
     if (!isTaken) {
       await body.dump();
-      if (statusCode === 404) throw new FleetError('chart/missing', `There is nothing at ${shown(from)}`);
+      if (statusCode === 404) throw new FleetError('chart/missing', `${shown(from)} does not exist`);
       throw unreachable(from, `it answered ${statusCode}`, undefined, statusCode < 500 && statusCode !== 429);
     }
     return { status: statusCode, headers, bytes: await bounded(body, options.mostBytes, from) };
@@ -109,20 +109,20 @@ async function follow(
   throw unreachable(from, `it redirects more than ${mostRedirects} times`, undefined, true);
 }
 
-/** Plain HTTP only where nobody can listen; and a redirect never leads from the network to this machine's own loopback. */
-function mayBeAsked(address: URL, from: URL): void {
+/** Plain HTTP is allowed only on loopback, and a redirect must not lead from the network to loopback. */
+function requireAllowed(address: URL, from: URL): void {
   const isLocal = isLoopback(from.hostname);
   if (address.protocol === 'https:' && (isLocal || !isLoopback(address.hostname) || address.origin === from.origin))
     return;
   if (address.protocol === 'http:' && isLocal && isLoopback(address.hostname)) return;
-  const why = address === from ? 'it must be https' : 'it redirects to where it must not';
+  const why = address === from ? 'https is required' : 'it redirects to a forbidden address';
   throw unreachable(from, why, undefined, true);
 }
 
-/** What was written down as an address may be none, whatever its schema says: `http://[`. */
+/** An address may be malformed although the schema accepts it: `http://[`. */
 export function addressIn(text: string): URL {
   if (URL.canParse(text)) return new URL(text);
-  throw new FleetError('chart/invalid', 'The address of the chart cannot be read: see spec.chart');
+  throw new FleetError('chart/invalid', 'The chart address is invalid: check spec.chart');
 }
 
 async function bounded(body: AsyncIterable<Buffer>, most: number, from: URL): Promise<Buffer> {
@@ -130,7 +130,7 @@ async function bounded(body: AsyncIterable<Buffer>, most: number, from: URL): Pr
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > most) throw new FleetError('chart/invalid', `${shown(from)} has more than ${most} bytes`);
+    if (size > most) throw new FleetError('chart/invalid', `${shown(from)} is larger than ${most} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -146,11 +146,11 @@ export const authorization = (credentials: Credentials | undefined): Record<stri
 const unnamed = (headers: Readonly<Record<string, string>> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'authorization'));
 
-/** Without what follows a question mark: that may be a token. */
+/** `shown` drops the query, which may contain a token. */
 export const shown = (address: URL): string => `${address.origin}${address.pathname}`;
 
 function unreachable(address: URL, why: string, cause?: unknown, forGood = false): FleetError {
-  return new FleetError('chart/unreachable', `${shown(address)} cannot be had: ${why}`, {
+  return new FleetError('chart/unreachable', `${shown(address)} cannot be fetched: ${why}`, {
     temporary: !forGood,
     ...(cause === undefined ? {} : { cause }),
   });

@@ -23,23 +23,23 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
-test('a directory is packed: its own files, none that is hidden and no link; the same twice', async () => {
+test('a directory is packed reproducibly, without hidden files and links', async () => {
   const bytes = await readFromFolder(folder, 'shop');
   expect([...(await unpack(bytes)).keys()]).toEqual(['chart/Chart.yaml', 'chart/templates/a.yaml']);
   expect(await readFromFolder(folder, 'alias')).toEqual(bytes);
 });
 
 test.each([
-  { reason: 'there is nothing', path: 'nothing', code: 'chart/missing' },
-  { reason: 'a link leads out of the folder', path: 'leads-out', code: 'chart/missing' },
-  { reason: 'the path leads out of the folder', path: '../outside', code: 'chart/missing' },
+  { reason: 'it does not exist', path: 'nothing', code: 'chart/missing' },
+  { reason: 'a link points outside', path: 'leads-out', code: 'chart/missing' },
+  { reason: 'the path points outside', path: '../outside', code: 'chart/missing' },
   { reason: 'it is the folder itself', path: '.', code: 'chart/missing' },
-  { reason: 'it is no chart', path: 'empty', code: 'chart/invalid' },
+  { reason: 'it is not a chart', path: 'empty', code: 'chart/invalid' },
 ])('$reason: $code', async ({ path, code }) => {
   await expect(readFromFolder(folder, path)).rejects.toMatchObject({ code });
 });
 
-test('without a folder of charts no path can be read', async () => {
+test('without a charts directory no path can be read', async () => {
   await expect(readFromFolder(undefined, 'shop')).rejects.toMatchObject({
     code: 'chart/missing',
     message: expect.stringContaining('--charts'),

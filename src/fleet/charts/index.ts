@@ -1,4 +1,4 @@
-/** Charts: which versions there are, fetched and known by their digests, and what they come to when they are rendered. */
+/** Charts: list versions, fetch by digest, and render. */
 export { openCharts } from './charts.ts';
 export { allowedNetworks } from './networks.ts';
 export { isDefinition } from './render.ts';

@@ -1,13 +1,13 @@
 /**
- * From what Helm has rendered to objects, by the rules that Helm and Kubernetes read YAML by: between YAML 1.1 and 1.2, where `yes` is
- * true and `0644` is 420 but a date stays text. Another reading would install another object than Helm does.
+ * Parses rendered manifests by the YAML rules of Helm and Kubernetes: between YAML 1.1 and 1.2, where `yes` is true and
+ * `0644` is 420, but a date stays text. Any other parsing would install different objects.
  */
 import { parseDocument, type ScalarTag, type Tags } from 'yaml';
 import type { UnknownObject } from '../../runtime/index.ts';
 
-/** Says which document it was, and never what stands in it. */
+/** An error that names the document and never quotes it. */
 export class ManifestError extends Error {
-  /** `chart/templates/a.yaml`, where Helm says so. */
+  /** The template, such as `chart/templates/a.yaml`, if Helm names it. */
   readonly source: string | undefined;
 
   constructor(why: string, source: string | undefined) {
@@ -17,7 +17,7 @@ export class ManifestError extends Error {
   }
 }
 
-/** In their order. Lets others run between two documents: a large one takes its time. */
+/** `objectsIn` returns the objects in order. It yields between documents, because large ones take time. */
 export async function objectsIn(text: string): Promise<UnknownObject[]> {
   const objects: UnknownObject[] = [];
   for (const document of text.split(/^---[ \t]*(?:#.*)?$/m)) {
@@ -33,7 +33,7 @@ function take(value: unknown, source: string | undefined, into: UnknownObject[])
   const object = value as UnknownObject;
   const isObject = typeof object === 'object' && !Array.isArray(object);
   if (!isObject || typeof object.apiVersion !== 'string' || typeof object.kind !== 'string') {
-    throw new ManifestError('it is no Kubernetes object: it wants apiVersion and kind', source);
+    throw new ManifestError('not a Kubernetes object: apiVersion and kind are required', source);
   }
   if (object.kind.endsWith('List') && Array.isArray(object.items)) {
     for (const item of object.items as unknown[]) take(item, source, into);
@@ -57,10 +57,10 @@ function readDocument(text: string, source: string | undefined): unknown {
     logLevel: 'silent',
   });
   const [error] = document.errors;
-  if (error !== undefined) throw new ManifestError(`it is no YAML (${error.code})`, source);
+  if (error !== undefined) throw new ManifestError(`invalid YAML (${error.code})`, source);
   const value: unknown = document.toJS({ maxAliasCount: 1000 });
   assertJson(value, source);
-  // As it is kept: without -0, and with nothing that is in two places at once.
+  // Normalized to JSON: without -0, and without shared references.
   return JSON.parse(JSON.stringify(value)) as unknown;
 }
 
@@ -74,7 +74,7 @@ const octal: ScalarTag = {
   },
 };
 
-/** Dates, times of day and binary data stay the text that they are. */
+/** Dates, times and binary data stay text. */
 const asKubernetes = (tags: Tags): Tags => [
   ...tags.filter((each) => {
     if (typeof each === 'string') return true;
@@ -84,11 +84,11 @@ const asKubernetes = (tags: Tags): Tags => [
   octal,
 ];
 
-/** Numbers that JSON cannot carry exactly would arrive as others. */
+/** Numbers that JSON cannot represent exactly are rejected. */
 function assertJson(value: unknown, source: string | undefined): void {
   if (typeof value === 'number') {
     if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-      throw new ManifestError('it has a number that cannot be kept exactly', source);
+      throw new ManifestError('it contains a number that cannot be represented exactly', source);
     }
   } else if (typeof value === 'object' && value !== null) {
     for (const each of Object.values(value)) assertJson(each, source);

@@ -10,25 +10,32 @@ describe('where charts are fetched from', () => {
     { reason: 'the world', address: '203.0.113.7', allowed: true },
     { reason: 'a private network, where companies have repositories', address: '10.1.2.3', allowed: true },
     { reason: 'a private network of IPv6', address: 'fd12::1', allowed: true },
-    { reason: 'this machine, where nothing else is said', address: '127.0.0.1', allowed: true },
-    { reason: 'not this machine, where that is said', address: '127.0.0.1', networks: [], allowed: false },
+    { reason: 'loopback by default', address: '127.0.0.1', allowed: true },
+    { reason: 'no loopback with an explicit list', address: '127.0.0.1', networks: [], allowed: false },
     { reason: 'nor by IPv6', address: '::1', networks: [], allowed: false },
-    { reason: 'nor by the address that means any', address: '0.0.0.0', allowed: false },
-    { reason: 'not where a cloud has credentials', address: '169.254.169.254', allowed: false },
+    { reason: 'no unspecified address', address: '0.0.0.0', allowed: false },
+    { reason: 'no cloud metadata address', address: '169.254.169.254', allowed: false },
     { reason: 'nor in the form of IPv6', address: '::ffff:169.254.169.254', allowed: false },
     { reason: 'nor in that form, in hexadecimal', address: '::ffff:a9fe:a9fe', allowed: false },
     { reason: 'nor by IPv6 at Amazon', address: 'fd00:ec2::254', allowed: false },
     { reason: 'unless it is allowed', address: '169.254.169.254', networks: ['169.254.0.0/16'], allowed: true },
-    { reason: 'another is not, by that', address: '127.0.0.1', networks: ['169.254.0.0/16'], allowed: false },
+    { reason: 'no other network', address: '127.0.0.1', networks: ['169.254.0.0/16'], allowed: false },
   ])('$reason', ({ address, networks, allowed }) => {
     expect(allowedNetworks(networks).allows(address)).toBe(allowed);
   });
 
-  test.each(['10.0.0.0', '10.0.0.0/33', 'fd00::/129', 'example.com/8', '/8', ''])('"%s" is no network', (network) => {
+  test.each([
+    '10.0.0.0',
+    '10.0.0.0/33',
+    'fd00::/129',
+    'example.com/8',
+    '/8',
+    '',
+  ])('"%s" is not a network', (network) => {
     expect(() => allowedNetworks([network])).toThrow(RangeError);
   });
 
-  test('a name that resolves to a place that is not asked is refused before anything is sent, with what to do', async () => {
+  test('a name that resolves to a forbidden address is rejected before anything is sent, with a hint', async () => {
     let asked = 0;
     const server = createServer((_, response) => {
       asked += 1;
@@ -48,7 +55,7 @@ describe('where charts are fetched from', () => {
     }
   });
 
-  test('a redirect there is refused as well', async () => {
+  test('a redirect to a forbidden address is rejected', async () => {
     const server = createServer((_, response) => {
       response.writeHead(302, { location: 'https://169.254.169.254/latest/meta-data/' }).end();
     });

@@ -1,34 +1,39 @@
 /**
- * Which addresses charts are fetched from. Whoever writes an Operator says where its chart is, and it is fetched from where the platform
- * is: so not from this machine itself, nor from where clouds tell machines their credentials, unless whoever runs it says so. Private networks
- * are where companies have their repositories, and are asked.
+ * The addresses that charts may be fetched from.
+ *
+ * The author of an Operator chooses the chart address, and the platform fetches it from its own network. So loopback
+ * and cloud metadata addresses are denied unless the administrator allows them. Private networks are allowed: that is
+ * where companies run their repositories.
  */
 import { lookup as resolve } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { FleetError } from '../contract.ts';
 
 export interface AllowedNetworks {
-  /** Of an address, without brackets. */
+  /** Whether an IP address (without brackets) is allowed. */
   allows(address: string): boolean;
-  /** Only what is allowed of what a name resolves to, each time anew: an answer that changes later is asked about again. */
+  /** A DNS lookup that returns only allowed addresses, on every connection, so that DNS rebinding does not help. */
   readonly lookup: LookupFunction;
 }
 
 const refused = [
-  // This machine.
+  // Loopback.
   ...['0.0.0.0/8', '127.0.0.0/8', '::/128', '::1/128'],
-  // Link-local, where 169.254.169.254 is.
+  // Link-local, including 169.254.169.254.
   ...['169.254.0.0/16', 'fe80::/10'],
-  // What some clouds have in its place: Azure, Oracle, Alibaba, Amazon by IPv6.
+  // Metadata addresses of Azure, Oracle, Alibaba, and Amazon over IPv6.
   ...['168.63.129.16/32', '192.0.0.192/32', '100.100.100.200/32', 'fd00:ec2::254/128'],
-  // To many at once, and to nobody.
+  // Multicast and reserved.
   ...['224.0.0.0/4', '240.0.0.0/4', 'ff00::/8'],
 ];
 
-/** What a development cluster needs. */
+/** The default, for development clusters. */
 const thisMachine = ['127.0.0.0/8', '::1/128'];
 
-/** `allowed`: networks that are asked although they would not be, as `192.0.2.0/24`. Throws a RangeError where one is none. */
+/**
+ * `allowedNetworks`: `allowed` lists networks that are denied otherwise, such as `192.0.2.0/24`. Throws a RangeError
+ * for an invalid network.
+ */
 export function allowedNetworks(allowed: readonly string[] = thisMachine): AllowedNetworks {
   const exceptions = listOf(allowed);
   const others = listOf(refused);
@@ -53,7 +58,7 @@ export function allowedNetworks(allowed: readonly string[] = thisMachine): Allow
 export const networkRefused = (host: string): FleetError =>
   new FleetError(
     'chart/unreachable',
-    `No chart is fetched from ${host}: its address is of this machine, link-local or of a cloud's own. Whoever runs the platform can allow it with --chart-network`,
+    `No chart is fetched from ${host}: its address is loopback, link-local or a cloud metadata address. An administrator can allow it with --chart-network`,
   );
 
 function listOf(networks: readonly string[]): BlockList {
@@ -63,7 +68,7 @@ function listOf(networks: readonly string[]): BlockList {
     const family = isIP(address);
     const most = family === 6 ? 128 : 32;
     if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > most) {
-      throw new RangeError(`"${network}" is no network: write it as 192.0.2.0/24`);
+      throw new RangeError(`"${network}" is not a network: write it as 192.0.2.0/24`);
     }
     list.addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
   }

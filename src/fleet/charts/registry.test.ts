@@ -17,18 +17,18 @@ test.each([
     challenge: 'Bearer realm="http://127.0.0.1:5001/token",scope="all"',
     expected: 'http://127.0.0.1:5001/token?scope=all',
   },
-])('a token is asked for $reason', ({ place, challenge, expected }) => {
+])('a token is requested $reason', ({ place, challenge, expected }) => {
   expect(tokenAddress(challenge, place).href).toBe(expected);
 });
 
 test.each([
-  { reason: 'nowhere', realm: 'token', message: 'https://registry.example.com does not say where to get a token' },
+  { reason: 'nowhere', realm: 'token', message: 'https://registry.example.com names no token endpoint' },
   ...['https://127.0.0.1:6443/', 'https://localhost/', 'https://[::1]/', 'http://127.0.0.1/'].map((realm) => ({
     reason: `at ${realm} by a registry elsewhere`,
     realm,
-    message: 'https://registry.example.com wants a token from where it must not',
+    message: 'https://registry.example.com names a token endpoint that is not allowed',
   })),
-])('a token is not asked for $reason', ({ realm, message }) => {
+])('a token is not requested $reason', ({ realm, message }) => {
   expect(() => tokenAddress(`Bearer realm="${realm}"`, far)).toThrow(
     expect.objectContaining({ code: 'chart/unreachable', message }),
   );

@@ -1,4 +1,4 @@
-/** A chart in an OCI registry: tags are its versions, and one layer of what a tag names is the archive. */
+/** Charts in an OCI registry: tags are versions, and one layer of the manifest is the archive. */
 import { createHash } from 'node:crypto';
 import { isLoopback } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
@@ -10,7 +10,7 @@ const chartLayer = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip';
 const mostChartBytes = 32 * 1024 * 1024;
 const mostPages = 20;
 
-/** `oci://host/path` */
+/** A location `oci://host/path`. */
 interface Place {
   readonly origin: string;
   readonly path: string;
@@ -26,13 +26,15 @@ export async function versionsInRegistry(address: string, source: Source): Promi
     if (Array.isArray(found)) tags.push(...found.filter((tag) => typeof tag === 'string'));
     next = nextPage(headers.link, next);
   }
-  // A tag has no plus sign; Helm writes an underscore for it.
+  // Tags cannot contain a plus sign; Helm writes an underscore instead.
   const versions = tags.map((tag) => tag.replaceAll('_', '+')).filter(isVersion);
-  if (versions.length === 0) throw new FleetError('chart/missing', `There is no version of a chart at ${address}`);
+  if (versions.length === 0) throw new FleetError('chart/missing', `No chart version found at ${address}`);
   return versions.map((version) => ({ version }));
 }
 
-/** The archive, and its digest as the registry says it; `known` is asked first, so that the same is not fetched twice. */
+/**
+ * `fetchFromRegistry` returns the archive and its digest. `known` is checked first, so that nothing is fetched twice.
+ */
 export async function fetchFromRegistry(
   address: string,
   version: string,
@@ -46,14 +48,14 @@ export async function fetchFromRegistry(
   const { layers } = json(manifest, manifestAt) as { layers?: { mediaType?: string; digest?: string }[] };
   const digest = layers?.find(({ mediaType }) => mediaType === chartLayer)?.digest;
   if (digest === undefined || !/^sha256:[0-9a-f]{64}$/.test(digest)) {
-    throw new FleetError('chart/invalid', `What is at ${address} under ${tag} is no Helm chart`);
+    throw new FleetError('chart/invalid', `${address}:${tag} is not a Helm chart`);
   }
   const kept = known(digest);
   if (kept !== undefined) return { bytes: kept, digest };
   const blobAt = new URL(`/v2/${place.path}/blobs/${digest}`, place.origin);
   const { bytes } = await ask(blobAt, place, source);
   if (`sha256:${createHash('sha256').update(bytes).digest('hex')}` !== digest) {
-    throw new FleetError('chart/digest', `The registry gave something else at ${address} than it says under ${tag}`);
+    throw new FleetError('chart/digest', `The content of ${address} does not match the digest of tag ${tag}`);
   }
   return { bytes, digest };
 }
@@ -65,7 +67,7 @@ function placeOf(address: string): Place {
   return { origin: `${scheme}://${host}`, path };
 }
 
-/** Asks once without a token and, where the registry wants one, gets one and asks again. */
+/** Tries without a token first and, if the registry requires one, requests it and retries. */
 async function ask(
   address: URL,
   place: Place,
@@ -88,20 +90,20 @@ async function token(challenge: string, place: Place, source: Source): Promise<s
   const { bytes } = await download(address, { ...source, mostBytes: 1024 * 1024 });
   const { token: one, access_token: other } = json(bytes, address) as { token?: string; access_token?: string };
   const got = one ?? other;
-  if (typeof got !== 'string') throw new FleetError('chart/unreachable', `${shown(address)} gave no token`);
+  if (typeof got !== 'string') throw new FleetError('chart/unreachable', `${shown(address)} returned no token`);
   return got;
 }
 
-/** Where the registry says that tokens are. One elsewhere does not lead to this very machine. */
+/** `tokenAddress` returns the token endpoint of the challenge. A remote registry must not point to loopback. */
 export function tokenAddress(challenge: string, { origin, path }: Place): URL {
   const said = Object.fromEntries([...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value]));
   const realm = said.realm;
   if (realm === undefined || !URL.canParse(realm)) {
-    throw new FleetError('chart/unreachable', `${origin} does not say where to get a token`);
+    throw new FleetError('chart/unreachable', `${origin} names no token endpoint`);
   }
   const address = new URL(realm);
   if (isLoopback(address.hostname) && !isLoopback(addressIn(origin).hostname)) {
-    throw new FleetError('chart/unreachable', `${origin} wants a token from where it must not`);
+    throw new FleetError('chart/unreachable', `${origin} names a token endpoint that is not allowed`);
   }
   if (said.service !== undefined) address.searchParams.set('service', said.service);
   address.searchParams.set('scope', said.scope ?? `repository:${path}:pull`);
@@ -119,6 +121,6 @@ function json(bytes: Buffer, from: URL): unknown {
   try {
     return (JSON.parse(bytes.toString('utf8')) as unknown) ?? {};
   } catch (cause) {
-    throw new FleetError('chart/unreachable', `${shown(from)} did not answer as a registry does`, { cause });
+    throw new FleetError('chart/unreachable', `${shown(from)} is not an OCI registry`, { cause });
   }
 }

@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const bytes = pack('chart', new Map([['templates/a.yaml', Buffer.from('a: {{ .Values.password }}')]]));
 
-/** A program that says what Helm would. */
+/** A program that prints what Helm would. */
 function helm(output: string, code: number) {
   const program = join(folder, 'helm');
   writeFileSync(join(folder, 'said'), output);
@@ -24,7 +24,7 @@ function helm(output: string, code: number) {
 
 test.each([
   {
-    reason: 'a template that makes something of a value',
+    reason: 'a template that transforms a value',
     said: 'Error: execution error at (shop/templates/a.yaml:1:6): no 2retnuh',
     code: 1,
     place: ' at templates/a.yaml:1:6;',
@@ -35,14 +35,14 @@ test.each([
     code: 1,
     place: ' at templates/a.yaml;',
   },
-  { reason: 'a place that is not the chart’s', said: 'Error: at x/2retnuh/a.yaml:1', code: 1, place: '' },
+  { reason: 'a location outside of the chart', said: 'Error: at x/2retnuh/a.yaml:1', code: 1, place: '' },
   {
-    reason: 'a kind that is made of a value',
+    reason: 'a kind made from a value',
     said: '---\n# Source: shop/templates/a.yaml\napiVersion: v1\nkind: 2retnuh\n',
     code: 0,
     place: ' at templates/a.yaml;',
   },
-])('values of a Secret: $reason tells the place and nothing else', async ({ said, code, place }) => {
+])('values of a Secret: $reason reports the location and nothing else', async ({ said, code, place }) => {
   const input = { bytes, releaseName: 'shop', namespace: 'shops', values: [{ password: 'hunter2' }] };
   const told = renderChart(helm(said, code), { ...input, hasSecrets: true });
   await expect(told).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** From a chart and values to objects, with `helm template`: the definitions apart, the rest in the order of the chart. */
+/** Renders a chart with `helm template`: definitions separately, other objects in chart order. */
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,23 +20,23 @@ interface RenderInput {
   readonly bytes: Buffer;
   readonly releaseName: string;
   readonly namespace: string;
-  /** Left out, the one that Helm was made for. */
+  /** Default: the version that Helm was built for. */
   readonly kubernetesVersion?: string;
   readonly values: readonly Values[];
-  /** Where it does not render, only the place is told. */
+  /** If rendering fails, only the location is reported. */
   readonly hasSecrets?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 const timeoutMilliseconds = 120_000;
 
-/** Rejects with `chart/does-not-render`; the message names the template, and no value. */
+/** `renderChart` rejects with `chart/does-not-render`; the message names the template and no value. */
 export function renderChart(helm: HelmBinary, input: RenderInput): Promise<Rendered> {
   return withWorkspace(async (directory) => {
     await writeFile(join(directory, 'chart.tgz'), input.bytes, { mode: 0o600 });
     const files = await Promise.all(
       input.values.map(async (values, index) => {
-        // JSON is YAML, and no text of it can be taken for something else.
+        // JSON is unambiguous YAML.
         await writeFile(join(directory, `values-${index}.yaml`), JSON.stringify(values), { mode: 0o600 });
         return `values-${index}.yaml`;
       }),
@@ -67,14 +67,14 @@ async function readObjects(rendered: string, input: RenderInput): Promise<Unknow
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
     if (input.hasSecrets === true) throw doesNotRender(await whereNot(error.source ?? '', input));
-    throw doesNotRender(`${error.source ?? 'what it renders'}: ${error.message}`);
+    throw doesNotRender(`${error.source ?? 'rendered output'}: ${error.message}`);
   }
 }
 
 export const isDefinition = ({ apiVersion, kind }: UnknownObject): boolean =>
   kind === 'CustomResourceDefinition' && apiVersion.startsWith('apiextensions.k8s.io/');
 
-/** A definition that comes twice, from `crds/` and from a template, is the one of the template, as it is with Helm. */
+/** `split`: a definition that is both in `crds/` and in a template is taken from the template, as Helm does. */
 export function split(objects: readonly UnknownObject[]): Rendered {
   const definitions = new Map<string, UnknownObject>();
   for (const object of objects) if (isDefinition(object)) definitions.set(object.metadata.name, withoutHooks(object));
@@ -88,7 +88,7 @@ export function split(objects: readonly UnknownObject[]): Rendered {
 
 const isNamespace = ({ apiVersion, kind }: UnknownObject): boolean => apiVersion === 'v1' && kind === 'Namespace';
 
-/** A Namespace that a chart makes would take every custom resource in it along when it goes. */
+/** Deleting a Namespace of a chart would delete every custom resource in it. */
 const kept = (object: UnknownObject): UnknownObject => ({
   ...object,
   metadata: {
@@ -106,7 +106,7 @@ function withoutHooks(object: UnknownObject): UnknownObject {
   };
 }
 
-/** In the order that they are given in: another order is another result. */
+/** `valuesDigest` depends on the order of the values, as the result does. */
 export const valuesDigest = (values: readonly Values[]): string =>
   `sha256:${createHash('sha256').update(JSON.stringify(values)).digest('hex')}`;
 
@@ -116,8 +116,8 @@ const doesNotRender = (why: string): FleetError =>
 const REFUSED = /^(.*execution error at \([^)]*\)):? ?(.*)$/s;
 
 /**
- * What the author of a chart wrote may be shown; what a template has made of values may not. So the text that `fail` and `required`
- * are given is shown where it stands in the chart as it is.
+ * Text written by the chart author may be shown; text computed from values must not. So the messages of `fail` and
+ * `required` are shown only if they occur verbatim in the chart.
  */
 async function whyNot(stderr: string, { bytes, values }: RenderInput): Promise<string> {
   const [, said = stderr] = /(?:^|\n)Error: ([\s\S]*)$/.exec(stderr) ?? [];
@@ -127,20 +127,17 @@ async function whyNot(stderr: string, { bytes, values }: RenderInput): Promise<s
   const [, place, words = ''] = REFUSED.exec(message) ?? [];
   if (place === undefined) return redactSecrets(message, known);
   const isOfTheChart = texts.some((text) => text.includes(words.trim()));
-  return `${redactSecrets(place, known)}: ${isOfTheChart ? words.trim() : 'the chart refuses these values'}`;
+  return `${redactSecrets(place, known)}: ${isOfTheChart ? words.trim() : 'the chart rejects these values'}`;
 }
 
-/**
- * A template can make anything of a value, and put it into any message: so nothing is repeated but the place, which is a file of the
- * chart.
- */
+/** A template can put any value into any message, so only the location is repeated, which is a file of the chart. */
 async function whereNot(said: string, { bytes }: RenderInput): Promise<string> {
-  // Helm puts the name of the chart before it, and an archive that of its folder.
+  // Helm prefixes the chart name, and an archive the name of its folder.
   const files = new Set([...(await unpack(bytes).catch(() => new Map())).keys()].map(withoutFolder));
   const places = [...said.matchAll(/[\w.-]+\/([\w./-]+)((?::\d{1,5}){0,2})/g)];
   const [, path, line = ''] = places.find(([, each = '']) => files.has(each)) ?? [];
   const where = path === undefined ? '' : ` at ${path}${line}`;
-  return `it fails${where}; why is not told, because some of its values are in a Secret: try it with helm template`;
+  return `it fails${where}; the reason is hidden because some values come from a Secret. Run helm template to see it`;
 }
 
 const withoutFolder = (path: string): string => path.slice(path.indexOf('/') + 1);
@@ -156,7 +153,7 @@ function keysOf(value: unknown, into = new Set<string>()): Set<string> {
   return into;
 }
 
-/** As they are, and in the forms that templates like to give them. */
+/** The values as they are, and in forms that templates commonly produce. */
 function leavesOf(value: unknown): string[] {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(leavesOf);
   if (typeof value !== 'string' && typeof value !== 'number') return [];

@@ -70,7 +70,7 @@ describe('an index', () => {
   test.each([
     { reason: 'as a whole, where it is not as Helm writes it', lead: 'entries: {shop: [], more: "', end: '"}\n' },
     { reason: 'in the block for the chart', lead: 'entries:\n  shop:\n  - version: 1.0.0\n    home: "', end: '"\n' },
-  ])('is not parsed where it is too large $reason', async ({ lead, end }) => {
+  ])('is not parsed if it is too large $reason', async ({ lead, end }) => {
     answer = text(`${lead}${'a'.repeat(4 * 1024 * 1024)}${end}`);
     await expect(versions()).rejects.toMatchObject({
       code: 'chart/invalid',
@@ -83,7 +83,7 @@ describe('an index', () => {
     expect(await versions()).toEqual(['1.0.0', 'v1.1.0']);
   });
 
-  test('what is no version, has no address or leads to a file is left out', async () => {
+  test('entries without a version or a valid address are skipped', async () => {
     const bad = [
       entry('latest'),
       entry('1.0.0', { urls: [] }),
@@ -100,14 +100,14 @@ describe('an index', () => {
     'https://localhost/a.tgz',
     'https://[::1]/a.tgz',
     'http://127.0.0.1/a.tgz',
-  ])('of a repository elsewhere does not lead to this machine: %s', (address) => {
+  ])('of a remote repository must not point to loopback: %s', (address) => {
     const index = stringify(indexOf({ shop: [entry('1.0.0'), entry('1.1.0', { urls: [address] })] }));
     const from = (base: string) => versionsIn(index, 'shop', new URL(base)).map(({ version }) => version);
     expect(from('https://charts.example.com/')).toEqual(['1.0.0']);
     expect(from('http://127.0.0.1:8080/')).toEqual(['1.0.0', '1.1.0']);
   });
 
-  test('the digest and the address are as they are meant', async () => {
+  test('digests and addresses are normalized', async () => {
     const digest = 'a'.repeat(64);
     const far = entry('2.0.0', { urls: ['https://elsewhere.example.com/shop.tgz'], digest: `sha256:${digest}` });
     answer = text(stringify(indexOf({ shop: [entry('1.0.0', { digest, appVersion: 'v7' }), far] })));
@@ -123,31 +123,31 @@ describe('an index', () => {
   });
 });
 
-describe('what cannot be had', () => {
+describe('a failing repository', () => {
   test.each<{ reason: string; answer: Answer; code: string; temporary: boolean; message: RegExp }>([
     {
       reason: 'there is no index',
       answer: text('', 404),
       code: 'chart/missing',
       temporary: false,
-      message: /^There is nothing at http:\/\/127\.0\.0\.1:\d+\/index\.yaml$/,
+      message: /^http:\/\/127\.0\.0\.1:\d+\/index\.yaml does not exist$/,
     },
     {
       reason: 'no such chart',
       answer: text(stringify(indexOf({ a: [entry('1.0.0')] }))),
       code: 'chart/missing',
       temporary: false,
-      message: /has no chart shop: see spec\.chart\.name$/,
+      message: /has no chart shop: check spec\.chart\.name$/,
     },
     {
       reason: 'a page of something else',
       answer: text('<html>hello</html>'),
       code: 'chart/unreachable',
       temporary: false,
-      message: /has no index of a Helm repository$/,
+      message: /has no valid Helm repository index$/,
     },
     {
-      reason: 'it wants to know who asks',
+      reason: 'it requires credentials',
       answer: text('', 401),
       code: 'chart/unreachable',
       temporary: false,
@@ -161,11 +161,11 @@ describe('what cannot be had', () => {
       message: /it answered 503$/,
     },
     {
-      reason: 'it hangs up',
+      reason: 'it closes the connection',
       answer: (request) => request.socket.destroy(),
       code: 'chart/unreachable',
       temporary: true,
-      message: /cannot be had: /,
+      message: /cannot be fetched: /,
     },
     {
       reason: 'it redirects for ever',
@@ -179,28 +179,28 @@ describe('what cannot be had', () => {
       answer: (_request, response) => response.writeHead(302, { location: 'http://elsewhere.example.com/' }).end(),
       code: 'chart/unreachable',
       temporary: false,
-      message: /redirects to where it must not$/,
+      message: /redirects to a forbidden address$/,
     },
   ])('$reason', async ({ answer: given, code, temporary, message }) => {
     answer = given;
     await expect(versions()).rejects.toMatchObject({ code, temporary, message: expect.stringMatching(message) });
   });
 
-  test('plain HTTP from another machine is not even asked for', async () => {
+  test('plain HTTP is rejected without a request', async () => {
     await expect(versionsInRepository('http://charts.example.com', 'shop', {})).rejects.toMatchObject({
       code: 'chart/unreachable',
-      message: 'http://charts.example.com/index.yaml cannot be had: it must be https',
+      message: 'http://charts.example.com/index.yaml cannot be fetched: https is required',
     });
   });
 
-  test('whoever stops it is not told that the repository is away', async () => {
+  test('an abort is not reported as an unreachable repository', async () => {
     const stopping = new AbortController();
     answer = () => stopping.abort(new Error('stopped'));
     await expect(versionsInRepository(url, 'shop', { signal: stopping.signal })).rejects.toThrow('stopped');
   });
 });
 
-test('credentials go to the repository, and to nobody that it leads to', async () => {
+test('credentials are sent to the repository only', async () => {
   const credentials = { username: 'ada', password: 'opensesame' };
   const authorization = `Basic ${Buffer.from('ada:opensesame').toString('base64')}`;
   answer = (request, response) => {

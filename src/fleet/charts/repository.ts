@@ -1,4 +1,4 @@
-/** A Helm repository: an index that says which versions there are, and archives that it points to. */
+/** A Helm repository: an index of versions, and the archives it points to. */
 import { parse } from 'yaml';
 import { sameVersion } from '../../api/index.ts';
 import { isLoopback } from '../../runtime/internal.ts';
@@ -9,14 +9,14 @@ import { isVersion } from './semver.ts';
 export interface IndexedVersion {
   readonly version: string;
   readonly appVersion?: string;
-  /** `sha256:…`, where the index says so. */
+  /** `sha256:…`, if the index has it. */
   readonly digest?: string;
-  /** Absolute. */
+  /** An absolute URL. */
   readonly address: URL;
 }
 
 const mostIndexBytes = 128 * 1024 * 1024;
-/** Of the block for one chart, or of an index that is not written as Helm writes it and has to be read whole: it takes its time. */
+/** The limit for the entry of one chart, or for an index that must be parsed whole, which is slow. */
 const mostParsed = 4 * 1024 * 1024;
 const mostChartBytes = 32 * 1024 * 1024;
 
@@ -30,17 +30,17 @@ export async function versionsInRepository(
   return versionsIn(bytes.toString('utf8'), chart, base);
 }
 
-/** What an index tells of a chart. */
+/** `versionsIn` returns the versions of a chart in an index. */
 export function versionsIn(index: string, chart: string, base: URL): readonly IndexedVersion[] {
   const entries = entriesFor(index, chart, base);
   if (entries === undefined) {
-    throw new FleetError('chart/missing', `The repository ${shown(base)} has no chart ${chart}: see spec.chart.name`);
+    throw new FleetError('chart/missing', `Repository ${shown(base)} has no chart ${chart}: check spec.chart.name`);
   }
   return entries.flatMap((entry) => indexed(entry, base));
 }
 
 export async function fetchFromRepository(found: IndexedVersion, repository: string, source: Source): Promise<Buffer> {
-  // Another host gets no credentials of this one.
+  // Credentials are not sent to another host.
   const isSame = addressIn(repository).origin === found.address.origin;
   const { credentials: _, ...others } = source;
   return (await download(found.address, { ...(isSame ? source : others), mostBytes: mostChartBytes })).bytes;
@@ -58,7 +58,7 @@ function indexed(entry: unknown, base: URL): IndexedVersion[] {
   if (typeof version !== 'string' || !isVersion(version) || typeof first !== 'string') return [];
   if (!URL.canParse(first, base.href)) return [];
   const address = new URL(first, base);
-  // A repository elsewhere does not lead to this very machine.
+  // A remote repository must not point to loopback.
   const isLocal = isLoopback(base.hostname);
   const mayBeAsked =
     (address.protocol === 'https:' && (isLocal || !isLoopback(address.hostname))) ||
@@ -76,11 +76,11 @@ function indexed(entry: unknown, base: URL): IndexedVersion[] {
   ];
 }
 
-/** Only what is about the chart is parsed: the index of a large repository has tens of megabytes. */
+/** Only the entry of the chart is parsed: the index of a large repository has tens of megabytes. */
 function entriesFor(index: string, chart: string, base: URL): readonly unknown[] | undefined {
   const part = partFor(index, chart);
   if ((part ?? index).length > mostParsed) {
-    const what = part === undefined ? `has no block for ${chart}, and` : `has a block for ${chart} that`;
+    const what = part === undefined ? `has no entry for ${chart} and` : `has an entry for ${chart} that`;
     throw new FleetError('chart/invalid', `The index of ${shown(base)} ${what} is too large`);
   }
   try {
@@ -94,11 +94,11 @@ function entriesFor(index: string, chart: string, base: URL): readonly unknown[]
       throw new Error('no');
     return Array.isArray(versions) && versions.length > 0 ? versions : undefined;
   } catch (cause) {
-    throw new FleetError('chart/unreachable', `${shown(base)} has no index of a Helm repository`, { cause });
+    throw new FleetError('chart/unreachable', `${shown(base)} has no valid Helm repository index`, { cause });
   }
 }
 
-/** The lines of `entries:` from the name of the chart to the next one, as `helm repo index` writes them. */
+/** The lines of `entries:` from the chart name to the next one, as `helm repo index` writes them. */
 function partFor(index: string, chart: string): string | undefined {
   const start = /^entries:[ \t]*\r?\n/m.exec(index);
   if (start === null) return undefined;

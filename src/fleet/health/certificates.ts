@@ -1,18 +1,18 @@
-/** The certificates that an API server trusts a webhook by. Who serves with another one is found out by asking. */
+/** Checks the CA bundle of a webhook. A server that uses another certificate is found by the dry run. */
 import { hash, X509Certificate } from 'node:crypto';
 import { type Finding, finding, healthy } from './part.ts';
 import type { Webhook } from './shapes.ts';
 
 const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Old and new ones stand side by side while they are rotated: one that is valid is enough. */
+/** Old and new CA certificates are both present during rotation: one valid certificate is enough. */
 export function checkCertificates({ name = '', clientConfig }: Webhook, now: number): Finding {
   const { caBundle } = clientConfig ?? {};
-  // Without any, the API server trusts whom its system trusts.
+  // Without a bundle the API server uses the system trust store.
   if (caBundle === undefined || caBundle === '') return healthy;
   const lives = livesOf(caBundle);
   if (lives.length === 0) {
-    return finding('Unhealthy', `webhook ${name}: its caBundle holds no certificate that can be read`);
+    return finding('Unhealthy', `webhook ${name}: its caBundle contains no readable certificate`);
   }
   if (lives.some(({ from, to }) => from <= now && now <= to)) return healthy;
   if (lives.every(({ from }) => now < from)) {
@@ -26,7 +26,7 @@ interface Life {
   readonly to: number;
 }
 
-/** Reading a certificate takes longer than all the rest of a look, and the same ones are looked at every time. */
+/** Parsed certificates are cached: parsing is the slowest part of a check, and the same ones are checked every time. */
 const known = new Map<string, readonly Life[]>();
 const mostKnown = 100_000;
 

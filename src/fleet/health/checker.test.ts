@@ -1,4 +1,4 @@
-/** The three parts together: what the whole comes to, what is traced, and what ends it. */
+/** The three parts together: the result, the trace, and cancellation. */
 import { describe, expect, it } from 'vitest';
 import type { Operator } from '../../api/index.ts';
 import { type Client, ConnectionError, type Tracer, type UnknownObject } from '../../runtime/index.ts';
@@ -47,12 +47,12 @@ const snapshot = (manifests: readonly object[] = [], definitions: readonly objec
 const connection = (client: object) => ({ cluster: 'here', client: client as Client }) as ClusterConnection;
 
 describe('a check', () => {
-  it('is healthy where nothing speaks against it', async () => {
+  it('is healthy without findings', async () => {
     const report = await healthChecker().check(connection({}), { operator, snapshot: snapshot(), revision: 1 }, {});
     expect(report).toMatchObject({ state: 'Healthy', controllerPods: 0, pods: { state: 'NotChecked' } });
   });
 
-  it('knows nothing of what does not answer, and says so without its words', async () => {
+  it('is unknown if the cluster is unreachable, without quoting the error', async () => {
     const silent = new ConnectionError({ doing: 'list', failure: 'refused', message: 'https://secret:1', hint: '' });
     const client = { list: () => Promise.reject(silent) };
     const target = { operator, snapshot: snapshot([], [definition]), revision: 1 };
@@ -88,12 +88,12 @@ describe('a check', () => {
   });
 });
 
-describe('what is looked at', () => {
+describe('a profile', () => {
   const manifest = (kind: string, metadata: object, more: object = {}): UnknownObject =>
     ({ apiVersion: 'v1', kind, metadata, ...more }) as unknown as UnknownObject;
   const template = { spec: { containers: [{ name: 'a', image: 'b', volumeMounts: ['left out'] }] } };
 
-  it('are workloads, webhooks and kinds, and not what Helm runs once', () => {
+  it('has workloads, webhooks and kinds, without hooks', () => {
     const profile = profileOf(
       snapshot(
         [
@@ -127,7 +127,7 @@ describe('what is looked at', () => {
     ]);
   });
 
-  it('are kinds without a made-up object where there are no webhooks to try', () => {
+  it('has no generated objects without webhooks', () => {
     expect(profileOf(snapshot([], [definition])).kinds[0]?.example).toBeUndefined();
   });
 });

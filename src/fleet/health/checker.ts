@@ -1,4 +1,4 @@
-/** How an operator fares on a cluster: its pods, its webhooks and its custom resources, together. */
+/** Checks the health of an operator on a cluster: its pods, webhooks and custom resources. */
 import {
   ApiError,
   type Client,
@@ -25,11 +25,11 @@ interface HealthCheckerOptions {
   readonly tracer?: Tracer;
 }
 
-/** One look, at what was read by whoever asks. */
+/** The input of one check over objects that the caller has read. */
 interface Look {
   readonly cluster: string;
   readonly objects: ClusterObjects;
-  /** For dry runs. */
+  /** The client for dry runs. */
   readonly client: Pick<Client, 'create'>;
   readonly profile: HealthProfile;
   readonly thresholds: HealthThresholds;
@@ -38,9 +38,9 @@ interface Look {
 }
 
 export interface ClusterHealth extends HealthChecker {
-  /** The same judgement, over objects that others have read, and without a trace. Rejects only where the signal ends it. */
+  /** The same check over objects that the caller has read, without a trace. Rejects only if the signal aborts it. */
   look(look: Look): Promise<HealthReport>;
-  /** Nothing is remembered of a cluster that is gone. */
+  /** Drops the state of a removed cluster. */
   forget(cluster: string): void;
 }
 
@@ -58,7 +58,7 @@ const spanOf = {
   reconciliation: 'crd.reconciliation.check',
 } as const;
 
-/** What was not seen for so long cannot count any more, whatever the window. */
+/** State that was not updated for this long cannot matter, whatever the window. */
 const forgottenAfter = 24 * 3_600_000;
 const sweepEvery = 600_000;
 
@@ -92,7 +92,7 @@ export function healthChecker({ clock = systemClock, tracer = noTracer }: Health
       const found = await traced(part, () => check().catch((error) => unanswered(error, signal)));
       return { ...found, milliseconds: clock.monotonic() - start };
     };
-    const later = async () => finding('NotChecked', 'not before the switch');
+    const later = async () => finding('NotChecked', 'not checked before the switch');
     const pods = await timed('pods', () =>
       checkPods({ objects, profile, thresholds: thresholds.pods, restarts, now, mayBeAtZero: podsOnly }),
     );
@@ -145,11 +145,11 @@ export function healthChecker({ clock = systemClock, tracer = noTracer }: Health
   };
 }
 
-/** Whoever cannot be asked may be well: that is no failure of the operator. */
+/** An unreachable component may be healthy: that is not a failure of the operator. */
 function unanswered(error: unknown, signal: AbortSignal | undefined): Finding {
   if (signal?.aborted === true) throw error;
   if (error instanceof ConnectionError) {
-    return finding('Unknown', `the API server of the cluster does not answer: ${error.failure}`);
+    return finding('Unknown', `the API server of the cluster is unreachable: ${error.failure}`);
   }
   if (error instanceof ApiError) {
     return finding('Unknown', `the API server of the cluster answered ${error.status} ${error.reason}`);
@@ -166,7 +166,7 @@ function reportOf(
   const all = [pods, parts.webhook, parts.reconciliation];
   const { state, message = '' } = worst(all);
   return {
-    // Where the Operator has everything switched off, nothing speaks against it.
+    // If the Operator disables all checks, it counts as healthy.
     state: state === 'NotChecked' ? 'Healthy' : state,
     message,
     controllerPods: running,

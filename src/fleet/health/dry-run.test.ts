@@ -1,4 +1,4 @@
-/** A webhook is judged by how long it takes itself, and by nothing that it was kept waiting by on this side. */
+/** A webhook is judged by its own response time, without delays on our side. */
 import { describe, expect, it } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
 import { type Client, ConnectionError, type WriteOptions } from '../../runtime/index.ts';
@@ -37,7 +37,7 @@ interface DryRunUnderWay {
   fail(error: Error): void;
 }
 
-/** A look at an operator whose webhook may take a second, as the requirement says, through a gate with a single place. */
+/** A check of an operator whose webhook may take a second, through a semaphore with one slot. */
 function stage() {
   const clock = new FakeClock();
   const cluster = memoryCluster([webhookResources[kind], widgets]);
@@ -63,7 +63,7 @@ function stage() {
       }),
   };
   const health = healthChecker({ clock });
-  /** What is read about the webhook is in memory from then on: of a look, the dry run alone waits at the gate. */
+  /** The objects of the webhook are cached, so only the dry run waits at the semaphore. */
   const beginRound = async () => {
     await mirror.beginRound(client, 1);
     await mirror.get(webhookResources[kind], { name: 'widgets' });
@@ -86,7 +86,7 @@ function stage() {
 }
 
 describe('a webhook', () => {
-  it('that answers at once is Healthy, however long the gate was full', async () => {
+  it('that answers at once is Healthy, however long the semaphore was full', async () => {
     const { clock, gate, beginRound, look, nextDryRun, dryRuns } = stage();
     await beginRound();
     const others = Promise.withResolvers<void>();
@@ -103,7 +103,7 @@ describe('a webhook', () => {
     expect(await report).toMatchObject({ state: 'Healthy', webhook: { state: 'Healthy' } });
   });
 
-  it('that is slow is Unhealthy, also where the gate was full before', async () => {
+  it('that is slow is Unhealthy, even if the semaphore was full before', async () => {
     const { clock, gate, beginRound, look, nextDryRun } = stage();
     await beginRound();
     const others = Promise.withResolvers<void>();
@@ -146,7 +146,7 @@ describe('a webhook', () => {
       },
     },
     {
-      reason: 'it was sent anew, and took longer than a second then',
+      reason: 'it was resent and then took longer than a second',
       state: 'Unhealthy',
       says: /took 1000 ms or longer/,
       async goes(dryRun, clock) {
@@ -158,7 +158,7 @@ describe('a webhook', () => {
       },
     },
     {
-      reason: 'it was sent anew, and answered at once then',
+      reason: 'it was resent and then answered at once',
       state: 'Healthy',
       async goes(dryRun, clock) {
         dryRun.send();
@@ -171,7 +171,7 @@ describe('a webhook', () => {
     {
       reason: 'it has not answered long after that',
       state: 'Unhealthy',
-      says: /not answered in time/,
+      says: /a dry run timed out/,
       async goes(dryRun, clock) {
         dryRun.send();
         await clock.advance(3_000);
@@ -209,9 +209,9 @@ describe('a webhook', () => {
       },
     },
     {
-      reason: 'no connection was to be had',
+      reason: 'no connection was available',
       state: 'Unknown',
-      says: /does not answer: timeout/,
+      says: /is unreachable: timeout/,
       async goes(dryRun, clock) {
         await clock.advance(18_000);
         dryRun.fail(timeout);
@@ -230,7 +230,7 @@ describe('a webhook', () => {
     });
   }
 
-  it('is asked again only in the next round where a dry run could not even be sent', async () => {
+  it('is called again only in the next round if a dry run could not be sent', async () => {
     const { beginRound, look, nextDryRun, dryRuns } = stage();
     await beginRound();
     const report = look();

@@ -1,6 +1,8 @@
 /**
- * An object that is created in a dry run, timed from when it goes out. What it waits for before that, its turn or a connection, is a
- * matter of this platform: a webhook that is called slow for it would have a rollout taken back that is well.
+ * Creates an object in a dry run and measures it from when it is sent.
+ *
+ * Waiting for a slot or a connection before that is caused by this platform: counting it would make a webhook look slow
+ * and roll back a healthy rollout.
  */
 import { type Client, type Clock, ConnectionError } from '../../runtime/index.ts';
 import type { Probe } from './probe.ts';
@@ -14,17 +16,17 @@ interface DryRunParts {
 }
 
 interface DryRun {
-  /** What the API server said where it did not take the object, or why it said nothing. */
+  /** The error of the API server or of the connection, if any. */
   readonly failure?: unknown;
-  /** It was on its way, and no answer was waited for any longer. */
+  /** It was sent, and no answer arrived in time. */
   readonly isLate: boolean;
   readonly milliseconds: number;
 }
 
-/** For a connection to be free, or a new one to be made. */
+/** The timeout for a free or new connection. */
 const connectionMilliseconds = 15_000;
 
-/** `patience`: milliseconds that are waited for the answer. */
+/** `dryRun`: `patience` is the timeout of the answer in milliseconds. */
 export async function dryRun({ resource, object }: Probe, parts: DryRunParts, patience: number): Promise<DryRun> {
   const { client, clock, stopwatch, signal } = parts;
   const late = new AbortController();

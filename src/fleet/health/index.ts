@@ -1,8 +1,8 @@
 /**
- * How an operator fares on a cluster.
+ * The health of an operator on a cluster.
  *
- * In: a connection, what was rolled out there (a snapshot), and what the Operator says makes it healthy. Out: a report, which is good only
- * where it is so at the revision that was rolled out. It must not know rollouts, nor when somebody looks.
+ * In: a connection, the rolled-out snapshot, and the health thresholds of the Operator. Out: a report, which is healthy
+ * only at the rolled-out revision. It must not know rollouts, nor when checks happen.
  */
 export { type ClusterHealth, healthChecker } from './checker.ts';
 export { ClusterMirror } from './mirror.ts';

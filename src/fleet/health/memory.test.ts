@@ -1,4 +1,4 @@
-/** What is remembered between two looks: restarts, and custom resources that wait. */
+/** State between two checks: restarts, and waiting custom resources. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RestartMemory } from './restarts.ts';
@@ -152,7 +152,7 @@ describe('a custom resource', () => {
       behind: 400_000,
     },
     {
-      reason: 'was taken up meanwhile, and waits anew',
+      reason: 'was reconciled meanwhile and waits again',
       looks: [
         { at: 0, object: resource(2, { observedGeneration: 1 }) },
         { at: 100_000, object: resource(2, { observedGeneration: 2 }) },

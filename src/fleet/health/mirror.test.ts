@@ -1,4 +1,4 @@
-/** One reading of a cluster for all operators on it: how often it is asked, and what happens where it does not answer. */
+/** One read of a cluster for all its operators: the number of requests, and failures. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoryCluster } from '../../../test/support/memory-cluster.ts';
@@ -38,7 +38,7 @@ function stage({ watchFrom = 100, watches = 1, clock = systemClock } = {}) {
 }
 
 describe('a mirror', () => {
-  it('asks once for all that are in a namespace, and anew in the next round', async () => {
+  it('reads once per namespace and round', async () => {
     const { cluster, mirror, client } = stage();
     await mirror.beginRound(client, 2);
     for (let time = 1; time <= 3; time += 1) {
@@ -102,7 +102,7 @@ describe('a mirror', () => {
     await mirror.stop();
   });
 
-  it('asks a cluster that does not answer only once in a round', async () => {
+  it('sends one request per round to an unreachable cluster', async () => {
     const { cluster, mirror, client } = stage();
     const silent = new ConnectionError({ doing: 'list', failure: 'timeout', message: 'late', hint: '' });
     cluster.refuse('deployments', silent);
@@ -115,7 +115,7 @@ describe('a mirror', () => {
     expect(await mirror.list(pods, 'a')).toHaveLength(1);
   });
 
-  it('does not ask again soon for measurements that nobody takes', async () => {
+  it('does not soon request missing metrics again', async () => {
     const clock = new FakeClock();
     const { cluster, mirror, client } = stage({ clock });
     const asked = async () => {
@@ -129,8 +129,8 @@ describe('a mirror', () => {
   });
 });
 
-describe('a gate', () => {
-  it('lets all through, never more at once than it may', async () => {
+describe('a semaphore', () => {
+  it('admits all, never more at once than its limit', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 5 }),
@@ -154,7 +154,7 @@ describe('a gate', () => {
           expect(ended).toBe(works.length);
           expect(results.map(({ status }) => status === 'rejected')).toEqual(works);
           expect(gate.peak).toBe(Math.min(limit, works.length));
-          // Nobody holds a place any more.
+          // No slot is taken any more.
           expect(await gate.run(async () => 'through')).toBe('through');
         },
       ),

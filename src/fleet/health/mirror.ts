@@ -1,7 +1,8 @@
 /**
- * The objects of one cluster as of one round, read once for all operators on it. What there is much of is watched from then on, as long
- * as connections are left for it (over HTTP/1.1 a watch is a connection): a later round finds it in memory. The rest is one short request
- * each, which costs no more than a watch would for what changes little.
+ * The objects of one cluster in one health round, read once for all operators on it.
+ *
+ * Kinds with many objects are watched from then on, as far as the connection limit allows (over HTTP/1.1 a watch is a
+ * connection), so later rounds read memory. Other kinds are listed with one short request each.
  */
 import {
   ApiError,
@@ -27,13 +28,13 @@ interface MirrorOptions {
   readonly watches: WatchBudget;
   readonly clock: Clock;
   readonly requestMilliseconds: number;
-  /** So many objects of a kind, and they are watched. */
+  /** Kinds with at least this many objects are watched. */
   readonly watchFrom: number;
 }
 
-/** With more namespaces than this, one list of all is less than one of each. */
+/** Above this number of namespaces, one cluster-wide list is cheaper than one list each. */
 const mostNamespaces = 16;
-/** A group of APIs that is not served is not asked for again so soon. */
+/** An API group that is not served is not requested again for this time. */
 const absentMilliseconds = 600_000;
 
 type Slim = (object: KubernetesObject) => KubernetesObject;
@@ -41,11 +42,11 @@ type Slim = (object: KubernetesObject) => KubernetesObject;
 export class ClusterMirror implements ClusterObjects {
   readonly #options: MirrorOptions;
   readonly #watched = new Map<string, Reflector<UnknownObject>>();
-  /** What was asked for in this round. */
+  /** Requests of this round. */
   #memo = new Map<string, Promise<unknown>>();
   #read = new Set<string>();
   readonly #absent = new Map<string, { error: ApiError; until: number }>();
-  /** Of this round: connections end with their credentials. */
+  /** The client of this round; connections end with their credentials. */
   #client: Client | undefined;
   #wide = false;
   #unreachable: ConnectionError | undefined;
@@ -54,7 +55,10 @@ export class ClusterMirror implements ClusterObjects {
     this.#options = options;
   }
 
-  /** `namespaces`: that operators are in. Rejects where the cluster does not answer: what is in memory would not say so. */
+  /**
+   * `namespaces` is the number of namespaces with operators. Rejects if the cluster is unreachable, which cached
+   * objects would hide.
+   */
   async beginRound(client: Client, namespaces: number): Promise<void> {
     this.#client = client;
     this.#memo = new Map();
@@ -67,7 +71,7 @@ export class ClusterMirror implements ClusterObjects {
     );
   }
 
-  /** What nobody has asked for is watched no longer. */
+  /** Watches that were not used in this round are stopped. */
   async endRound(): Promise<void> {
     this.#memo = new Map();
     const idle = [...this.#watched.keys()].filter((key) => !this.#read.has(key));
@@ -78,7 +82,10 @@ export class ClusterMirror implements ClusterObjects {
     await Promise.all([...this.#watched.keys()].map((key) => this.#unwatch(key)));
   }
 
-  /** For dry runs: under the same limit as all else. Once it is on its way, one that takes too long says something of its webhook, not of the cluster. */
+  /**
+   * The client for dry runs, under the same limits. Once a request is sent, slowness is attributed to the webhook, not
+   * to the cluster.
+   */
   readonly writer: Pick<Client, 'create'> = {
     create: (resource, object, options) => {
       let sent = false;
@@ -138,7 +145,7 @@ export class ClusterMirror implements ClusterObjects {
     this.#watchIfMany(resource, undefined, count, slimCustomResource);
   }
 
-  /** One namespace, or all where there are too many to ask one by one. */
+  /** The requested namespace, or all if there are too many. */
   #scope(namespace: string | undefined): string | undefined {
     return this.#wide ? undefined : namespace;
   }
@@ -181,7 +188,7 @@ export class ClusterMirror implements ClusterObjects {
     }
   }
 
-  /** Once a cluster does not answer, it is not asked again in this round: each question would wait as long. */
+  /** After the first connection failure, no more requests are sent in this round: each would wait for the timeout. */
   async #ask<T>(question: (client: Client) => Promise<T>, isOfCluster: () => boolean = () => true): Promise<T> {
     return this.#options.gate.run(async () => {
       if (this.#unreachable !== undefined) throw this.#unreachable;
@@ -195,7 +202,7 @@ export class ClusterMirror implements ClusterObjects {
   }
 
   #current(): Client {
-    if (this.#client === undefined) throw new Error('no round has begun');
+    if (this.#client === undefined) throw new Error('no round has started');
     return this.#client;
   }
 
@@ -230,7 +237,7 @@ export class ClusterMirror implements ClusterObjects {
     await reflector.stop();
   }
 
-  /** Only what a reflector asks; with the connection of the newest round. */
+  /** The part of the client that a reflector uses, with the connection of the latest round. */
   #delegate(): Client {
     const asked: Pick<Client, 'list' | 'watch'> = {
       list: (resource, options) => this.#options.gate.run(() => this.#current().list(resource, options)),
@@ -245,5 +252,5 @@ const idOf = (resource: Resource, namespace: string | undefined): string =>
 
 const keyText = ({ namespace = '', name }: ObjectKey): string => `${namespace}/${name}`;
 
-/** Served by others than the API server itself: it may be missing without anything being wrong. */
+/** Aggregated APIs can be absent without an error. */
 const isAggregated = ({ group }: Resource): boolean => group === 'metrics.k8s.io';

@@ -1,6 +1,6 @@
 /**
- * How the objects of a cluster are read: each anew for one who must not be told anything old, or once for all operators of a cluster
- * (src/reconcile/operators/health). Those who judge do not know which.
+ * Read access to the objects of a cluster: fresh reads for rollouts, or one shared read for all operators of a cluster
+ * (src/reconcile/operators/health). The checks do not know which.
  */
 import { type Client, eachObject, isNotFound, type ObjectKey, type Resource } from '../../runtime/index.ts';
 import { pods } from './resources.ts';
@@ -9,15 +9,15 @@ import type { CustomResource, Pod } from './shapes.ts';
 export interface ClusterObjects {
   get<T extends object>(resource: Resource, key: ObjectKey): Promise<T | undefined>;
   list<T extends object>(resource: Resource, namespace?: string): Promise<readonly T[]>;
-  /** One object, where there is any. */
+  /** At most one object. */
   some(resource: Resource): Promise<readonly CustomResource[]>;
-  /** The pods of a namespace, by what runs them: see `workloadKey`. */
+  /** The pods of a namespace by workload; see `workloadKey`. */
   podsByWorkload(namespace: string): Promise<ReadonlyMap<string, readonly Pod[]>>;
-  /** Of all namespaces, given out one by one: there may be very many. */
+  /** Visits objects of all namespaces one by one, because there can be very many. */
   eachCustomResource(resource: Resource, each: (object: CustomResource) => void): Promise<void>;
 }
 
-/** Asks the API server each time, past its cache. */
+/** `freshObjects` reads from the API server every time, past its cache. */
 export function freshObjects(client: Client, signal?: AbortSignal): ClusterObjects {
   const options = signal === undefined ? {} : { signal };
   const list = async <T>(resource: Resource, namespace?: string) => {
@@ -48,7 +48,7 @@ export function freshObjects(client: Client, signal?: AbortSignal): ClusterObjec
 
 export const workloadKey = (kind: string, name: string): string => `${kind}/${name}`;
 
-/** One pass over the pods, whatever the number of workloads: selectors would be one pass for each. */
+/** `groupPods` needs one pass over the pods; selectors would need one pass per workload. */
 export function groupPods(all: readonly Pod[]): Map<string, Pod[]> {
   const groups = new Map<string, Pod[]>();
   for (const pod of all) {
@@ -61,7 +61,7 @@ export function groupPods(all: readonly Pod[]): Map<string, Pod[]> {
   return groups;
 }
 
-/** A Deployment names its ReplicaSets after itself and the hash that their pods carry. */
+/** A ReplicaSet is named after its Deployment and the pod template hash. */
 function keyOfWorkload({ metadata }: Pod): string | undefined {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return undefined;

@@ -94,7 +94,7 @@ describe('pods', () => {
       reason: 'are counted as ready, but none is seen to run',
       objects: objectsOf({}),
       state: 'Unhealthy',
-      says: /0 of 1 pods run/,
+      says: /0 of 1 pods are running/,
     },
     {
       reason: 'are in a crash loop',
@@ -136,7 +136,7 @@ describe('pods', () => {
       reason: 'are of no Deployment that is there',
       objects: objectsOf({ pods: [pod()], workload: undefined }),
       state: 'Unknown',
-      says: /is not there/,
+      says: /does not exist/,
     },
     {
       reason: 'use what they may',
@@ -201,13 +201,13 @@ describe('custom resources', () => {
         reason: 'one waits',
         custom: [done('a'), custom('b', { observedGeneration: 1 })],
         state: 'Unhealthy',
-        says: /such as Widget b/,
+        says: /for example Widget b/,
       },
       {
         reason: 'one was never taken up, and others of its kind were',
         custom: [custom('b'), done('a')],
         state: 'Unhealthy',
-        says: /such as Widget b/,
+        says: /for example Widget b/,
       },
       { reason: 'none of them ever says', custom: [custom('a'), custom('b')], state: 'Healthy' },
       {
@@ -228,7 +228,7 @@ describe('custom resources', () => {
       { reason: 'none may, and one does', custom: [...many(99, done), inError('x')], max: 0, state: 'Unhealthy' },
       { reason: 'all may', custom: many(3, inError), max: 1, state: 'Healthy' },
       { reason: 'their kind is not served', custom: refused(404), state: 'Unhealthy', says: /not served/ },
-      { reason: 'we may not list them', custom: refused(403), state: 'Unknown', says: /may not list/ },
+      { reason: 'the list is forbidden', custom: refused(403), state: 'Unknown', says: /no permission to list/ },
       {
         reason: 'they cannot be converted',
         custom: refused(500, 'conversion webhook for test/v2, Kind=Widget failed: connection refused'),
@@ -254,7 +254,7 @@ describe('custom resources', () => {
   }
 });
 
-it('the worst of several counts, and what was not checked only where nothing was', () => {
+it('the worst finding counts, and NotChecked only if nothing was checked', () => {
   const [good, bad, open, off] = (['Healthy', 'Unhealthy', 'Unknown', 'NotChecked'] as const).map((each) =>
     finding(each, each),
   );

@@ -1,4 +1,7 @@
-/** Controller pods: running, at the revision that was asked for, not restarting, within their limits (requirement 002, FR-OP-005). */
+/**
+ * Checks controller pods: running, at the requested revision, not restarting, within limits (docs/requirements.md, 002
+ * FR-OP-005).
+ */
 import { ApiError } from '../../runtime/index.ts';
 import { type ClusterObjects, workloadKey } from './objects.ts';
 import { type Finding, finding, healthy, worst } from './part.ts';
@@ -16,14 +19,14 @@ interface PodsInput {
   readonly thresholds: PodThresholds;
   readonly restarts: RestartMemory;
   readonly now: number;
-  /** Controllers may be at 0: they wait for the switch of a blue-green deployment. */
+  /** Controllers may have 0 replicas while they wait for a blue-green switch. */
   readonly mayBeAtZero: boolean;
 }
 
 export async function checkPods(input: PodsInput): Promise<Finding & { readonly running: number }> {
   const { profile, thresholds } = input;
-  if (!thresholds.enabled) return { ...finding('NotChecked', 'the Operator says not to'), running: 0 };
-  if (profile.workloads.length === 0) return { ...finding('NotChecked', 'it runs no pods of its own'), running: 0 };
+  if (!thresholds.enabled) return { ...finding('NotChecked', 'disabled by the Operator'), running: 0 };
+  if (profile.workloads.length === 0) return { ...finding('NotChecked', 'the operator runs no pods'), running: 0 };
   const findings: Finding[] = [];
   let running = 0;
   for (const workload of profile.workloads) {
@@ -62,13 +65,13 @@ async function judge(
   if (verdict.state === 'under-way') return finding('Unknown', verdict.message);
   const running = pods.filter(isRunning);
   if (running.length < verdict.wanted) {
-    return finding('Unhealthy', `${name}: ${running.length} of ${verdict.wanted} pods run`);
+    return finding('Unhealthy', `${name}: ${running.length} of ${verdict.wanted} pods are running`);
   }
   const over = overLimit(running, await usageIn(objects, workload, running), maxResourceShare);
   return over === undefined ? healthy : finding('Unhealthy', over);
 }
 
-/** Where nobody measures, or we may not read it, there is nothing to say. */
+/** Without metrics, or without access to them, there is no finding. */
 async function usageIn(
   objects: ClusterObjects,
   { namespace }: WorkloadProfile,
@@ -92,7 +95,7 @@ const isActive = ({ metadata, status }: Pod): boolean =>
 
 const isRunning = (pod: Pod): boolean => isActive(pod) && pod.status?.phase === 'Running';
 
-/** The pods of the revision that was made last: those of the one before tell nothing of this one. */
+/** The pods of the newest revision; older pods say nothing about it. */
 function newestRevision(pods: readonly Pod[], live: Workload | undefined): readonly Pod[] {
   const hashOf = ({ metadata }: Pod) =>
     metadata.labels?.['pod-template-hash'] ?? metadata.labels?.['controller-revision-hash'];

@@ -1,6 +1,6 @@
 /**
- * What a webhook is tried with: an object that is only created in a dry run. The Operator's own probe, else one made up from the schema;
- * and where there is none, or the API server does not take it, a copy of a custom resource that is there.
+ * Chooses the dry-run object for a webhook: the probe of the Operator, else an object generated from the schema; if
+ * there is none or the API server rejects it, a copy of an existing custom resource.
  */
 import { parse } from 'yaml';
 import type { Resource, UnknownObject } from '../../runtime/index.ts';
@@ -14,7 +14,7 @@ import type { WebhookThresholds } from './thresholds.ts';
 export interface Probe {
   readonly resource: Resource;
   readonly object: UnknownObject;
-  /** Another may do where this one does not. */
+  /** Another object may be accepted if this one is not. */
   readonly madeUp: boolean;
 }
 
@@ -22,25 +22,25 @@ interface ProbeInput {
   readonly objects: ClusterObjects;
   readonly profile: HealthProfile;
   readonly thresholds: WebhookThresholds;
-  /** What was made up did not do. */
+  /** A generated object was rejected before. */
   readonly onlyCopies: boolean;
 }
 
-/** The object to try with, or why there is none. */
+/** `probeFor` returns the object, or why there is none. */
 export async function probeFor(webhook: Webhook, input: ProbeInput): Promise<Probe | string> {
   const { objects, profile, thresholds } = input;
   if (webhook.sideEffects !== 'None' && webhook.sideEffects !== 'NoneOnDryRun') {
-    return 'it may have side effects, so that Kubernetes takes no dry run for it';
+    return 'it may have side effects, so Kubernetes allows no dry run';
   }
   const { probe } = thresholds;
   const chosen = probe === undefined ? await ofOneOfItsKinds(webhook, input) : declared(probe, profile);
   if (typeof chosen === 'string') return chosen;
   const labels = labelsFor(webhook.objectSelector);
-  if (labels === undefined) return 'no object can have the labels that it asks for';
+  if (labels === undefined) return 'no object can have the labels that it requires';
   const namespace = chosen.resource.namespaced
     ? await namespaceFor(webhook, objects, [chosen.object.metadata.namespace, profile.namespace, 'default'])
     : undefined;
-  if (chosen.resource.namespaced && namespace === undefined) return 'it is for no namespace that is there';
+  if (chosen.resource.namespaced && namespace === undefined) return 'it matches no existing namespace';
   return { ...chosen, object: bare(chosen.object, namespace, labels) };
 }
 
@@ -50,18 +50,19 @@ function declared(probe: NonNullable<WebhookThresholds['probe']>, profile: Healt
   const [group, version] = [apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1)];
   const own = profile.kinds.find(({ resource }) => resource.group === group && resource.kind === kind);
   const known = own?.resource ?? kubernetesKinds.find((each) => each.group === group && each.kind === kind);
-  if (known === undefined) return `spec.health.webhook.probe: ${kind} is neither a kind of its own nor a common one`;
+  if (known === undefined)
+    return `spec.health.webhook.probe: ${kind} is neither a kind of the operator nor a common one`;
   const resource = { ...known, version };
   if (manifest === undefined) {
     const object = own?.example ?? { apiVersion, kind, metadata: { name: 'probe' } };
     return { resource, object: { ...object, apiVersion }, madeUp: false };
   }
   const read = readManifest(manifest);
-  if (read === undefined) return 'spec.health.webhook.probe.manifest is no object of Kubernetes';
+  if (read === undefined) return 'spec.health.webhook.probe.manifest is not a Kubernetes object';
   return { resource, object: { ...read, apiVersion, kind }, madeUp: false };
 }
 
-/** What a parser says would quote what it read. */
+/** Parser errors would quote the manifest. */
 function readManifest(manifest: string): UnknownObject | undefined {
   try {
     const read: unknown = parse(manifest, { maxAliasCount: 0 });
@@ -88,8 +89,8 @@ async function ofOneOfItsKinds(
     const [copied] = await objects.some(resource);
     if (copied !== undefined) return { resource, object: copied as unknown as UnknownObject, madeUp: false };
   }
-  if (own.length > 0) return 'no object is known that its schema takes: give one in spec.health.webhook.probe';
-  return 'it is asked about no kind of the operator when one is created: give an object in spec.health.webhook.probe';
+  if (own.length > 0) return 'no valid object could be generated from the schema: set spec.health.webhook.probe';
+  return 'it matches no create of a kind of the operator: set spec.health.webhook.probe';
 }
 
 const names = ({ apiGroups = [], apiVersions = [], resources = [] }: WebhookRule, resource: Resource): boolean =>
@@ -99,7 +100,7 @@ const names = ({ apiGroups = [], apiVersions = [], resources = [] }: WebhookRule
 
 const has = (list: readonly string[], word: string): boolean => list.includes('*') || list.includes(word);
 
-/** The first of the wanted namespaces that the webhook is for, else any. */
+/** The first preferred namespace that the webhook matches, else any. */
 async function namespaceFor(
   { namespaceSelector }: Webhook,
   objects: ClusterObjects,
@@ -115,7 +116,7 @@ async function namespaceFor(
   return (await objects.list<UnknownObject>(namespaces)).find(fits)?.metadata.name;
 }
 
-/** Under a name that nobody has, and without what ties the object that it was copied from to others. */
+/** A copy with an unused name, and without references to other objects. */
 function bare(
   { metadata, status, ...object }: UnknownObject,
   namespace: string | undefined,
@@ -142,7 +143,7 @@ const kubernetesKind = (group: string, kind: string, plural: string, namespaced 
   namespaced,
 });
 
-/** What webhooks of operators look at besides their own kinds, for a probe that the Operator declares. */
+/** Common kinds that operator webhooks match, for a probe declared by the Operator. */
 const kubernetesKinds: readonly Resource[] = [
   kubernetesKind('', 'ConfigMap', 'configmaps'),
   kubernetesKind('', 'Namespace', 'namespaces', false),

@@ -1,6 +1,6 @@
 /**
- * What is to be looked at on a cluster, taken from a snapshot: much smaller than the snapshot, so that one can be held for each of
- * hundreds of operators.
+ * The health profile of a snapshot: what to check on a cluster. It is much smaller than the snapshot, so that hundreds
+ * can be kept in memory.
  */
 import { type Crd, readCrd } from '../../crd-compat/index.ts';
 import { sample } from '../../crd-compat/internal.ts';
@@ -13,25 +13,25 @@ export interface WorkloadProfile {
   readonly kind: WorkloadKind;
   readonly namespace: string;
   readonly name: string;
-  /** 0 where the chart itself begins at 0. */
+  /** 0 if the chart itself starts at 0. */
   readonly replicas: number;
   readonly template: PodTemplate;
 }
 
 export interface CustomKind {
   readonly definition: string;
-  /** In the version that objects are stored in where it is served: asking for it converts nothing. */
+  /** In the storage version if it is served: reading it needs no conversion. */
   readonly resource: Resource;
-  /** Without a status of its own, reporting on an object raises its generation, and who reports is always behind. */
+  /** Without a status subresource, every status update increments the generation, so observedGeneration always lags. */
   readonly countsGenerations: boolean;
-  /** Whether its schema knows an observedGeneration; where it does not, one object that has it tells as much. */
+  /** Whether its schema has observedGeneration; if not, one object that has it shows the same. */
   readonly reportsGeneration: boolean;
-  /** An object that the schema takes, for a dry run; only where the operator has webhooks. */
+  /** A valid example for a dry run; only if the operator has webhooks. */
   readonly example?: UnknownObject;
 }
 
 export interface HealthProfile {
-  /** Of the release. */
+  /** The namespace of the release. */
   readonly namespace: string;
   readonly workloads: readonly WorkloadProfile[];
   readonly webhooks: readonly { readonly kind: WebhookKind; readonly name: string }[];
@@ -53,10 +53,10 @@ export function profileOf(snapshot: Pick<Snapshot, 'namespace' | 'manifests' | '
   };
 }
 
-/** Those that were last asked for, by the digest of the snapshot: making up objects that a schema takes is no small work. */
+/** A cache of profiles by snapshot digest: generating valid objects from a schema is expensive. */
 export class Profiles {
   readonly #most: number;
-  /** In the order of their last use. */
+  /** Ordered by last use. */
   readonly #known = new Map<string, HealthProfile>();
 
   constructor(most = 256) {
@@ -73,7 +73,7 @@ export class Profiles {
   }
 }
 
-/** Copies what is kept: a reference into the snapshot would hold all of it. */
+/** Copies the values: a reference would keep the whole snapshot in memory. */
 function workloadOf({ kind, metadata, spec }: UnknownObject, releaseNamespace: string): WorkloadProfile {
   const { replicas = 1, template = {} } = (spec ?? {}) as NonNullable<Workload['spec']>;
   const containers = ({ name, image, command, args, env }: NonNullable<Containers>[number]) => ({
@@ -128,7 +128,7 @@ function customKind(definition: UnknownObject, withExample: boolean): CustomKind
   };
 }
 
-/** Undefined where no object is found that the schema takes: then one that is on the cluster is tried with. */
+/** Undefined if no valid object is found; then an existing object is copied. */
 function exampleOf(crd: Crd, { group, version, kind }: Resource, name: string): UnknownObject | undefined {
   const schema = crd.spec.versions.find((each) => each.name === name)?.schema?.openAPIV3Schema;
   const apiVersion = `${group}/${version}`;

@@ -1,4 +1,4 @@
-/** Custom resources: taken up by their controller in time, and few of them in error (requirement 002, FR-OP-005). */
+/** Checks custom resources: reconciled in time, and few in error (docs/requirements.md, 002 FR-OP-005). */
 import { ApiError, isForbidden, isNotFound } from '../../runtime/index.ts';
 import type { ClusterObjects } from './objects.ts';
 import { type Finding, finding, healthy, worst } from './part.ts';
@@ -19,14 +19,14 @@ interface Count {
   total: number;
   inError: number;
   stale: number;
-  /** The first that is stale or in error, to look at. */
+  /** The first stale or failing object, as an example. */
   example?: string;
 }
 
 export async function checkReconciliation(input: ReconciliationInput): Promise<Finding> {
   const { profile, thresholds } = input;
-  if (!thresholds.enabled) return finding('NotChecked', 'the Operator says not to');
-  if (profile.kinds.length === 0) return finding('NotChecked', 'it has no custom resources');
+  if (!thresholds.enabled) return finding('NotChecked', 'disabled by the Operator');
+  if (profile.kinds.length === 0) return finding('NotChecked', 'the operator has no custom resources');
   const all: Count = { total: 0, inError: 0, stale: 0 };
   const unread: Finding[] = [];
   for (const kind of profile.kinds) {
@@ -44,15 +44,15 @@ function judge({ total, inError, stale, example }: Count, thresholds: Reconcilia
   if (stale > 0) {
     const minutes = thresholds.staleAfterMilliseconds / 60_000;
     found.push(
-      finding('Unhealthy', `custom resources wait for longer than ${minutes} min to be reconciled, such as ${example}`),
+      finding('Unhealthy', `custom resources are not reconciled for more than ${minutes} min, for example ${example}`),
     );
   }
-  // What may be in error all the time is no error; otherwise "less than 5 %" is meant as it is said.
+  // A rate of 100 % disables the check; otherwise "less than 5 %" is taken literally.
   const { maxErrorRate } = thresholds;
   if (inError > 0 && maxErrorRate < 1 && inError / total >= maxErrorRate) {
     const percent = Math.round(maxErrorRate * 1000) / 10;
     found.push(
-      finding('Unhealthy', `${percent} % or more of the custom resources report an error, such as ${example}`),
+      finding('Unhealthy', `${percent} % or more of the custom resources report an error, for example ${example}`),
     );
   }
   return found;
@@ -61,7 +61,7 @@ function judge({ total, inError, stale, example }: Count, thresholds: Reconcilia
 async function count({ objects, thresholds, staleness, now }: ReconciliationInput, kind: CustomKind, all: Count) {
   const errors = new Set(thresholds.errorConditions);
   let reports = kind.reportsGeneration;
-  /** Those that say nothing, while it is not known yet whether others of their kind do. */
+  /** Objects without observedGeneration, until it is known whether others of the kind have it. */
   let silent: CustomResource[] = [];
   const age = (object: CustomResource) => {
     const behind = staleness.behindFor(object, reports, now);
@@ -86,7 +86,7 @@ async function count({ objects, thresholds, staleness, now }: ReconciliationInpu
   });
 }
 
-/** Enough to notice that a controller stands still. */
+/** Enough to detect a controller that has stopped. */
 const mostSilent = 1_000;
 
 const isInError = ({ status }: CustomResource, types: ReadonlySet<string>): boolean =>
@@ -98,9 +98,10 @@ const nameOf = ({ resource: { kind } }: CustomKind, { metadata: { namespace, nam
 
 function unreadable({ definition }: CustomKind, error: unknown): Finding {
   if (isNotFound(error)) return finding('Unhealthy', `${definition} is not served`);
-  if (isForbidden(error)) return finding('Unknown', `${definition}: the platform may not list its objects there`);
+  if (isForbidden(error))
+    return finding('Unknown', `${definition}: the platform has no permission to list its objects`);
   if (error instanceof ApiError && /conversion webhook/.test(error.message)) {
-    return finding('Unhealthy', `${definition}: its conversion webhook does not answer`);
+    return finding('Unhealthy', `${definition}: its conversion webhook does not respond`);
   }
   throw error;
 }

@@ -1,4 +1,4 @@
-/** The kinds of Kubernetes itself that are looked at. */
+/** Built-in Kubernetes kinds that are checked. */
 import type { Resource } from '../../runtime/index.ts';
 
 const kindOf = (group: string, kind: string, plural: string, namespaced = true, version = 'v1'): Resource => ({
@@ -14,7 +14,7 @@ export const namespaces = kindOf('', 'Namespace', 'namespaces', false);
 export const endpointSlices = kindOf('discovery.k8s.io', 'EndpointSlice', 'endpointslices');
 export const podMetrics = kindOf('metrics.k8s.io', 'PodMetrics', 'pods', true, 'v1beta1');
 
-/** What runs controllers, by its kind. */
+/** Workload resources by kind. */
 export const workloadResources = {
   Deployment: kindOf('apps', 'Deployment', 'deployments'),
   StatefulSet: kindOf('apps', 'StatefulSet', 'statefulsets'),

@@ -1,20 +1,25 @@
 /**
- * How often the containers of a workload have ended within a while. Kubernetes tells only how often they have in all, so what was
- * told before is remembered; a pod that has failed for good and was replaced counts as one as well.
+ * Counts container restarts within a window.
+ *
+ * Kubernetes reports only the total, so earlier totals are remembered. A failed pod that was replaced counts as one
+ * restart.
  */
 import type { Pod } from './shapes.ts';
 
 interface History {
   seen: number;
-  /** When each number of restarts was first seen, the oldest first; the first one was so when the window began, or since we look. */
+  /**
+   * When each restart count was first seen, oldest first; the first entry is the count at the start of the window or of
+   * our observation.
+   */
   readonly counts: { readonly at: number; readonly count: number }[];
 }
 
 export class RestartMemory {
-  /** By the uid of the pod. */
+  /** By pod uid. */
   readonly #pods = new Map<string, History>();
 
-  /** Restarts within the window, as far as they were seen or can be told from when the pod was made. */
+  /** Restarts within the window, as far as they were observed or follow from the age of the pod. */
   within(pods: readonly Pod[], windowMilliseconds: number, now: number): number {
     const begin = now - windowMilliseconds;
     let restarts = 0;
@@ -25,7 +30,7 @@ export class RestartMemory {
     return restarts;
   }
 
-  /** Forgets pods that were not seen for so long that nothing of them can count. */
+  /** Drops pods that were not seen for so long that they cannot matter. */
   sweep(before: number): void {
     for (const [uid, { seen }] of this.#pods) if (seen < before) this.#pods.delete(uid);
   }
@@ -43,13 +48,13 @@ export class RestartMemory {
     history.seen = now;
     if (counts.at(-1)?.count !== count) counts.push({ at: now, count });
     while (counts.length > 1 && (counts[1]?.at ?? now) <= begin) counts.shift();
-    // All restarts of a pod that was made within the window are within it.
+    // All restarts of a pod created within the window count.
     if (Date.parse(pod.metadata.creationTimestamp ?? '') >= begin) return count;
     return count - (counts[0]?.count ?? count);
   }
 }
 
-/** Its containers have ended and are not started again: what runs it makes another in its place. Not one that was pushed out of its node. */
+/** The containers have ended and the pod will be replaced. Evicted pods do not count. */
 export const hasFailed = ({ status = {} }: Pod): boolean =>
   status.phase === 'Failed' && !pushedOut.has(status.reason ?? '') && statusesOf({ status }).some(ended);
 

@@ -1,4 +1,4 @@
-/** Label selectors of webhooks: which namespaces they are for, and which labels an object needs to be asked about. */
+/** Label selectors of webhooks: the namespaces they match, and the labels that an object needs to match. */
 import type { LabelSelector } from './shapes.ts';
 
 export function selects(selector: LabelSelector | undefined, labels: Readonly<Record<string, string>> = {}): boolean {
@@ -15,7 +15,7 @@ export function selects(selector: LabelSelector | undefined, labels: Readonly<Re
   );
 }
 
-/** The fewest labels that the selector takes; undefined where it contradicts itself. */
+/** `labelsFor` returns the smallest set of labels that matches; undefined if the selector is contradictory. */
 export function labelsFor(selector: LabelSelector | undefined): Readonly<Record<string, string>> | undefined {
   const labels: Record<string, string> = { ...selector?.matchLabels };
   for (const { key = '', operator, values = [] } of selector?.matchExpressions ?? []) {

@@ -1,4 +1,6 @@
-/** So many at a time, the others wait their turn: connections to clusters are counted over all of them (requirement 002: fewer than 100). */
+/**
+ * Limits concurrency: the connections to all clusters together are limited (docs/requirements.md, 002: fewer than 100).
+ */
 
 export class Semaphore {
   readonly #limit: number;
@@ -10,12 +12,12 @@ export class Semaphore {
     this.#limit = limit;
   }
 
-  /** The most that were under way at once. */
+  /** The peak concurrency. */
   get peak(): number {
     return this.#peak;
   }
 
-  /** Somebody waits. */
+  /** Whether a caller is waiting. */
   get hasWaiters(): boolean {
     return this.#waiting.length > 0;
   }
@@ -27,7 +29,7 @@ export class Semaphore {
     try {
       return await work();
     } finally {
-      // Whoever waits takes the place over, so that nobody slips in between.
+      // The slot is handed to the next waiter, so that no other caller takes it.
       const next = this.#waiting.shift();
       if (next === undefined) this.#open -= 1;
       else next();
@@ -35,7 +37,7 @@ export class Semaphore {
   }
 }
 
-/** Watches last: each takes one of a fixed number, or there is none. */
+/** Watches are long-lived: each takes one of a fixed number, or is not started. */
 export class WatchBudget {
   readonly #limit: number;
   #taken = 0;

@@ -1,4 +1,4 @@
-/** The parts of Kubernetes' objects that are read here. What comes from a cluster may lack any of them. */
+/** The parts of Kubernetes objects that are read here. Any of them can be missing. */
 import type { Condition, KubernetesObject } from '../../runtime/index.ts';
 
 export interface Container {

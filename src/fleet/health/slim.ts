@@ -1,4 +1,4 @@
-/** Only what is looked at, of objects that are held in memory by the thousands. */
+/** Reduces objects to the checked fields, because thousands are kept in memory. */
 import type { KubernetesObject, ObjectMeta } from '../../runtime/index.ts';
 import type { CustomResource, Pod } from './shapes.ts';
 

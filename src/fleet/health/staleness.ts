@@ -1,6 +1,6 @@
 /**
- * Since when custom resources wait for their controller. Kubernetes does not say when a generation was made, so it counts from when it was
- * first seen to be behind: after a restart of the platform, anew.
+ * Tracks how long custom resources wait for their controller. Kubernetes does not record when a generation was created,
+ * so time counts from the first observation, and restarts with the platform.
  */
 import type { CustomResource } from './shapes.ts';
 
@@ -10,10 +10,10 @@ interface Waiting {
 }
 
 export class StalenessMemory {
-  /** By uid: only those that are behind. */
+  /** By uid; only lagging objects. */
   readonly #waiting = new Map<string, Waiting>();
 
-  /** For how long it has been behind, in milliseconds; undefined where it is not. */
+  /** The milliseconds that the object has been lagging; undefined if it is not. */
   behindFor(object: CustomResource, expected: boolean, now: number): number | undefined {
     const { uid = '', generation = 0 } = object.metadata;
     const observed = observedGeneration(object);
@@ -21,7 +21,7 @@ export class StalenessMemory {
       this.#waiting.delete(uid);
       return undefined;
     }
-    // Another generation meanwhile does not make it wait less: none was taken up since then.
+    // A newer generation does not reset the time: nothing was reconciled since.
     const since = this.#waiting.get(uid)?.since ?? now;
     this.#waiting.set(uid, { since, seen: now });
     return now - since;
@@ -36,7 +36,7 @@ export class StalenessMemory {
   }
 }
 
-/** Some kinds say it once for all, some with each condition. */
+/** Some kinds report it once, some per condition. */
 export function observedGeneration({ status }: CustomResource): number | undefined {
   if (typeof status?.observedGeneration === 'number') return status.observedGeneration;
   const said = (Array.isArray(status?.conditions) ? status.conditions : []).flatMap((condition) =>

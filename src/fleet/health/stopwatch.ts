@@ -1,18 +1,19 @@
 /**
- * How long somebody else took to answer. This process reads what has come in only when it gets round to it: while it is busy with the pods of
- * a hundred clusters, every one of their webhooks would seem slow. What was not there when it last looked has come since, and no more
- * than that is held against who was asked.
+ * Measures the response time of others.
+ *
+ * A busy process reads sockets late: while it handles the pods of a hundred clusters, every webhook would seem slow. A
+ * response that was not there at the last socket read arrived after it, so only the time up to that read counts.
  */
 import type { Clock } from '../../runtime/index.ts';
 
 const everyMilliseconds = 25;
-/** As long as it takes who has nothing else to do to look twice. */
+/** An idle process reads sockets twice within this time. */
 const promptMilliseconds = 100;
 
 interface Measurement {
-  /** Milliseconds that it has surely taken so far, since `start` or the last `restart`. */
+  /** The milliseconds that have certainly passed since `start` or the last `restart`. */
   elapsed(): number;
-  /** What went before does not count. */
+  /** Discards the time so far. */
   restart(): void;
   stop(): void;
 }
@@ -21,7 +22,7 @@ export class Stopwatch {
   readonly #clock: Clock;
   #running = 0;
   #looking = false;
-  /** When this process has last looked for what came in, and the time before. */
+  /** When this process last read its sockets, and the time before. */
   #last = 0;
   #before = 0;
 
@@ -34,13 +35,13 @@ export class Stopwatch {
     if (!this.#looking) {
       this.#looking = true;
       this.#last = this.#before = this.#clock.monotonic();
-      this.#look();
+      this.#observe();
     }
     let began = this.#clock.monotonic();
     return {
       elapsed: () => {
         const now = this.#clock.monotonic();
-        // The last look may have been the very one that found the answer.
+        // The last read may be the one that found the answer.
         const asOf = now - this.#before <= promptMilliseconds ? now : this.#before;
         return Math.max(0, asOf - began);
       },
@@ -53,14 +54,14 @@ export class Stopwatch {
     };
   }
 
-  /** An immediate comes right after sockets were read, and once between two such times, which a timer alone need not. */
-  #look(): void {
+  /** An immediate runs right after sockets are read; a timer does not have to. */
+  #observe(): void {
     this.#clock.schedule(everyMilliseconds, () =>
       setImmediate(() => {
         this.#before = this.#last;
         this.#last = this.#clock.monotonic();
         this.#looking = this.#running > 0;
-        if (this.#looking) this.#look();
+        if (this.#looking) this.#observe();
       }),
     );
   }

@@ -1,4 +1,4 @@
-/** What counts as healthy: what the Operator says, and for the rest what the requirement says (002, FR-OP-005). */
+/** Health thresholds: from the Operator, with the defaults of docs/requirements.md, 002 FR-OP-005. */
 import { millisecondsOf, type Operator } from '../../api/index.ts';
 
 export interface PodThresholds {

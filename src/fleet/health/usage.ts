@@ -1,8 +1,8 @@
-/** What pods use against what they may, where the cluster serves the metrics API. */
+/** Compares pod usage with limits, if the cluster serves the metrics API. */
 import { Quantity, quantity } from '../../cel/internal.ts';
 import type { Pod, PodMetrics } from './shapes.ts';
 
-/** The first container that uses more than its share of a limit, in words; undefined where none does. */
+/** `overLimit` describes the first container above its share of a limit; undefined if there is none. */
 export function overLimit(
   pods: readonly Pod[],
   metrics: ReadonlyMap<string, PodMetrics>,
@@ -21,7 +21,7 @@ export function overLimit(
   return undefined;
 }
 
-/** Near enough: what is compared is measured, and seconds old. */
+/** Approximate, because the measured values are seconds old anyway. */
 export function amountOf(text: string | number | undefined): number | undefined {
   if (text === undefined) return undefined;
   const read = quantity(String(text));

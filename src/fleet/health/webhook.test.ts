@@ -1,4 +1,4 @@
-/** What is concluded from each thing that an API server may say to a dry run. On a real one: test/fleet-health. */
+/** The verdict for each response of an API server to a dry run. On a real one: test/fleet-health. */
 import { describe, expect, it } from 'vitest';
 import { ApiError, type Client, ConnectionError, systemClock, type UnknownObject } from '../../runtime/index.ts';
 import { issueAuthority } from '../../runtime/internal.ts';
@@ -24,7 +24,7 @@ interface Situation {
   readonly webhook?: Webhook;
   readonly missing?: boolean;
   readonly endpoints?: readonly object[];
-  /** One answer after the other. */
+  /** Consecutive answers. */
   readonly answers?: readonly unknown[];
   readonly withExample?: boolean;
   readonly custom?: readonly object[];
@@ -107,24 +107,24 @@ describe('a webhook', () => {
       situation: { answers: [refused(403, 'admission webhook "widgets.test" denied the request: no')] },
       state: 'Healthy',
     },
-    { reason: 'is not there', situation: { missing: true }, state: 'Unhealthy', says: /is not there/ },
+    { reason: 'does not exist', situation: { missing: true }, state: 'Unhealthy', says: /does not exist/ },
     {
       reason: 'cannot be reached',
       situation: { answers: [unanswered('dial tcp 10.0.0.1:443: connect: connection refused')] },
       state: 'Unhealthy',
-      says: /cannot be reached/,
+      says: /is unreachable for the API server/,
     },
     {
       reason: 'is cut off by the API server',
       situation: { answers: [unanswered('context deadline exceeded')] },
       state: 'Unhealthy',
-      says: /did not answer in time/,
+      says: /timed out/,
     },
     {
       reason: 'keeps the API server waiting',
       situation: { answers: [late], thresholds: { maxLatencyMilliseconds: 0 } },
       state: 'Unhealthy',
-      says: /not answered in time/,
+      says: /a dry run timed out/,
     },
     {
       reason: 'takes longer than it may',
@@ -144,19 +144,19 @@ describe('a webhook', () => {
       reason: 'answers with something else',
       situation: { answers: [unanswered('expected webhook response of admission.k8s.io/v1, got text')] },
       state: 'Unhealthy',
-      says: /as a webhook should/,
+      says: /returns an invalid response/,
     },
     {
       reason: 'has no pod behind its Service',
       situation: { webhook: service },
       state: 'Unhealthy',
-      says: /no pod serves/,
+      says: /has no ready endpoints/,
     },
     {
       reason: 'has only pods that are not ready',
       situation: { webhook: service, endpoints: [slice(false)] },
       state: 'Unhealthy',
-      says: /no pod serves/,
+      says: /has no ready endpoints/,
     },
     { reason: 'has a pod', situation: { webhook: service, endpoints: [slice(false), slice(true)] }, state: 'Healthy' },
     {
@@ -183,10 +183,10 @@ describe('a webhook', () => {
       reason: 'has a bundle that is none',
       situation: { webhook: { clientConfig: { caBundle: Buffer.from('nonsense').toString('base64') } } },
       state: 'Unhealthy',
-      says: /no certificate that can be read/,
+      says: /contains no readable certificate/,
     },
     {
-      reason: 'may have side effects: Kubernetes would not let it be asked',
+      reason: 'may have side effects, so Kubernetes allows no dry run',
       situation: { webhook: { sideEffects: 'Unknown' } },
       state: 'NotChecked',
       says: /side effects/,
@@ -204,10 +204,10 @@ describe('a webhook', () => {
       says: /spec\.health\.webhook\.probe/,
     },
     {
-      reason: 'may not be asked by us',
+      reason: 'must not be called by the observer',
       situation: { answers: [refused(403, 'widgets is forbidden: User "x" cannot create'), invalid], custom: [copy] },
       state: 'NotChecked',
-      says: /was not asked/,
+      says: /was not called/,
     },
     {
       reason: 'is for a kind that is not served',
@@ -221,7 +221,7 @@ describe('a webhook', () => {
       state: 'Unknown',
     },
     { reason: 'is not to be looked at', situation: { thresholds: { enabled: false } }, state: 'NotChecked' },
-    { reason: 'is not there because there is none', situation: { profile: { webhooks: [] } }, state: 'NotChecked' },
+    { reason: 'is not part of the operator', situation: { profile: { webhooks: [] } }, state: 'NotChecked' },
     {
       reason: 'is for labels that no object can have',
       situation: {
@@ -236,7 +236,7 @@ describe('a webhook', () => {
       reason: 'is for no namespace',
       situation: { webhook: { namespaceSelector: { matchLabels: { never: '1' } } } },
       state: 'NotChecked',
-      says: /no namespace/,
+      says: /no existing namespace/,
     },
   ];
   for (const { reason, situation, state, says = /^/ } of rows) {
@@ -247,14 +247,14 @@ describe('a webhook', () => {
     });
   }
 
-  it('is tried with a copy of what is there where the API server does not take what was made up', async () => {
+  it('is called with a copy of an existing object if the generated one is rejected', async () => {
     const { found, tried } = await check({ answers: [invalid], custom: [copy] });
     expect(found.state).toBe('Healthy');
     expect(tried.map(({ spec }) => spec)).toEqual([example.spec, copy.spec]);
     expect(tried[1]?.metadata).toEqual({ generateName: 'kidp-probe-', namespace: 'team' });
   });
 
-  it('is tried with what the Operator declares', async () => {
+  it('is called with the probe of the Operator', async () => {
     const manifest = 'spec: {size: 9}\nmetadata: {labels: {mine: "yes"}}';
     const probe = { apiVersion: 'test/v1', kind: 'Widget', manifest };
     const { tried } = await check({ thresholds: { probe } });
@@ -268,7 +268,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  it('is tried with a common kind where the Operator says so', async () => {
+  it('is called with a common kind if the Operator declares it', async () => {
     const { tried } = await check({ thresholds: { probe: { apiVersion: 'v1', kind: 'ConfigMap' } } });
     expect(tried).toMatchObject([{ apiVersion: 'v1', kind: 'ConfigMap' }]);
   });
@@ -288,7 +288,7 @@ describe('a webhook', () => {
     });
   }
 
-  it('is asked once for all webhooks that an object is for', async () => {
+  it('is called once for all webhooks that match an object', async () => {
     const two = [1, 2].map((number) => ({
       kind: 'ValidatingWebhookConfiguration' as const,
       name: `widgets-${number}`,

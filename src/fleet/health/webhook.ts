@@ -1,6 +1,9 @@
 /**
- * Admission webhooks: they answer, in time, and their certificates are valid (requirement 002, FR-OP-005). They are asked through the API
- * server of the cluster, as everybody's requests are; nobody else could reach them, and the API server also checks who serves them.
+ * Checks admission webhooks: they respond, in time, and their certificates are valid (docs/requirements.md, 002
+ * FR-OP-005).
+ *
+ * They are called through the API server of the cluster, like any request: only it can reach them, and it also verifies
+ * their certificates.
  */
 import { ApiError, type Client, type Clock } from '../../runtime/index.ts';
 import { checkCertificates } from './certificates.ts';
@@ -16,7 +19,7 @@ import type { WebhookThresholds } from './thresholds.ts';
 
 interface WebhookInput {
   readonly objects: ClusterObjects;
-  /** For the dry run. */
+  /** The client for dry runs. */
   readonly client: Pick<Client, 'create'>;
   readonly profile: HealthProfile;
   readonly thresholds: WebhookThresholds;
@@ -27,15 +30,15 @@ interface WebhookInput {
 
 export async function checkWebhooks(input: WebhookInput): Promise<Finding> {
   const { profile, thresholds, objects } = input;
-  if (!thresholds.enabled) return finding('NotChecked', 'the Operator says not to');
-  if (profile.webhooks.length === 0) return finding('NotChecked', 'it has no webhooks');
+  if (!thresholds.enabled) return finding('NotChecked', 'disabled by the Operator');
+  if (profile.webhooks.length === 0) return finding('NotChecked', 'the operator has no webhooks');
   const findings: Finding[] = [];
-  /** One dry run asks every webhook that is for such an object. */
+  /** One dry run calls every webhook that matches the object. */
   const asked = new Map<string, Finding>();
   for (const { kind, name } of profile.webhooks) {
     const live = await objects.get<WebhookConfiguration>(webhookResources[kind], { name });
     if (live === undefined) {
-      findings.push(finding('Unhealthy', `${kind} ${name} is not there`));
+      findings.push(finding('Unhealthy', `${kind} ${name} does not exist`));
       continue;
     }
     for (const webhook of live.webhooks ?? []) findings.push(await checkOne(input, webhook, asked));
@@ -60,7 +63,7 @@ async function askOnce(
   probe: Probe | string,
   asked: Map<string, Finding>,
 ): Promise<Finding> {
-  if (typeof probe === 'string') return finding('NotChecked', `webhook ${webhook.name ?? ''} was not asked: ${probe}`);
+  if (typeof probe === 'string') return finding('NotChecked', `webhook ${webhook.name ?? ''} was not called: ${probe}`);
   const { namespace, labels } = probe.object.metadata;
   const key = JSON.stringify([probe.resource, probe.madeUp, namespace, labels]);
   const known = asked.get(key);
@@ -70,7 +73,10 @@ async function askOnce(
   return answer;
 }
 
-/** With `failurePolicy: Ignore` a dry run goes well whoever is missing; and a Service without pods is soon said. */
+/**
+ * With `failurePolicy: Ignore` a dry run succeeds without the webhook, and a Service without endpoints is a quick
+ * check.
+ */
 async function checkEndpoints({ name = '', clientConfig }: Webhook, objects: ClusterObjects): Promise<Finding> {
   const { service } = clientConfig ?? {};
   if (service?.name === undefined || service.namespace === undefined) return healthy;
@@ -78,25 +84,25 @@ async function checkEndpoints({ name = '', clientConfig }: Webhook, objects: Clu
   const own = slices.filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === service.name);
   const ready = own.some(({ endpoints }) => endpoints?.some(({ conditions }) => conditions?.ready !== false));
   if (ready) return healthy;
-  return finding('Unhealthy', `webhook ${name}: no pod serves Service ${service.namespace}/${service.name}`);
+  return finding('Unhealthy', `webhook ${name}: Service ${service.namespace}/${service.name} has no ready endpoints`);
 }
 
 async function ask(probe: Probe, webhook: Webhook, input: WebhookInput): Promise<Finding> {
   const { maxLatencyMilliseconds: most } = input.thresholds;
   const { name = '' } = webhook;
-  // Long enough to tell a slow one from one that is cut off.
+  // Long enough to distinguish a slow webhook from a hanging one.
   const { failure, isLate, milliseconds } = await dryRun(probe, input, most + Math.max(most, 2_000));
   if (isLate) {
     return milliseconds < most
-      ? finding('Unknown', `webhook ${name}: the platform was too busy to see whether it answers in time`)
-      : finding('Unhealthy', `webhook ${name}: a dry run was not answered in time`);
+      ? finding('Unknown', `webhook ${name}: the platform was too busy to measure the response time`)
+      : finding('Unhealthy', `webhook ${name}: a dry run timed out`);
   }
   const said = verdictOf(failure, name);
   if (said.state !== 'Healthy' || milliseconds < most) return said;
   return finding('Unhealthy', `webhook ${name}: a dry run took ${most} ms or longer`);
 }
 
-/** A refusal is an answer. What the API server says when it gets none, it says in these words (apiserver/pkg/admission/plugin/webhook). */
+/** A denial is a response. Without one, the API server uses these messages (apiserver/pkg/admission/plugin/webhook). */
 function verdictOf(failure: unknown, name: string): Finding {
   if (failure === undefined) return healthy;
   if (!(failure instanceof ApiError)) throw failure;
@@ -105,27 +111,30 @@ function verdictOf(failure: unknown, name: string): Finding {
   if (called !== null) return finding('Unhealthy', `webhook ${called[1] ?? name} ${whyNot(message)}`);
   if (/admission webhook "[^"]+" denied the request/.test(message)) return healthy;
   if (/does not support dry run/.test(message)) {
-    return finding('NotChecked', `webhook ${name} was not asked: another webhook takes no dry run`);
+    return finding('NotChecked', `webhook ${name} was not called: another webhook does not support dry runs`);
   }
   if (status === 403) {
-    return finding('NotChecked', `webhook ${name} was not asked: the platform may not create such an object there`);
+    return finding(
+      'NotChecked',
+      `webhook ${name} was not called: the platform has no permission to create such an object`,
+    );
   }
-  if (status === 404) return finding('Unhealthy', `webhook ${name}: the kind that it is for is not served`);
+  if (status === 404) return finding('Unhealthy', `webhook ${name}: the kind that it matches is not served`);
   if (status === 429 || status >= 500) return finding('Unknown', `webhook ${name}: the API server answered ${status}`);
   return finding(
     'NotChecked',
-    `webhook ${name} was not asked: the API server took no object that could be made up; give one in spec.health.webhook.probe`,
+    `webhook ${name} was not called: the API server rejects the generated objects; set spec.health.webhook.probe`,
   );
 }
 
-/** In our words: those of the API server quote addresses and answers. */
+/** Our own texts: those of the API server quote addresses and responses. */
 function whyNot(message: string): string {
-  if (/certificate has expired|not yet valid/i.test(message)) return 'serves with a certificate that is not valid now';
-  if (/x509|tls:/i.test(message)) return 'serves with a certificate that the API server does not trust';
+  if (/certificate has expired|not yet valid/i.test(message)) return 'serves an expired or not yet valid certificate';
+  if (/x509|tls:/i.test(message)) return 'serves a certificate that the API server does not trust';
   if (/connection refused|no such host|no endpoints available|EOF|reset by peer/i.test(message)) {
-    return 'cannot be reached by the API server';
+    return 'is unreachable for the API server';
   }
-  // Not just "timeout": the address ends in ?timeout=10s.
-  if (/deadline exceeded|i\/o timeout|Client\.Timeout/i.test(message)) return 'did not answer in time';
-  return 'does not answer as a webhook should';
+  // Not just "timeout": the URL ends in ?timeout=10s.
+  if (/deadline exceeded|i\/o timeout|Client\.Timeout/i.test(message)) return 'timed out';
+  return 'returns an invalid response';
 }

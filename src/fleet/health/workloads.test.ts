@@ -42,9 +42,9 @@ const running = (changes: object): Workload =>
 describe('a Deployment', () => {
   const rows: { reason: string; object: Workload | undefined; state: WorkloadVerdict['state'] }[] = [
     { reason: 'all pods are the new ones and ready', object: live(done), state: 'rolled-out' },
-    { reason: 'it is not there', object: undefined, state: 'other' },
+    { reason: 'it does not exist', object: undefined, state: 'other' },
     {
-      reason: 'it is on its way out',
+      reason: 'it is being deleted',
       object: {
         ...live(done),
         metadata: { name: 'controller', generation: 3, deletionTimestamp: '2026-01-01T00:00:00Z' },
@@ -52,13 +52,13 @@ describe('a Deployment', () => {
       state: 'other',
     },
     {
-      reason: 'all that it says is of the generation before',
+      reason: 'its status is of the previous generation',
       object: live({ ...done, observedGeneration: 2 }),
       state: 'under-way',
     },
-    { reason: 'nobody has looked at it', object: live({}), state: 'under-way' },
+    { reason: 'it has no status', object: live({}), state: 'under-way' },
     {
-      reason: 'some pods are new',
+      reason: 'some pods are updated',
       object: live({ ...done, updatedReplicas: 1, ...progressing('ReplicaSetUpdated') }),
       state: 'under-way',
     },
@@ -78,7 +78,7 @@ describe('a Deployment', () => {
       state: 'short',
     },
     {
-      reason: 'Kubernetes has given up on it',
+      reason: 'its progress deadline is exceeded',
       object: live({ ...done, updatedReplicas: 1, ...progressing('ProgressDeadlineExceeded', 'False') }),
       state: 'short',
     },
@@ -88,7 +88,7 @@ describe('a Deployment', () => {
       state: 'at-zero',
     },
     {
-      reason: 'it still goes to 0',
+      reason: 'it is scaling to 0',
       object: live({ observedGeneration: 3, replicas: 1, updatedReplicas: 1 }, { replicas: 0 }),
       state: 'under-way',
     },
@@ -97,7 +97,7 @@ describe('a Deployment', () => {
       object: live({ ...done, replicas: 5, updatedReplicas: 5, availableReplicas: 5 }, { replicas: 5 }),
       state: 'rolled-out',
     },
-    { reason: 'it runs the image of before', object: running({ image: 'controller:1' }), state: 'other' },
+    { reason: 'it runs the previous image', object: running({ image: 'controller:1' }), state: 'other' },
     { reason: 'it has other arguments', object: running({ args: ['--follower'] }), state: 'other' },
     {
       reason: 'it has another environment',

@@ -1,4 +1,4 @@
-/** Which Helm there is: the one that was named, or the first on the PATH, and whether it is new enough. */
+/** Finds the Helm binary, by configuration or on the PATH, and checks its version. */
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { FleetError } from '../contract.ts';
@@ -12,11 +12,11 @@ export interface HelmBinary {
   readonly major: number;
 }
 
-/** Labels on releases, `--hide-notes` and OCI are all there since then. */
+/** Release labels, `--hide-notes` and OCI exist since this version. */
 const oldest = [3, 14] as const;
 
 export interface HelmLocation {
-  /** The path of the program. Left out, `helm` on the PATH. */
+  /** The path of the binary. Default: `helm` on the PATH. */
   readonly program?: string | undefined;
   readonly path?: string | undefined;
 }
@@ -24,13 +24,10 @@ export interface HelmLocation {
 export async function findHelm({ program, path = process.env.PATH ?? '' }: HelmLocation = {}): Promise<HelmBinary> {
   const found = program ?? (await firstOn(path));
   if (found === undefined) {
-    throw new FleetError(
-      'helm/missing',
-      'There is no helm on the PATH: install Helm 3.14 or later, or say where it is',
-    );
+    throw new FleetError('helm/missing', 'No helm binary on the PATH: install Helm 3.14 or later, or set its path');
   }
   if (!(await isProgram(found))) {
-    throw new FleetError('helm/missing', `${found} is no program that can be run: say where Helm is`);
+    throw new FleetError('helm/missing', `${found} is not executable: set the path of the Helm binary`);
   }
   const { stdout, code } = await withWorkspace((directory) =>
     runHelm({ program: found }, ['version', '--template', '{{.Version}}'], { directory, timeoutMilliseconds: 60_000 }),
@@ -38,7 +35,7 @@ export async function findHelm({ program, path = process.env.PATH ?? '' }: HelmL
   const version = stdout.trim();
   const [, major, minor] = /^v(\d+)\.(\d+)\.\d+/.exec(version) ?? [];
   if (code !== 0 || major === undefined) {
-    throw new FleetError('helm/missing', `${found} does not answer as Helm does: say where Helm is`);
+    throw new FleetError('helm/missing', `${found} is not a Helm binary: set the path of the Helm binary`);
   }
   const isOld = Number(major) < oldest[0] || (Number(major) === oldest[0] && Number(minor) < oldest[1]);
   if (isOld) {

@@ -1,29 +1,29 @@
 /**
- * What Helm and the API servers say, without what they quote. Their messages repeat values ("Invalid value: …", "parsing …"), and a
- * value may be a secret: so what is quoted stays only where it is known not to be one, such as the name of an object.
+ * Redacts messages of Helm and API servers. They quote values ("Invalid value: …", "parsing …") that may be secret, so
+ * a quoted text is kept only if it is known to be harmless, such as the name of an object.
  */
 
 interface Known {
   /** Words that may be shown: names, kinds, keys. */
   readonly words: ReadonlySet<string>;
-  /** Texts that anybody may read: what is quoted and stands in one of them is shown. */
+  /** Public texts: a quotation that occurs in one of them is shown. */
   readonly texts?: readonly string[];
-  /** Never shown, wherever they stand. */
+  /** Never shown, anywhere. */
   readonly secrets?: readonly string[];
 }
 
 const hidden = '…';
 const longest = 1024;
-/** An apostrophe within a word quotes nothing. */
+/** An apostrophe within a word is not a quotation mark. */
 const QUOTED = /"(?:[^"\\]|\\.)*"|`[^`]*`|(?<=^|[\s(:,[])'[^']*'(?=$|[\s),.:;\]])/g;
-/** The name of a webhook is its configuration's, and says who has refused. */
+/** The name of a webhook comes from its configuration and says who denied the request. */
 const OF_A_WEBHOOK = /webhook\s*$/;
-/** A text ends where its quotes do: it may have a colon in it. */
+/** A quoted text ends at its closing quote: it may contain a colon. */
 const INVALID = /(Invalid value: )(?:"(?:[^"\\]|\\.)*"|(?:[^:]|:(?! ))*)/g;
-/** How the API server shows a field of another type than it should have. */
+/** The notation of the API server for a field of the wrong type. */
 const TYPED = /(valueUnstructured\{Value:)[^}]*/g;
 
-/** One line. */
+/** `redactSecrets` returns one redacted line. */
 export function redactSecrets(message: string, { words, texts = [], secrets = [] }: Known): string {
   let said = folded(message);
   for (const secret of bySize(secrets)) said = said.replaceAll(secret, hidden);
@@ -41,8 +41,8 @@ export function redactSecrets(message: string, { words, texts = [], secrets = []
 }
 
 /**
- * As they may stand in one line: whole, and each of their lines. The longer first, or a part of one would be left. Very short ones are
- * in every text, and no secrets.
+ * The secrets as they can occur in one line: whole, and line by line. Longer ones first, so that no part remains. Very
+ * short ones occur in every text and are not secret.
  */
 const bySize = (secrets: readonly string[]): string[] =>
   [...new Set(secrets.flatMap((secret) => [secret, ...secret.split(/[\r\n]+/)]).map(folded))]

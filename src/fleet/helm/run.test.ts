@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A program that stands in for Helm. */
+/** A program that replaces Helm. */
 function program(name: string, script: string): string {
   const path = join(folder, name);
   writeFileSync(path, `#!/bin/sh\n${script}\n`);
@@ -23,7 +23,7 @@ function program(name: string, script: string): string {
 const run = (path: string, words: readonly string[], more: Partial<Parameters<typeof runHelm>[2]> = {}) =>
   withWorkspace((directory) => runHelm({ program: path }, words, { directory, timeoutMilliseconds: 60_000, ...more }));
 
-test('it sees nothing of our environment, and has folders of its own', async () => {
+test('runs in its own environment and directories', async () => {
   process.env.KIDP_TEST_SECRET = 'opensesame';
   const { stdout, code } = await run(program('env', 'env; exit 3'), []);
   delete process.env.KIDP_TEST_SECRET;
@@ -36,35 +36,35 @@ test('it sees nothing of our environment, and has folders of its own', async () 
   expect(stdout).toContain('KUBECONFIG=/dev/null');
 });
 
-test('words arrive as they are', async () => {
+test('arguments are passed verbatim', async () => {
   const words = ['a b', '$HOME', '"quoted"', "it's", '*', ''];
   const { stdout } = await run(program('words', 'for word in "$@"; do echo "<$word>"; done'), words);
   expect(stdout).toBe(words.map((word) => `<${word}>\n`).join(''));
 });
 
-test('what takes too long is ended, and what is stopped is not told as its failure', async () => {
+test('a slow run is killed, and an abort is not reported as a failure', async () => {
   const path = program('slow', 'exec sleep 600');
   await expect(run(path, ['upgrade'], { timeoutMilliseconds: 50 })).rejects.toMatchObject({
     code: 'helm/timeout',
-    message: 'Helm was not done within 50 ms (helm upgrade)',
+    message: 'Helm timed out after 50 ms (helm upgrade)',
   });
   await expect(run(path, [], { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({ name: 'TimeoutError' });
   await expect(run(path, [], { signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
 });
 
-test('its memory is bounded', async () => {
+test('memory is limited', async () => {
   const { stdout } = await run(program('limits', 'ulimit -d; echo $GOMEMLIMIT'), []);
   expect(stdout).toBe('524288\n256MiB\n');
   const script = 'echo "fatal error: runtime: out of memory" >&2; echo "goroutine 1" >&2; exit 2';
   await expect(run(program('large', script), ['template'])).rejects.toMatchObject({
     code: 'helm/failed',
     temporary: false,
-    message: 'Helm wants more than 512 MiB of memory (helm template)',
+    message: 'Helm exceeded 512 MiB of memory (helm template)',
   });
   await expect(run(program('killed', 'kill -9 $$'), ['upgrade'])).rejects.toMatchObject({
     code: 'helm/failed',
     temporary: true,
-    message: 'Helm was killed, very likely for want of memory (helm upgrade)',
+    message: 'Helm was killed, very likely out of memory (helm upgrade)',
   });
 });
 
@@ -78,8 +78,8 @@ test.each([
 
 test.each([
   { reason: 'too old', script: 'echo v3.13.9', message: /is Helm v3\.13\.9: install 3\.14 or later$/ },
-  { reason: 'something else', script: 'echo hello', message: /does not answer as Helm does/ },
-  { reason: 'it fails', script: 'exit 1', message: /does not answer as Helm does/ },
+  { reason: 'something else', script: 'echo hello', message: /is not a Helm binary/ },
+  { reason: 'it fails', script: 'exit 1', message: /is not a Helm binary/ },
 ])('refused: $reason', async ({ script, message }) => {
   const path = program('other', script);
   await expect(findHelm({ program: path })).rejects.toMatchObject({
@@ -88,15 +88,15 @@ test.each([
   });
 });
 
-test('where there is none, that is said', async () => {
+test('a missing binary is reported', async () => {
   await expect(findHelm({ path: '/nowhere' })).rejects.toMatchObject({ code: 'helm/missing' });
   await expect(findHelm({ program: '/nowhere/helm' })).rejects.toMatchObject({ code: 'helm/missing' });
 });
 
-test('what prints without end is ended', async () => {
+test('endless output is cut off', async () => {
   const path = program('loud', 'exec head -c 26214400 /dev/zero');
   await expect(run(path, ['template'])).rejects.toMatchObject({
     code: 'helm/failed',
-    message: 'Helm printed too much (helm template)',
+    message: 'Helm produced too much output (helm template)',
   });
 });

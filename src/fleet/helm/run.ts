@@ -1,6 +1,6 @@
 /**
- * Runs Helm to its end: in an environment of its own, so that nothing of whoever started us is read or written, with its time
- * bounded, and gone when we are gone. Nothing secret is on its command line: values and credentials are in files.
+ * Runs Helm to completion: in an isolated environment, with a timeout, and killed when this process dies. Nothing
+ * secret is on its command line: values and credentials are in files.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -11,38 +11,38 @@ import { FleetError } from '../contract.ts';
 import { helmSlots } from './slots.ts';
 
 interface HelmRun {
-  /** Where it works, and keeps what it keeps; see `withWorkspace`. */
+  /** The working directory, also for the caches of Helm; see `withWorkspace`. */
   readonly directory: string;
   readonly kubeconfig?: string | undefined;
-  /** After that it is ended, and `helm/timeout` is thrown. The time that it waits for its turn does not count. */
+  /** The timeout, after which it is killed and `helm/timeout` is thrown. Waiting for a slot does not count. */
   readonly timeoutMilliseconds: number;
   readonly signal?: AbortSignal | undefined;
-  /** It takes something back: see `HelmSlots`. */
+  /** A rollback; see `HelmSlots`. */
   readonly isRollback?: boolean | undefined;
 }
 
 export interface HelmOutcome {
   readonly code: number;
-  /** What it was ended by, where it did not end by itself. */
+  /** The signal that ended it, if any. */
   readonly signal?: NodeJS.Signals;
   readonly stdout: string;
-  /** The end of it. */
+  /** The last part of standard error. */
   readonly stderr: string;
 }
 
 const mostOutput = 24 * 1024 * 1024;
 const mostErrors = 64 * 1024;
 /**
- * A template can take any amount of memory, and others live on this machine. From the lower bound on Helm cleans up after itself more
- * eagerly; at the upper one it ends. The largest output that is taken needs half of that.
+ * A template can allocate any amount of memory. From the lower limit on, Helm collects garbage more eagerly; at the
+ * upper limit it is killed. The largest accepted output needs half of that.
  */
 const eagerMebibytes = 256;
 const mostMebibytes = 512;
 const OUT_OF_MEMORY = /^fatal error: .*out of memory/m;
-/** Helm writes down that it was interrupted; then it has had its time. */
+/** Helm records that it was interrupted; then it has had its time. */
 const graceMilliseconds = 5_000;
 
-/** Once it is its turn. Resolves whatever the exit code is; rejects where it did not come to its end by itself. */
+/** `runHelm` waits for a slot. It resolves for any exit code, and rejects if Helm did not exit normally. */
 export const runHelm = (
   { program }: { readonly program: string },
   words: readonly string[],
@@ -51,7 +51,7 @@ export const runHelm = (
 
 async function runNow(program: string, words: readonly string[], run: HelmRun): Promise<HelmOutcome> {
   const child = start(program, words, run);
-  goesFirst(child);
+  preferForOomKill(child);
   let ended: 'timeout' | 'aborted' | 'too-large' | undefined;
   const end = (why: typeof ended) => {
     if (ended !== undefined) return;
@@ -66,23 +66,19 @@ async function runNow(program: string, words: readonly string[], run: HelmRun): 
   try {
     const outcome = await outcomeOf(child, () => end('too-large'));
     if (ended === 'timeout') {
-      throw new FleetError(
-        'helm/timeout',
-        `Helm was not done within ${run.timeoutMilliseconds} ms (helm ${words[0]})`,
-        {
-          temporary: true,
-        },
-      );
-    }
-    if (outcome.code !== 0 && OUT_OF_MEMORY.test(outcome.stderr)) {
-      throw new FleetError('helm/failed', `Helm wants more than ${mostMebibytes} MiB of memory (helm ${words[0]})`);
-    }
-    if (ended === undefined && outcome.signal === 'SIGKILL') {
-      throw new FleetError('helm/failed', `Helm was killed, very likely for want of memory (helm ${words[0]})`, {
+      throw new FleetError('helm/timeout', `Helm timed out after ${run.timeoutMilliseconds} ms (helm ${words[0]})`, {
         temporary: true,
       });
     }
-    if (ended === 'too-large') throw new FleetError('helm/failed', `Helm printed too much (helm ${words[0]})`);
+    if (outcome.code !== 0 && OUT_OF_MEMORY.test(outcome.stderr)) {
+      throw new FleetError('helm/failed', `Helm exceeded ${mostMebibytes} MiB of memory (helm ${words[0]})`);
+    }
+    if (ended === undefined && outcome.signal === 'SIGKILL') {
+      throw new FleetError('helm/failed', `Helm was killed, very likely out of memory (helm ${words[0]})`, {
+        temporary: true,
+      });
+    }
+    if (ended === 'too-large') throw new FleetError('helm/failed', `Helm produced too much output (helm ${words[0]})`);
     run.signal?.throwIfAborted();
     return outcome;
   } finally {
@@ -93,9 +89,9 @@ async function runNow(program: string, words: readonly string[], run: HelmRun): 
 }
 
 /**
- * Becomes Helm, after it has left somebody behind who ends Helm should our end of the pipe be closed without a word: that is how
- * Helm does not outlive a process that was killed. Where there is no shell we are alone in a container, and it goes with us. A limit that is
- * lower already stays.
+ * Starts a watchdog and then executes Helm. The watchdog kills Helm when our end of the pipe is closed, so that Helm
+ * does not outlive a killed process. Without a shell we are alone in a container, and Helm ends with it. A lower
+ * existing limit is kept.
  */
 const thenHelm = `ulimit -d ${mostMebibytes * 1024} 2>/dev/null; ( read -r word <&3 || kill -9 $$ ) >/dev/null 2>&1 & exec 3<&-; exec "$@"`;
 const shell = '/bin/sh';
@@ -113,8 +109,8 @@ function start(program: string, words: readonly string[], { directory, kubeconfi
   return child;
 }
 
-/** Where memory runs out all the same, the kernel ends Helm and not us. Elsewhere than on Linux there is nothing to write to. */
-function goesFirst({ pid }: ChildProcess): void {
+/** If memory runs out anyway, the kernel kills Helm instead of us. Only Linux has this file. */
+function preferForOomKill({ pid }: ChildProcess): void {
   if (pid !== undefined) void writeFile(`/proc/${pid}/oom_score_adj`, '1000').catch(() => undefined);
 }
 
@@ -143,7 +139,7 @@ async function outcomeOf(child: ChildProcess, tooMuch: () => void): Promise<Helm
   });
   const ended = await new Promise<Pick<HelmOutcome, 'code' | 'signal'>>((resolve, reject) => {
     child.on('error', (cause) =>
-      reject(new FleetError('helm/missing', 'Helm cannot be started: say where it is', { cause })),
+      reject(new FleetError('helm/missing', 'Helm could not be started: check the path of the binary', { cause })),
     );
     child.on('close', (code, signal) => resolve({ code: code ?? -1, ...(signal === null ? {} : { signal }) }));
   });

@@ -1,4 +1,4 @@
-/** Places for runs of Helm: bounded, and never without one for the way back. */
+/** Slots for Helm runs: limited, and never without one for rollbacks. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import { HelmSlots, mostHelmRuns } from './slots.ts';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A run that goes on until it is ended. */
+/** A run that continues until it is ended. */
 function runIn(places: HelmSlots, isRollback: boolean, signal?: AbortSignal) {
   const { promise, resolve: end } = Promise.withResolvers<void>();
   const run = { isUnderWay: false, end, ended: undefined as unknown as Promise<void> };
@@ -20,8 +20,8 @@ function runIn(places: HelmSlots, isRollback: boolean, signal?: AbortSignal) {
   return run;
 }
 
-describe('places for Helm', () => {
-  it('are never more than there are, and what is on its way never has the last', async () => {
+describe('Helm slots', () => {
+  it('are limited, and installs never take the reserved ones', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.record({ isRollback: fc.boolean(), ends: fc.nat() })), async (steps) => {
         const places = new HelmSlots(5, 2);
@@ -47,7 +47,7 @@ describe('places for Helm', () => {
     );
   });
 
-  it('are had at once by the way back where every other is taken, and first where all are', async () => {
+  it('are available to rollbacks at once when all others are taken, and first when all are', async () => {
     const places = new HelmSlots();
     const installs = Array.from({ length: mostHelmRuns + 4 }, () => runIn(places, false));
     await settle();
@@ -63,7 +63,7 @@ describe('places for Helm', () => {
     await Promise.all([...installs, ...backs].map(({ ended }) => ended));
   });
 
-  it('are not waited for by who was told to stop, and none is lost by that', async () => {
+  it('are not taken by an aborted run, and none is lost', async () => {
     const places = new HelmSlots(2, 1);
     const first = runIn(places, false);
     const stop = new AbortController();
@@ -81,7 +81,7 @@ describe('places for Helm', () => {
   });
 });
 
-it('are as many as the install and the runbook say, with the memory for them', async () => {
+it('match the manifest and the runbook, with enough memory', async () => {
   const root = join(import.meta.dirname, '..', '..', '..');
   const [manifest, runbook] = await Promise.all(
     ['manifests/rollouts/kustomization.yaml', 'docs/runbooks/queue-full.md'].map((file) =>
@@ -92,6 +92,6 @@ it('are as many as the install and the runbook say, with the memory for them', a
   expect(runbook).toContain(`at most ${mostHelmRuns} runs of Helm`);
   const [, limit = ''] = /value: (\d+)Gi\n/.exec(manifest ?? '') ?? [];
   expect(runbook).toContain(`limit of ${limit} GiB`);
-  // About 100 MiB each, and a gibibyte for the platform itself: less than three quarters (requirement 002).
+  // About 100 MiB each, and a gibibyte for the platform itself: less than three quarters (docs/requirements.md, 002).
   expect(mostHelmRuns * 100 + 1024).toBeLessThan(0.75 * Number(limit) * 1024);
 });

@@ -1,15 +1,18 @@
 /**
- * How many runs of Helm go on at once. Each takes about 100 MiB and a connection to a cluster of its own, and there is one process to have
- * both for, so that the places are counted over all who run Helm: whoever renders, installs or goes back.
+ * Limits concurrent Helm runs. Each takes about 100 MiB and a connection to a cluster, so the slots are shared by all
+ * callers in this process: render, install and rollback.
  */
 
-/** What the memory in manifests/rollouts is for, and docs/runbooks/queue-full.md says. */
+/** The memory limit in manifests/rollouts is sized for this; see docs/runbooks/queue-full.md. */
 export const mostHelmRuns = 16;
-/** The way back never waits behind what is on its way: one that hangs in a hook would keep a place for minutes. */
+/**
+ * Slots reserved for rollbacks, which must never wait behind installs: one that hangs in a hook would hold its slot for
+ * minutes.
+ */
 const reservedForRollback = 4;
 
 interface Entry {
-  /** What is taken back goes first, and has places that nobody else gets. */
+  /** Rollbacks go first, and have reserved slots. */
   readonly isRollback?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -26,7 +29,7 @@ export class HelmSlots {
     this.#mostOnTheWay = most - left;
   }
 
-  /** Rejects with the reason of the signal where that comes first. */
+  /** Rejects with the reason of the signal if that aborts first. */
   async with<Result>({ isRollback = false, signal }: Entry, run: () => Promise<Result>): Promise<Result> {
     await this.#enter(isRollback ? this.#back : this.#onTheWay, signal);
     try {
@@ -67,5 +70,5 @@ export class HelmSlots {
   }
 }
 
-/** Of this process. */
+/** The slots of this process. */
 export const helmSlots = new HelmSlots();

@@ -22,10 +22,10 @@ const none: Conversion = { strategy: 'None' };
 
 interface Given {
   readonly conversion?: Conversion;
-  /** `v1` or `v1:another`, for one with another schema; the last one is stored. */
+  /** `v1`, or `v1:another` for one with another schema; the last one is stored. */
   readonly versions?: readonly string[];
   readonly stored?: readonly string[];
-  /** Of the operator that has put it there. */
+  /** The version of the operator that applied it. */
   readonly by?: string;
   readonly annotations?: Readonly<Record<string, string>>;
 }
@@ -60,42 +60,42 @@ function definition({ conversion, versions = ['v1'], stored, by, annotations = {
 
 const differ = ['v1', 'v2:another'];
 
-describe('what becomes of a conversion that leads to green when blue takes over', () => {
+describe('the conversion through green when blue takes over', () => {
   test.each([
-    { reason: 'blue converts', live: {}, wanted: { conversion: to(blue) }, course: 'apply' },
-    { reason: 'there is one version', live: {}, wanted: {}, course: 'none' },
-    { reason: 'there is one version, and blue says so', live: {}, wanted: { conversion: none }, course: 'none' },
-    { reason: 'two versions differ in words only', live: { versions: ['v1', 'v2'] }, wanted: {}, course: 'none' },
-    { reason: 'two versions differ', live: { versions: differ }, wanted: {}, course: 'hold' },
+    { reason: 'blue converts', live: {}, wanted: { conversion: to(blue) }, action: 'apply' },
+    { reason: 'there is one version', live: {}, wanted: {}, action: 'none' },
+    { reason: 'there is one version, and blue says so', live: {}, wanted: { conversion: none }, action: 'none' },
+    { reason: 'two versions differ in words only', live: { versions: ['v1', 'v2'] }, wanted: {}, action: 'none' },
+    { reason: 'two versions differ', live: { versions: differ }, wanted: {}, action: 'hold' },
     {
       reason: 'two differ, and blue says none',
       live: { versions: differ },
       wanted: { conversion: none },
-      course: 'hold',
+      action: 'hold',
     },
     {
       reason: 'two differ on blue as well, which says nothing: its controllers do',
       live: { versions: differ },
       wanted: { versions: differ },
-      course: 'leave',
+      action: 'leave',
     },
     {
       reason: 'it is as blue brings it, and blue says none',
       live: { versions: differ, by: '1.0.0' },
       wanted: { versions: differ, conversion: none },
-      course: 'none',
+      action: 'none',
     },
-    { reason: 'blue does not know it, and there is one version', live: {}, wanted: undefined, course: 'none' },
-    { reason: 'blue does not know it', live: { versions: differ }, wanted: undefined, course: 'hold' },
-    { reason: 'nobody converts', live: { conversion: none, versions: differ }, wanted: {}, course: 'leave' },
-    { reason: 'it leads elsewhere', live: { conversion: to('other'), versions: differ }, wanted: {}, course: 'leave' },
-  ])('$reason: $course', ({ live, wanted, course }) => {
+    { reason: 'blue does not know it, and there is one version', live: {}, wanted: undefined, action: 'none' },
+    { reason: 'blue does not know it', live: { versions: differ }, wanted: undefined, action: 'hold' },
+    { reason: 'nobody converts', live: { conversion: none, versions: differ }, wanted: {}, action: 'leave' },
+    { reason: 'it leads elsewhere', live: { conversion: to('other'), versions: differ }, wanted: {}, action: 'leave' },
+  ])('$reason: $action', ({ live, wanted, action }) => {
     const there = definition({ conversion: to(green), by: '2.0.0', ...live });
     const sides = { to: { version: '1.0.0', namespace: blue }, from: green };
-    expect(conversionActionFor(there, wanted === undefined ? undefined : definition(wanted), sides)).toBe(course);
+    expect(conversionActionFor(there, wanted === undefined ? undefined : definition(wanted), sides)).toBe(action);
   });
 
-  test('one that is upgraded in its place takes nobody away', () => {
+  test('an in-place upgrade removes no converter', () => {
     const sides = { to: { version: '1.0.0', namespace: green }, from: green };
     expect(conversionActionFor(definition({ conversion: to(green), versions: differ }), definition({}), sides)).toBe(
       'leave',
@@ -107,7 +107,7 @@ test.each([
   { reason: 'it knows the version that is stored, and no other', live: { versions: ['v2', 'v1'] }, expected: false },
   { reason: 'another is stored from now on', live: { versions: differ }, expected: true },
   { reason: 'another was stored once', live: { versions: ['v2', 'v1'], stored: ['v2', 'v1'] }, expected: true },
-])('who reads v1 needs conversion where $reason: $expected', ({ live, expected }) => {
+])('a reader of v1 needs conversion if $reason: $expected', ({ live, expected }) => {
   expect(needsConversion(definition(live), definition({}))).toBe(expected);
 });
 
@@ -151,7 +151,7 @@ describe('on a cluster', () => {
     expect(live()?.spec.conversion).toEqual({ strategy: 'None' });
   });
 
-  test('nothing of how the other side was asked is left, but for an authority that somebody has put in', async () => {
+  test('the conversion is replaced whole, except for an injected CA bundle', async () => {
     const { webhook } = to(green);
     put({
       conversion: {
@@ -169,7 +169,7 @@ describe('on a cluster', () => {
     expect(live()?.metadata.annotations).toMatchObject(annotations);
   });
 
-  test('before the new side runs, only those turn to it that would ask who is gone', async () => {
+  test('before the new side runs, only conversions through the old side are switched', async () => {
     const { client } = cluster;
     put({ conversion: none });
     await switchConversions(client, sides({ conversion: to(blue) }), { shared: true });
@@ -179,7 +179,7 @@ describe('on a cluster', () => {
     expect(live()?.spec.conversion).toMatchObject(to(blue));
   });
 
-  test('who alone converts is said, and still asked', async () => {
+  test('the only converter is reported and kept', async () => {
     put({ versions: differ });
     expect(await switchConversions(cluster.client, sides({}))).toEqual([{ name, isNeeded: true }]);
     expect(live()?.spec.conversion).toEqual(to(green));
@@ -194,7 +194,7 @@ describe('on a cluster', () => {
       refused: false,
     },
     { reason: 'the other cannot read what is stored', coexist: false, given: { versions: differ }, refused: true },
-  ])('the way back is refused where $reason: $refused', async ({ coexist, given, refused }) => {
+  ])('the switch is rejected if $reason: $refused', async ({ coexist, given, refused }) => {
     put(given);
     const asked = requireConversions(cluster.client, { ...sides({}), coexist });
     if (!refused) return expect(await asked).toBeUndefined();
@@ -206,7 +206,7 @@ describe('on a cluster', () => {
   test.each([
     { reason: 'there is nothing to convert', objects: 0, held: [] },
     { reason: 'there is', objects: 1, held: [{ name, isNeeded: false }] },
-  ])('where nobody is left and $reason', async ({ objects, held }) => {
+  ])('without a remaining side, $reason', async ({ objects, held }) => {
     put({ versions: differ });
     for (let index = 0; index < objects; index += 1)
       cluster.put(widgets, { metadata: { namespace: 'default', name: `widget-${index}` } });
@@ -214,7 +214,7 @@ describe('on a cluster', () => {
     expect(await conversionsThrough(cluster.client, gone)).toEqual(held);
   });
 
-  test('where it cannot be told whether there are objects, there may be', async () => {
+  test('objects are assumed if they cannot be listed', async () => {
     put({ versions: differ });
     cluster.refuse('widgets', new Error('no'));
     const gone = { from: side(green, '2.0.0', { versions: differ }), to: undefined };

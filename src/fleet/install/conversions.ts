@@ -1,6 +1,6 @@
 /**
- * Who converts custom resources from one version to another. Definitions only roll forward, so that on the way back an older side finds
- * versions that it does not know: who converts these must not go, or nobody could read what is stored.
+ * Conversion webhooks of custom resources. Definitions only roll forward, so after a rollback an older side meets
+ * versions that it does not know: their converter must not be removed, or stored objects could not be read.
  */
 import type { Client } from '../../runtime/index.ts';
 import { servedByDefinition } from '../../runtime/internal.ts';
@@ -17,8 +17,9 @@ import {
 } from './definitions.ts';
 
 /**
- * What becomes of the conversion of one definition. `hold`: it leads to the side that goes away, the other has none, and without one
- * objects would lose what only one of the versions has.
+ * The action for the conversion of one definition. `apply`: use the one of the snapshot. `none`: remove it. `leave`:
+ * keep it. `hold`: it points to the side that is removed, the other side has none, and without one objects would lose
+ * data.
  */
 type ConversionAction = 'apply' | 'none' | 'leave' | 'hold';
 
@@ -30,20 +31,20 @@ export function conversionActionFor(
   const told = wanted?.spec.conversion?.strategy;
   if (told === 'Webhook') return 'apply';
   if (live.spec.conversion?.strategy !== 'Webhook') return 'leave';
-  // As this very version brings it: what it breaks was approved before it came here.
+  // The version itself declares no conversion: breaking changes were approved before the rollout.
   if (told === 'None' && live.metadata.annotations?.[versionAnnotation] === to?.version) return 'none';
   if (from === undefined || converterOf(live) !== from) return 'leave';
   if (areAlike(live)) return 'none';
-  // With versions that differ and not a word about it, its controllers say themselves who converts, once they run.
+  // If the versions differ and the chart declares no conversion, its controllers configure it at runtime.
   const isItsOwn = wanted !== undefined && told === undefined && !areAlike(wanted);
   return isItsOwn || from === to?.namespace ? 'leave' : 'hold';
 }
 
-/** The namespace of the Service that is asked; undefined where nobody is, or somebody elsewhere. */
+/** The namespace of the conversion Service; undefined without one, or for an external URL. */
 const converterOf = ({ spec }: Definition): string | undefined =>
   spec.conversion?.strategy === 'Webhook' ? spec.conversion.webhook?.clientConfig?.service?.namespace : undefined;
 
-/** It reads or writes another version than objects are stored in. */
+/** Whether the side uses another version than the storage version. */
 export function needsConversion(live: Definition, wanted: Definition | undefined): boolean {
   const stored = [
     ...(live.status?.storedVersions ?? []),
@@ -54,9 +55,9 @@ export function needsConversion(live: Definition, wanted: Definition | undefined
 }
 
 interface ConversionSides {
-  /** The side that goes away. */
+  /** The side that is being replaced. */
   readonly from: Snapshot | undefined;
-  /** Undefined where nobody is left. */
+  /** Undefined if no side remains. */
   readonly to: Snapshot | undefined;
 }
 
@@ -64,7 +65,7 @@ interface Look {
   readonly name: string;
   readonly live: Definition;
   readonly wanted: Definition | undefined;
-  readonly course: ConversionAction;
+  readonly action: ConversionAction;
 }
 
 async function look(client: Client, { from, to }: ConversionSides): Promise<readonly Look[]> {
@@ -76,37 +77,37 @@ async function look(client: Client, { from, to }: ConversionSides): Promise<read
     if (live === undefined) continue;
     const wanted = definitionsIn(to).find(({ metadata }) => metadata.name === name);
     const sides = { ...(to === undefined ? {} : { to }), ...(from === undefined ? {} : { from: from.namespace }) };
-    looks.push({ name, live, wanted, course: conversionActionFor(live, wanted, sides) });
+    looks.push({ name, live, wanted, action: conversionActionFor(live, wanted, sides) });
   }
   return looks;
 }
 
-/** Before anything is changed: throws where the side that is to take over could not read what is stored. */
+/** `requireConversions` throws before any change if the new side could not read the stored objects. */
 export async function requireConversions(
   client: Client,
   sides: ConversionSides & { readonly coexist: boolean },
 ): Promise<void> {
   if (sides.coexist) return;
-  const held = (await look(client, sides)).filter(({ course }) => course === 'hold');
+  const held = (await look(client, sides)).filter(({ action }) => action === 'hold');
   const missing = held.find(({ live, wanted }) => needsConversion(live, wanted));
   if (missing === undefined) return;
   const [old, now] = [sides.from?.version, sides.to?.version];
   throw new FleetError(
     'helm/failed',
-    `nothing was switched: objects of ${missing.name} are stored in a version that ${now} does not know, and only ${old} converts them, which cannot run beside it. Roll another version out, or give the definition a conversion that ${now} can live with`,
+    `nothing was switched: objects of ${missing.name} are stored in a version that ${now} does not know, and only ${old} converts them, which cannot run beside it. Roll out another version, or give the definition a conversion that works with ${now}`,
   );
 }
 
-/** A definition that still leads to the side that goes away. */
+/** A definition whose conversion still points to the replaced side. */
 export interface Left {
   readonly name: string;
-  /** The other side could not read what is stored. */
+  /** The other side could not read stored objects without it. */
   readonly isNeeded: boolean;
 }
 
 /**
- * From now on this side is asked; with `shared`, only by those that asked the other one until now. Says which definitions still lead to the
- * other one.
+ * `switchConversions` points conversions to this side; with `shared`, only those that pointed to the other one. Returns
+ * the definitions that still point to the other side.
  */
 export async function switchConversions(
   client: Client,
@@ -115,9 +116,9 @@ export async function switchConversions(
 ): Promise<readonly Left[]> {
   const left: Left[] = [];
   const away = sides.from?.namespace === sides.to?.namespace ? undefined : sides.from?.namespace;
-  for (const { name, live, wanted, course } of await look(client, sides)) {
+  for (const { name, live, wanted, action } of await look(client, sides)) {
     const isLed = away !== undefined && converterOf(live) === away;
-    if (course === 'leave' || course === 'hold') {
+    if (action === 'leave' || action === 'hold') {
       if (isLed) left.push({ name, isNeeded: needsConversion(live, wanted) });
       continue;
     }
@@ -125,14 +126,14 @@ export async function switchConversions(
     const gone = Object.fromEntries(Object.keys(injectionsOf(live)).map((each) => [each, null]));
     const annotations = { ...gone, ...(wanted === undefined ? {} : injectionsOf(wanted)) };
     const conversion =
-      course === 'none' ? { strategy: 'None', webhook: null } : whole(wanted?.spec.conversion ?? { strategy: 'None' });
+      action === 'none' ? { strategy: 'None', webhook: null } : whole(wanted?.spec.conversion ?? { strategy: 'None' });
     const body = { metadata: { annotations }, spec: { conversion } };
     await client.patch(definitionResource, { name }, { type: 'merge', body }, { fieldManager });
   }
   return left;
 }
 
-/** Nothing is left of what was there, but for the authority: where the chart says none, somebody else has put it in. */
+/** Replaces the whole conversion, except for an injected CA bundle. */
 function whole({ webhook, ...rest }: Conversion): object {
   const { service, ...client } = webhook?.clientConfig ?? {};
   const at = service === undefined ? { service: null } : { service: { path: null, port: null, ...service } };
@@ -140,8 +141,8 @@ function whole({ webhook, ...rest }: Conversion): object {
 }
 
 /**
- * Before a side goes: the definitions whose conversion still leads to it. Where nobody is left, one that has no objects has nothing to
- * convert, and who writes one is told.
+ * `conversionsThrough` lists the definitions whose conversion still points to a side before it is removed. If no side
+ * remains, a definition without objects needs no conversion.
  */
 export async function conversionsThrough(client: Client, sides: ConversionSides): Promise<readonly Left[]> {
   const left = await switchConversions(client, sides);
@@ -151,7 +152,7 @@ export async function conversionsThrough(client: Client, sides: ConversionSides)
   return held;
 }
 
-/** Asked in the version that they are stored in, which takes no conversion. What cannot be told may be. */
+/** Lists in the storage version, which needs no conversion. On errors, objects are assumed. */
 async function hasObjects(client: Client, name: string): Promise<boolean> {
   const live = await definitionOf(client, name);
   const storage = live?.spec.versions?.find((version) => version.storage === true);

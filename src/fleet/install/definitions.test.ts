@@ -111,20 +111,20 @@ describe('beside another side', () => {
     expect(cluster.calls.filter((call) => call.startsWith('patch'))).toHaveLength(asked);
   });
 
-  test('what a newer version has put there is not for an older one to settle', async () => {
+  test('an older version does not settle the storage of a newer one', async () => {
     put(definition(['v1', 'v2'], none, { 'platform.company.com/operator-version': '3.0.0' }));
     await settleStorage(cluster.client, snapshot(definition(['v2', 'v1'])));
     expect(stored()).toBe('v2');
   });
 
-  test('a version that is gone cannot be stored any more', async () => {
+  test('a removed version is no longer stored', async () => {
     put(definition(['v1'], none));
     await apply(definition(['v2']));
     expect(stored()).toBe('v2');
   });
 });
 
-test('where there is no other side it is as the chart says', async () => {
+test('without another side the definition is applied as in the chart', async () => {
   put(definition(['v1'], none));
   await apply(definition(['v1', 'v2:a'], to('shop-green')), false);
   expect([stored(), live()?.spec.conversion]).toEqual(['v2', to('shop-green')]);

@@ -1,6 +1,6 @@
 /**
- * CustomResourceDefinitions, outside of every release: applied before all else and only ever forward, because a definition that goes or
- * is narrowed takes custom resources with it (a `helm rollback` has done that).
+ * CustomResourceDefinitions are applied outside of every release, first, and only forward: deleting or narrowing a
+ * definition deletes custom resources (a `helm rollback` has done that).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Crd, compareCrds } from '../../crd-compat/index.ts';
@@ -10,7 +10,7 @@ import { FleetError, type Snapshot } from '../contract.ts';
 import { type Deadline, waitUntil } from './wait.ts';
 
 export const fieldManager = 'kidp-rollout';
-/** On a definition: which version of its operator has put it there as it is. */
+/** The operator version that last applied the definition. */
 export const versionAnnotation = 'platform.company.com/operator-version';
 
 export const definitionResource: Resource = {
@@ -55,7 +55,7 @@ export interface Conversion {
   };
 }
 
-/** Whose authority is put into the conversion: it goes with who converts. */
+/** cert-manager injects the CA of the conversion webhook; these annotations belong to the converter. */
 const injecting = 'cert-manager.io/inject-';
 
 export const injectionsOf = ({ metadata }: UnknownObject): Readonly<Record<string, string>> =>
@@ -63,13 +63,13 @@ export const injectionsOf = ({ metadata }: UnknownObject): Readonly<Record<strin
 
 interface DefinitionOptions extends Deadline {
   /**
-   * For a side of a blue-green deployment: whoever converts objects now goes on until the switch, and they are stored as they are until the
-   * other side is gone, which reads no other version.
+   * For a blue-green side: the current converter stays until the switch, and the storage version stays until the other
+   * side, which reads no other version, is removed.
    */
   readonly beside?: boolean;
 }
 
-/** All of them, and then until all of them are served. */
+/** `applyDefinitions` applies all definitions and waits until they are served. */
 export async function applyDefinitions(client: Client, snapshot: Snapshot, options: DefinitionOptions): Promise<void> {
   const definitions = snapshot.definitions as readonly Definition[];
   for (const definition of definitions) await applyDefinition(client, definition, snapshot.version, options);
@@ -92,7 +92,7 @@ async function applyDefinition(
 
 function besideOther(definition: Definition, live: Definition): Definition {
   const kept = { ...definition, spec: { ...definition.spec, versions: storedAs(definition, live) } };
-  // Where nobody converts yet, versions that differ are converted by who knows them, or not at all: as they are, they would lose something.
+  // Without a conversion, versions that differ must not be stored before their converter runs, or data would be lost.
   if (!isConverted(live) && isConverted(definition) && !areAlike(definition)) return kept;
   const own = Object.entries(definition.metadata.annotations ?? {}).filter(([name]) => !name.startsWith(injecting));
   const annotations = { ...Object.fromEntries(own), ...injectionsOf(live) };
@@ -104,7 +104,7 @@ const isConverted = ({ spec }: Definition): boolean => spec.conversion?.strategy
 
 const storageOf = ({ spec }: Definition): string | undefined => spec.versions?.find(({ storage }) => storage)?.name;
 
-/** Its versions, and objects are stored in the one that they are stored in now, where it still has that. */
+/** The new versions, with the current storage version if it still exists. */
 function storedAs({ spec }: Definition, live: Definition): readonly DefinitionVersion[] {
   const { versions = [] } = spec;
   const now = storageOf(live);
@@ -112,7 +112,7 @@ function storedAs({ spec }: Definition, live: Definition): readonly DefinitionVe
   return versions.map((version) => ({ ...version, storage: version.name === now }));
 }
 
-/** The other side is gone: from now on objects are stored as this one says. */
+/** `settleStorage` sets the storage version of this side once the other side is removed. */
 export async function settleStorage(client: Client, { definitions, version }: Snapshot): Promise<void> {
   for (const { metadata, spec } of definitions as readonly Definition[]) {
     const live = await definitionOf(client, metadata.name);
@@ -128,26 +128,26 @@ export async function settleStorage(client: Client, { definitions, version }: Sn
   }
 }
 
-/** There is one version only, or an object of one is an object of the other. */
+/** Whether all versions have the same schema. */
 export function areAlike({ spec, status }: Definition): boolean {
   const { versions = [] } = spec;
   const stored = new Set(status?.storedVersions);
   const used = versions.filter(({ name, served, storage }) => served === true || storage === true || stored.has(name));
-  const [first, ...rest] = used.map(({ schema }) => withoutWords(schema));
+  const [first, ...rest] = used.map(({ schema }) => withoutDescriptions(schema));
   return rest.every((schema) => isDeepStrictEqual(schema, first));
 }
 
-/** What a schema says to people. */
-function withoutWords(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withoutWords);
+/** Descriptions do not matter for compatibility. */
+function withoutDescriptions(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutDescriptions);
   if (typeof schema !== 'object' || schema === null) return schema;
   const said = Object.entries(schema).filter(([key, value]) => key !== 'description' || typeof value !== 'string');
-  return Object.fromEntries(said.map(([key, value]) => [key, withoutWords(value)]));
+  return Object.fromEntries(said.map(([key, value]) => [key, withoutDescriptions(value)]));
 }
 
 /**
- * What a newer version of the operator has put there is left alone, unless all that it takes is taken by the older one too. What
- * breaks on the way forward was approved before it came here.
+ * A definition of a newer operator version is kept, unless the older one accepts everything it accepts. Breaking
+ * changes on the way forward were approved before.
  */
 function goesForward(live: Definition, wanted: Definition, version: string): boolean {
   const there = live.metadata.annotations?.[versionAnnotation];
@@ -167,7 +167,7 @@ export async function definitionOf(client: Client, name: string): Promise<Defini
 }
 
 async function untilServed(client: Client, name: string, waiting: Deadline): Promise<void> {
-  let last = 'it is not there';
+  let last = 'it does not exist';
   const isServed = await waitUntil(waiting, async () => {
     const definition = await definitionOf(client, name);
     const conditions = definition?.status?.conditions ?? [];
@@ -176,10 +176,10 @@ async function untilServed(client: Client, name: string, waiting: Deadline): Pro
       is('NamesAccepted')?.status === 'False' ? (is('NamesAccepted')?.message ?? last) : 'it is not established yet';
     return is('Established')?.status === 'True' && (await isInDiscovery(client, definition));
   });
-  if (!isServed) throw new FleetError('helm/timeout', `The definition ${name} is not served: ${last}`);
+  if (!isServed) throw new FleetError('helm/timeout', `CustomResourceDefinition ${name} is not served: ${last}`);
 }
 
-/** Helm asks what kinds there are, once; one that comes a moment later does not exist for it. */
+/** Helm reads the discovery once; a kind that appears later does not exist for it. */
 async function isInDiscovery(client: Client, definition: Definition | undefined): Promise<boolean> {
   const { group, versions = [], names } = definition?.spec ?? {};
   for (const { name } of versions.filter(({ served }) => served)) {

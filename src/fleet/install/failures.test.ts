@@ -30,7 +30,7 @@ const conflict = 'the object has been modified; please apply your changes to the
 
 test.each([
   {
-    reason: 'nobody answers',
+    reason: 'connection refused',
     said: `Kubernetes cluster unreachable: ${asking}: dial tcp: connection refused`,
     ...unreachable,
   },
@@ -72,18 +72,18 @@ test.each([
   { reason: 'etcd is slow', said: 'UPGRADE FAILED: rpc error: etcdserver: request timed out', ...busy },
   { reason: 'too large for etcd', said: 'UPGRADE FAILED: create: etcdserver: request is too large', ...failed },
   {
-    reason: 'a webhook is away, which is not the cluster',
+    reason: 'a webhook is unavailable, not the cluster',
     said: `INSTALLATION FAILED: Internal error occurred: failed calling webhook "a.b": failed to call webhook: Post "https://a": dial tcp: connect: connection refused`,
     ...busy,
   },
   {
-    reason: 'it may not',
+    reason: 'forbidden',
     said: 'INSTALLATION FAILED: deployments.apps "shop" is forbidden: User "x" cannot get resource',
     code: 'cluster/forbidden',
     temporary: false,
   },
   {
-    reason: 'admission has refused',
+    reason: 'denied by admission',
     said: 'UPGRADE FAILED: admission webhook "a.b" denied the request: x is forbidden: connection refused',
     ...failed,
   },
@@ -107,7 +107,7 @@ test.each([
   expect(helmFailure({ stderr: `Error: ${said}\n`, stdout: '' }, 'here', manifests)).toMatchObject({ code, temporary });
 });
 
-test('nothing that is in a Secret or an environment is repeated', () => {
+test('values of Secrets and environments are redacted', () => {
   const said = `level=WARN msg=x hunter2 ${Buffer.from('hunter2').toString('base64')} opensesame abracadabra "shop"`;
   expect(helmLine(said, manifests)).toBe('level=WARN msg=x … … … … "shop"');
   expect(helmFailure({ stderr: `Error: ${said}`, stdout: '' }, 'here', manifests).message).not.toMatch(
@@ -127,7 +127,7 @@ test.each([
     code: 'cluster/unreachable',
     temporary: true,
   },
-])('what the API server says becomes $code', async ({ error, code, temporary }) => {
+])('an error of the API server becomes $code', async ({ error, code, temporary }) => {
   const failed = onCluster('here', manifests, () => Promise.reject(error));
   await expect(failed).rejects.toMatchObject({ code, temporary, message: expect.not.stringContaining('opensesame') });
 });

@@ -1,9 +1,9 @@
-/** What went wrong on a cluster, as a FleetError that quotes nothing secret. */
+/** Converts errors on a cluster into FleetErrors that quote nothing secret. */
 import { ApiError, ConnectionError, type UnknownObject } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
 import { type HelmOutcome, redactSecrets } from '../helm/index.ts';
 
-/** Runs it, and says where it went wrong. */
+/** `onCluster` runs a function and converts its errors. */
 export async function onCluster<Result>(
   cluster: string,
   manifests: readonly UnknownObject[],
@@ -19,7 +19,7 @@ export async function onCluster<Result>(
 function failureOf(error: unknown, cluster: string, manifests: readonly UnknownObject[]): unknown {
   if (error instanceof FleetError) return error;
   if (error instanceof ConnectionError) {
-    return new FleetError('cluster/unreachable', `${cluster} does not answer (${error.failure})`, {
+    return new FleetError('cluster/unreachable', `${cluster} is unreachable (${error.failure})`, {
       temporary: true,
       cause: error,
     });
@@ -31,11 +31,11 @@ function failureOf(error: unknown, cluster: string, manifests: readonly UnknownO
   return new FleetError('helm/failed', `${cluster}: ${said}`, { temporary });
 }
 
-/** What admission says is a refusal of what is installed, and neither a lack of rights nor anything that passes. */
+/** A denial by admission concerns the installed objects; it is neither missing permission nor temporary. */
 const DENIED = /denied the request|ValidatingAdmissionPolicy/;
-/** What Helm waited for did not come: it says so whatever it last heard of it, and the next wait would be as long. */
+/** Helm timed out waiting, whatever it last saw; the next wait would be as long. */
 const WAITED_FOR = /not ready\. status: |still exists\. status: |timed out waiting for the condition/;
-/** A webhook that does not answer: very often that of the operator itself, whose pods are just being replaced. */
+/** An unavailable webhook: often that of the operator itself, whose pods are being replaced. */
 const WEBHOOK_AWAY = /failed calling webhook|failed to call webhook|conversion webhook for [^ ]+ failed/;
 const FORBIDDEN = / is forbidden: |Unauthorized|asked for the client to provide credentials/;
 const UNREACHABLE = new RegExp(
@@ -57,7 +57,7 @@ const UNREACHABLE = new RegExp(
     'context deadline exceeded',
   ].join('|'),
 );
-/** It answered that it cannot now, or that somebody else was faster: 409, 429 and 5xx as `kubectl` and Helm put them into words. */
+/** Temporary errors and conflicts: 409, 429 and 5xx in the wording of kubectl and Helm. */
 const BUSY = new RegExp(
   [
     'another operation \\([^)]*\\) is in progress',
@@ -87,7 +87,7 @@ export function helmFailure(
   const text = stderr.trim() === '' ? stdout : stderr;
   const [, said = text] = /(?:^|\n)Error: ([\s\S]*)$/.exec(text) ?? [];
   const message = `${cluster}: ${redactSecrets(said, knownOf(manifests))}`;
-  // What is quoted is of the chart or of somebody's values, and tells nothing about the cluster.
+  // Quotations come from the chart or from values, and say nothing about the cluster.
   const words = said.replace(/"(?:[^"\\]|\\.)*"/g, '""');
   if (DENIED.test(words)) return new FleetError('helm/failed', message);
   if (WEBHOOK_AWAY.test(words)) return new FleetError('helm/failed', message, { temporary: true });
@@ -97,7 +97,7 @@ export function helmFailure(
   return new FleetError('helm/failed', message, { temporary: BUSY.test(words) });
 }
 
-/** A line of Helm's, for events. */
+/** `helmLine` redacts an output line of Helm, for events. */
 export const helmLine = (line: string, manifests: readonly UnknownObject[]): string =>
   redactSecrets(line, knownOf(manifests));
 
@@ -109,7 +109,7 @@ function knownOf(manifests: readonly UnknownObject[]): ReturnType<typeof knownIn
   return found;
 }
 
-/** Names and kinds are no secrets; what is in Secrets, and what containers get as their environment, may be. */
+/** Names and kinds are not secret; values of Secrets and of container environments may be. */
 function knownIn(manifests: readonly UnknownObject[]) {
   const words = new Set(['CustomResourceDefinition', 'v1']);
   const secrets: string[] = [];

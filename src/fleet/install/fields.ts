@@ -1,7 +1,7 @@
 /**
- * Whose a field is. What we apply takes away what we once applied and no longer want, and leaves what others have written, such as an
- * authority that somebody puts in. What Helm wrote before an object left its release is neither: it becomes ours, or it would stay; and
- * likewise the other way round when a release has its objects back.
+ * Field ownership. Applying removes fields that we applied earlier and no longer want, and leaves fields of others,
+ * such as an injected CA. Fields that Helm wrote before an object left its release are transferred to us, or they would
+ * stay; and back when a release regains its objects.
  */
 import type { Client, ObjectKey, Resource, UnknownObject } from '../../runtime/index.ts';
 import { fieldManager } from './definitions.ts';
@@ -19,7 +19,7 @@ interface Tree {
   readonly [field: string]: Tree;
 }
 
-/** Before it is applied. What somebody has changed meanwhile is a conflict, and the step comes again. */
+/** `takeFieldsFromHelm` runs before an apply. A concurrent change is a conflict, and the step is retried. */
 export async function takeFieldsFromHelm(
   client: Client,
   resource: Resource,
@@ -32,11 +32,11 @@ export async function takeFieldsFromHelm(
   await client.patch(resource, key, { type: 'merge', body }, { fieldManager });
 }
 
-/** Undefined where Helm has nothing of it. An older Helm has updated what a newer one has applied. */
+/** Undefined if Helm owns nothing. Older Helm versions update what newer ones apply. */
 export const fieldsTakenFromHelm = (entries: readonly Entry[]): readonly Entry[] | undefined =>
   transferred(entries, ({ manager }) => manager === helm, fieldManager);
 
-/** The other way round. What we have only marked is not what we have applied. */
+/** The reverse. Fields that we only annotated do not count as applied. */
 export const fieldsGivenToHelm = (entries: readonly Entry[]): readonly Entry[] | undefined =>
   transferred(entries, ({ manager, operation }) => manager === fieldManager && operation === 'Apply', helm);
 

@@ -1,3 +1,3 @@
-/** What is put on clusters with Helm, taken back, and switched between two sides. */
+/** Installs, restores and removes Helm releases, and switches between blue-green sides. */
 export { openInstaller } from './installer.ts';
 export { openSwitcher } from './switcher.ts';

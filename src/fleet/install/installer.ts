@@ -1,7 +1,7 @@
 /**
- * `openInstaller`: releases on clusters, put there by the real Helm. Helm writes the objects and does not wait for them; whether they
- * have come to what they are told is asked afterwards. So a crash finds a release pending for moments only, and a wait is taken up
- * again where it was.
+ * `openInstaller` manages releases on clusters with the Helm binary. Helm writes the objects without waiting; the
+ * rollout of workloads is checked afterwards. So a crash leaves a release pending only for moments, and a wait can be
+ * resumed.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, noTracer, systemClock, type Tracer, type UnknownObject } from '../../runtime/index.ts';
@@ -48,7 +48,7 @@ interface InstallerOptions {
   readonly tracer?: Tracer;
 }
 
-/** How many revisions Helm keeps: that many versions can be gone back to without an upgrade. */
+/** The number of revisions that Helm keeps: so many versions can be rolled back to without an upgrade. */
 const keptRevisions = '10';
 
 export function openInstaller(options: InstallerOptions = {}): Installer {
@@ -56,7 +56,7 @@ export function openInstaller(options: InstallerOptions = {}): Installer {
 }
 
 interface StepOptions extends ApplyOptions {
-  /** What is there goes: it has places for Helm that nobody else gets. */
+  /** A rollback, which has reserved Helm slots. */
   readonly isRollback?: boolean;
 }
 
@@ -64,7 +64,7 @@ class HelmInstaller implements Installer {
   readonly #location: HelmLocation;
   readonly #clock: Clock;
   readonly #tracer: Tracer;
-  /** The releases that Helm is at in this process. */
+  /** The releases that this process is changing. */
   readonly #active = new Set<string>();
   #helm: Promise<HelmBinary> | undefined;
 
@@ -130,19 +130,19 @@ class HelmInstaller implements Installer {
       const there = await this.#settled(connection, { releaseName: name.name, namespace: name.namespace }, options);
       if (there === undefined) return;
       const objects = await objectsOf(there);
-      // An uninstall asks the release, and not the objects, what is to be kept.
+      // An uninstall reads the resource policy from the release, not from the objects.
       if (atRisk(objects).length > 0) {
-        // Helm upgrades nothing that it has begun to remove.
+        // Helm refuses to upgrade a release that is being uninstalled.
         if (isUninstalling(there) && !(await markFailed(connection.client, there))) throw busy(connection, name);
         await protectRelease(connection.client, name, there);
         await this.#leave(connection, name, objects, options);
       }
       const words = ['uninstall', name.name, '--namespace', name.namespace, '--ignore-not-found'];
-      await this.#run(connection, name, [...words, ...timeoutWords(objects, options)], { objects, options });
+      await this.#run(connection, name, [...words, ...timeoutArguments(objects, options)], { objects, options });
     });
   }
 
-  /** What belongs to it is told as a part of it (requirement 002, tracing). */
+  /** Traced as a child span (docs/requirements.md, 002 tracing). */
   #installing<Result>(
     { cluster }: ClusterConnection,
     { operator, version, manifests }: Snapshot,
@@ -162,7 +162,7 @@ class HelmInstaller implements Installer {
     );
   }
 
-  /** Definitions first; then the release. */
+  /** Applies the definitions, then the release. */
   async #advance(
     connection: ClusterConnection,
     snapshot: Snapshot,
@@ -190,12 +190,14 @@ class HelmInstaller implements Installer {
     const { releaseName: name, namespace } = snapshot;
     const words = ['rollback', name, String(target.revision), '--namespace', namespace, '--history-max', keptRevisions];
     const { manifests: objects } = snapshot;
-    const more = [...timeoutWords(objects, options), ...(await this.#ownFields())];
+    const more = [...timeoutArguments(objects, options), ...(await this.#ownFields())];
     await this.#run(connection, { name, namespace }, [...words, ...more], { objects, options });
     return this.#deployedRevision(connection, snapshot);
   }
 
-  /** The newest that can be gone back to. One that has definitions in it cannot: they would come back as they were. */
+  /**
+   * The newest revision that can be rolled back to. One that contains definitions cannot: they would be restored too.
+   */
   async #revisionOf(
     { client }: ClusterConnection,
     snapshot: Snapshot,
@@ -222,7 +224,7 @@ class HelmInstaller implements Installer {
     return this.#deployedRevision(connection, snapshot);
   }
 
-  /** Without what is applied outside, and at 0, where that is asked for. */
+  /** The objects of the release: without those applied outside of it, and scaled to 0 if requested. */
   async #chosen(
     { client }: ClusterConnection,
     snapshot: Snapshot,
@@ -252,7 +254,7 @@ class HelmInstaller implements Installer {
       const words = ['upgrade', name, chart, '--install', '--namespace', namespace, '--create-namespace'];
       const more = ['--history-max', keptRevisions, '--reset-values', '--labels', `${snapshotLabel}=${snapshot.name}`];
       const asked = [...(await this.#ownFields()), ...(await this.#schemaOptions())];
-      const all = [...words, ...more, ...timeoutWords(objects, options), ...asked];
+      const all = [...words, ...more, ...timeoutArguments(objects, options), ...asked];
       const run = () => this.#run(connection, { name, namespace }, all, { objects, options });
       await run().catch(async (error: unknown) => {
         if (!(await adopt(connection.client, error, snapshot, objects))) throw error;
@@ -261,7 +263,7 @@ class HelmInstaller implements Installer {
     });
   }
 
-  /** What must stay, and is protected, is first left out of the release: Helm does not touch it where the object says `keep`. */
+  /** Objects that must be kept are first detached from the release: Helm does not delete objects annotated `keep`. */
   async #leave(
     connection: ClusterConnection,
     { name, namespace }: ReleaseName,
@@ -301,12 +303,14 @@ class HelmInstaller implements Installer {
     return release?.status === 'uninstalled' ? undefined : release;
   }
 
-  /** What somebody has begun to remove is gone for us: it is removed to its end, and then made anew. */
+  /**
+   * A release that is being uninstalled is treated as absent: the uninstall is completed, and it is installed again.
+   */
   async #usable(connection: ClusterConnection, snapshot: Snapshot, options: StepOptions): Promise<Release | undefined> {
     const there = await this.#settled(connection, snapshot, options);
     if (there === undefined || !isUninstalling(there)) return there;
     const name = nameOf(snapshot);
-    // Whoever is still at it would remove what comes next.
+    // A running uninstall would delete the new objects.
     const left = Math.min(there.removedAt - this.#clock.now(), 0) + hooklessMilliseconds;
     const waiting = deadlineIn(this.#clock, Math.max(0, left), options.context.signal);
     await waitUntil(waiting, async () => (await revisionsOf(connection.client, name)).length === 0);
@@ -327,7 +331,7 @@ class HelmInstaller implements Installer {
     if (newest?.status === 'deployed') return newest.revision;
     throw new FleetError(
       'helm/failed',
-      `${cluster}: Helm was done, and the release is ${newest?.status ?? 'not there'}`,
+      `${cluster}: Helm exited successfully, but the release is ${newest?.status ?? 'missing'}`,
     );
   }
 
@@ -361,14 +365,14 @@ class HelmInstaller implements Installer {
     }
   }
 
-  /** Helm 4 applies on the server, and what somebody else has scaled or patched is the release's again. */
+  /** Helm 4 uses server-side apply with force, so fields scaled or patched by others belong to the release again. */
   async #ownFields(): Promise<readonly string[]> {
     return (await this.#theHelm()).major >= 4 ? ['--server-side=true', '--force-conflicts'] : [];
   }
 
   /**
-   * An API server judges what Helm 4 applies, down to fields that no schema has. Helm reads its schemas first all the same, only to see
-   * that it can: about half of what Helm does for an install.
+   * The API server validates what Helm 4 applies, including unknown fields. Helm would read all schemas first only to
+   * check that it can: about half of the work of an install.
    */
   async #schemaOptions(): Promise<readonly string[]> {
     return (await this.#theHelm()).major >= 4 ? ['--disable-openapi-validation'] : [];
@@ -389,11 +393,13 @@ const nameOf = ({ releaseName, namespace }: Pick<Snapshot, 'releaseName' | 'name
 });
 
 const busy = ({ cluster }: ClusterConnection, { name, namespace }: ReleaseName): FleetError =>
-  new FleetError('helm/failed', `${cluster}: ${name} in ${namespace} is being changed`, { temporary: true });
+  new FleetError('helm/failed', `${cluster}: release ${name} in namespace ${namespace} is being changed`, {
+    temporary: true,
+  });
 
 const activeKey = (cluster: string, { name, namespace }: ReleaseName): string => `${cluster}/${namespace}/${name}`;
 
-/** Whether the release is exactly this; one that somebody made by hand is told by its objects. */
+/** Whether the release equals the snapshot; a release that was not created by kidp is compared by its objects. */
 async function isOf(release: Release, snapshot: Snapshot, options: ApplyOptions): Promise<boolean> {
   const { [digestAnnotation]: digest, [variantAnnotation]: variant = '' } = release.chart.annotations;
   if (digest !== undefined) return digest === snapshot.digest && variant === variantOf(options);
@@ -404,7 +410,7 @@ async function isOf(release: Release, snapshot: Snapshot, options: ApplyOptions)
 const helmMilliseconds = (objects: readonly UnknownObject[], { timeoutMilliseconds }: ApplyOptions): number =>
   objects.some(isHook) ? timeoutMilliseconds : Math.min(timeoutMilliseconds, hooklessMilliseconds);
 
-const timeoutWords = (objects: readonly UnknownObject[], options: ApplyOptions): readonly string[] => [
+const timeoutArguments = (objects: readonly UnknownObject[], options: ApplyOptions): readonly string[] => [
   '--timeout',
   `${Math.max(1, Math.ceil(helmMilliseconds(objects, options) / 1000))}s`,
 ];

@@ -1,12 +1,12 @@
-/** Which resource an object is of, and where it lives: asked of the cluster, one request for each version of a group that is needed. */
+/** Maps objects to resources and scope with the discovery of the cluster, one request per group version. */
 import type { Client, Resource, UnknownObject } from '../../runtime/index.ts';
 import { servedByDefinition } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 
 export interface Kinds {
-  /** Throws FleetError where the cluster does not know the kind. */
+  /** Throws FleetError if the cluster does not know the kind. */
   resourceOf(object: Pick<UnknownObject, 'apiVersion' | 'kind'>): Resource;
-  /** Undefined where the cluster does not know the kind. */
+  /** Undefined if the cluster does not know the kind. */
   isNamespaced(object: Pick<UnknownObject, 'apiVersion' | 'kind'>): boolean | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Objects that are applied outside of releases by a blue-green deployment, and that a release then takes back. */
+/** Objects that a blue-green deployment applies outside of releases, and their return to a release. */
 import { type Client, isNotFound, type ObjectKey, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { FleetError, type Snapshot } from '../contract.ts';
 import { fieldManager } from './definitions.ts';
@@ -16,8 +16,8 @@ import {
 const refused = /invalid ownership metadata/;
 
 /**
- * Where Helm refuses an object because it is in no release: those that we have applied currentRunner for this Operator become its own. Says
- * whether there were any; the object of somebody else stays refused.
+ * `adopt` assigns objects that Helm rejects for missing ownership metadata to the release, if we applied them for this
+ * Operator. Returns whether there were any; objects of others stay rejected.
  */
 export async function adopt(
   client: Client,
@@ -38,8 +38,8 @@ export async function adopt(
 }
 
 /**
- * The side that stays may be a whole release again, from before there were two sides: what we have applied for it is its own once more, or
- * Helm would not take away what a later version leaves out.
+ * `returnToRelease` assigns the objects that we applied for a side back to its release if that contains them, or Helm
+ * would not delete what a later version drops.
  */
 export async function returnToRelease(client: Client, { snapshot, kinds, needs, routes }: Side): Promise<void> {
   const { releaseName: name, namespace, operator } = snapshot;
@@ -57,7 +57,7 @@ export async function returnToRelease(client: Client, { snapshot, kinds, needs, 
   }
 }
 
-/** To a release, where it is ours. */
+/** Assigns an object to a release if it is ours. */
 async function give(
   client: Client,
   resource: Resource,
@@ -78,8 +78,8 @@ async function give(
 }
 
 /**
- * It no longer says that it is of this release, which is gone, but that it is of the Operator: a later side may have it again. That of
- * another release stays its own.
+ * `releaseOwnership` replaces the release annotations of a removed release by the label of the Operator, so that a
+ * later side can use the object. Objects of other releases are left alone.
  */
 export async function releaseOwnership(
   client: Client,

@@ -51,16 +51,16 @@ const settled = (isOurs = false, by: Clock = clock) =>
 const elsewhere = 'another-host/1/2';
 const gone = `${hostname()}/999999999/1`;
 
-test('what is not there, and what is not pending, is not waited for', async () => {
+test('a missing or completed release is not waited for', async () => {
   expect(await settled()).toBeUndefined();
   put('deployed', { runner: elsewhere });
   expect(await settled()).toMatchObject({ status: 'deployed', revision: 1, chart: { name: 'shop', version: '1.0.0' } });
 });
 
 test.each([
-  { reason: 'whoever was at it is gone', runner: gone },
-  { reason: 'it was us, and we are no longer at it', runner: currentRunner() },
-])('$reason: it is marked as failed at once, and keeps what it holds', async ({ runner }) => {
+  { reason: 'the runner has exited', runner: gone },
+  { reason: 'this process no longer runs it', runner: currentRunner() },
+])('$reason: it is marked failed at once, with its content', async ({ runner }) => {
   put('pending-upgrade', { runner });
   expect(await settled()).toMatchObject({ status: 'failed' });
   const [revision] = await revisionsOf(cluster.client, name);
@@ -72,9 +72,9 @@ test.each([
 });
 
 test.each([
-  { reason: 'who is elsewhere has a minute', runner: elsewhere, hooks: [], milliseconds: hooklessMilliseconds },
+  { reason: 'a runner elsewhere has a minute', runner: elsewhere, hooks: [], milliseconds: hooklessMilliseconds },
   { reason: 'hooks have their time', runner: elsewhere, hooks: [{ manifest: 'a: 1' }], milliseconds: 360_000 },
-  { reason: 'somebody at a terminal may wait', runner: undefined, hooks: [], milliseconds: 360_000 },
+  { reason: 'a user may run Helm with --wait', runner: undefined, hooks: [], milliseconds: 360_000 },
 ])('$reason', async ({ runner, hooks, milliseconds }) => {
   put('pending-install', { hooks, ...(runner === undefined ? {} : { runner }) });
   let status: string | undefined;
@@ -88,7 +88,7 @@ test.each([
   expect(status).toBe('failed');
 });
 
-test('what comes to its end meanwhile is left as it is', async () => {
+test('a release that completes meanwhile is left alone', async () => {
   put('pending-upgrade', { runner: currentRunner(), at: systemClock });
   const done = settled(true, systemClock);
   put('deployed', { runner: currentRunner(), at: systemClock });

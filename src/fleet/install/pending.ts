@@ -1,6 +1,6 @@
 /**
- * A release that is pending: somebody is at it, or was when it ended. Whoever is at it is waited for, so that nothing is installed
- * twice; what was left behind is marked as failed, or Helm would refuse to touch it for ever.
+ * Handles pending releases: a running operation is waited for, so that nothing is installed twice; an abandoned one is
+ * marked failed, because Helm would reject it forever.
  */
 import type { Client, Clock } from '../../runtime/index.ts';
 import { currentRunner, hasExited } from '../scratch/index.ts';
@@ -8,19 +8,19 @@ import { isPending, markFailed, type Release, type ReleaseName, readRelease, rev
 import { runnerAnnotation } from './snapshot-chart.ts';
 import { waitUntil } from './wait.ts';
 
-/** Without hooks Helm only writes objects: it does not wait for them here. */
+/** Without hooks Helm only writes objects and does not wait. */
 export const hooklessMilliseconds = 60_000;
 
 interface PendingOptions {
   readonly clock: Clock;
-  /** How long Helm may be at it where it has hooks to wait for. */
+  /** The timeout of a Helm run with hooks. */
   readonly timeoutMilliseconds: number;
   readonly signal?: AbortSignal | undefined;
-  /** Whether this process runs Helm on the release right now. */
+  /** Whether this process runs Helm on the release. */
   readonly isOurs: () => boolean;
 }
 
-/** The newest revision, which is not pending; undefined where there is none. */
+/** The newest revision once it is not pending; undefined if there is none. */
 export async function settledRelease(
   client: Client,
   name: ReleaseName,
@@ -34,6 +34,7 @@ export async function settledRelease(
       clock: options.clock,
       signal: options.signal,
       deadline: options.clock.monotonic() + Math.max(0, left),
+      milliseconds: Math.max(0, left),
     };
     let last: Release | undefined = release;
     await waitUntil(waiting, async () => {
@@ -46,13 +47,13 @@ export async function settledRelease(
   }
 }
 
-/** Somebody at a terminal may have told Helm to wait. */
+/** A user may have run Helm with --wait. */
 const patience = ({ hooks, chart }: Release, { timeoutMilliseconds }: PendingOptions): number => {
   const isQuick = hooks.length === 0 && chart.annotations[runnerAnnotation] !== undefined;
   return isQuick ? hooklessMilliseconds : timeoutMilliseconds + hooklessMilliseconds;
 };
 
-/** A rollback carries the name of who made the revision that it goes back to, which says nothing about itself. */
+/** A rollback copies the runner of its source revision, which says nothing about the rollback itself. */
 function isLeftBehind({ status, chart }: Release, { isOurs }: PendingOptions): boolean {
   if (status === 'pending-rollback') return false;
   const runner = chart.annotations[runnerAnnotation];

@@ -1,6 +1,6 @@
 /**
- * What must outlive a release that had it: definitions and Namespaces, with the custom resources of whoever uses them. Helm removes what
- * is no longer in a release unless the object itself says `keep`.
+ * Objects that must outlive a release: definitions and Namespaces, with their custom resources. Helm deletes objects
+ * that left a release unless they are annotated `keep`.
  */
 import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { coreNamespaces as namespaces } from '../../runtime/internal.ts';
@@ -10,14 +10,14 @@ import { objectsOf, type Release, type ReleaseName, readRelease, revisionsOf } f
 
 export const keepAnnotation = 'helm.sh/resource-policy';
 
-/** Objects that no path of a rollout takes away. */
+/** Objects that no rollout deletes. */
 export const mustStay = (object: UnknownObject): boolean =>
   isDefinition(object) || (object.apiVersion === 'v1' && object.kind === 'Namespace');
 
-/** Whoever wrote it wants it to stay, also where Helm removes all else. */
+/** The author wants the object kept, even if Helm deletes everything else. */
 export const saysKeep = ({ metadata }: UnknownObject): boolean => metadata.annotations?.[keepAnnotation] === 'keep';
 
-/** Of the objects of a release: those that an uninstall would take, because the release itself does not say `keep`. */
+/** The objects that an uninstall would delete, because the release does not say `keep`. */
 export const atRisk = (objects: readonly UnknownObject[]): readonly UnknownObject[] =>
   objects.filter((object) => mustStay(object) && !saysKeep(object));
 
@@ -29,7 +29,10 @@ async function protect(client: Client, objects: readonly UnknownObject[]): Promi
   }
 }
 
-/** Where the newest revision has failed, Helm compares with the one that is deployed: what is only in that one would go as well. */
+/**
+ * If the newest revision failed, Helm compares with the deployed one: objects that are only in that one would be
+ * deleted too.
+ */
 export async function protectRelease(client: Client, name: ReleaseName, newest: Release): Promise<void> {
   await protect(client, await objectsOf(newest));
   if (newest.status === 'deployed') return;
@@ -37,7 +40,7 @@ export async function protectRelease(client: Client, name: ReleaseName, newest: 
   if (deployed !== undefined) await protect(client, await objectsOf(await readRelease(deployed)));
 }
 
-/** Null takes an annotation away. An object that is gone needs none. */
+/** `annotate` removes annotations with null. A missing object is ignored. */
 export async function annotate(
   client: Client,
   resource: Resource,

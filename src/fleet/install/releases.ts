@@ -1,6 +1,6 @@
 /**
- * The releases that Helm keeps on a cluster, read as Helm writes them: one Secret a revision, a gzipped JSON document in base64 within
- * the base64 of the Secret. Reading them here costs a request; a run of Helm for each look would cost a second and a hundred megabytes.
+ * Reads Helm releases from a cluster: one Secret per revision, a gzipped JSON document in base64. Reading them here
+ * costs one request; a Helm run would cost a second and 100 MB.
  */
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
@@ -14,7 +14,7 @@ export interface ReleaseName {
   readonly namespace: string;
 }
 
-/** One revision, as its labels tell it. */
+/** One revision, from its labels. */
 interface Revision {
   readonly revision: number;
   /** `deployed`, `superseded`, `failed`, `pending-install` … */
@@ -22,16 +22,16 @@ interface Revision {
   readonly secret: UnknownObject;
 }
 
-/** What is in it. */
+/** The content of a revision. */
 export interface Release extends Revision {
   readonly chart: {
     readonly name: string;
     readonly version: string;
     readonly annotations: Readonly<Record<string, string>>;
   };
-  /** In milliseconds since 1970. */
+  /** Unix milliseconds. */
   readonly changedAt: number;
-  /** When somebody began to remove it, likewise. */
+  /** When its uninstall started, in Unix milliseconds. */
   readonly removedAt: number;
   readonly manifest: string;
   readonly hooks: readonly string[];
@@ -43,11 +43,14 @@ const zip = promisify<Buffer, Buffer>(gzip);
 
 export const isPending = ({ status }: Pick<Revision, 'status'>): boolean => status.startsWith('pending-');
 
-/** Helm begins with this word, and purges the release when all is done. What was cut off stays so, with some of its objects gone. */
+/**
+ * Helm sets this status first and purges the release at the end. An interrupted uninstall keeps it, with some objects
+ * deleted.
+ */
 export const isUninstalling = ({ status }: Pick<Revision, 'status'>): boolean =>
   status === 'uninstalling' || status === 'uninstalled';
 
-/** The newest first. */
+/** `revisionsOf` returns the newest first. */
 export async function revisionsOf(client: Client, { name, namespace }: ReleaseName): Promise<readonly Revision[]> {
   const revisions: Revision[] = [];
   await eachObject(client, secrets, { namespace, labelSelector: `owner=helm,name=${name}` }, (secret) => {
@@ -71,12 +74,15 @@ export async function readRelease(revision: Revision): Promise<Release> {
   };
 }
 
-/** Hooks come last, as `helm template` prints them. */
+/** `objectsOf` returns hooks last, as `helm template` prints them. */
 export async function objectsOf({ manifest, hooks }: Pick<Release, 'manifest' | 'hooks'>): Promise<UnknownObject[]> {
   return objectsIn([manifest, ...hooks].join('\n---\n'));
 }
 
-/** Who was at it is gone: the next run of Helm may go on. Says false where it has changed meanwhile. */
+/**
+ * `markFailed` lets the next Helm run continue after an interrupted one. Returns false if the release changed
+ * meanwhile.
+ */
 export async function markFailed(client: Client, revision: Revision): Promise<boolean> {
   const content = await contentOf(revision);
   const info = { ...content.info, status: 'failed', description: 'Interrupted; taken over by kidp' };
@@ -112,7 +118,7 @@ async function contentOf({ secret, revision }: Revision): Promise<Content> {
   } catch {
     throw new FleetError(
       'helm/failed',
-      `Revision ${revision} of the release cannot be read: it is not as Helm writes it`,
+      `Revision ${revision} of the release cannot be read: it is not in the format of Helm`,
     );
   }
 }

@@ -83,13 +83,13 @@ test.each(
     { ...place, reason: 'of another Operator', metadata: { labels: { [outsideLabel]: 'bank' } } },
     { ...place, reason: 'of another release', metadata: { annotations: { 'meta.helm.sh/release-name': 'bank' } } },
   ]),
-)('a $resource.kind that is $reason stays as it is', async ({ resource, object, steps, metadata }) => {
+)('a $resource.kind that is $reason is left alone', async ({ resource, object, steps, metadata }) => {
   const live = cluster.put(resource, { metadata: { name: 'shop', ...metadata }, ...roleRef('other') });
   const side = await sideOf(cluster.client, snapshotOf(object));
   for (const step of steps) {
     await expect(step(cluster.client, side)).rejects.toMatchObject({
       code: 'helm/failed',
-      message: `${resource.kind} shop is there already, and not of shop`,
+      message: `${resource.kind} shop already exists and does not belong to shop`,
     });
   }
   expect(writes()).toEqual([]);
@@ -98,7 +98,7 @@ test.each(
 
 test.each(
   cases.flatMap((place) => [
-    { ...place, reason: 'that is not there', metadata: undefined },
+    { ...place, reason: 'that does not exist', metadata: undefined },
     { ...place, reason: 'of this Operator', metadata: { labels: { [outsideLabel]: 'shop' } } },
     { ...place, reason: 'of this release', metadata: { annotations: { 'meta.helm.sh/release-name': 'shop-release' } } },
   ]),
@@ -110,7 +110,7 @@ test.each(
   expect(cluster.get(resource, { name: 'shop' })?.metadata.labels).toEqual({ [outsideLabel]: 'shop' });
 });
 
-test('what a release has left behind may be written by a later side', async () => {
+test('objects left by a release can be written by a later side', async () => {
   const annotations = {
     'meta.helm.sh/release-name': 'shop-release',
     'meta.helm.sh/release-namespace': 'shop',
@@ -128,7 +128,7 @@ test('what a release has left behind may be written by a later side', async () =
   expect(cluster.get(classes, { name: 'shop' })).toMatchObject({ value: 2 });
 });
 
-describe('what one side has and the other does not', () => {
+describe('objects of only one side', () => {
   const [blue, green] = ['shop-blue', 'shop-green'];
   const at = (namespace: string) => ({ name: 'shop', namespace });
   const webhooksTo = (namespace: string, name = 'shop') => ({
@@ -152,13 +152,13 @@ describe('what one side has and the other does not', () => {
   test.each([
     { resource: webhooks, object: webhooksTo(blue) },
     { resource: services, object: apiTo(blue) },
-  ])('a $resource.kind that routes to who is gone goes at the switch', async ({ resource, object }) => {
+  ])('a $resource.kind that routes to the old side is deleted at the switch', async ({ resource, object }) => {
     cluster.put(resource, own(object));
     cluster.put(classes, own(objectOf(classes)));
     const [from, to] = [await sideIn(blue, object, objectOf(classes)), await sideIn(green)];
     await removeStaleRoutes(cluster.client, from, to);
     expect(there(resource)).toBeUndefined();
-    // For an instant way back.
+    // For an instant rollback.
     expect(there(classes)).toBeDefined();
     await removeStaleObjects(cluster.client, from, to);
     expect(there(classes)).toBeUndefined();
@@ -174,18 +174,18 @@ describe('what one side has and the other does not', () => {
     { reason: 'of another Operator', metadata: { labels: { [outsideLabel]: 'bank' } }, goes: false },
     { reason: 'nobody’s', metadata: {}, goes: false },
     {
-      reason: 'told to stay',
+      reason: 'annotated keep',
       metadata: { labels: { [outsideLabel]: 'shop' }, annotations: { 'helm.sh/resource-policy': 'keep' } },
       goes: false,
     },
-  ])('what is $reason goes: $goes', async ({ metadata, goes }) => {
+  ])('an object $reason is deleted: $goes', async ({ metadata, goes }) => {
     cluster.put(webhooks, { ...webhooksTo(blue), metadata: { name: 'shop', ...metadata } });
     await removeStaleRoutes(cluster.client, await sideIn(blue, webhooksTo(blue)), await sideIn(green));
     expect(there(webhooks) === undefined).toBe(goes);
   });
 
-  test('a side that is given up takes nothing of what the other lives on, however little tells of the other', async () => {
-    // The other has its rights by a RoleBinding in its own namespace, which nobody sees from outside.
+  test('removing a side keeps what the other one needs, even if little shows that', async () => {
+    // The other side has its permissions through a RoleBinding in its own namespace.
     const bound = { ...objectOf(roleBindings, roleRef('shop')), metadata: { name: 'shop' } };
     for (const object of [role('get'), objectOf(classes)])
       cluster.put(object.kind === 'ClusterRole' ? roles : classes, own(object));
@@ -197,7 +197,7 @@ describe('what one side has and the other does not', () => {
     expect([there(webhooks, 'new'), there(services)]).toEqual([undefined, undefined]);
   });
 
-  test('what both have is left without the rights of the one that goes, and routes to the other', async () => {
+  test('shared objects lose the permissions of the removed side and route to the other', async () => {
     cluster.put(bindings, own(bindingOf(blue, green)));
     cluster.put(roles, own(objectOf(roles, { rules: [{ verbs: ['get'] }, { verbs: ['delete'] }] })));
     cluster.put(webhooks, own(webhooksTo(green)));
@@ -214,7 +214,7 @@ describe('what one side has and the other does not', () => {
     expect(writes()).toHaveLength(asked);
   });
 
-  test('where nobody is left, all of it goes', async () => {
+  test('without a remaining side everything is deleted', async () => {
     const objects = [bindingOf(green), role('get'), webhooksTo(green), apiTo(green)];
     for (const [index, resource] of [bindings, roles, webhooks, services].entries())
       cluster.put(resource, own(objects[index] as UnknownObject));

@@ -1,6 +1,6 @@
 /**
- * What a blue-green deployment has only once on a cluster: cluster-scoped objects, and those in namespaces of others. Two releases
- * cannot own the same object, so these are in neither of them; they are applied by us, and lead to one side or the other.
+ * The shared objects of a blue-green deployment: cluster-scoped objects, and objects in other namespaces. Two releases
+ * cannot own the same object, so these belong to neither; we apply them, and they route to one side or the other.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
@@ -11,18 +11,18 @@ import { type Kinds, kindsOf } from './kinds.ts';
 import { mustStay, saysKeep } from './protect.ts';
 import { isHook } from './workloads.ts';
 
-/** On an object that is in no release: of which Operator it is. */
+/** The Operator of an object that is in no release. */
 export const outsideLabel = 'platform.company.com/outside-release';
-/** How Helm says of which release an object is. */
+/** The annotations with which Helm marks the release of an object. */
 export const releaseNameAnnotation = 'meta.helm.sh/release-name';
 export const releaseNamespaceAnnotation = 'meta.helm.sh/release-namespace';
 
 export interface Side {
   readonly snapshot: Snapshot;
   readonly kinds: Kinds;
-  /** What its release has. */
+  /** The objects of its release. */
   readonly inside: readonly UnknownObject[];
-  /** What is applied outside: first what its controllers need, then what routes requests to them. */
+  /** The objects applied outside of the release: first what its controllers need, then what routes requests to them. */
   readonly needs: readonly UnknownObject[];
   readonly routes: readonly UnknownObject[];
 }
@@ -33,7 +33,7 @@ const roles = new Set(['ClusterRole', 'Role']);
 
 export async function sideOf(client: Client, snapshot: Snapshot): Promise<Side> {
   const kinds = await kindsOf(client, snapshot.manifests, snapshot.definitions);
-  // What the cluster does not know is nowhere; Helm says so where it is to be installed.
+  // Unknown kinds are ignored here; Helm reports them at install.
   const isInside = (object: UnknownObject) =>
     kinds.isNamespaced(object) !== false && (object.metadata.namespace ?? snapshot.namespace) === snapshot.namespace;
   const outside = snapshot.manifests.filter((object) => !isInside(object) && !isHook(object));
@@ -62,7 +62,7 @@ interface Role extends UnknownObject {
   aggregationRule?: unknown;
 }
 
-/** Its controllers get what they need beside those of the other side, from whom nothing is taken. */
+/** `shareNeeds` adds what the controllers of this side need, and takes nothing from the other side. */
 export async function shareNeeds(client: Client, side: Side): Promise<void> {
   for (const object of side.needs) {
     const live = await readOwn(client, side, object);
@@ -73,7 +73,7 @@ export async function shareNeeds(client: Client, side: Side): Promise<void> {
   }
 }
 
-/** All that they need is as this side says; the other side keeps its rights, for an instant way back. */
+/** `applyNeeds` applies what this side needs; the other side keeps its permissions, for an instant rollback. */
 export async function applyNeeds(client: Client, side: Side): Promise<void> {
   for (const object of side.needs) {
     const live = await readOwn(client, side, object);
@@ -83,12 +83,12 @@ export async function applyNeeds(client: Client, side: Side): Promise<void> {
   }
 }
 
-/** Before anything is changed: throws where what is to lead to this side is somebody else's. */
+/** `requireOwnedRoutes` throws before any change if a routing object belongs to another owner. */
 export async function requireOwnedRoutes(client: Client, side: Side): Promise<void> {
   for (const object of side.routes) await readOwn(client, side, object);
 }
 
-/** From now on requests come to this side; with `shared`, only those that came to the other one until now. */
+/** `applyRoutes` routes requests to this side; with `shared`, only those that went to the other one. */
 export async function applyRoutes(client: Client, side: Side, shared?: Side): Promise<void> {
   for (const object of side.routes) {
     if (shared !== undefined && find(shared, side, object) === undefined) continue;
@@ -98,17 +98,17 @@ export async function applyRoutes(client: Client, side: Side, shared?: Side): Pr
   }
 }
 
-/** What routes to the other side and is not on this one would lead to nobody from now on, and stop everybody. */
+/** `removeStaleRoutes` deletes routes that only the other side has: they would point to nothing and block requests. */
 export const removeStaleRoutes = (client: Client, from: Side, to: Side): Promise<void> =>
   drop(client, from, from.routes, to);
 
-/** Of one that was upgraded in its place: no release tells what it no longer has. */
+/** `removeStaleObjects` cleans up after an in-place upgrade: no release lists what it no longer has. */
 export const removeStaleObjects = (client: Client, from: Side, to: Side): Promise<void> =>
   drop(client, from, [...from.routes, ...from.needs], to);
 
 /**
- * What is left of a side that was given up. Of what is outside of its release the other side has some as well: that stays, and routes to
- * it, without the rights of this one. The rest goes.
+ * `removeSide` cleans up outside of the release of a removed side. Objects that the other side also has are kept and
+ * routed to it, without the permissions of this side. The rest is deleted.
  */
 export async function removeSide(client: Client, side: Side, stays: Side | undefined): Promise<void> {
   const { namespace } = side.snapshot;
@@ -124,7 +124,7 @@ export async function removeSide(client: Client, side: Side, stays: Side | undef
   }
 }
 
-/** What `to` does not have, where it is ours and nobody wants it to stay. */
+/** Deletes objects that `to` does not have, if they are ours and not marked `keep`. */
 async function drop(
   client: Client,
   side: Side,
@@ -139,7 +139,7 @@ async function drop(
   }
 }
 
-/** The same object on another side, wherever that has it. Its group counts, and not the version that it is written in. */
+/** `find` returns the same object on another side. The group counts, not the version. */
 export function find({ snapshot, kinds }: Side, of: Side, object: UnknownObject): UnknownObject | undefined {
   const group = groupOf(object);
   const { name, namespace } = keyOf(of, object);
@@ -167,7 +167,7 @@ async function unbind(
   await client.patch(resourceOf(side, object), keyOf(side, object), { type: 'merge', body }, { fieldManager });
 }
 
-/** Both had what either of them needs. What gathers its rules from others has none of its own. */
+/** Both sides had the union of the rules. Aggregated roles have no rules of their own. */
 async function narrow(client: Client, stays: Side, live: Role, theirs: Role): Promise<void> {
   if (theirs.rules === undefined || theirs.aggregationRule !== undefined) return;
   if (!isDeepStrictEqual(live.rules, theirs.rules)) await put(client, stays, theirs);
@@ -193,7 +193,7 @@ async function bind(client: Client, side: Side, object: Binding, live: Binding |
   if (isDeepStrictEqual(live.roleRef, object.roleRef)) {
     return put(client, side, { ...object, subjects: union(live.subjects, object.subjects) });
   }
-  // What a binding binds to never changes.
+  // The roleRef of a binding is immutable.
   await client.delete(resourceOf(side, object), keyOf(side, object));
   await put(client, side, object);
 }
@@ -202,7 +202,7 @@ function union<Item>(some: readonly Item[] = [], more: readonly Item[] = []): re
   return [...some, ...more.filter((each) => !some.some((other) => isSame(other, each)))];
 }
 
-/** The API server fills in the group of a service account, which is none. */
+/** The API server adds the empty group of a service account. */
 function isSame(one: unknown, other: unknown): boolean {
   const plain = (value: unknown) => {
     const { apiGroup, ...rest } = value as Readonly<Record<string, unknown>>;
@@ -226,7 +226,7 @@ async function put(client: Client, side: Side, object: UnknownObject): Promise<v
   await client.apply(resource, labelled, { fieldManager, force: true });
 }
 
-/** Before it is written: what somebody else has put there is neither changed nor, on the way back, taken away. */
+/** `readOwn` rejects objects of other owners before they are changed or, in a rollback, deleted. */
 async function readOwn(client: Client, side: Side, object: UnknownObject): Promise<UnknownObject | undefined> {
   const live = await read(client, side, object);
   if (live === undefined) return undefined;
@@ -235,11 +235,11 @@ async function readOwn(client: Client, side: Side, object: UnknownObject): Promi
   if (labels?.[outsideLabel] === operator || annotations?.[releaseNameAnnotation] === releaseName) return live;
   throw new FleetError(
     'helm/failed',
-    `${object.kind} ${object.metadata.name} is there already, and not of ${operator}`,
+    `${object.kind} ${object.metadata.name} already exists and does not belong to ${operator}`,
   );
 }
 
-/** We have applied it, or it is in the release of this side. */
+/** We applied it, or it is in the release of this side. */
 function isOf({ metadata }: UnknownObject, { operator, releaseName, namespace }: Snapshot): boolean {
   const { labels = {}, annotations = {} } = metadata;
   if (labels[outsideLabel] === operator) return true;

@@ -1,6 +1,6 @@
 /**
- * A chart that is a snapshot: its only template prints the objects as they are. So the release that Helm makes of it is the snapshot,
- * and the way back renders nothing anew.
+ * A chart that wraps a snapshot: its only template prints the objects verbatim. So the Helm release equals the
+ * snapshot, and a rollback renders nothing.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,12 +11,12 @@ import { type ApplyOptions, FleetError, type Snapshot } from '../contract.ts';
 const group = 'platform.company.com';
 export const digestAnnotation = `${group}/snapshot-digest`;
 export const attemptAnnotation = `${group}/attempt`;
-/** Which part of the snapshot the release is; nothing for all of it. */
+/** The part of the snapshot that the release contains; unset for all of it. */
 export const variantAnnotation = `${group}/variant`;
 export const runnerAnnotation = `${group}/runner`;
 export const snapshotLabel = `${group}/snapshot`;
 
-/** Helm takes no larger file of a chart. */
+/** The file size limit of Helm. */
 const mostBytes = 5 * 1024 * 1024;
 
 export const variantOf = ({ only, atZero }: Pick<ApplyOptions, 'only' | 'atZero'>): string =>
@@ -30,21 +30,21 @@ interface ChartContent {
   readonly runner: string;
 }
 
-/** Returns the folder of the chart. */
+/** `writeSnapshotChart` returns the chart directory. */
 export async function writeSnapshotChart(directory: string, content: ChartContent): Promise<string> {
   const { snapshot, manifests, attempt, variant, runner } = content;
-  // JSON is YAML that every reader reads alike, and has no line that begins with three dashes.
+  // JSON is unambiguous YAML, and has no line that starts with three dashes.
   const objects = manifests.map((object) => `---\n${JSON.stringify(object, null, 1)}\n`).join('');
   if (Buffer.byteLength(objects) > mostBytes) {
-    throw new FleetError('snapshot/too-large', 'What the chart renders is larger than Helm takes: split the chart');
+    throw new FleetError('snapshot/too-large', 'The rendered chart exceeds the size limit of Helm: split the chart');
   }
   const chart = {
     apiVersion: 'v2',
     name: snapshot.operator,
-    // Helm wants a semantic version; what was there before may have had another.
+    // Helm requires a semantic version; an adopted release may have another.
     version: isVersion(snapshot.version) ? snapshot.version : '0.0.0',
     appVersion: snapshot.version,
-    description: `What ${group} has rendered of ${snapshot.operator} ${snapshot.version}`,
+    description: `Rendered by ${group} from ${snapshot.operator} ${snapshot.version}`,
     annotations: {
       [digestAnnotation]: snapshot.digest,
       [attemptAnnotation]: attempt,

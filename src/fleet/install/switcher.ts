@@ -1,4 +1,7 @@
-/** `openSwitcher`: the two sides of a blue-green deployment on one cluster, and which of them works. Each step may be taken again. */
+/**
+ * `openSwitcher` manages the two sides of a blue-green deployment on one cluster, and which of them is active. Every
+ * step is idempotent.
+ */
 import { type Client, type Clock, systemClock } from '../../runtime/index.ts';
 import {
   type ApplyOptions,
@@ -33,7 +36,7 @@ import { scale, untilAtZero, untilRolledOut, workloadsIn } from './workloads.ts'
 interface SwitcherOptions {
   readonly installer: Installer;
   readonly clock?: Clock;
-  /** For each thing that is waited for. */
+  /** The timeout of each wait. */
   readonly timeoutMilliseconds?: number;
 }
 
@@ -61,10 +64,10 @@ export function openSwitcher({
     await requireConversions(client, { ...both, coexist });
     await requireOwnedRoutes(client, now);
     await applyNeeds(client, now);
-    // Two that do not know of each other would both act on the same custom resources.
+    // Controllers without shared leader election would both act on the same custom resources.
     if (!coexist && isElsewhere) {
       await stopOld();
-      // Nobody answers there any more: whatever the new ones need to start must not be asked of who is gone.
+      // The old side no longer answers: the new controllers must not depend on it to start.
       await switchConversions(client, both, { shared: true });
       await removeStaleRoutes(client, old, now);
       await applyRoutes(client, now, old);
@@ -75,17 +78,20 @@ export function openSwitcher({
     await applyRoutes(client, now);
     if (isElsewhere) await removeStaleRoutes(client, old, now);
     else await alone(client, old, now);
-    // Who has to convert for the other one goes on beside it.
+    // An old side that still converts keeps running.
     if (!left.some(({ isNeeded }) => isNeeded)) await stopOld();
   }
 
-  /** The first, or upgraded in its place: there is no other side to go back to. */
+  /** The first install or an in-place upgrade: there is no other side. */
   async function alone(client: Client, old: Side | undefined, now: Side): Promise<void> {
     if (old !== undefined) await removeStaleObjects(client, old, now);
     await settleStorage(client, now.snapshot);
   }
 
-  /** A side that was a whole release before has objects that the other side lives on: they leave the release first, and stay. */
+  /**
+   * A side that was a whole release has objects that the other side uses: they are detached from the release first, and
+   * kept.
+   */
   async function retire(
     connection: ClusterConnection,
     snapshot: Snapshot,
@@ -107,9 +113,11 @@ export function openSwitcher({
         outside.some(({ kind, metadata }) => kind === object.kind && metadata.name === object.metadata.name),
       );
       if (isWhole) {
-        // Helm upgrades nothing that it has begun to remove.
+        // Helm refuses to upgrade a release that is being uninstalled.
         if (newest.status === 'uninstalling' && !(await markFailed(client, newest))) {
-          throw new FleetError('helm/failed', `${name} in ${namespace} is being changed`, { temporary: true });
+          throw new FleetError('helm/failed', `release ${name} in namespace ${namespace} is being changed`, {
+            temporary: true,
+          });
         }
         for (const object of outside) {
           if (other === undefined || find(other, side, object) === undefined) continue;
@@ -131,16 +139,16 @@ export function openSwitcher({
     return undefined;
   }
 
-  /** It runs only where the other one cannot do without it. Says so. */
+  /** The kept side runs only if the other one needs it. Returns the reason. */
   async function kept(client: Client, side: Side, other: Side | undefined, held: readonly Left[]): Promise<string> {
     const { version, namespace, manifests } = side.snapshot;
     const names = held.map(({ name }) => name).join(', ');
     if (held.some(({ isNeeded }) => isNeeded)) {
-      return `${version} goes on in ${namespace}: nobody else converts what is stored of ${names}`;
+      return `${version} keeps running in ${namespace}: it is the only converter of the stored objects of ${names}`;
     }
     const own = workloadsIn(manifests).filter((each) => other === undefined || find(other, side, each) === undefined);
     await scale(client, own, namespace, 0);
-    return `${version} is kept at 0 in ${namespace}: nobody else converts between the versions of ${names}`;
+    return `${version} is kept at 0 replicas in ${namespace}: it is the only converter between the versions of ${names}`;
   }
 
   return {

@@ -1,11 +1,13 @@
-/** Deadline for something on a cluster: asked again and again, at first often, until it is so or the time is over. */
+/** Polls a condition on a cluster, frequently at first, until it holds or the deadline passes. */
 import type { Clock } from '../../runtime/index.ts';
 import { sleep } from '../../runtime/internal.ts';
 
 export interface Deadline {
   readonly clock: Clock;
-  /** By the clock that never steps back. */
+  /** Monotonic time. */
   readonly deadline: number;
+  /** The total timeout, for messages. */
+  readonly milliseconds: number;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -14,10 +16,11 @@ const slowest = 1_000;
 export const deadlineIn = (clock: Clock, milliseconds: number, signal?: AbortSignal): Deadline => ({
   clock,
   deadline: clock.monotonic() + milliseconds,
+  milliseconds,
   signal,
 });
 
-/** False where the time was over first. What the question throws is thrown. */
+/** `waitUntil` returns false after the deadline. Errors of the question are thrown. */
 export async function waitUntil(
   { clock, deadline, signal }: Deadline,
   question: () => Promise<boolean>,

@@ -25,27 +25,27 @@ const seen = { observedGeneration: 2 };
 
 test.each([
   {
-    reason: 'nobody has looked at the new one yet, however well the old one is',
+    reason: 'the new generation is not observed, although the old one is healthy',
     object: workload('Deployment', { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 }),
-    expected: 'what it is told was not seen yet',
+    expected: 'has not observed its latest generation',
   },
   {
-    reason: 'the new ones are not made yet',
+    reason: 'not all replicas are updated',
     object: workload('Deployment', { ...seen, replicas: 2, updatedReplicas: 1, availableReplicas: 2 }, 2),
-    expected: '1 of 2 are new',
+    expected: 'has 1 of 2 updated replicas',
   },
   {
-    reason: 'old ones are still there',
+    reason: 'old replicas are still running',
     object: workload('Deployment', { ...seen, replicas: 2, updatedReplicas: 1, availableReplicas: 2 }),
-    expected: 'old ones are still there',
+    expected: 'still has old replicas',
   },
   {
-    reason: 'they are there and not well',
+    reason: 'updated replicas are not ready',
     object: workload('Deployment', { ...seen, replicas: 1, updatedReplicas: 1 }),
-    expected: '0 of 1 are available',
+    expected: 'has 0 of 1 updated replicas ready',
   },
   {
-    reason: 'all is well',
+    reason: 'everything is ready',
     object: workload('Deployment', { ...seen, replicas: 1, updatedReplicas: 1, availableReplicas: 1 }),
     expected: undefined,
   },
@@ -63,17 +63,19 @@ test.each([
       updatedNumberScheduled: 3,
       numberAvailable: 2,
     }),
-    expected: '2 of 3 are available',
+    expected: 'has 2 of 3 updated replicas ready',
   },
   { reason: 'a DaemonSet with nowhere to go', object: workload('DaemonSet', seen), expected: undefined },
 ])('$reason', ({ object, expected }) => expect(whyNotRolledOut(object)).toBe(expected));
 
-test('what has given up is not waited for', () => {
+test('an exceeded progress deadline is not waited for', () => {
   const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' }];
-  expect(() => whyNotRolledOut(workload('Deployment', { ...seen, conditions }))).toThrow(/has not come forward/);
+  expect(() => whyNotRolledOut(workload('Deployment', { ...seen, conditions }))).toThrow(
+    /exceeded its progressDeadlineSeconds/,
+  );
 });
 
-test('hooks are no workloads', () => {
+test('hooks are not workloads', () => {
   const hook = {
     ...workload('Deployment', {}),
     metadata: { name: 'a', annotations: { 'helm.sh/hook': 'post-install' } },
@@ -83,7 +85,7 @@ test('hooks are no workloads', () => {
 });
 
 test.each([
-  { reason: 'a Deployment that nobody has looked at', kind: 'Deployment', status: {}, expected: false },
+  { reason: 'a Deployment without a status', kind: 'Deployment', status: {}, expected: false },
   { reason: 'a Deployment with pods', kind: 'Deployment', status: { ...seen, replicas: 1 }, expected: false },
   { reason: 'a Deployment without', kind: 'Deployment', status: { ...seen, replicas: 0 }, expected: true },
   {

@@ -1,4 +1,4 @@
-/** Deployments, StatefulSets and DaemonSets of a snapshot: whether they have come to what they are told, and how many there are to be. */
+/** Deployments, StatefulSets and DaemonSets of a snapshot: their rollout status and scaling. */
 import { type Client, isNotFound, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { FleetError } from '../contract.ts';
 import { fieldManager } from './definitions.ts';
@@ -17,7 +17,7 @@ interface WorkloadStatus {
   availableReplicas?: number;
   desiredNumberScheduled?: number;
   updatedNumberScheduled?: number;
-  /** On nodes where they are no longer to be: they go. */
+  /** Pods on nodes where they should not run; they will be deleted. */
   numberMisscheduled?: number;
   numberAvailable?: number;
   conditions?: { type: string; status: string; reason?: string }[];
@@ -38,7 +38,7 @@ const resourceFor = ({ apiVersion, kind }: UnknownObject): Resource | undefined 
 export const workloadsIn = (manifests: readonly UnknownObject[]): readonly Workload[] =>
   manifests.filter((object) => resourceFor(object) !== undefined && !isHook(object)) as readonly Workload[];
 
-/** Throws where they are not by then, and says which one is not. */
+/** `untilRolledOut` throws after the deadline, and names the workload that is not ready. */
 export async function untilRolledOut(
   client: Client,
   workloads: readonly Workload[],
@@ -49,38 +49,39 @@ export async function untilRolledOut(
   const areThere = await waitUntil(waiting, async () => {
     for (const workload of workloads) {
       const live = await read(client, workload, namespace);
-      const why = live === undefined ? 'it is not there' : whyNotRolledOut(live);
-      missing = `${workload.kind} ${workload.metadata.name}: ${why}`;
+      const why = live === undefined ? 'does not exist' : whyNotRolledOut(live);
+      missing = `${workload.kind} ${workload.metadata.name} ${why}`;
       if (why !== undefined) return false;
     }
     return true;
   });
-  if (!areThere) throw new FleetError('helm/timeout', `It was installed, and is not ready in time. ${missing}`);
+  if (!areThere)
+    throw new FleetError('helm/timeout', `Install timed out after ${waiting.milliseconds / 1000}s: ${missing}`);
 }
 
-/** Undefined where it is; as `kubectl rollout status` and `helm --wait` see it. Throws where it never will be. */
+/**
+ * `whyNotRolledOut` follows `kubectl rollout status` and `helm --wait`; undefined if rolled out. Throws if it will
+ * never be.
+ */
 export function whyNotRolledOut({ kind, metadata, spec, status = {} }: Workload): string | undefined {
-  if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0)) return 'what it is told was not seen yet';
+  if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0)) return 'has not observed its latest generation';
   const stuck = status.conditions?.find(({ reason }) => reason === 'ProgressDeadlineExceeded');
   if (stuck !== undefined) {
-    throw new FleetError(
-      'helm/failed',
-      `${kind} ${metadata.name} has not come forward within its progressDeadlineSeconds`,
-    );
+    throw new FleetError('helm/failed', `${kind} ${metadata.name} exceeded its progressDeadlineSeconds`);
   }
   const isDaemon = kind === 'DaemonSet';
   const wanted = isDaemon ? (status.desiredNumberScheduled ?? 0) : (spec?.replicas ?? 1);
   const updated = (isDaemon ? status.updatedNumberScheduled : status.updatedReplicas) ?? 0;
   const available = (isDaemon ? status.numberAvailable : status.availableReplicas) ?? 0;
-  if (updated < wanted) return `${updated} of ${wanted} are new`;
-  if (!isDaemon && (status.replicas ?? 0) > Math.max(updated, wanted)) return 'old ones are still there';
-  return available < wanted ? `${available} of ${wanted} are available` : undefined;
+  if (updated < wanted) return `has ${updated} of ${wanted} updated replicas`;
+  if (!isDaemon && (status.replicas ?? 0) > Math.max(updated, wanted)) return 'still has old replicas';
+  return available < wanted ? `has ${available} of ${wanted} updated replicas ready` : undefined;
 }
 
-/** A DaemonSet has no number. Where its pods ask for a node with this label, which none has, it is at 0. */
+/** A DaemonSet has no replica count. A node selector for this label, which no node has, scales it to 0. */
 export const heldLabel = 'platform.company.com/held-until-switch';
 
-/** As the chart has it, and at 0. */
+/** `scaledToZero` returns the workload with 0 replicas. */
 export function scaledToZero(workload: Workload): UnknownObject {
   const { kind, spec = {} } = workload;
   if (kind !== 'DaemonSet') return { ...workload, spec: { ...spec, replicas: 0 } };
@@ -89,7 +90,7 @@ export function scaledToZero(workload: Workload): UnknownObject {
   return { ...workload, spec: { ...spec, template: { ...template, spec: { ...template.spec, nodeSelector } } } };
 }
 
-/** To 0, or with no number to what the snapshot says. */
+/** `scale` scales to 0, or without a number to the replicas of the snapshot. */
 export async function scale(client: Client, workloads: readonly Workload[], namespace: string, to?: 0): Promise<void> {
   for (const workload of workloads) {
     const live = await read(client, workload, namespace);
@@ -97,7 +98,10 @@ export async function scale(client: Client, workloads: readonly Workload[], name
   }
 }
 
-/** What Helm does not write it leaves as it is: what we have scaledToZero once, and the chart says no number of, would stay at 0. */
+/**
+ * Helm leaves unset fields as they are: a workload that we scaled to 0, and whose chart sets no replicas, would stay at
+ * 0.
+ */
 export async function restoreReplicas(
   client: Client,
   workloads: readonly Workload[],
@@ -131,7 +135,7 @@ const holding = (live: Workload, held: boolean): object | undefined =>
 
 const isHeld = ({ spec }: Workload): boolean => spec?.template?.spec?.nodeSelector?.[heldLabel] !== undefined;
 
-/** Throws where some are left by then. */
+/** `untilAtZero` throws after the deadline. */
 export async function untilAtZero(
   client: Client,
   workloads: readonly Workload[],
@@ -145,7 +149,11 @@ export async function untilAtZero(
     }
     return true;
   });
-  if (!areGone) throw new FleetError('helm/timeout', `The controllers in ${namespace} are not at 0 in time`);
+  if (!areGone)
+    throw new FleetError(
+      'helm/timeout',
+      `Timed out after ${waiting.milliseconds / 1000}s scaling the controllers in namespace ${namespace} to 0`,
+    );
 }
 
 export function isAtZero({ kind, metadata, status = {} }: Workload): boolean {
@@ -170,6 +178,6 @@ const keyOf = ({ metadata }: Workload, namespace: string) => ({
 
 function resourceOrThrow(workload: Workload): Resource {
   const resource = resourceFor(workload);
-  if (resource === undefined) throw new TypeError(`${workload.kind} is no workload`);
+  if (resource === undefined) throw new TypeError(`${workload.kind} is not a workload`);
   return resource;
 }

@@ -1,6 +1,6 @@
 /**
- * The kubeconfigs of Clusters. In: text from outside. Out: how a cluster is reached, or which field is refused and why. It must not
- * know where they are kept, and it opens no connection.
+ * Kubeconfigs of Clusters. In: untrusted text. Out: connection settings, or the rejected field and why. It must not
+ * know where kubeconfigs are stored, and opens no connection.
  */
 export { readClusterKubeconfig } from './read.ts';
 export { writeKubeconfig } from './write.ts';

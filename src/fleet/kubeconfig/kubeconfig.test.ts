@@ -43,10 +43,10 @@ describe('a kubeconfig', () => {
     },
     { parts: { context: { namespace: 'default' }, document: { preferences: {} } }, reason: 'what kubectl writes' },
     { parts: { document: { 'current-context': '' } }, reason: 'no current context, where there is only one' },
-  ])('is taken: $reason', ({ parts }) => {
+  ])('is accepted: $reason', ({ parts }) => {
     const read = readClusterKubeconfig(stringify(kubeconfig(parts as Parts)));
     expect(read.token ?? read.clientCertificate).toBeDefined();
-    // What is written of it is read as the same.
+    // Writing and reading round-trips.
     expect(readClusterKubeconfig(writeKubeconfig(read))).toEqual(read);
   });
 
@@ -172,7 +172,7 @@ describe('a kubeconfig', () => {
       reason: 'a cluster that is not there',
     },
     { parts: { document: { kind: 'Secret' } }, field: 'kind', reason: 'something else' },
-  ])('is refused by the name of the field, and nothing of it is repeated: $reason ($field)', ({ parts, field }) => {
+  ])('is rejected by field name, and nothing is quoted: $reason ($field)', ({ parts, field }) => {
     const error = refusalOf(stringify(kubeconfig(parts as Parts)));
     expect(error.code).toBe('cluster/kubeconfig-refused');
     expect(
@@ -193,13 +193,13 @@ describe('a kubeconfig', () => {
     { text: 'a: &secret [1]\nb: [*secret, *secret]', reason: 'aliases' },
     { text: 'a: !!js/function "secret-word"', reason: 'a tag' },
     { text: `a: ${'x'.repeat(300_000)}`, reason: 'too long' },
-  ])('is refused where it is none, and nothing of it is repeated: $reason', ({ text }) => {
+  ])('is rejected if invalid, and nothing is quoted: $reason', ({ text }) => {
     const error = refusalOf(text);
     expect(error.code).toBe('cluster/kubeconfig-refused');
     expect(error.message).not.toMatch(/secret|xxx/);
   });
 
-  test('whatever comes, it is a refusal or a connection, never a crash', () => {
+  test('any input is rejected or accepted, never a crash', () => {
     const anything = fc.oneof(
       fc.string({ maxLength: 200 }),
       fc.json(),

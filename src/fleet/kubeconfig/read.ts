@@ -1,6 +1,6 @@
 /**
- * Reads the kubeconfig of a Cluster, strictly: one context, everything inline. What would run a program here, read a file here or lead
- * elsewhere is refused. What is refused is named by its field; nothing of the text is repeated, it is all secret.
+ * Parses the kubeconfig of a Cluster strictly: one context, everything inline. Anything that would run a program, read
+ * a file or connect elsewhere is rejected. Errors name the field and quote nothing, because all of it is secret.
  */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
@@ -11,10 +11,10 @@ import { FleetError } from '../contract.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Larger ones have more than one context, or are none. */
+/** A larger kubeconfig has more than one context, or is not one. */
 const mostCharacters = 262_144;
 
-/** Throws FleetError `cluster/kubeconfig-refused`. */
+/** `readClusterKubeconfig` throws FleetError `cluster/kubeconfig-refused`. */
 export function readClusterKubeconfig(text: string): ClusterConfig {
   const document = documentIn(text);
   known(document, '', [
@@ -32,12 +32,12 @@ export function readClusterKubeconfig(text: string): ClusterConfig {
   const user = only(document, 'users', 'user');
   const current = document['current-context'];
   if (current !== undefined && current !== '' && current !== context.name) {
-    throw refused('current-context', 'names no context that is there');
+    throw refused('current-context', 'names no existing context');
   }
   known(context.fields, 'contexts[0].context', ['cluster', 'user', 'namespace', 'extensions']);
   if (context.fields.cluster !== cluster.name)
-    throw refused('contexts[0].context.cluster', 'names no cluster that is there');
-  if (context.fields.user !== user.name) throw refused('contexts[0].context.user', 'names no user that is there');
+    throw refused('contexts[0].context.cluster', 'names no existing cluster');
+  if (context.fields.user !== user.name) throw refused('contexts[0].context.user', 'names no existing user');
   return {
     ...serverOf(cluster.fields),
     ...credentialsOf(user.fields),
@@ -52,31 +52,31 @@ function documentIn(text: string): Fields {
   try {
     documents = parseAllDocuments(text, { prettyErrors: false, strict: true, uniqueKeys: true });
     if (documents.length !== 1 || documents[0] === undefined) throw refused('', 'must be exactly one YAML document');
-    // The messages of the parser quote what they complain about.
+    // Parser errors quote their input.
     if (documents[0].errors.length > 0) throw refused('', 'is not valid YAML');
     value = documents[0].toJS({ maxAliasCount: 0 });
   } catch (error) {
     if (error instanceof FleetError) throw error;
-    throw refused('', 'is not valid YAML, or has aliases in it');
+    throw refused('', 'is not valid YAML, or contains aliases');
   }
-  if (!isFields(value)) throw refused('', 'is no kubeconfig');
+  if (!isFields(value)) throw refused('', 'is not a kubeconfig');
   if (value.kind !== undefined && value.kind !== 'Config') throw refused('kind', 'must be Config');
   if (value.apiVersion !== undefined && value.apiVersion !== 'v1') throw refused('apiVersion', 'must be v1');
   return value;
 }
 
-/** More than one would be credentials that nobody asked for. */
+/** More than one entry would be unrequested credentials. */
 function only(document: Fields, list: string, field: string): { readonly name: string; readonly fields: Fields } {
   const entries = document[list];
   if (!Array.isArray(entries)) throw refused(list, 'must be a list');
   if (entries.length !== 1) {
     throw refused(
       list,
-      `must have exactly one entry, not ${entries.length}: send what \`kubectl config view --minify --flatten --raw\` prints`,
+      `must have exactly one entry, not ${entries.length}: use the output of \`kubectl config view --minify --flatten --raw\``,
     );
   }
   const [entry] = entries as unknown[];
-  if (!isFields(entry) || typeof entry.name !== 'string') throw refused(`${list}[0].name`, 'must be a text');
+  if (!isFields(entry) || typeof entry.name !== 'string') throw refused(`${list}[0].name`, 'must be a string');
   known(entry, `${list}[0]`, ['name', field]);
   const fields = entry[field];
   if (!isFields(fields)) throw refused(`${list}[0].${field}`, 'must be an object');
@@ -101,15 +101,15 @@ function serverOf(fields: Fields): Partial<ClusterConfig> {
   if (fields['insecure-skip-tls-verify'] !== undefined && fields['insecure-skip-tls-verify'] !== false) {
     throw refused(
       `${at}.insecure-skip-tls-verify`,
-      'would hand the credentials to whoever answers: give certificate-authority-data',
+      'would send the credentials to an unverified server: set certificate-authority-data',
     );
   }
   if (fields['proxy-url'] !== undefined)
-    throw refused(`${at}.proxy-url`, 'is not supported: the platform must reach the server itself');
+    throw refused(`${at}.proxy-url`, 'is not supported: the platform must reach the server directly');
   const server = addressIn(fields.server, `${at}.server`);
   const tlsServerName = optionalText(fields, at, 'tls-server-name');
   if (tlsServerName !== undefined && !/^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(tlsServerName)) {
-    throw refused(`${at}.tls-server-name`, 'is no name of a host');
+    throw refused(`${at}.tls-server-name`, 'is not a host name');
   }
   const authority = pem(fields, at, 'certificate-authority-data');
   if (authority !== undefined) requireCertificates(authority, `${at}.certificate-authority-data`);
@@ -125,10 +125,10 @@ function addressIn(value: unknown, field: string): string {
     throw refused(field, 'must be an address such as https://host:6443');
   const { protocol, hostname, username, password, search, hash } = new URL(value);
   if (username !== '' || password !== '' || search !== '' || hash !== '') {
-    throw refused(field, 'must have no user, query or fragment in it');
+    throw refused(field, 'must not contain a user, query or fragment');
   }
   if (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) return value;
-  throw refused(field, 'must begin with https://');
+  throw refused(field, 'must start with https://');
 }
 
 const userFields = [
@@ -163,21 +163,21 @@ function credentialsOf(fields: Fields): Partial<ClusterConfig> {
   for (const field of ['client-certificate', 'client-key', 'tokenFile']) noFile(fields, at, field);
   for (const field of ['username', 'password']) {
     if (fields[field] !== undefined)
-      throw refused(`${at}.${field}`, 'is not taken by Kubernetes any more: use a token or a client certificate');
+      throw refused(`${at}.${field}`, 'is no longer supported by Kubernetes: use a token or a client certificate');
   }
   for (const field of ['as', 'as-uid', 'as-groups', 'as-user-extra']) {
     if (fields[field] !== undefined)
-      throw refused(`${at}.${field}`, 'is not supported: give the credentials of the user itself');
+      throw refused(`${at}.${field}`, 'is not supported: use the credentials of the user itself');
   }
   const token = optionalText(fields, at, 'token');
   if (token !== undefined && !/^[\x21-\x7e]{1,16384}$/.test(token))
-    throw refused(`${at}.token`, 'has characters in it that no token has');
+    throw refused(`${at}.token`, 'contains invalid characters');
   const certificate = pem(fields, at, 'client-certificate-data');
   const key = pem(fields, at, 'client-key-data');
   if ((certificate === undefined) !== (key === undefined)) {
     throw refused(
       `${at}.client-${key === undefined ? 'key' : 'certificate'}-data`,
-      'is missing: a certificate and its key belong together',
+      'must be set: a client certificate requires its key',
     );
   }
   if (token === undefined && certificate === undefined)
@@ -191,9 +191,9 @@ function credentialsOf(fields: Fields): Partial<ClusterConfig> {
 }
 
 function known(fields: Fields, at: string, names: readonly string[]): void {
-  // By its place, not by its name: what somebody pasted in the wrong place may be the secret itself.
+  // The field is not named: a value pasted in the wrong place may be the secret itself.
   if (Object.keys(fields).some((name) => !names.includes(name))) {
-    throw refused(at, `has a field that a kubeconfig does not have; it may have ${names.join(', ')}`);
+    throw refused(at, `has an unknown field; known fields are ${names.join(', ')}`);
   }
 }
 
@@ -201,14 +201,14 @@ function noFile(fields: Fields, at: string, field: string): void {
   if (fields[field] === undefined) return;
   throw refused(
     `${at}.${field}`,
-    `names a file, which is not here: put its content into ${field === 'tokenFile' ? 'token' : `${field}-data`}, as \`kubectl config view --minify --flatten --raw\` does`,
+    `names a local file: inline its content as ${field === 'tokenFile' ? 'token' : `${field}-data`}, as \`kubectl config view --minify --flatten --raw\` does`,
   );
 }
 
 function optionalText(fields: Fields, at: string, field: string): string | undefined {
   const value = fields[field];
   if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value !== 'string') throw refused(`${at}.${field}`, 'must be a text');
+  if (typeof value !== 'string') throw refused(`${at}.${field}`, 'must be a string');
   return value;
 }
 
@@ -220,14 +220,14 @@ function pem(fields: Fields, at: string, field: string): string | undefined {
   return decoded;
 }
 
-/** TLS itself would pass over what is none, and trust nobody. */
+/** TLS would ignore an invalid certificate and then trust nothing. */
 function requireCertificates(bundle: string, field: string): void {
   const blocks = bundle.match(/-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g) ?? [];
   try {
     if (blocks.length === 0) throw new Error('none');
     for (const block of blocks) new X509Certificate(block);
   } catch {
-    throw refused(field, 'is no certificate that can be used');
+    throw refused(field, 'is not a valid certificate');
   }
 }
 
@@ -235,7 +235,7 @@ function requireKeyPair(cert: string, key: string, field: string): void {
   try {
     createSecureContext({ cert, key });
   } catch {
-    throw refused(field, 'is no certificate that can be used, or does not belong to its key');
+    throw refused(field, 'is not a valid certificate, or does not match its key');
   }
 }
 

@@ -1,9 +1,9 @@
-/** A kubeconfig of one context, everything inline, from what is known of a connection. JSON is YAML, so it is written as JSON. */
+/** Writes a kubeconfig with one context, everything inline. JSON is valid YAML, so it is written as JSON. */
 import { readFileSync } from 'node:fs';
 import type { ClusterConfig } from '../../runtime/index.ts';
 import type { Material } from '../../runtime/internal.ts';
 
-/** `token` in place of what the config has to prove who we are. Files that it names are read. */
+/** `writeKubeconfig`: `token` replaces the credentials of the config. Referenced files are read. */
 export function writeKubeconfig(config: ClusterConfig, token?: string): string {
   const authority = contentOf(config.certificateAuthority);
   const credentials =

@@ -18,7 +18,7 @@ const named = (owner: string, rest: string): string => {
   return path;
 };
 
-test('a folder is gone after its use, also where that fails', async () => {
+test('a directory is deleted after its use, also on failure', async () => {
   let seen = '';
   const failing = withWorkspace(async (directory) => {
     seen = directory;
@@ -29,7 +29,7 @@ test('a folder is gone after its use, also where that fails', async () => {
   expect(existsSync(seen)).toBe(false);
 });
 
-test('what a process that was killed has left is sweptOnce, and nothing of one that is there', async () => {
+test('directories of a killed process are swept, and those of a running one kept', async () => {
   const program = `import { scratchFolder } from ${JSON.stringify(fileURLToPath(new URL('./folders.ts', import.meta.url)))};
     console.log(await scratchFolder(${JSON.stringify(parent)}));
     setInterval(() => {}, 1000);`;
@@ -44,10 +44,10 @@ test('what a process that was killed has left is sweptOnce, and nothing of one t
 });
 
 test.each([
-  { reason: 'a process of another machine may still be there', owner: 'elsewhere/1/1', old: false, stays: true },
-  { reason: 'nobody works that long', owner: 'elsewhere/1/2', old: true, stays: false },
+  { reason: 'a process of another machine may still run', owner: 'elsewhere/1/1', old: false, stays: true },
+  { reason: 'no run takes that long', owner: 'elsewhere/1/2', old: true, stays: false },
   {
-    reason: 'another process has had this number since',
+    reason: 'the pid was reused',
     owner: `${hostname()}/${process.pid}/1`,
     old: false,
     stays: false,

@@ -1,6 +1,6 @@
 /**
- * Folders for what programs are given, values and tokens among it: only we can read them, and they are gone afterwards whatever happens.
- * Who is killed cannot clean up; whoever comes next does, as soon as that process is gone.
+ * Private temporary directories for child processes, which contain values and tokens. They are deleted afterwards;
+ * leftovers of a killed process are deleted by the next process.
  */
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { currentRunner, hasExited } from './runner.ts';
 
 const prefix = 'kidp-fleet-';
-/** Where it cannot be told whether its process is gone: longer than anything takes, and than a token lasts. */
+/** The age after which a directory is deleted if its process cannot be checked: longer than any run and any token. */
 const leftBehindMilliseconds = 4 * 3_600_000;
 
-/** `mkdtemp` makes it readable for nobody else, and says in the name whose it is. */
+/** `mkdtemp` makes it private; its name contains the owning process. */
 export async function scratchFolder(parent: string = tmpdir()): Promise<string> {
   await sweptOnce(parent);
   return mkdtemp(join(parent, `${prefix}${Buffer.from(currentRunner()).toString('base64url')}.`));
@@ -29,7 +29,7 @@ export async function withWorkspace<Result>(
   }
 }
 
-/** Once in the life of a process: later ones are sweptOnce by the next. */
+/** Sweeps run once per process and directory. */
 const sweeps = new Map<string, Promise<void>>();
 
 export function sweptOnce(parent: string = tmpdir()): Promise<void> {
@@ -47,7 +47,7 @@ export async function sweepFolders(parent: string): Promise<void> {
     const [owner = ''] = name.slice(prefix.length).split('.');
     const isOld = Date.now() - found.mtimeMs > leftBehindMilliseconds;
     const isLeftBehind = isOld || hasExited(Buffer.from(owner, 'base64url').toString('utf8'));
-    // Somebody else may sweep as well; what cannot be removed is no reason not to work.
+    // Another process may sweep too, and a directory that cannot be removed must not block work.
     if (isLeftBehind) await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
 }

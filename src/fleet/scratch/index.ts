@@ -1,3 +1,3 @@
-/** What is put on a disk for programs, by whom, and that it does not stay there. */
+/** Temporary files for child processes, and their cleanup. */
 export { scratchFolder, sweptOnce, withWorkspace } from './folders.ts';
 export { currentRunner, hasExited } from './runner.ts';

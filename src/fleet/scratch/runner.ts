@@ -1,18 +1,21 @@
-/** Who runs a Helm: so that whoever comes after a crash can tell a run that goes on from one that never will. */
+/**
+ * Identifies the process that runs Helm, so that after a crash an active run can be distinguished from an abandoned
+ * one.
+ */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** This process, and no other of the same number before or after it. */
+/** This process, distinct from others with the same pid. */
 export const currentRunner = (): string => [hostname(), process.pid, startOf(process.pid) ?? 'unknown'].join('/');
 
-/** False where that cannot be told from here. */
+/** `hasExited` returns false if that cannot be determined from here. */
 export function hasExited(runner: string | undefined): boolean {
   const [host, pid, start] = (runner ?? '').split('/');
   if (host !== hostname() || pid === undefined || !/^\d+$/.test(pid) || start === 'unknown') return false;
   return startOf(Number(pid)) !== start;
 }
 
-/** In ticks since the machine was started: the 22nd field, counted behind the name, which may hold anything. */
+/** The start time in ticks since boot: field 22, counted after the process name, which may contain anything. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -1,7 +1,7 @@
 /**
- * Where the private keys come from: a file that is mounted and read anew when it changes, or a program that asks a key management
- * service and prints them. They are in memory and nowhere else; never in a Secret of Kubernetes, where who reads what is sealed could
- * read them too.
+ * Sources of the private keys: a mounted file that is re-read when it changes, or a command that asks a key management
+ * service. They stay in memory and are never stored in a Kubernetes Secret, where a reader of the sealed kubeconfigs
+ * could read them too.
  */
 import { spawn } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { type Clock, ConfigError, type Logger, silentLogger, systemClock } from 
 import { type KeyRing, readKeyRing } from './key-ring.ts';
 
 export interface SealingKeys {
-  /** As they are now. Rejects with a ConfigError where there never were any; later the last ones go on. */
+  /** The current keys. Rejects with a ConfigError if there never were any; later the last known keys are used. */
   current(): Promise<KeyRing>;
 }
 
@@ -19,11 +19,11 @@ interface KeySourceOptions {
 }
 
 interface KeyFileOptions extends KeySourceOptions {
-  /** As in a pod, where key stores mount files that every user may read, and there is no other user. */
+  /** Set in a pod, where key stores mount world-readable files and there is no other user. */
   readonly isAlone?: boolean;
 }
 
-/** Looked at each time, read only when it has changed. */
+/** `keysFromFile` checks the file on every call and reads it only when it changed. */
 export function keysFromFile(path: string, { log = silentLogger, isAlone = false }: KeyFileOptions = {}): SealingKeys {
   let known: { readonly stamp: string; readonly ring: KeyRing } | undefined;
   const read = async (): Promise<KeyRing> => {
@@ -35,7 +35,7 @@ export function keysFromFile(path: string, { log = silentLogger, isAlone = false
     if (!isAlone && (mode & 0o007) !== 0) {
       throw new ConfigError({
         code: 'cluster-keys',
-        message: `The keys for clusters in ${path} can be read by every user of this machine`,
+        message: `The cluster sealing keys in ${path} are readable by every user of this machine`,
         hint: 'Mount it with mode 0440, or run `chmod o= ` on it',
       });
     }
@@ -50,9 +50,9 @@ export function keysFromFile(path: string, { log = silentLogger, isAlone = false
       try {
         return await read();
       } catch (error) {
-        // Half of a rotation, or gone for a moment.
+        // An incomplete rotation, or a missing file for a moment.
         if (known === undefined) throw error;
-        log.warn('the keys for clusters cannot be read anew, the last ones go on', { error });
+        log.warn('reading cluster sealing keys failed; using the last known keys', { error });
         return known.ring;
       }
     },
@@ -60,12 +60,15 @@ export function keysFromFile(path: string, { log = silentLogger, isAlone = false
 }
 
 interface KeyCommandOptions extends KeySourceOptions {
-  /** How long its answer is used. */
+  /** How long its output is cached. */
   readonly freshMilliseconds?: number;
   readonly timeoutMilliseconds?: number;
 }
 
-/** A program, without a shell. It prints the key set; what it says on standard error is not repeated, it may be secret. */
+/**
+ * `keysFromCommand` runs a program without a shell. It prints the key set; its standard error is not repeated, because
+ * it may be secret.
+ */
 export function keysFromCommand(command: readonly string[], options: KeyCommandOptions = {}): SealingKeys {
   const {
     clock = systemClock,
@@ -73,7 +76,7 @@ export function keysFromCommand(command: readonly string[], options: KeyCommandO
     freshMilliseconds = 600_000,
     timeoutMilliseconds = 30_000,
   } = options;
-  const place = `what ${command[0] ?? 'the command'} prints`;
+  const place = `the output of ${command[0] ?? 'the command'}`;
   let known: { readonly at: number; readonly ring: KeyRing } | undefined;
   let asking: Promise<KeyRing> | undefined;
   const ask = async (): Promise<KeyRing> => {
@@ -83,8 +86,8 @@ export function keysFromCommand(command: readonly string[], options: KeyCommandO
       return ring;
     } catch (error) {
       if (known === undefined) throw error;
-      log.warn('the program for the keys of clusters failed, the last ones go on', { error });
-      // Not again at once: it may be that it takes its whole time to fail.
+      log.warn('cluster key command failed; using the last known keys', { error });
+      // Not retried at once: it may run into its full timeout again.
       known = { ...known, at: clock.monotonic() - freshMilliseconds + Math.min(freshMilliseconds, 30_000) };
       return known.ring;
     }
@@ -104,11 +107,11 @@ const mostOutput = 65_536;
 
 function outputOf([program = '', ...words]: readonly string[], timeoutMilliseconds: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const fail = (why: string, hint = 'Run it by hand to see what it needs'): void =>
+    const fail = (why: string, hint = 'Run it manually to see the error'): void =>
       reject(
         new ConfigError({
           code: 'cluster-keys-command',
-          message: `The program ${program} that gives the keys for clusters ${why}`,
+          message: `The cluster key command ${program} ${why}`,
           hint,
         }),
       );
@@ -119,12 +122,12 @@ function outputOf([program = '', ...words]: readonly string[], timeoutMillisecon
       if (output.length > mostOutput) child.kill('SIGKILL');
     });
     child.on('error', (error: NodeJS.ErrnoException) =>
-      fail(`cannot be started (${error.code ?? 'unknown'})`, 'Check the path and that it may be executed'),
+      fail(`could not be started (${error.code ?? 'unknown'})`, 'Check the path and that it is executable'),
     );
     child.on('close', (code, signal) => {
-      if (output.length > mostOutput) fail(`prints more than ${mostOutput} characters`);
+      if (output.length > mostOutput) fail(`printed more than ${mostOutput} characters`);
       else if (code === 0) resolve(output);
-      else fail(code === null ? `was ended by ${signal}` : `ended with exit code ${code}`);
+      else fail(code === null ? `was terminated by ${signal}` : `exited with code ${code}`);
     });
   });
 }
@@ -132,7 +135,7 @@ function outputOf([program = '', ...words]: readonly string[], timeoutMillisecon
 function unreadable(path: string, { code = 'unknown' }: NodeJS.ErrnoException): ConfigError {
   return new ConfigError({
     code: 'cluster-keys',
-    message: `The keys for clusters in ${path} cannot be read (${code})`,
-    hint: 'Make one with `kidp clusters keygen`, and mount it there',
+    message: `The cluster sealing keys in ${path} cannot be read (${code})`,
+    hint: 'Create them with `kidp clusters keygen` and mount the file there',
   });
 }

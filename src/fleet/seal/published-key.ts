@@ -1,4 +1,6 @@
-/** The public key in a ConfigMap, so that a kubeconfig is sealed before it leaves the machine of who adds it. */
+/**
+ * Publishes the public sealing key in a ConfigMap, so that a kubeconfig is sealed before it leaves the user's machine.
+ */
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../api/index.ts';
 import { type Client, ConfigError, isNotFound, type KubernetesObject, type Resource } from '../../runtime/index.ts';
 import { readSealingKey, type SealingKey } from './key-ring.ts';
@@ -12,7 +14,7 @@ interface ConfigMapObject extends KubernetesObject {
   data?: Record<string, string>;
 }
 
-/** Writes only where another one is there. */
+/** `publishSealingKey` writes only if the key changed. */
 export async function publishSealingKey(client: Client, namespace: string, key: SealingKey): Promise<boolean> {
   const text = JSON.stringify(key.jwk);
   const known = await published(client, namespace);
@@ -27,7 +29,7 @@ export async function publishSealingKey(client: Client, namespace: string, key: 
   return true;
 }
 
-/** Rejects with a ConfigError where the platform publishes none. */
+/** `fetchSealingKey` rejects with a ConfigError if the platform publishes no key. */
 export async function fetchSealingKey(client: Client, namespace: string): Promise<SealingKey> {
   const text = await published(client, namespace);
   const key = text === undefined ? undefined : await readSealingKey(text);
@@ -35,7 +37,7 @@ export async function fetchSealingKey(client: Client, namespace: string): Promis
   throw new ConfigError({
     code: 'sealing-key',
     message: `The platform publishes no key to seal kubeconfigs with (ConfigMap ${namespace}/${SEALING_KEY_CONFIG_MAP})`,
-    hint: 'Start it with --cluster-keys or --cluster-keys-command, and say with --namespace where it runs',
+    hint: 'Start the platform with --cluster-keys or --cluster-keys-command, and pass its namespace with --namespace',
   });
 }
 

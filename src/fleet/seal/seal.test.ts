@@ -19,8 +19,8 @@ const failureOf = async (work: Promise<unknown>): Promise<FleetError> => {
   return error as FleetError;
 };
 
-describe('what is sealed', () => {
-  test('opens for its Cluster, with the key that it was sealed with, whatever it is', async () => {
+describe('a sealed kubeconfig', () => {
+  test('opens for its Cluster with its key', async () => {
     const ring = await readKeyRing(await newKeySet(), 'a test');
     await fc.assert(
       fc.asyncProperty(
@@ -35,7 +35,7 @@ describe('what is sealed', () => {
     );
   });
 
-  test('does not open when any character of it was changed', async () => {
+  test('does not open if any character was changed', async () => {
     const ring = await readKeyRing(await newKeySet(), 'a test');
     const sealed = await sealKubeconfig(ring.sealing, 'production', 'token: secret-word');
     await fc.assert(
@@ -96,7 +96,7 @@ describe('what is sealed', () => {
 });
 
 describe('keys', () => {
-  test('a new one seals, those before it still open', async () => {
+  test('the newest seals, older ones still open', async () => {
     const first = await newKeySet();
     const before = await readKeyRing(first, 'a test');
     const sealed = await sealKubeconfig(before.sealing, 'production', 'x');
@@ -107,7 +107,7 @@ describe('keys', () => {
     expect((await failureOf(openKubeconfig(others, 'production', sealed))).code).toBe('cluster/key-missing');
   });
 
-  test('what is published holds nothing private, and seals', async () => {
+  test('the published key is public and seals', async () => {
     const ring = await readKeyRing(await newKeySet(), 'a test');
     const published = await readSealingKey(JSON.stringify(ring.sealing.jwk));
     expect(JSON.stringify(ring.sealing.jwk)).not.toContain('"d"');
@@ -115,16 +115,16 @@ describe('keys', () => {
     expect(await openKubeconfig(ring, 'production', sealed)).toMatchObject({ kubeconfig: 'x' });
   });
 
-  test('a private key is never taken for one to publish', async () => {
+  test('a private key is never published', async () => {
     const { keys } = JSON.parse(await newKeySet());
     expect(await readSealingKey(JSON.stringify(keys[0]))).toBeUndefined();
   });
 
   const key = { kty: 'OKP', crv: 'X25519', x: 'secretx', d: 'secretd' };
   test.each([
-    { text: 'secretd', says: 'no JSON', reason: 'no JSON' },
-    { text: '[]', says: 'no JSON with a list', reason: 'no key set' },
-    { text: '{"keys":[]}', says: 'holds no key', reason: 'nothing to seal with' },
+    { text: 'secretd', says: 'is not JSON', reason: 'no JSON' },
+    { text: '[]', says: 'not JSON with a list', reason: 'no key set' },
+    { text: '{"keys":[]}', says: 'contains no key', reason: 'nothing to seal with' },
     {
       text: JSON.stringify({ keys: [{ ...key, d: undefined }] }),
       says: 'keys[0] has no private part',
@@ -148,10 +148,10 @@ describe('keys', () => {
     },
     {
       text: JSON.stringify({ keys: [key, key] }),
-      says: 'keys[1] has the id of one before it',
+      says: 'keys[1] has a duplicate id',
       reason: 'twice the same',
     },
-  ])('are refused, and nothing of them is repeated: $reason', async ({ text, says }) => {
+  ])('are rejected, and nothing is quoted: $reason', async ({ text, says }) => {
     const error = await readKeyRing(text, 'keys.json').catch((reason: unknown) => reason);
     expect(String(error)).toContain(says);
     expect(String(error)).not.toMatch(/secret[dx]/);
@@ -159,7 +159,7 @@ describe('keys', () => {
 });
 
 describe('a file of keys', () => {
-  test('is read anew when it has changed, and the last ones go on where it cannot be', async () => {
+  test('is re-read when it changes, and the last keys are used if that fails', async () => {
     const path = join(directory, 'keys.json');
     const first = await newKeySet();
     writeFileSync(path, first, { mode: 0o600 });
@@ -174,15 +174,15 @@ describe('a file of keys', () => {
     expect((await keys.current()).sealing.id).toBe(next);
   });
 
-  test('that everybody may read is not used, unless there is nobody else', async () => {
+  test('that is world-readable is rejected, unless there is no other user', async () => {
     const path = join(directory, 'open.json');
     writeFileSync(path, await newKeySet());
     chmodSync(path, 0o644);
-    await expect(keysFromFile(path).current()).rejects.toThrow('can be read by every user');
+    await expect(keysFromFile(path).current()).rejects.toThrow('are readable by every user');
     expect((await keysFromFile(path, { isAlone: true }).current()).sealing.id).not.toBe('');
   });
 
-  test('that is not there is told with what to do', async () => {
+  test('that does not exist is reported with a hint', async () => {
     await expect(keysFromFile(join(directory, 'none')).current()).rejects.toThrow('kidp clusters keygen');
   });
 });
@@ -194,7 +194,7 @@ describe('a program for keys', () => {
     return path;
   };
 
-  test('is run again after a while, and what it said last goes on where it fails', async () => {
+  test('is run again after a while, and its last keys are used if it fails', async () => {
     const clock = new FakeClock();
     const file = join(directory, 'hooked.json');
     writeFileSync(file, await newKeySet(), { mode: 0o600 });
@@ -211,10 +211,10 @@ describe('a program for keys', () => {
   });
 
   test.each([
-    { script: 'echo secret-word >&2; exit 3', says: 'ended with exit code 3', reason: 'it fails' },
-    { script: 'echo secret-word', says: 'no JSON', reason: 'it prints something else' },
-    { script: 'exec yes secret-word', says: 'prints more than', reason: 'it does not stop' },
-  ])('that is of no use is told, without what it said: $reason', async ({ script, says }) => {
+    { script: 'echo secret-word >&2; exit 3', says: 'exited with code 3', reason: 'it fails' },
+    { script: 'echo secret-word', says: 'not JSON', reason: 'it prints something else' },
+    { script: 'exec yes secret-word', says: 'printed more than', reason: 'it does not stop' },
+  ])('that fails is reported without its output: $reason', async ({ script, says }) => {
     const error = await keysFromCommand([program(script)])
       .current()
       .catch((reason: unknown) => reason);
@@ -222,7 +222,9 @@ describe('a program for keys', () => {
     expect(String(error)).not.toContain('secret-word');
   });
 
-  test('that is not there is told', async () => {
-    await expect(keysFromCommand([join(directory, 'nothing')]).current()).rejects.toThrow('cannot be started (ENOENT)');
+  test('that does not exist is reported', async () => {
+    await expect(keysFromCommand([join(directory, 'nothing')]).current()).rejects.toThrow(
+      'could not be started (ENOENT)',
+    );
   });
 });

@@ -1,13 +1,13 @@
 /**
- * Seals a kubeconfig, and opens it again: a JWE (AES-256-GCM, its key wrapped to the platform's public key) whose protected header
- * also names the Cluster. What was sealed for another Cluster does not open, nor what was changed by one bit.
+ * Seals and opens kubeconfigs: a JWE (AES-256-GCM, its key wrapped to the platform's public key) whose protected header
+ * names the Cluster. Content that was sealed for another Cluster or modified does not open.
  */
 import { CompactEncrypt, compactDecrypt, importJWK } from 'jose';
 import { FleetError } from '../contract.ts';
 import { type KeyRing, SEALING_ALGORITHM, SEALING_ENCRYPTION, type SealingKey } from './key-ring.ts';
 
 const type = 'kidp-kubeconfig';
-/** More than any kubeconfig with one context has; a Secret holds a megabyte. */
+/** More than any kubeconfig with one context; a Secret holds a megabyte. */
 const mostCharacters = 400_000;
 
 export async function sealKubeconfig(key: SealingKey, cluster: string, kubeconfig: string): Promise<string> {
@@ -18,18 +18,18 @@ export async function sealKubeconfig(key: SealingKey, cluster: string, kubeconfi
 
 interface OpenedKubeconfig {
   readonly kubeconfig: string;
-  /** Of the key that it was sealed with. */
+  /** The id of the sealing key. */
   readonly keyId: string;
 }
 
-/** Rejects with FleetError `cluster/tampered` or `cluster/key-missing`. */
+/** `openKubeconfig` rejects with FleetError `cluster/tampered` or `cluster/key-missing`. */
 export async function openKubeconfig(ring: KeyRing, cluster: string, sealed: string): Promise<OpenedKubeconfig> {
   const keyId = keyIdFor(cluster, sealed);
   const key = ring.find(keyId);
   if (key === undefined) {
     throw new FleetError(
       'cluster/key-missing',
-      `The kubeconfig of ${cluster} is sealed with the key ${keyId}, which the platform does not have: add that key to --cluster-keys again, or seal the kubeconfig anew with \`kidp clusters add ${cluster} --replace\``,
+      `The kubeconfig of ${cluster} is sealed with the key ${keyId}, which the platform does not have: add that key to --cluster-keys, or replace the kubeconfig with \`kidp clusters add ${cluster} --replace\``,
     );
   }
   try {
@@ -40,19 +40,19 @@ export async function openKubeconfig(ring: KeyRing, cluster: string, sealed: str
     });
     return { kubeconfig: Buffer.from(plaintext).toString('utf8'), keyId };
   } catch {
-    throw tampered(cluster, 'it does not open with the key that it names');
+    throw tampered(cluster, 'it cannot be decrypted with the key that it names');
   }
 }
 
-/** The header is not trusted yet: it only says which key to try. What it says of the Cluster is authenticated by opening. */
+/** The header is not trusted yet: it only selects the key. Its Cluster name is authenticated by opening. */
 function keyIdFor(cluster: string, sealed: string): string {
   const header = headerOf(sealed);
-  if (header === undefined) throw tampered(cluster, 'it is no JWE in compact form');
+  if (header === undefined) throw tampered(cluster, 'it is not a compact JWE');
   const { alg, enc, typ, kid, zip, crit } = header;
   if (alg !== SEALING_ALGORITHM || enc !== SEALING_ENCRYPTION || typ !== type) {
-    throw tampered(cluster, `it is not sealed with ${SEALING_ALGORITHM} and ${SEALING_ENCRYPTION} as a ${type}`);
+    throw tampered(cluster, `it is not a ${type} sealed with ${SEALING_ALGORITHM} and ${SEALING_ENCRYPTION}`);
   }
-  if (zip !== undefined || crit !== undefined) throw tampered(cluster, 'its header has zip or crit');
+  if (zip !== undefined || crit !== undefined) throw tampered(cluster, 'its header contains zip or crit');
   if (header.cluster !== cluster) throw tampered(cluster, 'it was sealed for another Cluster');
   if (typeof kid !== 'string' || !/^[A-Za-z0-9._~-]{1,128}$/.test(kid)) throw tampered(cluster, 'it names no key');
   return kid;
@@ -72,6 +72,6 @@ function headerOf(sealed: string): Record<string, unknown> | undefined {
 function tampered(cluster: string, why: string): FleetError {
   return new FleetError(
     'cluster/tampered',
-    `The sealed kubeconfig of ${cluster} is refused, ${why}: find out who has changed its Secret, then seal it anew with \`kidp clusters add ${cluster} --replace\``,
+    `The sealed kubeconfig of ${cluster} was rejected: ${why}. Find out who modified its Secret, then replace it with \`kidp clusters add ${cluster} --replace\``,
   );
 }

@@ -1,4 +1,4 @@
-/** Where a sealed kubeconfig is kept: a Secret of a type of its own, in the namespace of the platform. */
+/** The Secret of a sealed kubeconfig, with a dedicated type, in the namespace of the platform. */
 import { createHash } from 'node:crypto';
 import {
   type Cluster,
@@ -16,7 +16,7 @@ export interface SecretObject extends KubernetesObject {
   data?: Record<string, string>;
 }
 
-/** What a watch on them selects. */
+/** The field selector to watch them. */
 export const sealedSecretSelector = `type=${SEALED_KUBECONFIG_TYPE}`;
 
 export function sealedSecretName({ metadata, spec }: Pick<Cluster, 'metadata' | 'spec'>): string {
@@ -27,11 +27,11 @@ export interface SealedSecret {
   readonly secret: SecretObject;
   /** The JWE. */
   readonly sealed: string;
-  /** Changes whenever it is sealed anew. */
+  /** Changes whenever it is sealed again. */
   readonly digest: string;
 }
 
-/** As an object to create. */
+/** `sealedSecret` returns the object to create. */
 export function sealedSecret(namespace: string, name: string, sealed: string): SecretObject {
   return {
     apiVersion: 'v1',
@@ -42,7 +42,10 @@ export function sealedSecret(namespace: string, name: string, sealed: string): S
   };
 }
 
-/** Rejects with FleetError `cluster/credentials-missing` or, for a Secret of another type, `cluster/tampered`. */
+/**
+ * `readSealedSecret` rejects with FleetError `cluster/credentials-missing` or, for another Secret type,
+ * `cluster/tampered`.
+ */
 export async function readSealedSecret(client: Client, namespace: string, cluster: Cluster): Promise<SealedSecret> {
   const name = sealedSecretName(cluster);
   const { name: clusterName } = cluster.metadata;
@@ -50,20 +53,20 @@ export async function readSealedSecret(client: Client, namespace: string, cluste
     if (!isNotFound(error)) throw error;
     throw new FleetError(
       'cluster/credentials-missing',
-      `The Secret ${namespace}/${name} with the kubeconfig of ${clusterName} is not there: make it with \`kidp clusters add ${clusterName} --replace\``,
+      `Secret ${namespace}/${name} with the kubeconfig of cluster ${clusterName} does not exist: create it with \`kidp clusters add ${clusterName} --replace\``,
     );
   });
   if (secret.type !== SEALED_KUBECONFIG_TYPE) {
     throw new FleetError(
       'cluster/tampered',
-      `The Secret ${namespace}/${name} of ${clusterName} is not of the type ${SEALED_KUBECONFIG_TYPE}, and is not read: make it anew with \`kidp clusters add ${clusterName} --replace\``,
+      `Secret ${namespace}/${name} of cluster ${clusterName} is not of type ${SEALED_KUBECONFIG_TYPE}: replace it with \`kidp clusters add ${clusterName} --replace\``,
     );
   }
   const sealed = Buffer.from(secret.data?.[SEALED_KUBECONFIG_KEY] ?? '', 'base64').toString('utf8');
   return { secret, sealed, digest: `sha256:${createHash('sha256').update(sealed).digest('hex')}` };
 }
 
-/** Over the one that was read: where somebody was faster it is a conflict. */
+/** `replaceSealed` updates the Secret that was read; a concurrent change is a conflict. */
 export async function replaceSealed(client: Client, { secret }: SealedSecret, sealed: string): Promise<SecretObject> {
   const data = { [SEALED_KUBECONFIG_KEY]: Buffer.from(sealed).toString('base64') };
   return client.update<SecretObject>(secrets, { ...secret, data }, { fieldManager: 'kidp-clusters' });

@@ -1,4 +1,4 @@
-/** The store of snapshots, and that of the definitions that come with the versions of Operators. */
+/** The stores of snapshots and of the definitions of Operator versions. */
 import type { UnknownObject } from '../../runtime/index.ts';
 import type { SnapshotContent, SnapshotStore } from '../contract.ts';
 import { ContentStore, type StoreOptions } from './store.ts';
@@ -18,12 +18,12 @@ export function openSnapshotStore(options: StoreOptions): SnapshotStore {
   };
 }
 
-/** `status.versions[].definitionsRef` of an Operator names what is in it. */
+/** The definitions that `status.versions[].definitionsRef` of an Operator refers to. */
 export interface DefinitionStore {
   put(definitions: readonly UnknownObject[]): Promise<string>;
   /** Rejects with FleetError `snapshot/missing` or `snapshot/damaged`. */
   get(reference: string): Promise<readonly UnknownObject[]>;
-  /** Removes all that is not named; what was kept within the last hour stays. */
+  /** Deletes everything that is not named, except what was stored within the last hour. */
   retain(references: ReadonlySet<string>): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function openDefinitionStore(options: StoreOptions): DefinitionStore {
   };
 }
 
-/** Without anything else that the object may carry, and always in the same order: the digest is of the text. */
+/** Only the known fields, always in the same order: the digest is computed over the text. */
 const inOrder = (content: SnapshotContent): SnapshotContent => ({
   operator: content.operator,
   version: content.version,

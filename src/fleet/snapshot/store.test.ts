@@ -20,13 +20,13 @@ beforeEach(() => {
 
 const there = async () => (await cluster.client.list(secrets, { namespace })).items;
 const one = (name: string) => cluster.get(secrets, { namespace, name }) as unknown as Loose & { data: object };
-/** That gzip cannot make smaller. */
+/** Incompressible content. */
 const large = (bytes: number) =>
   randomBytes(bytes / 2)
     .toString('hex')
     .slice(0, bytes);
 
-test('what is put is got, and the same is kept once', async () => {
+test('put and get round-trip, and the same content is stored once', async () => {
   const { name, digest } = await store.put('{"a":1}');
   expect(name).toMatch(/^snapshot-[0-9a-f]{32}$/);
   expect(digest).toMatch(new RegExp(`^sha256:${name.replace('snapshot-', '')}`));
@@ -35,7 +35,7 @@ test('what is put is got, and the same is kept once', async () => {
   expect(await there()).toMatchObject([{ immutable: true, type: 'platform.company.com/snapshot' }]);
 });
 
-test('what is large is cut, and the first part comes last', async () => {
+test('large content is split, and the first part is written last', async () => {
   const text = large(4_000_000);
   const { name } = await store.put(text);
   expect(cluster.calls.filter((call) => call.startsWith('create')).at(-1)).toContain(name);
@@ -44,7 +44,7 @@ test('what is large is cut, and the first part comes last', async () => {
   expect((await store.get(name)).text).toBe(text);
 });
 
-test('what is too large is refused before anything is written', async () => {
+test('too large content is rejected before anything is written', async () => {
   await expect(store.put(large(34_000_000))).rejects.toMatchObject({ code: 'snapshot/too-large' });
   expect(await there()).toEqual([]);
 });
@@ -62,7 +62,7 @@ test.each([
     },
   },
   {
-    reason: 'another one lies under its name',
+    reason: 'another content has its name',
     damage: async (name: string) => {
       const other = await store.put('other');
       const { data, metadata } = one(other.name);
@@ -75,11 +75,11 @@ test.each([
   await expect(store.get(name)).rejects.toMatchObject({ code: 'snapshot/damaged' });
 });
 
-test('what was never there is missing', async () => {
+test('unknown content is missing', async () => {
   await expect(store.get('snapshot-nothing')).rejects.toMatchObject({ code: 'snapshot/missing' });
 });
 
-test('what nobody names goes after an hour, unless it is put again; what is named stays', async () => {
+test('unnamed content is deleted after an hour, unless it is put again; named content is kept', async () => {
   const [wanted, unwanted, again] = [
     await store.put('wanted'),
     await store.put(large(2_000_000)),

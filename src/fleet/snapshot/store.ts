@@ -1,6 +1,6 @@
 /**
- * Large things kept in Secrets, told by their content: gzipped, cut into parts, never changed. The first part is written last and
- * removed first, so that where it is, all are.
+ * A content-addressed store in Secrets: gzipped, split into parts, immutable. The first part is written last and
+ * deleted first, so its presence implies all others.
  */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -19,9 +19,9 @@ import { coreSecrets as secrets } from '../../runtime/internal.ts';
 import { FleetError } from '../contract.ts';
 
 export interface StoreOptions {
-  /** Of the management cluster. */
+  /** The client of the management cluster. */
   readonly client: Client;
-  /** That of the platform. */
+  /** The namespace of the platform. */
   readonly namespace: string;
   readonly clock?: Clock;
 }
@@ -38,12 +38,12 @@ const contentLabel = `${group}/content`;
 const digestAnnotation = `${group}/digest`;
 const partsAnnotation = `${group}/parts`;
 const keptAnnotation = `${group}/kept-at`;
-/** A Secret holds a mebibyte at most. */
+/** A Secret holds at most one mebibyte. */
 const partBytes = 900 * 1024;
 const mostParts = 16;
 const mostUnpacked = 256 * 1024 * 1024;
 const hour = 3_600_000;
-/** How often it is written down that something is still wanted. */
+/** How often the time of last use is updated. */
 const touchMilliseconds = hour / 6;
 
 const zip = promisify<Buffer, Buffer>(gzip);
@@ -55,7 +55,7 @@ export class ContentStore {
   readonly #clock: Clock;
   readonly #kind: string;
 
-  /** `kind` is what the names begin with. */
+  /** `kind` is the prefix of the names. */
   constructor(kind: string, { client, namespace, clock = systemClock }: StoreOptions) {
     this.#kind = kind;
     this.#client = client;
@@ -63,7 +63,7 @@ export class ContentStore {
     this.#clock = clock;
   }
 
-  /** Returns its name and digest. Rejects with `snapshot/too-large`. */
+  /** Returns the name and digest. Rejects with `snapshot/too-large`. */
   async put(text: string): Promise<{ readonly name: string; readonly digest: string }> {
     const digest = digestOf(text);
     const name = this.#nameOf(digest);
@@ -72,7 +72,7 @@ export class ContentStore {
     if (count > mostParts) {
       throw new FleetError(
         'snapshot/too-large',
-        `It has ${packed.length} bytes, gzipped, and ${mostParts * partBytes} can be kept: make the chart smaller`,
+        `The snapshot has ${packed.length} bytes gzipped, the limit is ${mostParts * partBytes}: make the chart smaller`,
       );
     }
     for (let index = count - 1; index >= 0; index -= 1) {
@@ -98,7 +98,7 @@ export class ContentStore {
     return { text, digest };
   }
 
-  /** Removes all that is not named and was not kept within the last hour. */
+  /** Deletes everything that is not named and was not stored within the last hour. */
   async retain(names: ReadonlySet<string>): Promise<void> {
     const unwanted: Part[] = [];
     const labelSelector = `${storeLabel}=${this.#kind}`;
@@ -112,7 +112,7 @@ export class ContentStore {
         if (!names.has(content) && this.#clock.now() - keptAt(part.metadata) > hour) unwanted.push(part);
       },
     );
-    // The first parts before the others.
+    // First parts are deleted before the others.
     for (const { metadata } of [...unwanted].sort((one, other) => depth(one) - depth(other))) {
       const { uid, resourceVersion } = metadata;
       const preconditions = {
@@ -121,7 +121,7 @@ export class ContentStore {
       };
       const key = { namespace: this.#namespace, name: metadata.name };
       await this.#client.delete(secrets, key, { preconditions }).catch((error: unknown) => {
-        // It is gone, or somebody has just said that it is wanted.
+        // It was deleted, or just used again.
         if (!isNotFound(error) && !isConflict(error)) throw error;
       });
     }
@@ -165,7 +165,7 @@ export class ContentStore {
         if (!isNotFound(error)) throw error;
         return undefined;
       });
-    // It went in between.
+    // It was deleted in between.
     if (there === undefined) return this.#keep(part);
     if (there.data?.content !== part.data?.content) throw damaged(name);
     if (this.#clock.now() - keptAt(there.metadata) < touchMilliseconds) return;
@@ -185,7 +185,7 @@ export class ContentStore {
     } catch (error) {
       if (!isNotFound(error)) throw error;
       if (content !== name) throw damaged(content);
-      throw new FleetError('snapshot/missing', `There is no ${name} in the store of the platform`);
+      throw new FleetError('snapshot/missing', `${name} does not exist in the store of the platform`);
     }
   }
 }
@@ -199,5 +199,5 @@ const digestOf = (text: string): string => `sha256:${createHash('sha256').update
 const damaged = (name: string): FleetError =>
   new FleetError(
     'snapshot/damaged',
-    `${name} in the store of the platform is not what was kept: it was changed, or lost a part`,
+    `${name} in the store of the platform is damaged: it was modified, or a part is missing`,
   );
