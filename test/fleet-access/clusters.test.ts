@@ -119,7 +119,7 @@ test('who has no rights there is told which one is missing', async () => {
   const file = await management.plane.kubeconfigFor({ name: 'somebody-without-rights' });
   await addCluster(management, keys, 'powerless', readFileSync(file, 'utf8'));
   const cluster = await whenCluster(management.client, 'powerless', says('Reachable', 'False', 'Forbidden'));
-  expect(conditionOf(cluster, 'Ready')?.message).toMatch(/does not give the right to (list|apply|get) /);
+  expect(conditionOf(cluster, 'Ready')?.message).toMatch(/lacks the permission for: (list|apply|get) /);
   expect(JSON.stringify(cluster.status)).not.toContain('somebody-without-rights');
 });
 

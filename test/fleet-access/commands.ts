@@ -158,13 +158,13 @@ export function commandTests(of: () => { readonly management: Management }): voi
         {
           from: file('away', kubeconfig.replaceAll(plane.url, 'https://127.0.0.1:1')),
           words: [],
-          says: 'cannot be reached',
+          says: 'is unreachable',
           reason: 'nothing answers',
         },
         {
           from: file('stranger', withUser({ token: 'not-one-of-yours' })),
           words: [],
-          says: 'does not accept the credentials',
+          says: 'rejects the credentials',
           reason: 'nobody knows the token',
         },
         { from: join(directory, 'missing'), words: [], says: 'no kubeconfig at', reason: 'there is no file' },
@@ -251,7 +251,7 @@ export function commandTests(of: () => { readonly management: Management }): voi
       expect(ring.sealing.id).not.toBe(first);
       expect(ring.find(first)).toBeDefined();
       const other = file('other', 'not a key set');
-      expect((await kidp(['keygen', '--out', other])).failure).toContain('cannot be used');
+      expect((await kidp(['keygen', '--out', other])).failure).toContain('are invalid');
       expect(readFileSync(other, 'utf8')).toBe('not a key set');
     });
   });

@@ -80,7 +80,7 @@ describe('what does not render names the template, and no value', () => {
     {
       reason: 'a text that a template has made of values is not shown',
       files: { 'templates/a.yaml': '{{ fail (printf "no %s" (upper .Values.password)) }}' },
-      message: /templates\/a\.yaml:1:3\): the chart refuses these values$/,
+      message: /templates\/a\.yaml:1:3\): the chart rejects these values$/,
     },
     {
       reason: 'a value that is quoted by a function',
@@ -95,7 +95,7 @@ describe('what does not render names the template, and no value', () => {
     {
       reason: 'what it renders is no object',
       files: { 'templates/a.yaml': 'hello: {{ .Values.password }}' },
-      message: /templates\/a\.yaml: it is no Kubernetes object/,
+      message: /templates\/a\.yaml: not a Kubernetes object/,
     },
     {
       reason: 'values that are not as its schema says',

@@ -115,7 +115,7 @@ test('what is not ready in time is told by name, and can be taken back', async (
   const options = applying('a-1', { timeoutMilliseconds: 5_000 });
   expect(await refusalOf(plane.installer.apply(plane.connection, one, options))).toMatchObject({
     code: 'helm/timeout',
-    message: expect.stringContaining(`Install timed out after `),
+    message: expect.stringContaining(`Install timed out after 5s: Deployment ${name} has `),
   });
   await plane.installer.remove(plane.connection, { name, namespace: name }, applying('c-1'));
   expect(await revisionsThere(name, name)).toEqual([]);

@@ -135,7 +135,7 @@ describe('what a repository has', () => {
       expect(condition(operator, 'RepositoryReachable')).toMatchObject({
         status: 'False',
         reason: 'RepositoryUnreachable',
-        message: expect.stringMatching(/index\.yaml cannot be had: it answered 500$/),
+        message: expect.stringMatching(/index\.yaml cannot be fetched: it answered 500$/),
       });
       return operator;
     }, patient);
@@ -169,7 +169,7 @@ test('versions that are named: one that is missing, one whose digest is another,
   const messages = operator.status?.versions?.map(({ message }) => message);
   expect(messages?.[0]).toBe('The repository has no version 3.0.0 of the chart');
   expect(messages?.[2]).toMatch(
-    /^The chart 1\.1\.0 has the digest sha256:[0-9a-f]{64}, and spec\.versions wants sha256:0+$/,
+    /^The chart 1\.1\.0 has digest sha256:[0-9a-f]{64}, want sha256:0+ from spec\.versions$/,
   );
   expect(condition(operator, 'Ready')?.message).toMatch(/2 cannot be used, 3\.0\.0: The repository has no version/);
 });
