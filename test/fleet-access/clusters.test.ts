@@ -71,10 +71,10 @@ const unusable = [
   { name: 'flipped', says: 'Tampered', reason: 'one character of what is sealed was changed' },
   { name: 'swapped', says: 'Tampered', reason: 'it was sealed for another Cluster' },
   { name: 'typeless', says: 'Tampered', reason: 'the Secret is not of the type that is read' },
-  { name: 'keyless', says: 'KeyMissing', reason: 'it was sealed with a key that the platform does not have' },
-  { name: 'secretless', says: 'SecretMissing', reason: 'there is no Secret' },
-  { name: 'executing', says: 'KubeconfigRefused', reason: 'the kubeconfig would run a program' },
-  { name: 'elsewhere', says: 'KubeconfigRefused', reason: 'the kubeconfig names a file' },
+  { name: 'keyless', says: 'KeyNotFound', reason: 'it was sealed with a key that the platform does not have' },
+  { name: 'secretless', says: 'SecretNotFound', reason: 'there is no Secret' },
+  { name: 'executing', says: 'KubeconfigInvalid', reason: 'the kubeconfig would run a program' },
+  { name: 'elsewhere', says: 'KubeconfigInvalid', reason: 'the kubeconfig names a file' },
 ] as const;
 
 test('what cannot be trusted is refused, each with its reason, and no connection is made', async () => {
@@ -223,7 +223,10 @@ test('deleting Clusters erases their Secrets, what is known of operators there, 
   expect(secrets.items.map(({ metadata }) => metadata.name)).toEqual(['cluster-typeless']);
   // One that is out of reach does not stay for ever, and it is told what is left on it.
   await eventually(
-    () => running.events.some(({ regarding, reason }) => regarding.metadata.name === 'far' && reason === 'LeftBehind'),
+    () =>
+      running.events.some(
+        ({ regarding, reason }) => regarding.metadata.name === 'far' && reason === 'CleanupIncomplete',
+      ),
     patient,
   );
 });

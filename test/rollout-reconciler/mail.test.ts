@@ -133,7 +133,7 @@ describe('an Approval that waits', () => {
     const asked = await ask(['gone@company.com', 'owners@company.com']);
     await eventually(async () => (await stored(asked)).status?.notifiedLevel === 1, patient);
     expect(about(asked)).toMatchObject([{ to: ['owners@company.com'] }]);
-    const refusals = () => events.filter(({ reason }) => reason === 'MailRefused');
+    const refusals = () => events.filter(({ reason }) => reason === 'RecipientRejected');
     await eventually(() => refusals().length > 0, patient);
     expect(refusals()).toMatchObject([
       { note: 'The mail server does not take messages for gone@company.com: see spec.notify' },

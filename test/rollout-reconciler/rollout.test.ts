@@ -260,7 +260,10 @@ describe('direct', () => {
     const failed = await objects.ends('profile-2', 'Failed');
     played.after = async () => {};
     played.cluster('staging-1').ill.clear();
-    expect(failed.status?.rollback).toMatchObject({ reason: 'Unhealthy', message: 'staging-1: v2.0.0 crashes' });
+    expect(failed.status?.rollback).toMatchObject({
+      reason: 'Unhealthy',
+      message: 'cluster staging-1: v2.0.0 crashes',
+    });
     expect(states(failed)).toEqual({ 'dev-1': 'RolledBack', 'staging-1': 'RolledBack', 'prod-1': 'RolledBack' });
     expect(everywhere('profile')).toEqual(['v1.0.0', 'v1.0.0', 'v1.0.0']);
   });

@@ -1,4 +1,4 @@
-/** The index of what belongs to an Operator, on the caches of OperatorDeployments and OperatorInstallations: one function, since caches are shared. */
+/** An index of OperatorDeployments and OperatorInstallations by operator. Caches are shared, so all users need the same function. */
 import type { KubernetesObject } from '../../runtime/index.ts';
 
 export const BY_OPERATOR = 'kidp-operator';

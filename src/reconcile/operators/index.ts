@@ -1,6 +1,6 @@
 /**
- * Operators on many clusters (requirement 002). In: Clusters, Operators and rollouts, and what `fleet` can do with them. Out: their
- * status. It must not know who may ask for what: admission decides, reconcilers act.
+ * Operators on many clusters (docs/requirements.md, 002). In: Clusters, Operators and OperatorDeployments, and the access to clusters from
+ * `fleet`. Out: their statuses. It must not know who may request what: admission decides, reconcilers act.
  */
 
 export * from './catalog/index.ts';

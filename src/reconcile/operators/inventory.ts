@@ -1,12 +1,12 @@
-/** How many operators and clusters there are, how many clusters were registered, and how many definitions validated (requirement 002, metrics). */
+/** Metrics of the registered operators and clusters, and of validated CRDs (docs/requirements.md, 002 Metrics). */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { cluster, operator } from '../../api/index.ts';
 import type { Manager, Resource } from '../../runtime/index.ts';
 
 interface Inventory {
-  /** A Cluster is there that was not before. */
+  /** Counts a new Cluster. */
   clusterRegistered(): void;
-  /** What becomes of a definition was found out: by a rollout, for a version of an Operator, or for who asked over REST. */
+  /** Counts a CRD validation: by a rollout, for a version of an Operator, or for a REST request. */
   definitionValidated(): void;
 }
 
@@ -18,28 +18,28 @@ export function inventoryMetrics(manager: Manager, registry: Registry): Inventor
       help,
       registers,
       collect() {
-        // Every replica sees them; what the leader says is counted once.
+        // Every replica has the caches, but only the leader reports, or objects would be counted twice.
         const all = manager.election?.leading === false ? undefined : inCache(manager, resource);
         if (all === undefined) this.reset();
         else this.set(all);
       },
     });
-  count('kidp_operators_count', 'Operators that are registered', operator.resource);
-  count('kidp_clusters_count', 'Clusters that are registered', cluster.resource);
+  count('kidp_operators_count', 'Registered Operators', operator.resource);
+  count('kidp_clusters_count', 'Registered Clusters', cluster.resource);
   const registered = new Counter({
     name: 'kidp_clusters_registered_total',
-    help: 'Clusters that were registered since this process began',
+    help: 'Clusters registered since this process started',
     registers,
   });
   const validated = new Counter({
     name: 'kidp_crds_validated_total',
-    help: 'Definitions that were compared with what is there: on a cluster, in the version before, or as known to the REST API',
+    help: 'CRDs compared with an existing one: on a cluster, in the previous version, or over the REST API',
     registers,
   });
   return { clusterRegistered: () => registered.inc(), definitionValidated: () => validated.inc() };
 }
 
-/** Undefined before the caches are started. */
+/** Returns undefined if the caches are not started yet. */
 function inCache(manager: Manager, resource: Resource): number | undefined {
   try {
     return [...manager.caches.store(resource).list()].length;

@@ -27,17 +27,21 @@ notify: {Staging: [owners@example.com]}
   });
 
   test.each([
-    { reason: 'no YAML', text: 'a: [', names: 'is no YAML' },
-    { reason: 'no mapping', text: '- a', names: 'the file is no mapping' },
-    { reason: 'a field that nobody knows', text: 'approvers: {}', names: 'has no field approvers' },
-    { reason: 'an environment that nobody knows', text: 'approvals: {Test: []}', names: 'approvals has no field Test' },
+    { reason: 'no YAML', text: 'a: [', names: 'is not valid YAML' },
+    { reason: 'no mapping', text: '- a', names: 'the file is not a mapping' },
+    { reason: 'a field that nobody knows', text: 'approvers: {}', names: 'has the unknown field approvers' },
+    {
+      reason: 'an environment that nobody knows',
+      text: 'approvals: {Test: []}',
+      names: 'approvals has the unknown field Test',
+    },
     { reason: 'a role that nobody knows', text: 'approvals: {Dev: [{role: Boss}]}', names: 'approvals.Dev[0].role' },
     {
       reason: 'nobody has to agree',
       text: 'approvals: {Dev: [{role: Admin, approvals: 0}]}',
       names: 'approvals.Dev[0]',
     },
-    { reason: 'no number', text: 'maxConcurrent: many', names: 'maxConcurrent is no number from 1' },
+    { reason: 'no number', text: 'maxConcurrent: many', names: 'maxConcurrent must be a number from 1' },
     { reason: 'no environments', text: 'versionUpgrade: {environments: [Prod]}', names: 'versionUpgrade.environments' },
     { reason: 'no address', text: 'notify: {Dev: [nobody]}', names: 'notify.Dev' },
   ])('$reason: the field is named', ({ text, names }) => {

@@ -1,4 +1,4 @@
-/** What those who run the platform decide about rollouts: who approves what, how many run at once, who is told. */
+/** The rollout settings of the platform: required approvals, the maximum of concurrent rollouts, and notification addresses. */
 import { parse } from 'yaml';
 import {
   type ApprovalType,
@@ -9,25 +9,25 @@ import {
 } from '../../api/index.ts';
 import { ConfigError } from '../../runtime/index.ts';
 
-/** Those who have to agree before the next level is asked. */
+/** One level of approval. The next level is asked after it. */
 export interface ApprovalLevel {
   readonly role: ApproverRole;
   readonly approvals: number;
 }
 
 export interface RolloutSettings {
-  /** Of a rollout that reaches clusters of the environment; none: nobody has to agree. */
+  /** The approvals of a rollout to clusters of an environment. An empty list means that none is required. */
   readonly approvals: Readonly<Record<Environment, readonly ApprovalLevel[]>>;
-  /** Of another version than the one that is there. */
+  /** The approvals of a version upgrade. */
   readonly versionUpgrade: { readonly environments: readonly Environment[]; readonly levels: readonly ApprovalLevel[] };
-  /** Of custom resource definitions that would break somebody. */
+  /** The approvals of breaking CRD changes. */
   readonly breakingDefinitions: {
     readonly environments: readonly Environment[];
     readonly levels: readonly ApprovalLevel[];
   };
-  /** Rollouts that are under way at once, in the whole system (requirement 002: 20). */
+  /** The maximum of concurrent rollouts in the whole system (docs/requirements.md, 002 Scalability targets: 20). */
   readonly maxConcurrent: number;
-  /** Who is told by e-mail of an Approval that waits, by its environment. */
+  /** The e-mail addresses that are notified of a pending Approval, by environment. */
   readonly notify: Readonly<Partial<Record<Environment, readonly string[]>>>;
 }
 
@@ -41,7 +41,7 @@ export const defaultRolloutSettings: RolloutSettings = {
   notify: {},
 };
 
-/** Who has to agree to what, in an environment; none: nobody. */
+/** The approval levels of a type of change in an environment. An empty list means that none is required. */
 export function levelsFor(
   settings: RolloutSettings,
   type: ApprovalType,
@@ -52,13 +52,13 @@ export function levelsFor(
   return rule.environments.includes(environment) ? rule.levels : [];
 }
 
-/** Reads a file of settings, YAML or JSON; what it leaves out is as by default. Throws a ConfigError that names the field. */
+/** Reads a settings file, YAML or JSON. Missing fields have their defaults. Throws a ConfigError that names the field. */
 export function readRolloutSettings(text: string): RolloutSettings {
   let value: unknown;
   try {
     value = parse(text, { maxAliasCount: 0 });
   } catch (error) {
-    throw wrong('the file', `is no YAML: ${error instanceof Error ? error.message : String(error)}`);
+    throw wrong('the file', `is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
   }
   const known = ['approvals', 'versionUpgrade', 'breakingDefinitions', 'maxConcurrent', 'notify'];
   const file = members(value ?? {}, 'the file', known);
@@ -77,14 +77,14 @@ type Members = Readonly<Record<string, unknown>>;
 const wrong = (where: string, message: string): ConfigError =>
   new ConfigError({
     code: 'rollout-settings',
-    message: `Settings of rollouts: ${where} ${message}`,
-    hint: 'docs/rollouts.md shows a file with all settings',
+    message: `rollout settings: ${where} ${message}`,
+    hint: 'See docs/rollouts.md for a file with all settings',
   });
 
 function members(value: unknown, where: string, known: readonly string[]): Members {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(where, 'is no mapping');
-  const strange = Object.keys(value).find((key) => !known.includes(key));
-  if (strange !== undefined) throw wrong(where, `has no field ${strange}, only ${known.join(', ')}`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(where, 'is not a mapping');
+  const unknown = Object.keys(value).find((key) => !known.includes(key));
+  if (unknown !== undefined) throw wrong(where, `has the unknown field ${unknown}, want one of ${known.join(', ')}`);
   return value as Members;
 }
 
@@ -101,7 +101,7 @@ function readRule(value: unknown, where: string, otherwise: RolloutSettings['ver
   const rule = members(value ?? {}, where, ['environments', 'levels']);
   const named = rule.environments ?? otherwise.environments;
   if (!Array.isArray(named) || !named.every((each) => environments.includes(each))) {
-    throw wrong(`${where}.environments`, `is no list of ${environments.join(', ')}`);
+    throw wrong(`${where}.environments`, `must be a list of ${environments.join(', ')}`);
   }
   return {
     environments: named as Environment[],
@@ -109,31 +109,31 @@ function readRule(value: unknown, where: string, otherwise: RolloutSettings['ver
   };
 }
 
-/** As many as an Approval takes. */
-const mostLevels = 4;
-const mostApprovals = 8;
+/** The limits of the Approval schema. */
+const maxLevels = 4;
+const maxApprovals = 8;
 
 function readLevels(value: unknown, where: string): ApprovalLevel[] {
-  if (!Array.isArray(value) || value.length > mostLevels)
-    throw wrong(where, `is no list of at most ${mostLevels} levels`);
+  if (!Array.isArray(value) || value.length > maxLevels)
+    throw wrong(where, `must be a list of at most ${maxLevels} levels`);
   return value.map((each, index) => {
     const place = `${where}[${index}]`;
     const { role, approvals = 1 } = members(each, place, ['role', 'approvals']);
     if (!approverRoles.some((known) => known === role))
-      throw wrong(`${place}.role`, `is none of ${approverRoles.join(', ')}`);
-    return { role: role as ApproverRole, approvals: readCount(approvals, `${place}.approvals`, mostApprovals) };
+      throw wrong(`${place}.role`, `must be one of ${approverRoles.join(', ')}`);
+    return { role: role as ApproverRole, approvals: readCount(approvals, `${place}.approvals`, maxApprovals) };
   });
 }
 
-function readCount(value: unknown, where: string, most: number): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw wrong(where, `is no number from 1 to ${most}`);
+function readCount(value: unknown, where: string, max: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) return value;
+  throw wrong(where, `must be a number from 1 to ${max}`);
 }
 
 function readAddresses(value: unknown, where: string): string[] {
   const isAddress = (each: unknown) => typeof each === 'string' && /^[^\s@<>,;]+@[^\s@<>,;]+$/.test(each);
   if (!Array.isArray(value) || value.length > 32 || !value.every(isAddress)) {
-    throw wrong(where, 'is no list of at most 32 e-mail addresses');
+    throw wrong(where, 'must be a list of at most 32 e-mail addresses');
   }
   return value as string[];
 }

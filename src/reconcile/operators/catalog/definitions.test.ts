@@ -27,20 +27,20 @@ test.each([
   expect(validated).toBe(before.length);
 });
 
-test('each is told by its name, digest and versions; what the API server would fill in makes no difference', () => {
-  const { told } = describeDefinitions([definition(20), definition(20, 'cart')]);
-  expect(told).toEqual([
+test('each is described by its name, digest and versions; what the API server would fill in makes no difference', () => {
+  const { described } = describeDefinitions([definition(20), definition(20, 'cart')]);
+  expect(described).toEqual([
     { name: 'widgets.cart.example.com', digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/), versions: ['v1'] },
     { name: 'widgets.shop.example.com', digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/), versions: ['v1'] },
   ]);
   const stored = { ...definition(20), spec: { ...(definition(20).spec as object), conversion: { strategy: 'None' } } };
-  expect(describeDefinitions([stored]).told[0]?.digest).toBe(told[1]?.digest);
+  expect(describeDefinitions([stored]).described[0]?.digest).toBe(described[1]?.digest);
 });
 
 test('one that cannot be read is why', () => {
   const odd = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: 'odd' } };
   expect(describeDefinitions([odd])).toEqual({
-    told: [],
-    problem: expect.stringMatching(/^The definition odd cannot be used: /),
+    described: [],
+    problem: expect.stringMatching(/^CRD odd is invalid: /),
   });
 });

@@ -1,36 +1,36 @@
-/** The definitions that come with a version: how they are told of, and what they do to those of the version before. */
+/** The CRDs of a version: their description in the status, and their compatibility with the previous version. */
 import { mostDefinitionsOfAnOperator } from '../../../api/index.ts';
 import { type ChangeClass, changeDigest, compareCrds, readCrd, worst } from '../../../crd-compat/index.ts';
 import type { UnknownObject } from '../../../runtime/index.ts';
 import type { KnownVersion } from './versions.ts';
 
-type Told = NonNullable<KnownVersion['definitions']>[number];
+type DescribedCrd = NonNullable<KnownVersion['definitions']>[number];
 
-/** By name. A definition that cannot be read is why the version is invalid. */
+/** Describes the CRDs, sorted by name. A CRD that cannot be read makes the version invalid. */
 export function describeDefinitions(definitions: readonly UnknownObject[]): {
-  readonly told: readonly Told[];
+  readonly described: readonly DescribedCrd[];
   readonly problem?: string;
 } {
-  const told: Told[] = [];
+  const described: DescribedCrd[] = [];
   for (const definition of definitions) {
     const { crd, issues } = readCrd(definition);
     if (crd === undefined) {
       const [issue] = issues;
       return {
-        told: [],
-        problem: `The definition ${definition.metadata.name} cannot be used: ${issue?.message} ${issue?.next}`,
+        described: [],
+        problem: `CRD ${definition.metadata.name} is invalid: ${issue?.message} ${issue?.next}`,
       };
     }
     const versions = crd.spec.versions.filter(({ served }) => served).map(({ name }) => name);
-    told.push({ name: crd.metadata.name, digest: changeDigest(undefined, crd), versions: versions.slice(0, 32) });
+    described.push({ name: crd.metadata.name, digest: changeDigest(undefined, crd), versions: versions.slice(0, 32) });
   }
-  told.sort((one, other) => (one.name < other.name ? -1 : 1));
-  return { told: told.slice(0, mostDefinitionsOfAnOperator) };
+  described.sort((one, other) => (one.name < other.name ? -1 : 1));
+  return { described: described.slice(0, mostDefinitionsOfAnOperator) };
 }
 
 /**
- * The worst of them. One that a version no longer brings is left where it is, so that nothing breaks by that; whether the new
- * controllers still look after it nobody knows. Lets others run in between: a comparison takes its time. `onValidated`: told of each.
+ * Returns the worst verdict. A CRD that the new version does not contain stays on the clusters, so nothing breaks, but the new controllers
+ * may not reconcile it: that is risky. Yields to the event loop between comparisons. `onValidated` is called for each.
  */
 export async function compatibilityOf(
   before: readonly UnknownObject[],

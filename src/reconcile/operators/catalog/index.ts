@@ -1,6 +1,5 @@
 /**
- * What becomes of Operators. In: Operators, and the repositories that their charts are in. Out: which versions there are, what
- * definitions come with them and whether those break anything, and whether the repository can be reached. It must not know where they
- * are rolled out to.
+ * The catalog of Operators. In: Operators and their chart repositories. Out: the available versions, their CRDs and the compatibility of
+ * those, and whether the repository is reachable. It must not know which clusters run an operator.
  */
 export { addOperatorReconciler } from './reconciler.ts';

@@ -1,4 +1,4 @@
-/** Operators: what their repositories have, looked at now and then, a few versions at a time. */
+/** Reconciles Operators: lists the versions in their repositories regularly, and inspects a few versions at a time. */
 import {
   type Operator,
   type OperatorDeployment,
@@ -21,32 +21,32 @@ import { recordReadyEvent } from '../../platform/ready-event.ts';
 import { applyStatus } from '../../platform/status.ts';
 import { BY_OPERATOR, byOperator } from '../by-operator.ts';
 import { compatibilityOf, describeDefinitions } from './definitions.ts';
-import { type KnownVersion, toLookAt, unchecked, versionsOf } from './versions.ts';
+import { type KnownVersion, unchecked, versionsOf, versionsToInspect } from './versions.ts';
 
 interface OperatorReconcilerOptions {
   readonly charts: Charts;
   readonly definitions: DefinitionStore;
   readonly recorder: Pick<EventRecorder, 'record'>;
-  /** Told of each definition that was compared with the one of the version before. */
+  /** Called for each CRD that was compared with the previous version. */
   readonly onValidated?: () => void;
-  /** How often a repository is asked what it has. */
+  /** The interval at which a repository is listed. */
   readonly recheckMilliseconds?: number;
-  /** How many of the newest versions are looked at where spec.versions does not say which. */
+  /** The number of newest versions to inspect if spec.versions is not set. */
   readonly newestVersions?: number;
 }
 
 const fieldManager = 'kidp-operators';
 const tenMinutes = 600_000;
-/** What was not reached is asked again sooner. */
+/** The retry delay after a failed request to the repository. */
 const retryMilliseconds = 30_000;
-/** Looked at in one go, so that an Operator with many versions does not keep the others waiting. */
-const versionsInOneGo = 3;
-/** What the schema has room for. */
-const longestReason = 1024;
+/** The number of versions to inspect in one reconcile, so that an Operator with many versions does not delay the others. */
+const versionsPerReconcile = 3;
+/** The maximum length in the schema. */
+const maxReasonLength = 1024;
 
 export function addOperatorReconciler(manager: Manager, options: OperatorReconcilerOptions): void {
   const { recheckMilliseconds = tenMinutes, newestVersions = 10 } = options;
-  const wanted = new Sweep(options.definitions, manager, recheckMilliseconds);
+  const pruner = new DefinitionPruner(options.definitions, manager, recheckMilliseconds);
   controllerManagedBy(manager, 'operators')
     .for<Operator>(operatorKind.resource, { predicates: [generationChanged] })
     .watches<OperatorDeployment>(operatorDeployment.resource, ({ spec }) => [{ name: spec.operator }], {
@@ -59,36 +59,37 @@ export function addOperatorReconciler(manager: Manager, options: OperatorReconci
     })
     .withOptions({ maxConcurrentReconciles: 4, timeoutMilliseconds: tenMinutes })
     .complete(async ({ name }, context) => {
-      // What was found out a moment ago is in its status, and may not be in the cache yet.
+      // The cache may lag behind the status of the last reconcile.
       const object = await context.read.get<Operator>(operatorKind.resource, { name }, { live: true });
       if (object === undefined || object.metadata.deletionTimestamp !== undefined) return;
       const now = manager.clock.now();
-      const look = await lookAt(object, context, options, {
+      const inspection = await inspect(object, context, options, {
         now,
         named: namedVersions(name, context),
         newest: newestVersions,
-        againMilliseconds: recheckMilliseconds,
+        recheckMilliseconds: recheckMilliseconds,
       });
-      const { ready, conditions, fields } = described(object, look, now);
+      const { ready, conditions, fields } = statusOf(object, inspection, now);
       await applyStatus(context.client, operatorKind.resource, object, { conditions, fields }, { now, fieldManager });
       recordReadyEvent(options.recorder, object, ready);
-      await wanted.sweep(context);
-      if ('failure' in look) return { requeueAfterMilliseconds: Math.min(retryMilliseconds, recheckMilliseconds) };
-      return { requeueAfterMilliseconds: look.more ? 1 : recheckMilliseconds };
+      await pruner.prune(context);
+      if ('failure' in inspection)
+        return { requeueAfterMilliseconds: Math.min(retryMilliseconds, recheckMilliseconds) };
+      return { requeueAfterMilliseconds: inspection.more ? 1 : recheckMilliseconds };
     });
 }
 
-type Look =
+type Inspection =
   | { readonly failure: FleetError }
-  /** `more`: some versions wait for their turn. */
+  /** `more`: some versions are still to be inspected. */
   | { readonly versions: readonly KnownVersion[]; readonly more: boolean };
 
-async function lookAt(
+async function inspect(
   object: Operator,
   { signal }: ReconcileContext,
   { charts, definitions, onValidated }: OperatorReconcilerOptions,
-  attention: Parameters<typeof toLookAt>[2],
-): Promise<Look> {
+  selection: Parameters<typeof versionsToInspect>[2],
+): Promise<Inspection> {
   const work = { operator: object.metadata.name, signal };
   let listed: Awaited<ReturnType<Charts['versions']>>;
   try {
@@ -98,30 +99,30 @@ async function lookAt(
     throw error;
   }
   const versions = [...versionsOf(object, listed)];
-  const due = toLookAt(object, versions, attention);
+  const due = versionsToInspect(object, versions, selection);
   const fetched = new Map<string, readonly UnknownObject[]>();
-  const looked = new Set<number>();
-  for (const each of due.slice(0, versionsInOneGo)) {
+  const inspected = new Set<number>();
+  for (const each of due.slice(0, versionsPerReconcile)) {
     const index = versions.indexOf(each);
-    versions[index] = await found(object, each, { charts, definitions, fetched, now: attention.now, signal });
-    looked.add(index);
+    versions[index] = await inspectVersion(object, each, { charts, definitions, fetched, now: selection.now, signal });
+    inspected.add(index);
   }
-  await compare(versions, looked, { definitions, fetched, onValidated });
-  const more = toLookAt(object, versions, attention).length > 0;
+  await compare(versions, inspected, { definitions, fetched, onValidated });
+  const more = versionsToInspect(object, versions, selection).length > 0;
   return { versions, more };
 }
 
-interface Finding {
+interface InspectOptions {
   readonly charts: Charts;
   readonly definitions: DefinitionStore;
-  /** By where they are kept, so that they need not be read back. */
+  /** Keyed by reference, so that they need not be read back from the store. */
   readonly fetched: Map<string, readonly UnknownObject[]>;
   readonly now: number;
   readonly signal: AbortSignal;
 }
 
-async function found(object: Operator, version: KnownVersion, finding: Finding): Promise<KnownVersion> {
-  const { charts, definitions: store, fetched, now, signal } = finding;
+async function inspectVersion(object: Operator, version: KnownVersion, options: InspectOptions): Promise<KnownVersion> {
+  const { charts, definitions: store, fetched, now, signal } = options;
   const {
     compatibility: _,
     message: __,
@@ -135,20 +136,20 @@ async function found(object: Operator, version: KnownVersion, finding: Finding):
     const work = { operator: object.metadata.name, signal };
     const chart = await charts.fetch(object, version.chartVersion, work);
     const { definitions, doesNotRender } = await charts.look(chart, work);
-    const { told, problem } = describeDefinitions(definitions);
+    const { described, problem } = describeDefinitions(definitions);
     const { digest, appVersion } = chart;
     const known = {
       ...before,
       ...(appVersion === undefined ? {} : { appVersion }),
       digest,
-      ...(doesNotRender === undefined ? {} : { doesNotRender: doesNotRender.slice(0, longestReason) }),
+      ...(doesNotRender === undefined ? {} : { doesNotRender: doesNotRender.slice(0, maxReasonLength) }),
       checkedAt,
     };
     if (problem !== undefined) return { ...known, state: 'Invalid', message: problem };
     if (definitions.length === 0) return { ...known, state: 'Available', definitions: [] };
     const definitionsRef = await store.put(definitions);
     fetched.set(definitionsRef, definitions);
-    return { ...known, state: 'Available', definitions: [...told], definitionsRef };
+    return { ...known, state: 'Available', definitions: [...described], definitionsRef };
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
     const state = error.temporary ? 'Listed' : 'Invalid';
@@ -156,19 +157,19 @@ async function found(object: Operator, version: KnownVersion, finding: Finding):
   }
 }
 
-/** What was looked at is compared with the version before it, and what comes after it is compared with it. */
+/** Compares each inspected version with its predecessor, and its successor with it. */
 async function compare(
   versions: KnownVersion[],
-  looked: ReadonlySet<number>,
+  inspected: ReadonlySet<number>,
   {
     definitions,
     fetched,
     onValidated,
-  }: Pick<Finding, 'definitions' | 'fetched'> & { onValidated: (() => void) | undefined },
+  }: Pick<InspectOptions, 'definitions' | 'fetched'> & { onValidated: (() => void) | undefined },
 ): Promise<void> {
   const contentOf = async ({ definitionsRef }: KnownVersion): Promise<readonly UnknownObject[] | undefined> => {
     if (definitionsRef === undefined) return [];
-    const content = fetched.get(definitionsRef) ?? (await definitions.get(definitionsRef).catch(isLost));
+    const content = fetched.get(definitionsRef) ?? (await definitions.get(definitionsRef).catch(undefinedIfMissing));
     if (content !== undefined) fetched.set(definitionsRef, content);
     return content;
   };
@@ -176,7 +177,7 @@ async function compare(
     const before = versions.findIndex((each, at) => at > index && each.state === 'Available');
     const earlier = versions[before];
     if (version.state !== 'Available' || earlier === undefined) continue;
-    if (version.compatibility !== undefined && !looked.has(index) && !looked.has(before)) continue;
+    if (version.compatibility !== undefined && !inspected.has(index) && !inspected.has(before)) continue;
     const [old, now] = [await contentOf(earlier), await contentOf(version)];
     if (old === undefined) versions[before] = unchecked(earlier);
     if (now === undefined) versions[index] = unchecked(version);
@@ -185,8 +186,8 @@ async function compare(
   }
 }
 
-/** What is no longer in the store is fetched anew. */
-function isLost(error: unknown): undefined {
+/** Definitions that are missing in the store are fetched again. */
+function undefinedIfMissing(error: unknown): undefined {
   if (error instanceof FleetError) return undefined;
   throw error;
 }
@@ -202,12 +203,12 @@ function namedVersions(operator: string, { read }: ReconcileContext): readonly s
 
 const reasons: Readonly<Record<string, string>> = {
   'chart/unreachable': 'RepositoryUnreachable',
-  'chart/missing': 'ChartMissing',
-  'chart/digest': 'DigestDiffers',
+  'chart/missing': 'ChartNotFound',
+  'chart/digest': 'DigestMismatch',
   'chart/invalid': 'ChartInvalid',
 };
 
-function described({ metadata, status }: Operator, look: Look, now: number) {
+function statusOf({ metadata, status }: Operator, inspection: Inspection, now: number) {
   const observedGeneration = metadata.generation ?? 0;
   const condition = (type: string, value: boolean, reason: string, message: string): DesiredCondition => ({
     type,
@@ -216,12 +217,12 @@ function described({ metadata, status }: Operator, look: Look, now: number) {
     message,
     observedGeneration,
   });
-  if ('failure' in look) {
-    const { code, message } = look.failure;
-    const reason = reasons[code] ?? 'Unusable';
+  if ('failure' in inspection) {
+    const { code, message } = inspection.failure;
+    const reason = reasons[code] ?? 'ChartUnusable';
     const ready = condition('Ready', false, reason, message);
     const { versions = [], repositoryCheckedAt } = status ?? {};
-    // What was found out before may be about another repository.
+    // After a change of the spec the known versions may be of another repository.
     const isSameSpec = status?.observedGeneration === observedGeneration;
     const kept = isSameSpec ? versions : versions.map(unchecked);
     return {
@@ -230,20 +231,20 @@ function described({ metadata, status }: Operator, look: Look, now: number) {
       fields: { phase: 'failed', observedGeneration, versions: kept, repositoryCheckedAt },
     };
   }
-  const { versions } = look;
+  const { versions } = inspection;
   const usable = versions.filter(({ state }) => state === 'Available' || state === 'Listed');
   const unusable = versions.filter(({ state }) => state === 'Missing' || state === 'Invalid');
-  const words = `${versions.length} version${versions.length === 1 ? '' : 's'}, the newest ${versions[0]?.version ?? 'none'}`;
+  const summary = `${versions.length} version${versions.length === 1 ? '' : 's'}, the newest ${versions[0]?.version ?? 'none'}`;
   const first = unusable[0];
   const but =
-    first === undefined ? '' : `; ${unusable.length} cannot be used, ${first.version}: ${first.message ?? first.state}`;
+    first === undefined ? '' : `; ${unusable.length} unusable, ${first.version}: ${first.message ?? first.state}`;
   const ready =
     usable.length > 0
-      ? condition('Ready', true, 'ResourceReady', `${words}${but}`)
-      : condition('Ready', false, 'NoUsableVersion', `No version can be rolled out: ${words}${but}`);
+      ? condition('Ready', true, 'ResourceReady', `${summary}${but}`)
+      : condition('Ready', false, 'NoUsableVersion', `no version can be rolled out: ${summary}${but}`);
   return {
     ready,
-    conditions: [ready, condition('RepositoryReachable', true, 'Reached', words)],
+    conditions: [ready, condition('RepositoryReachable', true, 'RepositoryReachable', summary)],
     fields: {
       phase: usable.length > 0 ? 'ready' : 'failed',
       observedGeneration,
@@ -253,22 +254,22 @@ function described({ metadata, status }: Operator, look: Look, now: number) {
   };
 }
 
-/** What no Operator tells of any longer goes, now and then. */
-class Sweep {
+/** Deletes the stored CRDs that no Operator status references any more, at an interval. */
+class DefinitionPruner {
   readonly #definitions: DefinitionStore;
   readonly #clock: Manager['clock'];
-  readonly #everyMilliseconds: number;
+  readonly #intervalMilliseconds: number;
   #last: number;
 
-  constructor(definitions: DefinitionStore, { clock }: Pick<Manager, 'clock'>, everyMilliseconds: number) {
+  constructor(definitions: DefinitionStore, { clock }: Pick<Manager, 'clock'>, intervalMilliseconds: number) {
     this.#definitions = definitions;
     this.#clock = clock;
-    this.#everyMilliseconds = everyMilliseconds;
+    this.#intervalMilliseconds = intervalMilliseconds;
     this.#last = clock.monotonic();
   }
 
-  async sweep({ read }: ReconcileContext): Promise<void> {
-    if (this.#clock.monotonic() - this.#last < this.#everyMilliseconds) return;
+  async prune({ read }: ReconcileContext): Promise<void> {
+    if (this.#clock.monotonic() - this.#last < this.#intervalMilliseconds) return;
     this.#last = this.#clock.monotonic();
     const all = read.store<Operator>(operatorKind.resource).list();
     const names = all.flatMap(({ status }) => (status?.versions ?? []).map(({ definitionsRef }) => definitionsRef));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Operator } from '../../../api/index.ts';
-import { type KnownVersion, toLookAt, versionsOf } from './versions.ts';
+import { type KnownVersion, versionsOf, versionsToInspect } from './versions.ts';
 
 const operatorWith = (spec: object, status: object = {}): Operator =>
   ({
@@ -76,9 +76,9 @@ describe('which there are', () => {
 
 describe('which are looked at', () => {
   const now = Date.parse('2026-01-01T01:00:00Z');
-  const attention = { now, named: ['1.0.0'], newest: 1, againMilliseconds: 60_000 };
+  const attention = { now, named: ['1.0.0'], newest: 1, recheckMilliseconds: 60_000 };
   const due = (spec: object, versions: readonly KnownVersion[]) =>
-    toLookAt(operatorWith(spec), versions, attention).map(({ version }) => version);
+    versionsToInspect(operatorWith(spec), versions, attention).map(({ version }) => version);
   const unseen = (version: string) => ({ version, chartVersion: version, state: 'Listed' }) as KnownVersion;
 
   test.each([

@@ -1,22 +1,22 @@
-/** Which versions of an Operator there are, and which of them have to be looked at. */
+/** Lists the versions of an Operator and selects the ones to inspect. */
 import { type Operator, sameVersion } from '../../../api/index.ts';
 import { compareVersions, isVersion } from '../../../fleet/index.ts';
 
 export type KnownVersion = NonNullable<NonNullable<Operator['status']>['versions']>[number];
 
-/** As the repository lists it. */
+/** A version in the index of the repository. */
 interface ListedVersion {
   readonly version: string;
   readonly appVersion?: string;
   readonly digest?: string;
 }
 
-/** More than these are not told of: the newest. */
-const mostVersions = 256;
+/** The maximum of versions in the status: the newest ones. */
+const maxVersions = 256;
 
 /**
- * The newest first, each as far as it is known: what was found out about it before is kept as long as it is still the same chart. What
- * spec.versions names and the repository does not have is `Missing`.
+ * Lists the versions, the newest first. What is known about a version is kept as long as its chart is the same. A version in spec.versions
+ * that the repository does not have is `Missing`.
  */
 export function versionsOf(
   { spec, status, metadata }: Operator,
@@ -38,17 +38,17 @@ export function versionsOf(
       return found === undefined ? missing(version, chartVersion) : listedAs(version, found, before);
     })
     .sort((one, other) => compareVersions(other.version, one.version) || (one.version < other.version ? -1 : 1))
-    .slice(0, mostVersions) as readonly KnownVersion[];
+    .slice(0, maxVersions) as readonly KnownVersion[];
 }
 
-/** It is to be looked at again. */
+/** Marks a version to be inspected again. */
 export const unchecked = ({ checkedAt: _, ...version }: KnownVersion): KnownVersion => version;
 
 const missing = (version: string, chartVersion: string) => ({
   version,
   chartVersion,
   state: 'Missing',
-  message: `The repository has no version ${chartVersion} of the chart`,
+  message: `the repository has no version ${chartVersion} of the chart`,
 });
 
 function listedAs(version: string, found: ListedVersion, before: KnownVersion | undefined) {
@@ -63,21 +63,21 @@ function listedAs(version: string, found: ListedVersion, before: KnownVersion | 
   return before === undefined || !isSame || before.state === 'Missing' ? fresh : { ...fresh, ...before };
 }
 
-interface Attention {
+interface Selection {
   readonly now: number;
-  /** Those that somebody is about to roll out, or has. */
+  /** The versions that rollouts or installations use. */
   readonly named: readonly string[];
-  /** How many of the newest are looked at where spec.versions does not say which. */
+  /** The number of newest versions to inspect if spec.versions is not set. */
   readonly newest: number;
-  /** What could not be used is looked at again after so long. */
-  readonly againMilliseconds: number;
+  /** The delay before an unusable version is inspected again. */
+  readonly recheckMilliseconds: number;
 }
 
-/** In the order in which they are looked at: what is named first. */
-export function toLookAt(
+/** The versions to inspect, in order: versions in use first. */
+export function versionsToInspect(
   { spec }: Operator,
   versions: readonly KnownVersion[],
-  { now, named, newest, againMilliseconds }: Attention,
+  { now, named, newest, recheckMilliseconds }: Selection,
 ): readonly KnownVersion[] {
   const isNamed = ({ version }: KnownVersion) => named.some((each) => sameVersion(each, version));
   const candidates =
@@ -85,7 +85,7 @@ export function toLookAt(
   const due = candidates.filter(({ state, checkedAt }) => {
     if (state === 'Missing') return false;
     if (checkedAt === undefined) return true;
-    return state !== 'Available' && now - Date.parse(checkedAt) >= againMilliseconds;
+    return state !== 'Available' && now - Date.parse(checkedAt) >= recheckMilliseconds;
   });
   return [...due].sort((one, other) => Number(isNamed(other)) - Number(isNamed(one)));
 }

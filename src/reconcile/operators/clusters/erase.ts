@@ -1,6 +1,6 @@
 /**
- * What goes with a Cluster: its service accounts and their rights on the cluster, what is known of operators there, and its sealed
- * kubeconfig, last, because the rest takes it. A cluster that is gone for good does not hold this up for ever.
+ * Cleans up after a deleted Cluster: its service accounts and their RBAC on the cluster, its OperatorInstallations, and its sealed
+ * kubeconfig, last, because the rest needs it. A cluster that no longer exists does not block this forever.
  */
 import {
   type Cluster,
@@ -19,35 +19,36 @@ interface EraseParts {
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly systemNamespace: string;
   readonly now: number;
-  /** How long it is tried to clean up on a cluster that does not answer. */
+  /** How long the cleanup of an unresponsive cluster is retried. */
   readonly patienceMilliseconds: number;
 }
 
-const againMilliseconds = 15_000;
+const retryMilliseconds = 15_000;
 
 export async function eraseCluster(cluster: Cluster, parts: EraseParts): Promise<Cleanup> {
   const { client, fleet, systemNamespace } = parts;
   const { name } = cluster.metadata;
-  const pending = await eraseThere(cluster, parts);
+  const pending = await removeAccess(cluster, parts);
   if (pending !== undefined) return pending;
   fleet.forget(name);
   const installations = await liveReader(client).list<OperatorInstallation>(operatorInstallation.resource);
   for (const { metadata, spec } of installations) {
-    if (spec.cluster === name) await gone(client.delete(operatorInstallation.resource, { name: metadata.name }));
+    if (spec.cluster === name)
+      await ignoreNotFound(client.delete(operatorInstallation.resource, { name: metadata.name }));
   }
   const key = { namespace: systemNamespace, name: sealedSecretName(cluster) };
   const secret = await client.get<SecretObject>(coreSecrets, key).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;
     throw error;
   });
-  // A Secret of another type was never the Cluster's, whatever spec.credentials says.
+  // A Secret of another type never belonged to the Cluster, even if spec.credentials names it.
   if (secret?.type === SEALED_KUBECONFIG_TYPE && !(await isUsedByAnother(cluster, parts))) {
-    await gone(client.delete(coreSecrets, key));
+    await ignoreNotFound(client.delete(coreSecrets, key));
   }
   return undefined;
 }
 
-async function eraseThere(
+async function removeAccess(
   cluster: Cluster,
   { fleet, recorder, now, patienceMilliseconds }: EraseParts,
 ): Promise<Cleanup> {
@@ -57,13 +58,13 @@ async function eraseThere(
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
     const since = Date.parse(cluster.metadata.deletionTimestamp ?? '');
-    if (error.temporary && now - since < patienceMilliseconds) return { requeueAfterMilliseconds: againMilliseconds };
+    if (error.temporary && now - since < patienceMilliseconds) return { requeueAfterMilliseconds: retryMilliseconds };
     recorder.record({
       regarding: cluster,
       type: 'Warning',
-      reason: 'LeftBehind',
+      reason: 'CleanupIncomplete',
       action: 'Erase',
-      note: `What was made on it for access to it (everything labelled platform.company.com/made-for=cluster-access) is left there: ${error.message}`,
+      note: `access objects remain on the cluster (label platform.company.com/made-for=cluster-access), remove them manually: ${error.message}`,
     });
     return undefined;
   }
@@ -76,7 +77,7 @@ async function isUsedByAnother(cluster: Cluster, { client }: EraseParts): Promis
   );
 }
 
-async function gone(deletion: Promise<void>): Promise<void> {
+async function ignoreNotFound(deletion: Promise<void>): Promise<void> {
   await deletion.catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
   });

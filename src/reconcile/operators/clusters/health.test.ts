@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Cluster } from '../../../api/index.ts';
 import { FleetError, type FleetErrorCode } from '../../../fleet/index.ts';
-import { clusterHealth, type Look } from './health.ts';
+import { clusterHealth, type ProbeResult } from './health.ts';
 
 const now = Date.parse('2026-01-01T12:00:00Z');
 const cluster = (status?: object) =>
@@ -20,7 +20,7 @@ const well = { kubernetesVersion: 'v1.36.3', milliseconds: 12, ready: true };
 describe('what a look at a Cluster comes to', () => {
   test.each<{
     reason: string;
-    look: Look;
+    look: ProbeResult;
     ready: string;
     readable: string;
     reachable: string;
@@ -32,8 +32,8 @@ describe('what a look at a Cluster comes to', () => {
       reason: 'all is well',
       look: { ...opened, reached: well },
       ready: 'True ResourceReady',
-      readable: 'True Opened',
-      reachable: 'True Answered',
+      readable: 'True Decrypted',
+      reachable: 'True Responding',
       health: 'Healthy',
       phase: 'ready',
       failures: 0,
@@ -42,8 +42,8 @@ describe('what a look at a Cluster comes to', () => {
       reason: 'it answers that it is not ready',
       look: { ...opened, reached: { ...well, ready: false } },
       ready: 'False NotReady',
-      readable: 'True Opened',
-      reachable: 'True Answered',
+      readable: 'True Decrypted',
+      reachable: 'True Responding',
       health: 'Unhealthy',
       phase: 'unknown',
       failures: 3,
@@ -52,7 +52,7 @@ describe('what a look at a Cluster comes to', () => {
       reason: 'it does not answer',
       look: { ...opened, reached: failure('cluster/unreachable') },
       ready: 'False Unreachable',
-      readable: 'True Opened',
+      readable: 'True Decrypted',
       reachable: 'False Unreachable',
       health: 'Unhealthy',
       phase: 'unknown',
@@ -62,7 +62,7 @@ describe('what a look at a Cluster comes to', () => {
       reason: 'it lets nobody in',
       look: { ...opened, reached: failure('cluster/forbidden') },
       ready: 'False Forbidden',
-      readable: 'True Opened',
+      readable: 'True Decrypted',
       reachable: 'False Forbidden',
       health: 'Unhealthy',
       phase: 'unknown',
@@ -73,7 +73,7 @@ describe('what a look at a Cluster comes to', () => {
       look: { credentials: failure('cluster/tampered') },
       ready: 'False Tampered',
       readable: 'False Tampered',
-      reachable: 'Unknown NotAsked',
+      reachable: 'Unknown NotProbed',
       health: 'Unhealthy',
       phase: 'failed',
       failures: 3,
@@ -81,9 +81,9 @@ describe('what a look at a Cluster comes to', () => {
     {
       reason: 'there is no key for it',
       look: { credentials: failure('cluster/key-missing') },
-      ready: 'False KeyMissing',
-      readable: 'False KeyMissing',
-      reachable: 'Unknown NotAsked',
+      ready: 'False KeyNotFound',
+      readable: 'False KeyNotFound',
+      reachable: 'Unknown NotProbed',
       health: 'Unhealthy',
       phase: 'failed',
       failures: 3,

@@ -1,10 +1,10 @@
-/** What a look at a Cluster comes to, as conditions and fields of its status. */
+/** Turns the result of a probe into the conditions and fields of a Cluster's status. */
 import type { Cluster } from '../../../api/index.ts';
 import type { FleetError } from '../../../fleet/index.ts';
 import type { DesiredCondition } from '../../../runtime/index.ts';
 
-/** What was found when it was last looked at. */
-export type Look =
+/** The result of a probe of a Cluster. */
+export type ProbeResult =
   | {
       readonly credentials: FleetError;
     }
@@ -23,19 +23,19 @@ interface ClusterHealth {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  'cluster/credentials-missing': 'SecretMissing',
+  'cluster/credentials-missing': 'SecretNotFound',
   'cluster/tampered': 'Tampered',
-  'cluster/key-missing': 'KeyMissing',
-  'cluster/kubeconfig-refused': 'KubeconfigRefused',
+  'cluster/key-missing': 'KeyNotFound',
+  'cluster/kubeconfig-refused': 'KubeconfigInvalid',
   'cluster/forbidden': 'Forbidden',
   'cluster/unreachable': 'Unreachable',
 };
 
-/** Whether the error is about the credentials themselves, and not about the cluster that they lead to. */
+/** Whether the error concerns the credentials and not the cluster. */
 export const isAboutCredentials = (error: FleetError): boolean =>
   error.code !== 'cluster/unreachable' && error.code !== 'cluster/forbidden';
 
-export function clusterHealth(cluster: Cluster, look: Look, now: number): ClusterHealth {
+export function clusterHealth(cluster: Cluster, result: ProbeResult, now: number): ClusterHealth {
   const { status, metadata } = cluster;
   const observedGeneration = metadata.generation ?? 0;
   const condition = (type: string, value: boolean | undefined, reason: string, message: string): DesiredCondition => ({
@@ -47,22 +47,22 @@ export function clusterHealth(cluster: Cluster, look: Look, now: number): Cluste
   });
   const lastCheckedTime = new Date(now).toISOString();
   const failures = (status?.failures ?? 0) + 1;
-  if ('credentials' in look) {
-    const { code, message } = look.credentials;
-    const reason = reasons[code] ?? 'Unusable';
+  if ('credentials' in result) {
+    const { code, message } = result.credentials;
+    const reason = reasons[code] ?? 'CredentialsInvalid';
     const ready = condition('Ready', false, reason, message);
     return {
       ready,
       conditions: [
         ready,
         condition('CredentialsReadable', false, reason, message),
-        condition('Reachable', undefined, 'NotAsked', 'It cannot be asked without its credentials'),
+        condition('Reachable', undefined, 'NotProbed', 'not probed: the credentials cannot be read'),
       ],
       fields: { ...kept(cluster), phase: 'failed', health: 'Unhealthy', observedGeneration, lastCheckedTime, failures },
     };
   }
-  const { keyId, digest, reached } = look;
-  const readable = condition('CredentialsReadable', true, 'Opened', 'Its kubeconfig is sealed for it, and opens');
+  const { keyId, digest, reached } = result;
+  const readable = condition('CredentialsReadable', true, 'Decrypted', 'the sealed kubeconfig can be decrypted');
   const fields = {
     ...kept(cluster),
     sealedWith: keyId,
@@ -80,14 +80,14 @@ export function clusterHealth(cluster: Cluster, look: Look, now: number): Cluste
     };
   }
   const { kubernetesVersion, milliseconds, ready: isReady } = reached;
-  const answered = condition('Reachable', true, 'Answered', `It runs Kubernetes ${kubernetesVersion}`);
+  const answered = condition('Reachable', true, 'Responding', `Kubernetes ${kubernetesVersion}`);
   const ready = isReady
-    ? condition('Ready', true, 'ResourceReady', `It runs Kubernetes ${kubernetesVersion}`)
+    ? condition('Ready', true, 'ResourceReady', `Kubernetes ${kubernetesVersion}`)
     : condition(
         'Ready',
         false,
         'NotReady',
-        'Its API server answers that it is not ready: see `kubectl get --raw /readyz?verbose` there',
+        'the API server is not ready: run `kubectl get --raw /readyz?verbose` on the cluster',
       );
   return {
     ready,
@@ -103,7 +103,7 @@ export function clusterHealth(cluster: Cluster, look: Look, now: number): Cluste
   };
 }
 
-/** What was known before and still is the best that is known. */
+/** Fields that keep their last known values. */
 const kept = ({ status }: Cluster) => ({
   kubernetesVersion: status?.kubernetesVersion,
   latencyMilliseconds: status?.latencyMilliseconds,

@@ -1,6 +1,6 @@
 /**
- * Clusters: whether their kubeconfigs open, whether they can be reached and which Kubernetes they run, every minute; and nothing of them
- * is left when they are deleted (requirement 002, FR-OP-002).
+ * Reconciles Clusters: probes their credentials, reachability and Kubernetes version every minute, and cleans up when they are deleted
+ * (docs/requirements.md, 002 FR-OP-002).
  */
 import { type Cluster, cluster as clusterKind, ERASE_FINALIZER } from '../../../api/index.ts';
 import {
@@ -27,25 +27,25 @@ import { coreSecrets } from '../../../runtime/internal.ts';
 import { recordReadyEvent } from '../../platform/ready-event.ts';
 import { applyStatus } from '../../platform/status.ts';
 import { eraseCluster } from './erase.ts';
-import { clusterHealth, type Look } from './health.ts';
-import { lookAt } from './look.ts';
+import { clusterHealth, type ProbeResult } from './health.ts';
+import { maintenance } from './maintenance.ts';
+import { probeCluster } from './probe.ts';
 import { eraseUnclaimed } from './unclaimed.ts';
-import { upkeep } from './upkeep.ts';
 
 export interface ClusterReconcilerOptions {
   readonly fleet: ManagedFleet;
   readonly keys: SealingKeys;
   readonly systemNamespace: string;
   readonly recorder: Pick<EventRecorder, 'record'>;
-  /** How often a cluster is asked how it fares. Left out, every 60 s. */
+  /** The probe interval. 60 s by default. */
   readonly intervalMilliseconds?: number;
-  /** How long it may take to answer. Left out, 10 s. */
+  /** The timeout of a probe. 10 s by default. */
   readonly timeoutMilliseconds?: number;
-  /** How long a deleted Cluster that does not answer is waited for. Left out, 5 minutes. */
+  /** How long the cleanup of a deleted, unresponsive Cluster is retried. 5 minutes by default. */
   readonly erasePatienceMilliseconds?: number;
-  /** How long a sealed kubeconfig may be there that no Cluster names. Left out, an hour. */
+  /** How long a sealed kubeconfig may exist without a Cluster. One hour by default. */
   readonly unclaimedMilliseconds?: number;
-  /** Told once of each Cluster that is new. */
+  /** Called once for each new Cluster. */
   readonly onRegistered?: () => void;
 }
 
@@ -56,14 +56,14 @@ export function addClusterReconciler(manager: Manager, options: ClusterReconcile
   const interval = options.intervalMilliseconds ?? 60_000;
   const { clock } = manager;
   const log = manager.log.with({ controller: 'clusters' });
-  /** What was last looked at, by uid: a change of it is looked at at once, and not only in its turn. */
-  const looked = new Map<string, string>();
+  /** The last probed state, by uid: a change is probed at once, not only after the interval. */
+  const probed = new Map<string, string>();
 
   const sealedSecrets = { namespace: systemNamespace, fieldSelector: sealedSecretSelector };
   const publish = async () => {
     const { sealing } = await keys.current();
     if (!(await publishSealingKey(manager.leaderClient, systemNamespace, sealing))) return;
-    log.info('the key that kubeconfigs are sealed with was published', { keyId: sealing.id });
+    log.info('sealing key published', { keyId: sealing.id });
   };
   const erase = () =>
     eraseUnclaimed({
@@ -74,11 +74,11 @@ export function addClusterReconciler(manager: Manager, options: ClusterReconcile
       patienceMilliseconds: options.unclaimedMilliseconds ?? 3_600_000,
       log,
     });
-  const chores = [
+  const tasks = [
     { name: 'publish the sealing key', run: publish },
-    { name: 'erase what no Cluster names', run: erase },
+    { name: 'delete unclaimed kubeconfigs', run: erase },
   ];
-  manager.add(upkeep({ chores, clock, log, everyMilliseconds: interval }));
+  manager.add(maintenance({ tasks, clock, log, intervalMilliseconds: interval }));
   const ofSecret = ({ metadata }: SecretObject): ObjectKey[] =>
     manager.caches
       .store<Cluster>(clusterKind.resource)
@@ -87,10 +87,10 @@ export function addClusterReconciler(manager: Manager, options: ClusterReconcile
       .map((each) => ({ name: each.metadata.name }));
 
   controllerManagedBy(manager, 'clusters')
-    // Not for the status: it is written here, each time.
+    // Status changes are ignored: every reconcile writes the status.
     .for<Cluster>(clusterKind.resource, { predicates: [generationChanged] })
     .watches<SecretObject>(coreSecrets, ofSecret, sealedSecrets)
-    // Those that do not answer must not keep the others from their turn.
+    // Unresponsive clusters must not block the others.
     .withOptions({ maxConcurrentReconciles: 16 })
     .complete(async ({ name }, { client, read }) => {
       const cached = await read.get<Cluster>(clusterKind.resource, { name });
@@ -110,7 +110,7 @@ export function addClusterReconciler(manager: Manager, options: ClusterReconcile
             patienceMilliseconds: options.erasePatienceMilliseconds ?? 300_000,
           }),
         );
-        if (finalization.state !== 'pending') looked.delete(cached.metadata.uid ?? '');
+        if (finalization.state !== 'pending') probed.delete(cached.metadata.uid ?? '');
         return finalization.state === 'pending' ? finalization : undefined;
       }
       const object = await addFinalizer(client, clusterKind.resource, cached, ERASE_FINALIZER);
@@ -121,30 +121,30 @@ export function addClusterReconciler(manager: Manager, options: ClusterReconcile
         .get({ namespace: systemNamespace, name: sealedSecretName(object) });
       const seen = `${generation}/${secret?.metadata.uid ?? ''}/${secret?.metadata.resourceVersion ?? ''}`;
       const due = Date.parse(object.status?.lastCheckedTime ?? '') + interval - clock.now();
-      if (looked.get(uid) === seen && due > 0) return { requeueAfterMilliseconds: Math.min(due, interval) };
-      const look = await lookAt(object, {
+      if (probed.get(uid) === seen && due > 0) return { requeueAfterMilliseconds: Math.min(due, interval) };
+      const result = await probeCluster(object, {
         source: { client, systemNamespace, keys },
         fleet,
         clock,
         log,
         timeoutMilliseconds,
       });
-      await tell(object, look, { client, recorder, now: clock.now() });
-      looked.set(uid, seen);
+      await writeStatus(object, result, { client, recorder, now: clock.now() });
+      probed.set(uid, seen);
       return { requeueAfterMilliseconds: interval };
     });
 }
 
-/** A look may take a while, and others write their part of the status meanwhile: that is no reason to look again. */
-async function tell(
+/** Writes the status. Other writers may have changed it during the probe, which is no reason to probe again. */
+async function writeStatus(
   object: Cluster,
-  look: Look,
+  result: ProbeResult,
   parts: { readonly client: Client; readonly recorder: Pick<EventRecorder, 'record'>; readonly now: number },
 ): Promise<void> {
   const { client, recorder, now } = parts;
   let latest = object;
   for (let tries = 1; ; tries += 1) {
-    const { conditions, fields, ready } = clusterHealth(latest, look, now);
+    const { conditions, fields, ready } = clusterHealth(latest, result, now);
     try {
       await applyStatus(client, clusterKind.resource, latest, { conditions, fields }, { now, fieldManager });
       recordReadyEvent(recorder, latest, ready);

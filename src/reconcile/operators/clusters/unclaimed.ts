@@ -1,6 +1,6 @@
 /**
- * Sealed kubeconfigs that no Cluster names: of one that was never registered, or that was replaced. They are erased after a while, so
- * that who adds a cluster needs no more than the right to create a Secret.
+ * Deletes sealed kubeconfigs that no Cluster references, because it was never registered or its Secret was replaced. Users who add
+ * clusters therefore only need the permission to create Secrets.
  */
 import { type Cluster, cluster as clusterKind } from '../../../api/index.ts';
 import { type SecretObject, sealedSecretName } from '../../../fleet/index.ts';
@@ -9,12 +9,12 @@ import { coreSecrets, liveReader } from '../../../runtime/internal.ts';
 
 interface UnclaimedParts {
   readonly client: Client;
-  /** Those that are there, as of a moment ago. */
+  /** From the cache. */
   readonly secrets: readonly SecretObject[];
-  /** As of a moment ago. */
+  /** From the cache. */
   readonly clusters: readonly Cluster[];
   readonly now: number;
-  /** A Secret is made before its Cluster: so long it may stay without one. */
+  /** How long a Secret may exist without a Cluster: it is created before its Cluster. */
   readonly patienceMilliseconds: number;
   readonly log: Logger;
 }
@@ -25,13 +25,13 @@ export async function eraseUnclaimed(parts: UnclaimedParts): Promise<void> {
     ({ metadata }) => now - Date.parse(metadata.creationTimestamp ?? '') > patienceMilliseconds,
   );
   if (candidates.length === 0) return;
-  // What is decided from a cache may be a moment old, and this is not taken back.
+  // The cache may be stale, and a deletion cannot be undone.
   const clusters = await liveReader(client).list<Cluster>(clusterKind.resource);
   for (const { metadata } of unclaimed(candidates, clusters)) {
     const { namespace = '', name, uid = '', resourceVersion = '' } = metadata;
     try {
       await client.delete(coreSecrets, { namespace, name }, { preconditions: { uid, resourceVersion } });
-      log.info('a sealed kubeconfig that no Cluster names was erased', {
+      log.info('deleted a sealed kubeconfig without a Cluster', {
         audit: true,
         event: 'cluster.unclaimed',
         secret: name,

@@ -1,4 +1,4 @@
-/** Operators: on how many clusters each is, on how many of them it is well, and the condition `Healthy`, which tells of both. */
+/** Counts the installations of each Operator and the healthy ones, and sets the condition `Healthy`. */
 import { type Operator, type OperatorInstallation, operator, operatorInstallation } from '../../../api/index.ts';
 import { controllerManagedBy, type DesiredCondition, type Manager, type Predicate } from '../../../runtime/index.ts';
 import { applyStatus } from '../../platform/status.ts';
@@ -16,13 +16,13 @@ export function addCounts(
   controllerManagedBy(manager, 'operator-health')
     .for<Operator>(operator.resource)
     .watches<OperatorInstallation>(operatorInstallation.resource, ({ spec }) => [{ name: spec.operator }], {
-      predicates: [comesGoesOrFaresOtherwise],
+      predicates: [healthChanged],
       indexes: byOperator,
     })
     .complete(async ({ name }, { client, read }) => {
       const object = await read.get<Operator>(operator.resource, { name });
       if (object === undefined) {
-        metrics.gone(name);
+        metrics.deleted(name);
         return;
       }
       const wait = throttle.wait(name);
@@ -47,7 +47,7 @@ export function addCounts(
     });
 }
 
-const comesGoesOrFaresOtherwise: Predicate<OperatorInstallation> = (change) =>
+const healthChanged: Predicate<OperatorInstallation> = (change) =>
   change.type !== 'updated' || change.object.status?.health !== change.old.status?.health;
 
 export function countOf(installations: readonly OperatorInstallation[]): {
@@ -56,26 +56,26 @@ export function countOf(installations: readonly OperatorInstallation[]): {
 } {
   const of = (health: string) => installations.filter(({ status }) => status?.health === health);
   const [healthy, unhealthy] = [of('Healthy').length, of('Unhealthy')];
-  const say = (status: DesiredCondition['status'], reason: string, message: string) => ({
+  const result = (status: DesiredCondition['status'], reason: string, message: string) => ({
     healthy,
     condition: { type: 'Healthy', status, reason, message },
   });
   if (unhealthy.length > 0) {
     const names = unhealthy.map(({ spec }) => spec.cluster).sort();
     const some = `${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and others' : ''}`;
-    return say(
+    return result(
       'False',
       'Unhealthy',
-      `It is not well on ${unhealthy.length} of ${installations.length} clusters: ${some}`,
+      `unhealthy on ${unhealthy.length} of ${installations.length} clusters: ${some}`,
     );
   }
-  if (installations.length === 0) return say('Unknown', 'NotInstalled', 'It is on no cluster');
+  if (installations.length === 0) return result('Unknown', 'NotInstalled', 'not installed on any cluster');
   if (healthy < installations.length) {
-    return say(
+    return result(
       'Unknown',
-      'NotKnown',
-      `It is well on ${healthy} of ${installations.length} clusters; of the others it is not known`,
+      'HealthUnknown',
+      `healthy on ${healthy} of ${installations.length} clusters, unknown on the others`,
     );
   }
-  return say('True', 'Healthy', `It is well on ${healthy} of ${installations.length} clusters`);
+  return result('True', 'Healthy', `healthy on ${healthy} of ${installations.length} clusters`);
 }

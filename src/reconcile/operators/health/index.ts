@@ -1,9 +1,9 @@
 /**
- * How the operators on all clusters fare, every 30 seconds (requirement 002, FR-OP-005).
+ * Checks the health of the operators on all clusters every 30 seconds (docs/requirements.md, 002 FR-OP-005).
  *
- * In: OperatorInstallations, the clusters they are on, and what was rolled out there. Out: the status of OperatorInstallations, counts and
- * the condition `Healthy` of Operators, `Degraded` on deployments that go wrong after they were completed, events and metrics. It must
- * not know how anything is rolled out or taken back.
+ * In: OperatorInstallations, their clusters and snapshots. Out: the status of OperatorInstallations, the counts and the condition `Healthy`
+ * of Operators, the condition `Degraded` of completed rollouts that became unhealthy, events and metrics. It must not know how a rollout
+ * or a rollback works.
  */
 import type { Registry } from 'prom-client';
 import { cluster } from '../../../api/index.ts';
@@ -25,27 +25,27 @@ interface OperatorHealthOptions {
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly registry?: Registry;
   readonly intervalMilliseconds?: number;
-  /** Requests and watches on clusters at once, over all of them: no more than the fleet has connections, or they would wait for those. */
+  /** The maximum of concurrent requests and watches over all clusters. More than the connections of the fleet would only queue. */
   readonly requests?: number;
   readonly watches?: number;
-  /** So many objects of a kind on a cluster, and they are watched instead of listed. */
+  /** From this number of objects of a kind on a cluster, they are watched instead of listed. */
   readonly watchFrom?: number;
   readonly requestMilliseconds?: number;
-  /** How long a completed deployment is taken back where it goes wrong; for blue-green, what it says itself. */
+  /** How long after its completion an unhealthy rollout is rolled back. Blue-green uses its retentionPeriod. */
   readonly watchedMilliseconds?: number;
   readonly settleMilliseconds?: number;
 }
 
-/** Connections of either sort that rounds never take: whoever rolls out, or looks whether a cluster is there, finds one. */
-const leftToRollouts = 8;
+/** Connections of either kind that rounds never use, so that rollouts and probes always find one. */
+const reservedConnections = 8;
 
-/** Runs with the manager, on the leader. What is returned is for who wants a round at once. */
+/** Adds the health checks to a manager; they run on the leader. The result lets tests run a round at once. */
 export function addOperatorHealth(manager: Manager, options: OperatorHealthOptions): HealthRounds {
   const metrics = healthMetrics(options.registry);
   const { settleMilliseconds } = options;
   manager.caches.request({ resource: cluster.resource });
   addCounts(manager, { metrics, ...(settleMilliseconds === undefined ? {} : { settleMilliseconds }) });
-  addRevalidation(manager, { watchedMilliseconds: options.watchedMilliseconds ?? 24 * 3_600_000 });
+  addRevalidation(manager, { windowMilliseconds: options.watchedMilliseconds ?? 24 * 3_600_000 });
   const rounds = new HealthRounds(manager, {
     fleet: options.fleet,
     health: options.health,
@@ -53,8 +53,8 @@ export function addOperatorHealth(manager: Manager, options: OperatorHealthOptio
     recorder: options.recorder,
     metrics,
     intervalMilliseconds: options.intervalMilliseconds ?? 30_000,
-    requests: options.requests ?? connectionLimits.short - leftToRollouts,
-    watches: options.watches ?? connectionLimits.watch - leftToRollouts,
+    requests: options.requests ?? connectionLimits.short - reservedConnections,
+    watches: options.watches ?? connectionLimits.watch - reservedConnections,
     watchFrom: options.watchFrom ?? 100,
     requestMilliseconds: options.requestMilliseconds ?? 10_000,
   });

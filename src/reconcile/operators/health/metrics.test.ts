@@ -20,7 +20,7 @@ describe('metrics', () => {
     expect(await value('kidp_operators_unhealthy')).toBe(1);
     expect(await value('kidp_operator_unhealthy_total')).toBe(1);
     expect(await value('kidp_operator_health_round_installations')).toBe(6);
-    metrics.gone('partly');
+    metrics.deleted('partly');
     expect(await value('kidp_operators_unhealthy')).toBe(0);
     expect(await value('kidp_operator_unhealthy_total')).toBeUndefined();
   });
@@ -31,7 +31,7 @@ describe('metrics', () => {
     metrics.alerted('well');
     metrics.checked(1);
     metrics.round({ seconds: 1, installations: 1 });
-    expect(() => metrics.gone('well')).not.toThrow();
+    expect(() => metrics.deleted('well')).not.toThrow();
   });
 });
 

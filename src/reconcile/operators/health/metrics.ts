@@ -1,28 +1,28 @@
-/** What is measured of health: how many are well, and how long it takes to find out (requirement 002, metrics). */
+/** Health metrics: healthy operators and the duration of checks (docs/requirements.md, 002 Metrics). */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export interface HealthMetrics {
-  /** How an Operator fares: on how many clusters it is, and on how many it is well. */
+  /** Sets the number of installations of an Operator and how many of them are healthy. */
   operator(name: string, installations: number, healthy: number): void;
-  gone(name: string): void;
+  deleted(name: string): void;
   checked(seconds: number): void;
-  /** An installation has turned unhealthy. */
+  /** Counts an installation that became unhealthy. */
   alerted(operator: string): void;
   round(summary: { readonly seconds: number; readonly installations: number }): void;
 }
 
 const seconds = [0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 3, 5, 10, 30, 60];
 
-/** Without a registry nobody asks. */
+/** Without a registry nothing is recorded. */
 export function healthMetrics(registry: Registry | undefined): HealthMetrics {
-  if (registry === undefined) return { operator() {}, gone() {}, checked() {}, alerted() {}, round() {} };
+  if (registry === undefined) return { operator() {}, deleted() {}, checked() {}, alerted() {}, round() {} };
   const registers = [registry];
   const operators = new Map<string, { installations: number; healthy: number }>();
   const count = (test: (each: { installations: number; healthy: number }) => boolean) =>
     [...operators.values()].filter((each) => each.installations > 0 && test(each)).length;
   new Gauge({
     name: 'kidp_operators_healthy',
-    help: 'Operators that are well on every cluster they are on',
+    help: 'Operators that are healthy on all their clusters',
     registers,
     collect() {
       this.set(count(({ installations, healthy }) => healthy === installations));
@@ -30,7 +30,7 @@ export function healthMetrics(registry: Registry | undefined): HealthMetrics {
   });
   new Gauge({
     name: 'kidp_operators_unhealthy',
-    help: 'Operators that are not known to be well on some cluster',
+    help: 'Operators that are unhealthy or of unknown health on at least one cluster',
     registers,
     collect() {
       this.set(count(({ installations, healthy }) => healthy < installations));
@@ -38,30 +38,30 @@ export function healthMetrics(registry: Registry | undefined): HealthMetrics {
   });
   const duration = new Histogram({
     name: 'kidp_operator_healthcheck_duration_seconds',
-    help: 'How long it took to look at one operator on one cluster',
+    help: 'Duration of a health check of one operator on one cluster',
     buckets: seconds,
     registers,
   });
   const alerts = new Counter({
     name: 'kidp_operator_unhealthy_total',
-    help: 'How often an operator has turned unhealthy on a cluster',
+    help: 'Transitions of an operator to unhealthy on a cluster',
     labelNames: ['operator'],
     registers,
   });
   const rounds = new Histogram({
     name: 'kidp_operator_health_round_duration_seconds',
-    help: 'How long it took to look at all operators on all clusters',
+    help: 'Duration of a health check round over all clusters',
     buckets: seconds,
     registers,
   });
   const looked = new Gauge({
     name: 'kidp_operator_health_round_installations',
-    help: 'How many installations the last round looked at',
+    help: 'Installations checked in the last round',
     registers,
   });
   return {
     operator: (name, installations, healthy) => void operators.set(name, { installations, healthy }),
-    gone(name) {
+    deleted(name) {
       operators.delete(name);
       alerts.remove({ operator: name });
     },

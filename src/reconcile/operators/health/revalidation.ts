@@ -1,8 +1,8 @@
 /**
- * Deployments that were completed and go wrong afterwards: while the way back is still kept, one whose installations fail so often in a
- * row as it allows gets the condition `Degraded`, and whoever rolls out takes it back (kargo#5144). Decided from status alone, so
- * that a restart in between forgets nothing. What another rollout was taken back to does not count: who has broken it is the other one,
- * and one rollback must not set off the next, back through all there ever was.
+ * Revalidates completed rollouts: while a rollback is still possible, a rollout whose installations reach the failure threshold gets the
+ * condition `Degraded`, and the rollout reconciler rolls it back (kargo#5144). The decision uses only statuses, so a restart loses nothing.
+ * A version that was restored by another rollback does not count: the other rollout is the cause, and one rollback must not trigger the
+ * next, back through the whole history.
  */
 import {
   type Cluster,
@@ -24,13 +24,13 @@ import {
 } from '../../../runtime/index.ts';
 
 export const DEGRADED = 'Degraded';
-/** The reason where no more clusters fail than may (`maxFailures`): people are told, and nothing is taken back. */
+/** The reason if no more clusters fail than spec.maxFailures allows: nothing is rolled back. */
 export const TOLERATED = 'WithinMaxFailures';
-export const failuresThatMatter = 3;
+export const defaultFailureThreshold = 3;
 
 const fieldManager = 'kidp-health';
 
-/** Which installations a deployment has made. */
+/** An index of OperatorInstallations by the rollout that made them. */
 const deploymentIndex = {
   'kidp-deployment': (object: KubernetesObject): string[] => {
     const { deployment } = (object as OperatorInstallation).spec;
@@ -38,7 +38,7 @@ const deploymentIndex = {
   },
 };
 
-export function addRevalidation(manager: Manager, options: { readonly watchedMilliseconds: number }): void {
+export function addRevalidation(manager: Manager, options: { readonly windowMilliseconds: number }): void {
   controllerManagedBy(manager, 'operator-revalidation')
     .for<OperatorDeployment>(operatorDeployment.resource)
     .watches<OperatorInstallation>(
@@ -53,7 +53,7 @@ export function addRevalidation(manager: Manager, options: { readonly watchedMil
       const installations = read
         .store<OperatorInstallation>(operatorInstallation.resource)
         .byIndex('kidp-deployment', name)
-        // What somebody does on a Cluster that they have paused says nothing about what was rolled out.
+        // On a paused Cluster users change things on purpose, so its health says nothing about the rollout.
         .filter(({ spec }) => clusters.get({ name: spec.cluster })?.spec.paused !== true);
       const now = manager.clock.now();
       const condition = degradedBy(object, installations, { now, ...options });
@@ -66,15 +66,15 @@ export function addRevalidation(manager: Manager, options: { readonly watchedMil
     });
 }
 
-/** What to say, or undefined where nothing has to be said. */
+/** The condition Degraded, or undefined if it does not change. */
 export function degradedBy(
   { spec, status, metadata }: OperatorDeployment,
   installations: readonly OperatorInstallation[],
-  { now, watchedMilliseconds }: { readonly now: number; readonly watchedMilliseconds: number },
+  { now, windowMilliseconds }: { readonly now: number; readonly windowMilliseconds: number },
 ): DesiredCondition | undefined {
   if (status?.phase !== 'Completed' || metadata.deletionTimestamp !== undefined) return undefined;
   const finished = Date.parse(status.finishedAt ?? '');
-  if (Number.isNaN(finished) || now - finished > keptFor(spec, watchedMilliseconds)) return undefined;
+  if (Number.isNaN(finished) || now - finished > rollbackWindow(spec, windowMilliseconds)) return undefined;
   const threshold = spec.health.failureThreshold;
   const failing = installations.filter(
     (each) =>
@@ -89,31 +89,31 @@ export function degradedBy(
     const names = failing.map((each) => each.spec.cluster).sort();
     const some = `${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and others' : ''}`;
     const why = failing[0]?.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
-    const message = `It was completed, and failed ${threshold} times in a row since on ${some}: ${why}`;
-    // Those that have failed under way count as well.
+    const message = `unhealthy since completion, ${threshold} failed checks in a row on ${some}: ${why}`;
+    // Clusters that failed during the rollout count too.
     const failed = (status.clusters ?? []).filter(({ state }) => state === 'RolledBack' || state === 'Failed');
     const isTolerated = failing.length + failed.length <= (spec.maxFailures ?? 0);
     const reason = isTolerated ? TOLERATED : 'Unhealthy';
     return { type: DEGRADED, status: 'True', reason, message, observedGeneration };
   }
   if (known?.status !== 'True') return undefined;
-  const message = 'Its installations are well again';
+  const message = 'all installations are healthy again';
   return { type: DEGRADED, status: 'False', reason: 'Healthy', message, observedGeneration };
 }
 
-/** What it has put there itself, and nobody has come back to since. */
+/** Whether the installation is from this rollout, and not restored by a rollback of a later one. */
 const isStillOf = ({ clusters = [] }: NonNullable<OperatorDeployment['status']>, { spec }: OperatorInstallation) =>
   spec.restoredBy === undefined &&
   clusters.some(
     ({ name, state, snapshot }) =>
       name === spec.cluster &&
-      // One that it was completed without is looked at when it is back.
+      // A cluster that was set aside at completion counts once it is reachable again.
       (state === 'Healthy' || state === 'Validating') &&
       snapshot === spec.snapshot,
   );
 
-/** What was there before is kept so long, and there is a way back without rendering anything. */
-function keptFor({ blueGreenConfig }: OperatorDeployment['spec'], watchedMilliseconds: number): number {
+/** How long a rollback is possible: as long as the previous version is kept. */
+function rollbackWindow({ blueGreenConfig }: OperatorDeployment['spec'], windowMilliseconds: number): number {
   const { retentionPeriod } = blueGreenConfig ?? {};
-  return retentionPeriod === undefined ? watchedMilliseconds : millisecondsOf(retentionPeriod);
+  return retentionPeriod === undefined ? windowMilliseconds : millisecondsOf(retentionPeriod);
 }

@@ -1,9 +1,9 @@
 /**
- * Looks at every installation again and again: clusters side by side, each by itself, so that one that is slow or away holds up no other. A
- * cluster that is still being looked at when the next round begins sits that round out.
+ * `HealthRounds` checks every installation in rounds. Clusters are checked in parallel and independently, so that a slow or unreachable one
+ * delays no other. A cluster whose check has not finished when the next round starts skips that round.
  *
- * They take turns, as many at a time as there are connections for: a connection is then used for one request after the other. With all
- * clusters at once nearly every request had to make a connection of its own first, which took more than everything else together.
+ * Clusters take turns, as many at a time as there are connections, so that a connection serves one request after the other. With all
+ * clusters at once nearly every request had to open a connection of its own, which took longer than everything else together.
  */
 import {
   type Cluster,
@@ -36,10 +36,10 @@ import {
 } from '../../../runtime/index.ts';
 import { sleep } from '../../../runtime/internal.ts';
 import { applyStatus } from '../../platform/status.ts';
+import { type CheckResult, installationStatus, toTimestamp } from './installation-status.ts';
 import type { HealthMetrics } from './metrics.ts';
 import type { SnapshotProfiles } from './profiles.ts';
-import { failuresThatMatter } from './revalidation.ts';
-import { instantOf, type Seen, standingOf } from './standing.ts';
+import { defaultFailureThreshold } from './revalidation.ts';
 
 interface RoundOptions {
   readonly fleet: Pick<Fleet, 'connect'>;
@@ -48,9 +48,9 @@ interface RoundOptions {
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly metrics: HealthMetrics;
   readonly intervalMilliseconds: number;
-  /** Requests to clusters at once, over all of them. */
+  /** The maximum of concurrent requests over all clusters. */
   readonly requests: number;
-  /** Watches on clusters at once, over all of them. */
+  /** The maximum of concurrent watches over all clusters. */
   readonly watches: number;
   readonly watchFrom: number;
   readonly requestMilliseconds: number;
@@ -62,9 +62,9 @@ interface RoundSummary {
   readonly milliseconds: number;
 }
 
-/** Of one cluster: as many as a session of the fleet has connections. */
+/** Concurrent checks on one cluster: the number of connections of a fleet session. */
 const installationsAtOnce = 4;
-/** Then others have their turn, if they wait. */
+/** The length of a turn if other clusters wait. */
 const turnMilliseconds = 5_000;
 const writesAtOnce = 16;
 const fieldManager = 'kidp-health';
@@ -91,23 +91,21 @@ export class HealthRounds {
 
   async start(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#manager;
-    const under = new Set<Promise<unknown>>();
+    const running = new Set<Promise<unknown>>();
     while (!signal.aborted) {
-      const round = this.round(signal).catch((error: unknown) =>
-        log.error('a round of health checks failed', { error }),
-      );
-      under.add(round);
-      void round.finally(() => under.delete(round));
+      const round = this.round(signal).catch((error: unknown) => log.error('health check round failed', { error }));
+      running.add(round);
+      void round.finally(() => running.delete(round));
       await sleep(clock, this.#options.intervalMilliseconds, signal);
     }
-    await Promise.all(under);
+    await Promise.all(running);
     await Promise.all([...this.#mirrors.keys()].map((name) => this.#drop(name)));
   }
 
-  /** One look at all that is not being looked at. */
+  /** Checks all clusters that are not being checked already. */
   async round(signal: AbortSignal): Promise<RoundSummary> {
     const { caches, clock } = this.#manager;
-    const began = clock.monotonic();
+    const start = clock.monotonic();
     const byCluster = Map.groupBy(
       caches.store<OperatorInstallation>(operatorInstallation.resource),
       ({ spec }) => spec.cluster,
@@ -122,7 +120,7 @@ export class HealthRounds {
       return gone || this.#busy.has(name) ? [] : [{ object, installations }];
     });
     await Promise.all(due.map(({ object, installations }) => this.#visit(object, installations, signal)));
-    const milliseconds = clock.monotonic() - began;
+    const milliseconds = clock.monotonic() - start;
     const installations = due.reduce((sum, each) => sum + each.installations.length, 0);
     this.#options.metrics.round({ seconds: milliseconds / 1000, installations });
     return { clusters: due.length, installations, milliseconds };
@@ -138,7 +136,7 @@ export class HealthRounds {
       const look = async (installation: OperatorInstallation) => {
         if (signal.aborted) return;
         const seen = unreachable ?? (await this.#look(mirror, installation, signal));
-        await this.#writes.run(() => this.#tell(installation, seen));
+        await this.#writes.run(() => this.#writeStatus(installation, seen));
       };
       const left = [...installations];
       if (unreachable !== undefined) await eachOf(left, look);
@@ -146,7 +144,7 @@ export class HealthRounds {
       await mirror.endRound();
       if (unreachable === undefined && !signal.aborted) await this.#writes.run(() => this.#stamp(object));
     } catch (error) {
-      if (!signal.aborted) log.error('the operators of a cluster could not be looked at', { error });
+      if (!signal.aborted) log.error('failed to check the operators of a cluster', { error });
     } finally {
       this.#busy.delete(name);
     }
@@ -158,13 +156,13 @@ export class HealthRounds {
     return () => this.#turns.hasWaiters && clock.monotonic() >= end;
   }
 
-  /** What to say of all of them where the cluster cannot be asked. */
+  /** Connects to the cluster. Returns the result for all installations if the cluster is unreachable. */
   async #begin(
     mirror: ClusterMirror,
     name: string,
     installations: readonly OperatorInstallation[],
     signal: AbortSignal,
-  ): Promise<Seen | undefined> {
+  ): Promise<CheckResult | undefined> {
     try {
       const { client } = await this.#options.fleet.connect(name, { kind: 'observe' }, { signal });
       await mirror.beginRound(client, new Set(installations.map(({ spec }) => spec.namespace)).size);
@@ -172,17 +170,20 @@ export class HealthRounds {
     } catch (error) {
       if (error instanceof FleetError) return { state: 'Unknown', message: error.message };
       if (error instanceof ConnectionError || error instanceof ApiError) {
-        return { state: 'Unknown', message: 'The API server of the cluster does not answer' };
+        return { state: 'Unknown', message: 'the API server of the cluster does not respond' };
       }
       throw error;
     }
   }
 
-  async #look(mirror: ClusterMirror, { spec }: OperatorInstallation, signal: AbortSignal): Promise<Seen> {
+  async #look(mirror: ClusterMirror, { spec }: OperatorInstallation, signal: AbortSignal): Promise<CheckResult> {
     const { health, profiles, metrics } = this.#options;
     const profile = await profiles.of(spec.snapshot);
     if (profile === undefined) {
-      return { state: 'Unknown', message: 'What was rolled out is not kept any more: roll a version out again' };
+      return {
+        state: 'Unknown',
+        message: 'the snapshot of the installed version no longer exists: roll out a version again',
+      };
     }
     const thresholds = this.#thresholds(spec.operator);
     const report = await health.look({
@@ -202,29 +203,29 @@ export class HealthRounds {
     return thresholdsOf(known ?? ({ spec: {} } as Operator));
   }
 
-  /** Writes what is new. Somebody may have written meanwhile: then it is worked out anew from that. */
-  async #tell(installation: OperatorInstallation, seen: Seen): Promise<void> {
+  /** Writes the status. After a conflict it is computed again from the current object. */
+  async #writeStatus(installation: OperatorInstallation, seen: CheckResult): Promise<void> {
     const { recorder, metrics } = this.#options;
     const { clock, leaderClient: client } = this.#manager;
     const threshold = this.#failureThreshold(installation);
     let object = installation;
     for (let tries = 1; ; tries += 1) {
       const now = clock.now();
-      const { desired, news } = standingOf(object, seen, { now, threshold });
+      const { desired, event } = installationStatus(object, seen, { now, threshold });
       try {
         await applyStatus(client, operatorInstallation.resource, object, desired, { now, fieldManager });
       } catch (error) {
         if (isNotFound(error)) return;
         if (!isConflict(error) || tries >= 3) throw error;
         const newer = await this.#live(client, object);
-        // Another version since: what was seen is not of it.
+        // Another version was installed meanwhile, so the result does not apply.
         if (newer === undefined || newer.metadata.generation !== object.metadata.generation) return;
         object = newer;
         continue;
       }
-      if (news === undefined) return;
-      recorder.record({ regarding: object, action: 'CheckHealth', ...news });
-      if (news.reason === 'OperatorUnhealthy') metrics.alerted(object.spec.operator);
+      if (event === undefined) return;
+      recorder.record({ regarding: object, action: 'CheckHealth', ...event });
+      if (event.reason === 'OperatorUnhealthy') metrics.alerted(object.spec.operator);
       return;
     }
   }
@@ -239,16 +240,16 @@ export class HealthRounds {
   }
 
   #failureThreshold({ spec }: OperatorInstallation): number {
-    if (spec.deployment === undefined) return failuresThatMatter;
+    if (spec.deployment === undefined) return defaultFailureThreshold;
     const deployment = this.#manager.caches
       .store<OperatorDeployment>(operatorDeployment.resource)
       .get({ name: spec.deployment });
-    return deployment?.spec.health.failureThreshold ?? failuresThatMatter;
+    return deployment?.spec.health.failureThreshold ?? defaultFailureThreshold;
   }
 
-  /** When the operators there were last looked at: the only thing that is written every round, once a cluster. */
+  /** Records the time of the check. It is the only write in every round, once for each cluster. */
   async #stamp({ apiVersion, kind, metadata: { name } }: Cluster): Promise<void> {
-    const status = { operatorsCheckedTime: instantOf(this.#manager.clock.now()) };
+    const status = { operatorsCheckedTime: toTimestamp(this.#manager.clock.now()) };
     const body = { apiVersion, kind, metadata: { name }, status };
     await this.#manager.leaderClient.apply(cluster.resource, body, {
       subresource: 'status',
@@ -281,7 +282,7 @@ export class HealthRounds {
   }
 }
 
-/** Takes from the list, so many at a time, until it is empty or `isOver`. Rejects with the first that does, once all that were begun have ended. */
+/** Works off the list with a few workers until it is empty or `isOver`. Rejects with the first error once all started work has ended. */
 async function eachOf<T>(
   left: T[],
   work: (item: T) => Promise<void>,

@@ -1,52 +1,52 @@
-/** Hands a message to a mail server. Encrypted, unless the server is on this machine or whoever runs the platform says otherwise. */
+/** Sends a message to a mail server, with TLS unless the server is on this machine or plaintext is allowed. */
 import { isLoopback } from '../../../runtime/internal.ts';
 import type { Message } from './message.ts';
 
 interface SmtpOptions {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte, as on port 465; otherwise it begins with STARTTLS. */
+  /** Implicit TLS, the way port 465 uses it; otherwise STARTTLS. */
   readonly implicitTls?: boolean | undefined;
-  /** Also without TLS. On this machine it always may. */
+  /** Allows plaintext. A server on this machine always may use it. */
   readonly allowPlaintext?: boolean | undefined;
-  /** PEM; left out, those of the system. */
+  /** Trusted certificates in PEM. The certificates of the system by default. */
   readonly ca?: string | undefined;
-  /** Asked for each connection, so that a password can be changed without a restart. */
+  /** Called for each connection, so that a password can be changed without a restart. */
   readonly credentials?: (() => Promise<{ readonly user: string; readonly password: string }>) | undefined;
 }
 
 export interface MailOptions {
   readonly smtp: SmtpOptions;
-  /** The address that messages come from. */
+  /** The sender address. */
   readonly from: string;
 }
 
 export interface Mailer {
-  /** The part of the address after the @. */
+  /** The domain of the sender address. */
   readonly domain: string;
-  /** Resolves when the server has taken it for somebody; `refused` are those that it does not take messages for. */
+  /** Resolves when the server has accepted the message for at least one recipient; `refused` lists the rejected recipients. */
   send(message: Message): Promise<{ readonly refused: readonly string[] }>;
 }
 
-const patienceMilliseconds = 15_000;
+const timeoutMilliseconds = 15_000;
 
 export function mailerOf({ smtp, from }: MailOptions): Mailer {
   const { host, port, implicitTls = false, ca } = smtp;
-  const mayBePlain = smtp.allowPlaintext === true || isLoopback(host);
+  const allowsPlaintext = smtp.allowPlaintext === true || isLoopback(host);
   return {
     domain: from.slice(from.lastIndexOf('@') + 1).replace(/[>\s]/g, '') || 'kidp',
     async send({ id, to, subject, text }) {
       const credentials = await smtp.credentials?.();
-      // Only now: it takes 8 MB, and most replicas never send a message.
+      // Imported on first use: it takes 8 MB, and most replicas never send a message.
       const { createTransport } = await import('nodemailer');
       const transport = createTransport({
         host,
         port,
         secure: implicitTls,
-        requireTLS: !implicitTls && !mayBePlain,
-        connectionTimeout: patienceMilliseconds,
-        greetingTimeout: patienceMilliseconds,
-        socketTimeout: patienceMilliseconds,
+        requireTLS: !implicitTls && !allowsPlaintext,
+        connectionTimeout: timeoutMilliseconds,
+        greetingTimeout: timeoutMilliseconds,
+        socketTimeout: timeoutMilliseconds,
         tls: { minVersion: 'TLSv1.2', ...(ca === undefined ? {} : { ca }) },
         ...(credentials === undefined ? {} : { auth: { user: credentials.user, pass: credentials.password } }),
         disableFileAccess: true,

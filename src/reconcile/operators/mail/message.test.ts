@@ -25,9 +25,9 @@ test.each([
     reason: 'who asks for what, where and why, and how to decide',
     spec: { type: 'VersionUpgrade', environment: 'Production', reason: 'Two weaknesses.', levels },
     id: '<approval-u-1-1@company.com>',
-    subject: 'Approval needed: a version upgrade in Production: certificates-1.2.0',
+    subject: 'Approval required: a version upgrade in Production: certificates-1.2.0',
     says: [
-      'ada asks for a version upgrade in Production',
+      'ada requests approval of a version upgrade in Production',
       'Two weaknesses.',
       'Level 1 of 2: 1 × EnvironmentOwner',
       'kidp rollout approve rollout-1',
@@ -37,15 +37,15 @@ test.each([
     reason: 'the next level has a message of its own',
     spec: { levels, decisions: [owners] },
     id: '<approval-u-1-2@company.com>',
-    subject: 'Approval needed: a change: certificates-1.2.0',
+    subject: 'Approval required: a change: certificates-1.2.0',
     says: ['Level 2 of 2: 2 × Admin'],
   },
   {
     reason: 'what somebody writes into a name makes no header',
     spec: { requester: 'ada\r\nBcc: all@company.com' },
     id: '<approval-u-1-1@company.com>',
-    subject: 'Approval needed: a change: certificates-1.2.0',
-    says: ['ada Bcc: all@company.com asks for a change'],
+    subject: 'Approval required: a change: certificates-1.2.0',
+    says: ['ada Bcc: all@company.com requests approval of a change'],
   },
 ])('$reason', ({ spec, id, subject, says }) => {
   const message = messageOf(approvalWith(spec), 'company.com');

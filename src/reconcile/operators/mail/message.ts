@@ -1,4 +1,4 @@
-/** The words of the message, and the id that it keeps however often it is sent. */
+/** The text of the notification, and its stable Message-ID. */
 import { type Approval, approvalLevel } from '../../../api/index.ts';
 
 export interface Message {
@@ -8,38 +8,38 @@ export interface Message {
   readonly text: string;
 }
 
-const whats = {
+const descriptions = {
   ProductionDeployment: 'a deployment',
   VersionUpgrade: 'a version upgrade',
-  BreakingCRDChange: 'a breaking change of a custom resource definition',
+  BreakingCRDChange: 'a breaking CRD change',
 } as const;
 
-/** Undefined where nobody is to be told. `domain`: the part of the id after the @, that of whom it is sent by. */
+/** Returns undefined if there is nobody to notify. `domain` is the part of the Message-ID after the @. */
 export function messageOf(object: Approval, domain: string): Message | undefined {
   const { metadata, spec } = object;
   const { notify = [], subject, type, environment, reason, requester, levels } = spec;
   if (notify.length === 0 || metadata.uid === undefined) return undefined;
   const level = approvalLevel(object) ?? 1;
   const asked = levels?.[level - 1];
-  const what = type === undefined ? 'a change' : whats[type];
+  const what = type === undefined ? 'a change' : descriptions[type];
   const where = environment === undefined ? '' : ` in ${environment}`;
   const lines = [
-    `${oneLine(requester ?? 'Somebody')} asks for ${what}${where}: ${subject.kind} ${subject.name}.`,
+    `${oneLine(requester ?? 'A user')} requests approval of ${what}${where}: ${subject.kind} ${subject.name}.`,
     ...(reason === undefined ? [] : ['', reason]),
     '',
     ...(asked === undefined ? [] : [`Level ${level} of ${levels?.length}: ${asked.approvals} × ${asked.role}.`]),
-    `It is for exactly this: ${subject.digest}`,
+    `The approval applies to exactly this digest: ${subject.digest}`,
     '',
     `  kubectl get approval ${metadata.name} -o yaml`,
     `  kidp rollout approve ${metadata.name} --reason "…"`,
     `  kidp rollout reject ${metadata.name} --reason "…"`,
     '',
-    'Whoever asked does not decide. Nothing happens until it is decided.',
+    'The requester cannot approve. The change waits until the Approval is decided.',
   ];
   return {
     id: `<approval-${metadata.uid}-${level}@${domain}>`,
     to: notify,
-    subject: `Approval needed: ${what}${where}: ${oneLine(subject.name)}`,
+    subject: `Approval required: ${what}${where}: ${oneLine(subject.name)}`,
     text: `${lines.join('\n')}\n`,
   };
 }

@@ -1,4 +1,4 @@
-/** Tells those who decide that an Approval waits, level by level, and writes down that the mail server has taken the message. */
+/** Notifies the approvers of a pending Approval, level by level, and records in its status that the mail server accepted the message. */
 import type { Counter } from 'prom-client';
 import { type Approval, approval, approvalLevel, approvalOutcome } from '../../../api/index.ts';
 import { controllerManagedBy, type EventRecorder, type Logger, type Manager } from '../../../runtime/index.ts';
@@ -9,9 +9,9 @@ interface ApprovalMailOptions {
   readonly mailer: Mailer;
   readonly log: Logger;
   readonly recorder?: Pick<EventRecorder, 'record'> | undefined;
-  /** By `result`: sent, failed. */
+  /** Counts messages by `result`: sent or failed. */
   readonly counted?: Pick<Counter<'result'>, 'inc'> | undefined;
-  /** Between two attempts where the mail server is away. */
+  /** The delay between two tries while the mail server is unavailable. */
   readonly retryMilliseconds?: number | undefined;
 }
 
@@ -32,22 +32,26 @@ export function addApprovalMail(manager: Manager, options: ApprovalMailOptions):
       try {
         ({ refused } = await mailer.send(message));
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
+        const cause = error instanceof Error ? error.message : String(error);
         counted?.inc({ result: 'failed' });
-        log.warn('an e-mail about an approval could not be sent', { approval: name, approvalLevel: level, why });
+        log.warn('failed to send the e-mail about an approval; retried', {
+          approval: name,
+          approvalLevel: level,
+          cause,
+        });
         recorder?.record({
           regarding: object,
           type: 'Warning',
-          reason: 'MailNotSent',
+          reason: 'NotificationFailed',
           action: 'Notify',
-          note: `Those who decide could not be told by e-mail: ${why}`.slice(0, 1024),
+          note: `failed to notify the approvers by e-mail: ${cause}`.slice(0, 1024),
         });
         return { requeueAfterMilliseconds: retryMilliseconds };
       }
       counted?.inc({ result: 'sent' });
-      // The others have it: to send it again would tell them again and again, and help nobody.
+      // The other recipients have the message. Sending it again would only give them duplicates.
       if (refused.length > 0) {
-        log.warn('an e-mail about an approval was not taken for everybody', {
+        log.warn('the mail server rejected recipients of an e-mail about an approval', {
           approval: name,
           approvalLevel: level,
           refused,
@@ -55,17 +59,17 @@ export function addApprovalMail(manager: Manager, options: ApprovalMailOptions):
         recorder?.record({
           regarding: object,
           type: 'Warning',
-          reason: 'MailRefused',
+          reason: 'RecipientRejected',
           action: 'Notify',
-          note: `The mail server does not take messages for ${refused.join(', ')}: see spec.notify`.slice(0, 1024),
+          note: `the mail server rejects the recipients ${refused.join(', ')}: correct spec.notify`.slice(0, 1024),
         });
       }
-      log.info('those who decide over an approval were told', {
+      log.info('approvers notified', {
         approval: name,
         approvalLevel: level,
         messageId: message.id,
       });
-      // Sent before it is written down: who is stopped in between sends it again, under the same id.
+      // Sent before it is recorded: if the process ends in between, the message is sent again with the same id.
       const status = { notifiedAt: new Date(manager.clock.now()).toISOString(), notifiedLevel: level };
       const body = { apiVersion: object.apiVersion, kind: object.kind, metadata: { name }, status };
       await client.apply(approval.resource, body, { subresource: 'status', fieldManager, force: true });

@@ -27,8 +27,8 @@ export function logTests(show: () => Show): void {
     expect(lines).toContainEqual(
       expect.objectContaining({ ...common, message: 'an operator was deployed', cluster: 'dev', level: 'INFO' }),
     );
-    const told = lines.filter(({ message }) => message === 'rollout progressed').map(({ what }) => what);
-    expect(told).toEqual(expect.arrayContaining(['Planned', 'ClusterHealthy', 'Completed']));
+    const reported = lines.filter(({ message }) => message === 'rollout progressed').map(({ reason }) => reason);
+    expect(reported).toEqual(expect.arrayContaining(['Planned', 'ClusterHealthy', 'Completed']));
   });
 
   test('so does the audit of what was asked for, and of each access to a cluster for it', () => {

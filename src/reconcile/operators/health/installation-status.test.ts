@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { OperatorDeployment, OperatorInstallation } from '../../../api/index.ts';
 import { countOf } from './counts.ts';
+import { type CheckResult, installationStatus } from './installation-status.ts';
 import { degradedBy } from './revalidation.ts';
-import { type Seen, standingOf } from './standing.ts';
 
 const now = Date.UTC(2026, 0, 2);
 const earlier = '2026-01-01T00:00:00Z';
@@ -26,14 +26,26 @@ function installation(
   } as unknown as OperatorInstallation;
 }
 
-const good: Seen = { state: 'Healthy', message: '', controllerPods: 2, pods: { state: 'Healthy', milliseconds: 3 } };
-const bad: Seen = { state: 'Unhealthy', message: 'it crashes' };
-const open: Seen = { state: 'Unknown', message: 'no answer' };
+const good: CheckResult = {
+  state: 'Healthy',
+  message: '',
+  controllerPods: 2,
+  pods: { state: 'Healthy', milliseconds: 3 },
+};
+const bad: CheckResult = { state: 'Unhealthy', message: 'it crashes' };
+const open: CheckResult = { state: 'Unknown', message: 'no answer' };
 
 describe('an installation', () => {
-  const rows: { reason: string; before?: object; generation?: number; seen: Seen; fields: object; news?: string }[] = [
+  const rows: {
+    reason: string;
+    before?: object;
+    generation?: number;
+    seen: CheckResult;
+    fields: object;
+    event?: string;
+  }[] = [
     {
-      reason: 'was never looked at, and is well: that is no news',
+      reason: 'was never looked at, and is well: that is no event',
       seen: good,
       fields: { health: 'Healthy', phase: 'ready', failuresInRow: 0, since: '2026-01-02T00:00:00Z', controllerPods: 2 },
     },
@@ -41,7 +53,7 @@ describe('an installation', () => {
       reason: 'was never looked at, and is not well',
       seen: bad,
       fields: { health: 'Unhealthy', phase: 'failed', failuresInRow: 1 },
-      news: 'OperatorUnhealthy',
+      event: 'OperatorUnhealthy',
     },
     {
       reason: 'still is not well',
@@ -60,21 +72,21 @@ describe('an installation', () => {
       before: { health: 'Unhealthy', failuresInRow: 3, since: earlier },
       seen: good,
       fields: { health: 'Healthy', failuresInRow: 0, since: '2026-01-02T00:00:00Z' },
-      news: 'OperatorHealthy',
+      event: 'OperatorHealthy',
     },
     {
       reason: 'cannot be asked: that is neither a failure nor the end of those before',
       before: { health: 'Unhealthy', failuresInRow: 2, since: earlier },
       seen: open,
       fields: { health: 'Unknown', phase: 'unknown', failuresInRow: 2 },
-      news: 'OperatorHealthUnknown',
+      event: 'OperatorHealthUnknown',
     },
     {
       reason: 'cannot be asked, and keeps what was last seen of its parts',
       before: { health: 'Healthy', pods: { state: 'Healthy' }, controllerPods: 2 },
       seen: open,
       fields: { pods: { state: 'Healthy' }, controllerPods: 2 },
-      news: 'OperatorHealthUnknown',
+      event: 'OperatorHealthUnknown',
     },
     {
       reason: 'is another version since: what was known is not of this one',
@@ -82,20 +94,20 @@ describe('an installation', () => {
       generation: 2,
       seen: bad,
       fields: { failuresInRow: 1, observedGeneration: 2, since: '2026-01-02T00:00:00Z' },
-      news: 'OperatorUnhealthy',
+      event: 'OperatorUnhealthy',
     },
   ];
-  for (const { reason, before, generation = 1, seen, fields, news } of rows) {
+  for (const { reason, before, generation = 1, seen, fields, event } of rows) {
     it(reason, () => {
-      const standing = standingOf(installation(before, { generation }), seen, { now, threshold: 3 });
+      const standing = installationStatus(installation(before, { generation }), seen, { now, threshold: 3 });
       expect(standing.desired.fields).toMatchObject(fields);
-      expect(standing.news?.reason).toBe(news);
+      expect(standing.event?.reason).toBe(event);
     });
   }
 
   it('says nothing that changes with every look, such as how long it took', () => {
     const [one, other] = [3, 4].map((milliseconds) =>
-      standingOf(
+      installationStatus(
         installation({ health: 'Healthy', since: earlier }),
         { ...good, pods: { state: 'Healthy', milliseconds } },
         {
@@ -205,7 +217,7 @@ describe('a deployment', () => {
   ];
   for (const { reason, object, of, status, because } of rows) {
     it(reason, () => {
-      const said = degradedBy(object, of, { now, watchedMilliseconds: 86_400_000 });
+      const said = degradedBy(object, of, { now, windowMilliseconds: 86_400_000 });
       expect(said?.status).toBe(status);
       if (because !== undefined) expect(said?.reason).toBe(because);
     });
@@ -216,7 +228,7 @@ describe('an Operator', () => {
   const on = (cluster: string, health?: string) =>
     installation(health === undefined ? undefined : { health }, { cluster });
   const rows: { reason: string; of: OperatorInstallation[]; healthy: number; status: string; says: RegExp }[] = [
-    { reason: 'is nowhere', of: [], healthy: 0, status: 'Unknown', says: /no cluster/ },
+    { reason: 'is nowhere', of: [], healthy: 0, status: 'Unknown', says: /not installed/ },
     {
       reason: 'is well everywhere',
       of: [on('a', 'Healthy'), on('b', 'Healthy')],

@@ -1,4 +1,4 @@
-/** Looks at a Cluster: opens its kubeconfig, seals it anew where the key has changed, and asks the cluster how it fares. */
+/** `probeCluster` decrypts the kubeconfig of a Cluster, seals it again if the key has changed, and probes the cluster. */
 import type { Cluster } from '../../../api/index.ts';
 import {
   type CredentialsSource,
@@ -10,9 +10,9 @@ import {
   sealKubeconfig,
 } from '../../../fleet/index.ts';
 import { type Clock, isConflict, type Logger } from '../../../runtime/index.ts';
-import { isAboutCredentials, type Look } from './health.ts';
+import { isAboutCredentials, type ProbeResult } from './health.ts';
 
-interface LookParts {
+interface ProbeOptions {
   readonly source: CredentialsSource;
   readonly fleet: Fleet;
   readonly clock: Clock;
@@ -20,17 +20,17 @@ interface LookParts {
   readonly timeoutMilliseconds: number;
 }
 
-/** What is wrong with the Cluster is the answer; rejects with what is wrong elsewhere. */
-export async function lookAt(cluster: Cluster, parts: LookParts): Promise<Look> {
+/** Errors of the Cluster are part of the result; other errors reject. */
+export async function probeCluster(cluster: Cluster, parts: ProbeOptions): Promise<ProbeResult> {
   const { source, fleet } = parts;
   const { name } = cluster.metadata;
   try {
     const credentials = await readCredentials(source, cluster);
     const { sealed } = credentials;
-    // Somebody else's kubeconfig: nothing that was opened with the last one goes on.
+    // The kubeconfig was replaced: connections made with the old one must end.
     if (cluster.status?.credentialsDigest !== undefined && cluster.status.credentialsDigest !== sealed.digest)
       fleet.forget(name);
-    const { keyId, digest } = await sealedAnew(cluster, credentials, parts);
+    const { keyId, digest } = await resealIfNeeded(cluster, credentials, parts);
     return { keyId, digest, reached: await reach(name, parts) };
   } catch (error) {
     if (error instanceof FleetError) return { credentials: error };
@@ -38,12 +38,12 @@ export async function lookAt(cluster: Cluster, parts: LookParts): Promise<Look> 
   }
 }
 
-async function reach(name: string, { fleet, clock, timeoutMilliseconds }: LookParts) {
+async function reach(name: string, { fleet, clock, timeoutMilliseconds }: ProbeOptions) {
   try {
     const { client } = await fleet.connect(name, { kind: 'observe' }, {});
     const { kubernetesVersion, milliseconds } = await probe(name, client, { clock, timeoutMilliseconds });
     const { status } = await client.request({ method: 'GET', path: '/readyz', timeoutMilliseconds });
-    // Some clusters do not tell everybody.
+    // Some clusters do not serve /readyz to every user.
     return { kubernetesVersion, milliseconds, ready: status < 500 };
   } catch (error) {
     if (error instanceof FleetError && !isAboutCredentials(error)) return error;
@@ -51,11 +51,11 @@ async function reach(name: string, { fleet, clock, timeoutMilliseconds }: LookPa
   }
 }
 
-/** With the key that seals now, so that the one of before can be thrown away when no Cluster names it any more. */
-async function sealedAnew(
+/** Seals the kubeconfig with the current key, so that an old key can be discarded once no Cluster uses it. */
+async function resealIfNeeded(
   cluster: Cluster,
   { kubeconfig, keyId, sealed }: Awaited<ReturnType<typeof readCredentials>>,
-  { source, log }: LookParts,
+  { source, log }: ProbeOptions,
 ): Promise<{ keyId: string; digest: string }> {
   const { sealing } = await source.keys.current();
   const known = { keyId, digest: sealed.digest };
@@ -64,11 +64,11 @@ async function sealedAnew(
   try {
     await replaceSealed(source.client, sealed, await sealKubeconfig(sealing, name, kubeconfig));
   } catch (error) {
-    // Somebody was faster; the next look sees what they did.
+    // Another writer was faster; the next probe sees the result.
     if (isConflict(error)) return known;
     throw error;
   }
-  log.info('a kubeconfig was sealed with the new key', {
+  log.info('kubeconfig sealed with the new key', {
     audit: true,
     event: 'cluster.resealed',
     cluster: name,
