@@ -183,7 +183,7 @@ function waits({ manager }: Stage, applied: Applied): number[] {
 function reports({ manager }: Stage, { store }: Seen, applied: Applied): number[] {
   const told = new Map<string, number>();
   for (const { message, uid, phase, result, sequence, timestamp } of manager.lines()) {
-    if (message !== 'report of a broker' || phase !== 'ready' || result !== 'applied') continue;
+    if (message !== 'broker report' || phase !== 'ready' || result !== 'applied') continue;
     told.set(`${uid} ${sequence}`, Date.parse(String(timestamp)));
   }
   return store.list().flatMap(({ metadata, status }) => {

@@ -1,14 +1,17 @@
-/** A way for a message to reach a broker. `dispatch` chooses among them: Kafka first, HTTP where Kafka is away or it is urgent. */
+/**
+ * A `Channel` carries messages to brokers. The dispatcher chooses one: Kafka first, HTTP if Kafka is not available or
+ * the message is urgent.
+ */
 import type { RequestEvent } from './messages.ts';
 
 export type ChannelName = 'Kafka' | 'HTTP';
 
-/** Of a Broker object, what is needed to reach it. */
+/** The fields of a Broker object that are needed to reach the broker. */
 export interface BrokerAddress {
   readonly name: string;
   readonly channel: 'Kafka' | 'HTTP' | 'Both';
   readonly endpoint?: string;
-  /** PEM, decoded. */
+  /** Certificate authorities as PEM, decoded. */
   readonly caBundle?: string;
   readonly kafka: {
     readonly bootstrapServers?: readonly string[];
@@ -23,7 +26,7 @@ export interface SendOptions {
 
 export interface Channel {
   readonly name: ChannelName;
-  /** Whether a message could be sent now, as far as is known: not asked for anew. */
+  /** Whether a message could be sent now, according to the last attempts. Nothing is sent to find out. */
   available(broker: BrokerAddress): boolean;
   /** Resolves once the message is acknowledged (acks=all, or a 2xx). Rejects with a `ChannelError`. */
   send(event: RequestEvent, broker: BrokerAddress, options?: SendOptions): Promise<void>;
@@ -31,8 +34,9 @@ export interface Channel {
 }
 
 /**
- * `unavailable`: nobody there, or it broke; the message may have arrived. `timeout`: no answer in time; likewise. `refused`: it was
- * understood and not taken; the same message will be refused again (too large, not authorised, unknown). `throttled`: later.
+ * Why a message was not acknowledged. `unavailable`: the receiver cannot be reached or failed; the message may have
+ * arrived. `timeout`: no answer in time; the message may have arrived. `refused`: the receiver rejected the message and
+ * would reject it again (too large, not authorised, unknown). `throttled`: the receiver asks to retry later.
  */
 export type ChannelFailure = 'unavailable' | 'timeout' | 'refused' | 'throttled';
 
@@ -60,8 +64,8 @@ export class ChannelError extends Error {
 
 export interface Dispatcher {
   /**
-   * Tries the channels of the broker in turn. Rejects with the `ChannelError` of the first that may heal, so that `refused` means: by
-   * every channel.
+   * Tries the channels of the broker one after the other. Rejects with the first retryable `ChannelError`, so that
+   * `refused` means that every channel refused the message.
    */
   send(
     event: RequestEvent,

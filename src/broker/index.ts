@@ -1,10 +1,10 @@
 /**
- * How work leaves the platform and news comes back: the messages, who may say what, Kafka, HTTP, the status API, and the reference
+ * Messages between the platform and brokers: the contract, identities, Kafka, HTTP, the status API and the reference
  * brokers.
  *
- * In: a decision of a reconciler to have something deployed, and what brokers report. Out: acknowledged messages, and reports that
- * are known to come from the broker they name (`ReportSink`). It must not know how a report changes an object, nor when something is
- * dispatched: reconcilers decide that.
+ * In: the decision of a reconciler to deploy something, and the reports of brokers. Out: acknowledged messages, and
+ * verified reports (`ReportSink`). This module does not know how a report changes an object or when something is
+ * dispatched; reconcilers decide that.
  */
 export * from './channel.ts';
 export * from './conformance/index.ts';

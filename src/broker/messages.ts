@@ -1,38 +1,41 @@
 /**
- * What platform and brokers say to each other: CloudEvents 1.0 in JSON. The JSON Schemas in manifests/events say the same for
- * programs in other languages; a test holds both together.
+ * The messages between platform and brokers: CloudEvents 1.0 in JSON. The JSON Schemas in manifests/events describe the
+ * same messages for other languages; a test keeps both in sync.
  */
 
-/** The prefix of every type of event. The version at the end changes when the meaning does; additions do not change it. */
+/**
+ * The prefix of every event type. The version suffix changes with the meaning of an event; additional fields do not
+ * change it.
+ */
 const prefix = 'com.company.platform';
 export const REQUEST_TYPE = `${prefix}.deployment.requested.v1`;
 export const STATUS_TYPE = `${prefix}.deployment.status.v1`;
 export const HEARTBEAT_TYPE = `${prefix}.broker.heartbeat.v1`;
 export const USAGE_TYPE = `${prefix}.usage.reported.v1`;
 
-/** Structured mode: the whole event is one JSON document, the same bytes on Kafka and over HTTP. */
+/** An event in structured mode: the whole event is one JSON document, with the same bytes on Kafka and over HTTP. */
 export interface CloudEvent<Type extends string, Data> {
   readonly specversion: '1.0';
-  /** Unique with `source`: what was seen before has no effect. */
+  /** Unique together with `source`: a repeated event has no effect. */
   readonly id: string;
-  /** Who says it: `/kidp` for the platform, `/brokers/NAME` for a broker. */
+  /** The sender: `/kidp` for the platform, `/brokers/NAME` for a broker. */
   readonly source: string;
   readonly type: Type;
-  /** What it is about: `databases/team-backend/users`; of a heartbeat the name of the broker. */
+  /** The object of the event, such as `databases/team-backend/users`; for a heartbeat, the name of the broker. */
   readonly subject: string;
-  /** RFC 3339, UTC. */
+  /** The time of the event as RFC 3339 in UTC. */
   readonly time: string;
   readonly datacontenttype: 'application/json';
   readonly dataschema?: string;
-  /** W3C trace context, from the apply to the report and back. */
+  /** W3C trace context, continued from the apply to the report and back. */
   readonly traceparent?: string;
   readonly tracestate?: string;
-  /** The same on everything that follows from one dispatch, in logs too. */
+  /** The same value on all messages and log lines that follow from one dispatch. */
   readonly correlationid?: string;
   readonly data: Data;
 }
 
-/** The object that a message is about. */
+/** The object of a message. */
 interface ResourceRef {
   readonly apiVersion: string;
   readonly kind: DeployableKind;
@@ -46,18 +49,19 @@ export type DeployableKind = 'Database' | 'Service' | 'Cache' | 'Topic' | 'Secre
 export type Action = 'Deploy' | 'Delete' | 'Query';
 
 export interface DeploymentRequest {
-  /** `Query`: say (again) how the deployment of this object fares; nothing is changed. */
+  /** `Query` asks for the current state of the deployment, and changes nothing. */
   readonly action: Action;
   readonly deploymentId: string;
-  /** The Broker that is meant. Others leave the message alone. */
+  /** The addressed Broker. Other brokers ignore the message. */
   readonly broker: string;
   /**
-   * Brokers that this one has taken the object over from, the last at the end. What they made for it is now this one's: to go on with, and
-   * to remove. Whoever cannot see whether they have made something must fail, and neither make it anew nor say that it is gone.
+   * Former brokers of the object, the most recent last. Everything that they created for the object now belongs to the
+   * addressed broker, which updates and removes it. A broker that cannot see what they created must report `failed`: it
+   * must neither create it again nor report it as deleted.
    */
   readonly formerBrokers?: readonly string[];
   readonly resource: ResourceRef;
-  /** Of the object. */
+  /** The labels of the object. */
   readonly labels?: Readonly<Record<string, string>>;
   /** The namespace of the team that owns it. */
   readonly team?: string;
@@ -68,16 +72,19 @@ export interface DeploymentRequest {
     readonly environment?: string;
     readonly parameters?: Readonly<Record<string, string>>;
   };
-  /** Of the object, with defaults; only with `Deploy`. */
+  /** The spec of the object with defaults; set for `Deploy` only. */
   readonly spec?: Readonly<Record<string, unknown>>;
-  /** What it uses, each with its connection. */
+  /** The resources that the object uses, each with its connection. */
   readonly bindings?: readonly BoundConnection[];
-  /** Those of its owners and its own, to be put on everything that is made. */
+  /** Cost tags of the object and its owners, to be attached to everything that is created. */
   readonly costTags?: Readonly<Record<string, string>>;
   readonly replyTo: ReplyTo;
 }
 
-/** By reference: a Kubernetes Secret of the management cluster; where the broker has an encryption key, also as JWE (compact). */
+/**
+ * A connection by reference to a Kubernetes Secret of the management cluster. If the broker has an encryption key, the
+ * credentials are also included as a JWE in compact form.
+ */
 export interface BoundConnection {
   readonly kind: DeployableKind;
   readonly namespace: string;
@@ -88,33 +95,37 @@ export interface BoundConnection {
 
 export interface ReplyTo {
   readonly statusTopic?: string;
-  /** `POST` events here. */
+  /** The URL to `POST` events to. */
   readonly statusUrl?: string;
-  /** A public JSON Web Key (`use: enc`): credentials are encrypted to it. */
+  /** The public JSON Web Key (`use: enc`) that credentials are encrypted to. */
   readonly encryptionKey?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * `accepted`: will be done. `deploying`: under way. `ready`, `failed`: how it ended (`failed` has an error). `drifted`: it was ready
- * and is no longer what was asked for. `deleted`: it is gone. `absent`: asked about something that the broker knows nothing of.
+ * The phase of a deployment. `accepted`: will be carried out. `deploying`: in progress. `ready`, `failed`: finished
+ * (`failed` has an error). `drifted`: was ready and no longer matches the request. `deleted`: everything is removed.
+ * `absent`: the broker does not know the deployment.
  */
 export type ReportedPhase = 'accepted' | 'deploying' | 'ready' | 'failed' | 'drifted' | 'deleted' | 'absent';
 
-/** `transient`: may heal when tried again. `permanent`: only another spec will do. `quota`: somebody has to make room. */
+/**
+ * Whether a retry can help. `transient`: a retry may succeed. `permanent`: only another spec can succeed. `quota`: a
+ * quota must be raised or usage reduced.
+ */
 export type ErrorClass = 'transient' | 'permanent' | 'quota';
 
 export interface StatusReport {
   readonly broker: string;
   readonly deploymentId: string;
   readonly resource: Omit<ResourceRef, 'generation'>;
-  /** Rises with each report of one deployment: an older one changes nothing. */
+  /** Increases with each report of a deployment: an older report changes nothing. */
   readonly sequence: number;
   readonly phase: ReportedPhase;
   readonly message?: string;
   readonly error?: { readonly class: ErrorClass; readonly code: string; readonly message: string };
-  /** Addresses and the like; never credentials. */
+  /** Addresses and similar facts; never credentials. */
   readonly outputs?: Readonly<Record<string, string>>;
-  /** Of a Service. */
+  /** The replicas of a Service. */
   readonly replicas?: number;
   readonly readyReplicas?: number;
   readonly selector?: string;
@@ -122,12 +133,16 @@ export interface StatusReport {
   readonly credentials?: ReportedCredentials;
 }
 
-/** On a Kubernetes Secret that a broker refers to: the uid of the object that it was made for. Without it the reference is not followed. */
+/**
+ * The label of a Kubernetes Secret that a broker refers to. Its value is the uid of the object that the Secret belongs
+ * to; references to other Secrets are rejected.
+ */
 export const RESOURCE_UID_LABEL = 'broker.platform.company.com/resource-uid';
 
 /**
- * Encrypted to `replyTo.encryptionKey` (a JWE in compact form of a JSON object of texts), or a Secret of the management cluster in the
- * namespace of the object, with the label `RESOURCE_UID_LABEL`.
+ * Credentials in a report: either encrypted to `replyTo.encryptionKey` (a compact JWE of a JSON object of strings), or
+ * a reference to a Secret of the management cluster in the namespace of the object, with the label
+ * `RESOURCE_UID_LABEL`.
  */
 export type ReportedCredentials =
   | { readonly revision: string; readonly jwe: string }
@@ -139,17 +154,20 @@ export interface Heartbeat {
   readonly capabilities: readonly string[];
 }
 
-/** What an object has cost from the beginning of a month up to `asOf`: a later report replaces an earlier one, so that replay adds nothing. */
+/**
+ * The cost of an object from the beginning of a month up to `asOf`. A later report replaces an earlier one, so a replay
+ * adds nothing.
+ */
 export interface UsageReport {
   readonly broker: string;
   readonly resource: Omit<ResourceRef, 'generation'>;
-  /** `2026-01`. */
+  /** The month, such as `2026-01`. */
   readonly month: string;
   readonly currency: string;
-  /** Month to date, a decimal number as text. */
+  /** The amount of the month to date, as a decimal number in a string. */
   readonly amount: string;
   readonly asOf: string;
-  /** Nothing more comes of this broker: the object is gone, or another broker has it now. */
+  /** The last report of this broker: the object is deleted, or another broker has taken it over. */
   readonly final?: boolean;
 }
 

@@ -1,4 +1,6 @@
-/** Metrics that several parts count in: made by whoever asks first for a registry, and the same for all who ask after. */
+/**
+ * Metrics that several components share: the first call for a registry creates them, later calls return the same ones.
+ */
 import type { Registry } from 'prom-client';
 
 export function oncePerRegistry<Metrics>(make: (registry: Registry) => Metrics): (registry: Registry) => Metrics {

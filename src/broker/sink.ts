@@ -1,36 +1,39 @@
-/** Where reports go once it is known who made them. Reconcilers implement it; the Kafka consumer and the status API call it. */
+/** `ReportSink` receives verified reports. Reconcilers implement it; the Kafka consumer and the status API call it. */
 import type { ChannelName } from './channel.ts';
 import type { BrokerEvent, StatusEvent } from './messages.ts';
 
-/** Whose signature or token was checked. */
+/** A broker whose signature or token was verified. */
 export interface VerifiedBroker {
-  /** Of the Broker object. */
+  /** The name of the Broker object. */
   readonly name: string;
   readonly channel: ChannelName;
   readonly keyId?: string;
 }
 
-/** `duplicate` and `stale` change nothing and are no fault. */
+/** The outcome of a report. `duplicate` and `stale` change nothing and are not errors. */
 export type ReportOutcome = (
   | { readonly result: 'applied' | 'duplicate' | 'stale' }
   | {
       readonly result: 'refused';
-      /** `unknown-object`: no such object, or another one of that name. `wrong-broker`: it is not of a target of this broker. `unknown-deployment`: never dispatched. */
+      /**
+       * `unknown-object`: the object does not exist, or has another uid. `wrong-broker`: the target of the object uses
+       * another broker. `unknown-deployment`: the deployment was never dispatched.
+       */
       readonly code: 'unknown-object' | 'wrong-broker' | 'unknown-deployment' | 'invalid';
       readonly message: string;
     }
 ) & {
-  /** For the audit line of the report: the phase of the object before it and after. */
+  /** The phase of the object before and after the report, for the audit log. */
   readonly before?: string;
   readonly after?: string;
 };
 
 export interface ReportSink {
-  /** Rejects only where trying again may help (no API server): the report must then be delivered again. */
+  /** Rejects only if a retry may help (the API server is unavailable): the report must then be redelivered. */
   receive(event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal): Promise<ReportOutcome>;
   /**
-   * A report that nobody will deliver again, since it was not known who made it (`reason`). Anybody may have: nothing in it is to be
-   * believed, but that word of the broker may be missing. Rejects as `take` does.
+   * Records a report that will not be redelivered because its sender could not be verified (`reason`). The content is
+   * not trusted; it only means that a report of the broker may be missing. Rejects like `receive`.
    */
   recordMissed?(event: StatusEvent, reason: string, signal?: AbortSignal): Promise<void>;
 }

@@ -65,7 +65,7 @@ test('what is marked urgent goes by HTTP though Kafka is there, and by Kafka aga
   await eventually(() => {
     for (const [who, message] of [
       ['platform', 'message acknowledged'],
-      [stage.cluster.name, 'request taken'],
+      [stage.cluster.name, 'request received'],
     ] as const) {
       expect([...new Set(channels(who, message))], message).toEqual(['1 by HTTP', '2 by Kafka']);
     }
@@ -90,7 +90,7 @@ test('a broker that is silent: unknown, with an event; it is asked, and answers 
       stage.lines.some(
         ({ who, message, action, deploymentId }) =>
           who === stage.cluster.name &&
-          message === 'request taken' &&
+          message === 'request received' &&
           action === 'Query' &&
           deploymentId === ready.status?.deploymentId,
       ),
@@ -124,7 +124,7 @@ test('reports that were refused, for a key that the Broker lacked or with no Bro
     await fault();
     // The platform has seen it: a heartbeat is refused.
     await eventually(
-      () => stage.lines.slice(before).some(({ message }) => message === 'a broker was not believed'),
+      () => stage.lines.slice(before).some(({ message }) => message === 'broker identity rejected'),
       patient,
     );
     await client.delete(coreSecrets, { namespace, name: 'refused' });
@@ -195,7 +195,7 @@ test('brokers that read all requests again from the beginning carry out nothing 
     stage.lines
       .slice(since)
       .filter(
-        ({ message, channel, action }) => message === 'request taken' && channel === 'Kafka' && action !== 'Query',
+        ({ message, channel, action }) => message === 'request received' && channel === 'Kafka' && action !== 'Query',
       );
   const before = done();
   for (const broker of brokers) await broker.stop();

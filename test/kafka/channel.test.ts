@@ -77,7 +77,7 @@ describe('a request', () => {
     const topic = uniqueName('missing');
     await expect(channel.send(request(), address(topic))).rejects.toMatchObject({
       code: 'broker/refused',
-      message: `Kafka does not take the message: Unknown topic ${topic}.`,
+      message: `Kafka rejected the message: Unknown topic ${topic}.`,
     });
     const small = await kafka.makeTopic('requests', { configuration: { 'max.message.bytes': '1000' } });
     await expect(channel.send(request({ bytes: 2_000 }), address(small))).rejects.toMatchObject({

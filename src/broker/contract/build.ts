@@ -1,4 +1,4 @@
-/** Events, made so that they pass their own schema: the identity, the source and the subject follow from the data. */
+/** Builds events that conform to their schema: id, source and subject follow from the data. */
 import { childTraceparent } from '../../runtime/internal.ts';
 import {
   type CloudEvent,
@@ -17,7 +17,7 @@ import {
   type UsageReport,
 } from '../messages.ts';
 
-/** What an event follows from: another event will do. Its trace goes on. */
+/** The event that caused this one. Its trace is continued. */
 interface EventCause {
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
@@ -25,12 +25,12 @@ interface EventCause {
 }
 
 interface EventOptions {
-  /** Now, where it is left out. */
+  /** Default: now. */
   readonly time?: Date;
   readonly cause?: EventCause | undefined;
 }
 
-/** `query`: the number of the question, since each `Query` of one deployment is a message of its own. */
+/** Builds a request. `query` is the number of the query: each `Query` of a deployment is a message of its own. */
 export function requestEvent(
   data: DeploymentRequest,
   options: EventOptions & { readonly query?: number } = {},
@@ -40,7 +40,10 @@ export function requestEvent(
   return event(REQUEST_TYPE, id, '/kidp', data, options);
 }
 
-/** The cause is the request that it reports on. The same report has the same identity, however often it is sent. */
+/**
+ * Builds a report; the cause is the request that it reports on. The same report has the same id, however often it is
+ * sent.
+ */
 export function statusEvent(data: StatusReport, options: EventOptions = {}): StatusEvent {
   return event(STATUS_TYPE, `${data.deploymentId}/${data.sequence}`, sourceOf(data.broker), data, options);
 }
@@ -55,7 +58,7 @@ export function usageEvent(data: UsageReport, options: EventOptions = {}): Usage
   return event(USAGE_TYPE, id, sourceOf(data.broker), data, options);
 }
 
-/** The bytes that are sent, and that a signature is over. */
+/** Encodes an event as the bytes that are sent and signed. */
 export const encodeEvent = (of: CloudEvent<string, unknown>): Buffer => Buffer.from(JSON.stringify(of));
 
 const plurals: Readonly<Record<DeployableKind, string>> = {
@@ -68,7 +71,7 @@ const plurals: Readonly<Record<DeployableKind, string>> = {
 
 type Data = DeploymentRequest | StatusReport | Heartbeat | UsageReport;
 
-/** `databases/team-backend/users`; of a heartbeat the name of the broker. */
+/** The subject of an event: `databases/team-backend/users`, or the name of the broker for a heartbeat. */
 export function subjectOf(data: Data): string {
   if (!('resource' in data)) return data.broker;
   const { kind, namespace, name } = data.resource;

@@ -1,8 +1,8 @@
 /**
- * The contract between platform and brokers: what an event looks like.
+ * The contract between platform and brokers: the format of events.
  *
- * In: bytes of anybody. Out: an event that is as its published schema says, or what is wrong with it. It must not know who sent
- * them (identity does) nor what an event leads to.
+ * In: bytes from anywhere. Out: an event that conforms to its published schema, or the problem with it. This module
+ * does not know who sent the bytes (identity does) or what an event leads to.
  */
 export {
   childTraceparent,

@@ -1,6 +1,6 @@
 /**
- * From bytes to an event, or to what is wrong with them. Whatever comes in, nothing is thrown: bad input from outside is a value to
- * report, with a code that the dead-letter topic and the status API both use.
+ * Parses and validates events. Nothing is thrown for bad input: it is a value to report, with a code that the
+ * dead-letter topic and the status API share.
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parseStrictly, problemOfValue } from '../../runtime/internal.ts';
@@ -9,13 +9,15 @@ import type { HeartbeatEvent, RequestEvent, StatusEvent, UsageEvent } from '../m
 import { subjectOf } from './build.ts';
 import { type EventKind, eventDefinitions, eventKinds } from './schemas.ts';
 
-/** Below what Kafka takes by default (1 MiB with headers), so that what passes here passes there. */
+/**
+ * The maximum size of an event: below Kafka's default limit (1 MiB with headers), so that a valid event always fits.
+ */
 export const MAX_EVENT_BYTES = 1_000_000;
 
 export interface EventProblem {
-  /** `unknown-version`: a type that is known in another version. `invalid`: of a known type, and not as its schema says. */
+  /** `unknown-version`: the type is known in another version. `invalid`: the event does not conform to its schema. */
   readonly code: 'malformed' | 'oversized' | 'unknown-type' | 'unknown-version' | 'invalid';
-  /** A JSON Pointer; empty for the whole. */
+  /** A JSON Pointer; empty for the whole event. */
   readonly path: string;
   readonly message: string;
 }
@@ -31,16 +33,16 @@ type EventOf<Kind extends EventKind> = Events[Kind];
 
 type ReadResult<Kind extends EventKind> = { readonly event: EventOf<Kind> } | { readonly problem: EventProblem };
 
-/** What brokers may send. */
+/** The event kinds that brokers may send. */
 export const brokerEventKinds = ['status', 'heartbeat', 'usage'] as const;
 
-/** Takes bytes or text, or a value that was parsed already. Of a kind that is not among `kinds`, the type is unknown here. */
+/** Reads an event from bytes, a string or a parsed value. A type that is not among `kinds` is reported as unknown. */
 export function readEvent<Kind extends EventKind>(input: unknown, kinds: readonly Kind[]): ReadResult<Kind> {
   const parsed = parse(input);
   if ('problem' in parsed) return parsed;
   const { value } = parsed;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return problemWith('malformed', '', 'an event is a JSON object');
+    return problemWith('malformed', '', 'an event must be a JSON object');
   }
   const kind = kindOf(value as Readonly<Record<string, unknown>>, kinds);
   if (typeof kind !== 'string') return kind;
@@ -52,8 +54,8 @@ export function readEvent<Kind extends EventKind>(input: unknown, kinds: readonl
 }
 
 /**
- * The broker that an event names, whatever else is in it: a topic is read by brokers of several versions, and what is for another is
- * nobody else's to judge. Undefined where that cannot be read.
+ * The broker that an event addresses, whatever else it contains; undefined if it cannot be read. Brokers of several
+ * versions share a topic, so an event for another broker must not be validated here.
  */
 export function brokerNamedIn(bytes: Uint8Array): string | undefined {
   const parsed = parse(bytes);
@@ -66,7 +68,7 @@ function parse(input: unknown): { readonly value: unknown } | { readonly problem
   if (typeof input === 'string' || input instanceof Uint8Array) {
     const length = typeof input === 'string' ? Buffer.byteLength(input) : input.length;
     if (length > MAX_EVENT_BYTES) {
-      return problemWith('oversized', '', `an event has at most ${MAX_EVENT_BYTES} bytes, this has ${length}`);
+      return problemWith('oversized', '', `the event has ${length} bytes, at most ${MAX_EVENT_BYTES} are allowed`);
     }
     const parsed = parseStrictly(input);
     return 'problem' in parsed ? problemWith('malformed', '', parsed.problem) : parsed;
@@ -79,19 +81,23 @@ function kindOf<Kind extends EventKind>(
   { specversion, type }: Readonly<Record<string, unknown>>,
   kinds: readonly Kind[],
 ): Kind | { readonly problem: EventProblem } {
-  if (typeof type !== 'string') return problemWith('malformed', '/type', 'an event says its type');
+  if (typeof type !== 'string') return problemWith('malformed', '/type', 'an event must have a type');
   const kind = kinds.find((each) => eventDefinitions[each].type === type);
   if (kind !== undefined) {
     if (specversion === '1.0') return kind;
-    return problemWith('unknown-version', '/specversion', 'only CloudEvents 1.0 is known here');
+    return problemWith('unknown-version', '/specversion', 'only CloudEvents 1.0 is supported');
   }
   const sameButVersion = kinds.find((each) => withoutVersion(eventDefinitions[each].type) === withoutVersion(type));
   if (sameButVersion !== undefined) {
     const known = eventDefinitions[sameButVersion].type;
-    return problemWith('unknown-version', '/type', `the version of ${quote(type)} is not known here, but ${known} is`);
+    return problemWith(
+      'unknown-version',
+      '/type',
+      `the version of ${quote(type)} is not supported; supported: ${known}`,
+    );
   }
   const known = kinds.map((each) => eventDefinitions[each].type).join(', ');
-  return problemWith('unknown-type', '/type', `${quote(type)} is no type that is taken here; these are: ${known}`);
+  return problemWith('unknown-type', '/type', `the type ${quote(type)} is not supported here; supported: ${known}`);
 }
 
 const withoutVersion = (type: string): string => type.replace(/\.v[0-9]{1,9}$/, '');
@@ -100,7 +106,7 @@ const quote = (value: string): string => JSON.stringify(value.slice(0, 128));
 
 const validators = new Map<EventKind, ValidateFunction>();
 
-/** Compiled when first asked for: a command line that reads no events pays nothing. */
+/** Compiles the schemas on first use: a command that reads no events pays nothing. */
 function validatorOf(kind: EventKind): ValidateFunction {
   if (validators.size === 0) {
     const ajv = newAjv();
@@ -111,7 +117,10 @@ function validatorOf(kind: EventKind): ValidateFunction {
   return validator;
 }
 
-/** The first fault is enough: collecting all of them lets a large message cost more than a good one. */
+/**
+ * Validation stops at the first error: collecting all errors would make a large invalid message more expensive than a
+ * valid one.
+ */
 export const newAjv = (): Ajv2020 =>
   new Ajv2020({
     allErrors: false,
@@ -122,7 +131,7 @@ export const newAjv = (): Ajv2020 =>
   });
 
 function describe(error: ErrorObject | undefined): EventProblem {
-  const { instancePath = '', message = 'is not as its schema says', params = {}, keyword } = error ?? {};
+  const { instancePath = '', message = 'does not conform to its schema', params = {}, keyword } = error ?? {};
   const allowed = keyword === 'enum' ? `: ${(params.allowedValues as readonly string[]).join(', ')}` : '';
   const wanted = keyword === 'const' ? `: ${JSON.stringify(params.allowedValue)}` : '';
   return { code: 'invalid', path: instancePath.slice(0, 512), message: `${message.slice(0, 512)}${allowed}${wanted}` };
@@ -133,16 +142,16 @@ interface Contradiction {
   readonly message: string;
 }
 
-/** What fields say together, which a schema cannot ask. */
+/** Finds contradictions between fields, which a schema cannot express. */
 function findContradiction(event: EventOf<EventKind>): Contradiction | undefined {
   const { data } = event;
-  if (!isInstant(event.time)) return { path: '/time', message: 'must be a moment that exists' };
+  if (!isInstant(event.time)) return { path: '/time', message: 'must be a valid date and time' };
   if (event.source !== '/kidp' && event.source !== `/brokers/${data.broker}`) {
-    return { path: '/source', message: `must be /brokers/${data.broker}, the broker that the data names` };
+    return { path: '/source', message: `must be /brokers/${data.broker}, because data.broker is ${data.broker}` };
   }
   const subject = subjectOf(data);
-  if (event.subject !== subject) return { path: '/subject', message: `must be ${subject}, what the data is about` };
-  if ('asOf' in data && !isInstant(data.asOf)) return { path: '/data/asOf', message: 'must be a moment that exists' };
+  if (event.subject !== subject) return { path: '/subject', message: `must be ${subject}, the object in data` };
+  if ('asOf' in data && !isInstant(data.asOf)) return { path: '/data/asOf', message: 'must be a valid date and time' };
   if (!('deploymentId' in data)) return undefined;
   const deployment = parseDeploymentId(data.deploymentId);
   if (deployment?.uid !== data.resource.uid) {
@@ -159,11 +168,11 @@ function findRequestContradiction({ id, data }: RequestEvent, generation: number
   const numbered =
     data.action === 'Query' && id.startsWith(expected) && /^\/[0-9]{1,15}$/.test(id.slice(expected.length));
   if (id === expected || numbered) return undefined;
-  const orNumbered = data.action === 'Query' ? ', or that with / and a number after it' : '';
+  const orNumbered = data.action === 'Query' ? ', optionally followed by / and a number' : '';
   return { path: '/id', message: `must be ${expected}${orNumbered}` };
 }
 
-/** 30 February has the form of a date, and JavaScript would take it for 2 March. */
+/** Whether a timestamp exists: 30 February matches the pattern, and JavaScript would read it as 2 March. */
 function isInstant(time: string): boolean {
   const milliseconds = Date.parse(time);
   return Number.isFinite(milliseconds) && new Date(milliseconds).toISOString().slice(0, 19) === time.slice(0, 19);

@@ -1,4 +1,4 @@
-/** What the schemas of several events share. JSON Schema 2020-12, the dialect of OpenAPI 3.1 too. */
+/** Schema fragments that several events share. JSON Schema 2020-12, which is also the dialect of OpenAPI 3.1. */
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -26,7 +26,7 @@ export const choice = (description: string, values: readonly string[]): JsonSche
   enum: values,
 });
 
-/** Fields that are not named here may come in later versions: readers leave them alone. */
+/** An object schema. Later versions may add fields: readers ignore those they do not know. */
 export const object = (
   description: string,
   properties: Readonly<Record<string, JsonSchema>>,
@@ -52,7 +52,7 @@ export const namespaceName = (description: string): JsonSchema =>
 export const objectName = (description: string): JsonSchema =>
   text(description, { minLength: 1, maxLength: 253, pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$' });
 
-/** That it is a day of the calendar is asked besides: a pattern cannot say so. */
+/** A timestamp. A pattern cannot check the calendar, so `readEvent` does. */
 export const instant = (description: string): JsonSchema =>
   text(description, {
     format: 'date-time',
@@ -62,7 +62,7 @@ export const instant = (description: string): JsonSchema =>
 
 const uid = text('The uid of the object.', { minLength: 1, maxLength: 64, pattern: '^[^/\\s]+$' });
 
-export const deploymentId = text('Which deployment: uid, generation and attempt of the object, joined by `/`.', {
+export const deploymentId = text('The deployment: uid, generation and attempt of the object, joined by `/`.', {
   maxLength: 92,
   pattern: '^[^/\\s]{1,64}/(0|[1-9][0-9]{0,15})/(0|[1-9][0-9]{0,9})$',
 });
@@ -78,15 +78,15 @@ const resourceFields = {
   uid,
 };
 
-export const resource = object('The object that it is about.', resourceFields);
+export const resource = object('The object of the event.', resourceFields);
 
 export const resourceWithGeneration = object(
-  'The object that it is about.',
+  'The object of the event.',
   { ...resourceFields, generation: integer('The generation of its spec.') },
   ['generation'],
 );
 
-/** Compact, five parts, none of which is padded. */
+/** A JWE in compact form: five unpadded parts. */
 export const jwe = text('A JWE in compact form: alg `ECDH-ES+A256KW`, enc `A256GCM`, without `zip`.', {
   maxLength: 131_072,
   pattern: '^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]*\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+$',

@@ -1,4 +1,4 @@
-/** The JSON Schema of every event: what is published in manifests/events, and what every event is checked by. */
+/** The JSON Schema of every event: published in manifests/events, and used to validate every event. */
 import { HEARTBEAT_TYPE, REQUEST_TYPE, STATUS_TYPE, USAGE_TYPE } from '../messages.ts';
 import {
   choice,
@@ -23,7 +23,7 @@ export type EventKind = 'request' | 'status' | 'heartbeat' | 'usage';
 
 interface EventDefinition {
   readonly type: string;
-  /** Of the file in manifests/events. */
+  /** The name of the file in manifests/events. */
   readonly file: string;
   readonly schema: JsonSchema;
 }
@@ -33,18 +33,18 @@ const url = (description: string): JsonSchema => text(description, { maxLength: 
 const brokerName = objectName('The name of the Broker object.');
 
 const request = object(
-  'Something to be done by a broker.',
+  'A request to a broker.',
   {
-    action: choice('`Deploy` it, `Delete` it, or say (again) how it fares: `Query` changes nothing.', [
+    action: choice('`Deploy` or `Delete` the object, or `Query` its current state, which changes nothing.', [
       'Deploy',
       'Delete',
       'Query',
     ]),
     deploymentId,
-    broker: objectName('The Broker that is meant. Others leave the message alone.'),
+    broker: objectName('The addressed Broker. Other brokers ignore the message.'),
     formerBrokers: {
       description:
-        'Brokers that this one has taken it over from, the last at the end. What they made is to be gone on with, and removed, by this one; if it cannot see what that is, it must report `failed`.',
+        'Former brokers of the object, the most recent last. Everything that they created now belongs to the addressed broker, which updates and removes it. A broker that cannot see what they created must report `failed`.',
       type: 'array',
       maxItems: 32,
       items: brokerName,
@@ -53,23 +53,23 @@ const request = object(
     labels: map('The labels of the object.', 63, 4096),
     team: namespaceName('The namespace of the team that owns it.'),
     target: object(
-      'Where it goes.',
+      'The target of the deployment.',
       {
         name: objectName('The name of the DeploymentTarget.'),
-        provider: nonEmpty('Whose infrastructure it is.', 63),
-        region: nonEmpty('Where it is, as the provider calls it.', 63),
-        environment: nonEmpty('What it is used for.', 63),
-        parameters: map('What the broker needs to know about the target. Never credentials.', 2048, 64),
+        provider: nonEmpty('The infrastructure provider.', 63),
+        region: nonEmpty('The region, named as the provider names it.', 63),
+        environment: nonEmpty('The environment, for example `production`.', 63),
+        parameters: map('Parameters of the target for the broker. Never credentials.', 2048, 64),
       },
       ['region', 'environment', 'parameters'],
     ),
     spec: { description: 'The spec of the object, with defaults. Only with `Deploy`.', type: 'object' },
     bindings: {
-      description: 'What it uses.',
+      description: 'The resources that the object uses.',
       type: 'array',
       maxItems: 256,
       items: object(
-        'One resource in use and how it is reached: by reference, or encrypted to the key of the broker.',
+        'A bound resource and its connection: by reference, or encrypted to the key of the broker.',
         {
           kind: choice('The kind of the resource.', deployableKinds),
           namespace: namespaceName('Its namespace.'),
@@ -84,14 +84,14 @@ const request = object(
         ['secret', 'credentials'],
       ),
     },
-    costTags: map('To be put on everything that is made.', 256, 256),
+    costTags: map('Cost tags to attach to everything that is created.', 256, 256),
     replyTo: object(
-      'Where reports go.',
+      'Where to send reports.',
       {
         statusTopic: text('The Kafka topic.', { minLength: 1, maxLength: 249, pattern: '^[a-zA-Z0-9._-]+$' }),
-        statusUrl: url('`POST` events here.'),
+        statusUrl: url('The URL to `POST` events to.'),
         encryptionKey: {
-          description: 'A public JSON Web Key (`use: enc`) that credentials are encrypted to.',
+          description: 'The public JSON Web Key (`use: enc`) to encrypt credentials to.',
           type: 'object',
           required: ['kty'],
           properties: { kty: nonEmpty('The type of the key.', 16) },
@@ -108,47 +108,51 @@ const revision = nonEmpty('Changes whenever the credentials do.', 128);
 
 const status: JsonSchema = {
   ...object(
-    'How a deployment fares.',
+    'The state of a deployment.',
     {
       broker: brokerName,
       deploymentId,
       resource,
-      sequence: integer('Rises with each report of one deployment: an older one changes nothing.'),
+      sequence: integer('Increases with each report of a deployment: an older report changes nothing.'),
       phase: choice(
-        '`accepted` (will be done), `deploying`, `ready`, `failed` (with an error), `drifted` (it was ready and is no longer what was asked for), `deleted`, or `absent` (nothing is known of it).',
+        '`accepted` (will be carried out), `deploying`, `ready`, `failed` (with an error), `drifted` (was ready and no longer matches the request), `deleted`, or `absent` (the broker does not know the deployment).',
         ['accepted', 'deploying', 'ready', 'failed', 'drifted', 'deleted', 'absent'],
       ),
-      message: text('For people.', { maxLength: 32_768 }),
-      error: object('Why it failed.', {
+      message: text('A message for people.', { maxLength: 32_768 }),
+      error: object('Why the deployment failed.', {
         class: choice(
-          '`transient`: may heal when tried again. `permanent`: only another spec will do. `quota`: somebody has to make room.',
+          '`transient`: a retry may succeed. `permanent`: only another spec can succeed. `quota`: a quota must be raised or usage reduced.',
           ['transient', 'permanent', 'quota'],
         ),
-        code: nonEmpty('For programs.', 128),
-        message: text('For people, with what to do next.', { maxLength: 32_768 }),
+        code: nonEmpty('A stable code for programs.', 128),
+        message: text('What failed and what to do next, for people.', { maxLength: 32_768 }),
       }),
-      outputs: map('Addresses and the like; never credentials.', 2048, 64),
-      replicas: integer('Of a Service: how many copies there are.', 2_147_483_647),
-      readyReplicas: integer('Of a Service: how many of them are ready.', 2_147_483_647),
-      selector: text('Of a Service: the label selector of its copies.', { maxLength: 1024 }),
-      url: text('Of a Service: where it is reached from outside.', { maxLength: 2048 }),
+      outputs: map('Addresses and similar facts; never credentials.', 2048, 64),
+      replicas: integer('The number of replicas of a Service.', 2_147_483_647),
+      readyReplicas: integer('The number of ready replicas of a Service.', 2_147_483_647),
+      selector: text('The label selector of the Pods of a Service.', { maxLength: 1024 }),
+      url: text('The external URL of a Service.', { maxLength: 2048 }),
       credentials: {
-        description: 'Encrypted to `replyTo.encryptionKey`, or as a Secret of the management cluster.',
-        oneOf: [object('Encrypted.', { revision, jwe }), object('By reference.', { revision, secretRef })],
+        description:
+          'Credentials, encrypted to `replyTo.encryptionKey` or as a reference to a Secret of the management cluster.',
+        oneOf: [
+          object('Encrypted credentials.', { revision, jwe }),
+          object('Credentials by reference.', { revision, secretRef }),
+        ],
       },
     },
     ['message', 'error', 'outputs', 'replicas', 'readyReplicas', 'selector', 'url', 'credentials'],
   ),
   if: { properties: { phase: { const: 'failed' } }, required: ['phase'] },
-  // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema.
+  // biome-ignore lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema.
   then: { required: ['error'] },
 };
 
-const heartbeat = object('A broker is alive.', {
+const heartbeat = object('A sign of life of a broker.', {
   broker: brokerName,
   version: nonEmpty('The version of the broker.', 128),
   capabilities: {
-    description: 'What it can bring about.',
+    description: 'The kinds that the broker supports.',
     type: 'array',
     maxItems: 64,
     uniqueItems: true,
@@ -160,30 +164,35 @@ const heartbeat = object('A broker is alive.', {
 });
 
 const usage = object(
-  'What an object has cost at this broker this month so far. A later report of the broker replaces an earlier one.',
+  'The cost of an object at this broker, month to date. A later report of the broker replaces an earlier one.',
   {
     broker: brokerName,
     resource,
     month: text('The month, for example `2026-01`.', { maxLength: 7, pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' }),
-    currency: text('As in ISO 4217, for example `EUR`.', { maxLength: 3, pattern: '^[A-Z]{3}$' }),
-    amount: text('Month to date, a decimal number as text.', { maxLength: 32, pattern: '^-?[0-9]+(\\.[0-9]+)?$' }),
-    asOf: instant('Up to when it is counted.'),
+    currency: text('The currency as in ISO 4217, for example `EUR`.', { maxLength: 3, pattern: '^[A-Z]{3}$' }),
+    amount: text('The amount of the month to date, as a decimal number in a string.', {
+      maxLength: 32,
+      pattern: '^-?[0-9]+(\\.[0-9]+)?$',
+    }),
+    asOf: instant('The time up to which the amount is counted.'),
     final: {
       description:
-        'Nothing more comes of this broker: the object is gone, or another broker has it now. Only such a report is taken of a broker that an object was taken over from.',
+        'The last report of this broker: the object is deleted, or another broker has taken it over. A former broker of an object may send only such a report.',
       type: 'boolean',
     },
   },
   ['final'],
 );
 
-const fromPlatform = text('Who says it: the platform.', { const: '/kidp' });
-const fromBroker = text('Who says it: `/brokers/` and the name of the Broker.', {
+const fromPlatform = text('The sender: the platform.', { const: '/kidp' });
+const fromBroker = text('The sender: `/brokers/` and the name of the Broker.', {
   maxLength: 262,
   pattern: '^/brokers/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
 });
 
-/** By kind, each in a file of its own. The version in the name of a file is that of the type. */
+/**
+ * The event definitions by kind, each published in a file of its own. The version in the file name is that of the type.
+ */
 export const eventDefinitions: Readonly<Record<EventKind, EventDefinition>> = {
   request: define('deployment-requested.v1.json', REQUEST_TYPE, fromPlatform, request),
   status: define('deployment-status.v1.json', STATUS_TYPE, fromBroker, status),
@@ -193,28 +202,30 @@ export const eventDefinitions: Readonly<Record<EventKind, EventDefinition>> = {
 
 export const eventKinds = Object.keys(eventDefinitions) as readonly EventKind[];
 
-/** A CloudEvent 1.0 in JSON, structured mode. Extension attributes of others are allowed, as CloudEvents names them. */
+/**
+ * Defines a CloudEvent 1.0 in JSON, structured mode. Extension attributes are allowed, named as CloudEvents requires.
+ */
 function define(file: string, type: string, source: JsonSchema, data: JsonSchema): EventDefinition {
   const envelope = object(
     String(data.description),
     {
       specversion: text('The version of CloudEvents.', { const: '1.0' }),
-      id: nonEmpty('Unique with `source`: what was seen before has no effect.', 256),
+      id: nonEmpty('Unique together with `source`: a repeated event has no effect.', 256),
       source,
-      type: text('What kind of event it is, with its version.', { const: type }),
+      type: text('The event type, with its version.', { const: type }),
       subject: nonEmpty(
-        'What it is about: `databases/team-backend/users`; of a heartbeat the name of the broker.',
+        'The object of the event, for example `databases/team-backend/users`; for a heartbeat, the name of the broker.',
         512,
       ),
-      time: instant('When it was said.'),
-      datacontenttype: text('The data is JSON.', { const: 'application/json' }),
-      dataschema: nonEmpty('Where the schema is.', 2048),
+      time: instant('The time of the event.'),
+      datacontenttype: text('The media type of the data.', { const: 'application/json' }),
+      dataschema: nonEmpty('The URI of the schema of the data.', 2048),
       traceparent: text('W3C trace context.', {
         maxLength: 320,
         pattern: '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}',
       }),
-      tracestate: text('W3C trace context, of the tools that trace.', { maxLength: 512 }),
-      correlationid: nonEmpty('The same on everything that follows from one dispatch.', 128),
+      tracestate: text('W3C trace context, vendor-specific part.', { maxLength: 512 }),
+      correlationid: nonEmpty('The same value on all messages that follow from one dispatch.', 128),
       data,
     },
     ['dataschema', 'traceparent', 'tracestate', 'correlationid'],

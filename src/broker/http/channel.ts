@@ -1,6 +1,6 @@
 /**
- * Requests to brokers over HTTP: the fallback where Kafka is away, and the way of what is urgent. The broker is somebody else's
- * program: it is given little time, little is read of what it answers, and it is not followed anywhere.
+ * Sends requests to brokers over HTTP: the fallback if Kafka is not available, and the channel for urgent requests. A
+ * broker is not trusted: its time is limited, its answer is size-limited, and redirects are not followed.
  */
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
@@ -13,14 +13,14 @@ import { healthTracker } from './health.ts';
 import { type BrokerResponse, failureOf, httpError } from './response.ts';
 
 interface HttpChannelOptions {
-  /** A token for this broker: `keyRing.token({ audience: broker.name, scope: DEPLOYMENTS_SCOPE })`. */
+  /** Returns a token for this broker: `keyRing.token({ audience: broker.name, scope: DEPLOYMENTS_SCOPE })`. */
   readonly token: (broker: BrokerAddress) => Promise<string>;
   readonly clock?: Clock;
-  /** From the first byte to the last. Default: 10 s. */
+  /** The time limit of a request, from the first byte to the last. Default: 10 s. */
   readonly timeoutMilliseconds?: number;
-  /** At once, to one broker. Default: 16. */
+  /** The number of concurrent connections to one broker. Default: 16. */
   readonly connections?: number;
-  /** Tokens over plain HTTP beyond this machine: for clusters whose mesh encrypts. */
+  /** Allows plain HTTP to other machines: for clusters whose service mesh encrypts. */
   readonly insecureHttp?: boolean;
 }
 
@@ -60,7 +60,9 @@ export function httpChannel(options: HttpChannelOptions): Channel {
     };
   }
 
-  /** A connection that the broker has just closed says nothing about the broker: since sending twice is one deployment, once more. */
+  /**
+   * Retries once if the broker has just closed a kept-alive connection. A request that arrives twice is one deployment.
+   */
   async function exchangeTwice(
     event: RequestEvent,
     url: URL,
@@ -84,7 +86,7 @@ export function httpChannel(options: HttpChannelOptions): Channel {
     } catch (cause) {
       given?.throwIfAborted();
       if (late.aborted || isTimeout(cause)) {
-        throw httpError('timeout', `no answer from ${url.host} in ${timeoutMilliseconds} ms`, undefined, cause);
+        throw httpError('timeout', `no answer from ${url.host} within ${timeoutMilliseconds} ms`, undefined, cause);
       }
       throw httpError('unavailable', `${url.host} cannot be reached: ${messageOf(cause)}`, undefined, cause);
     }
@@ -101,7 +103,8 @@ export function httpChannel(options: HttpChannelOptions): Channel {
         await send(event, broker, signal);
         health.succeeded(broker.name);
       } catch (error) {
-        // Who refuses one message may take the next; and who gave up himself says nothing about the broker.
+        // A broker that refuses one message may accept the next, and a caller that gave up says nothing about the
+        // broker.
         if (error instanceof ChannelError && error.failure !== 'refused') {
           health.failed(broker.name, error.retryAfterMilliseconds);
         }
@@ -114,9 +117,9 @@ export function httpChannel(options: HttpChannelOptions): Channel {
 
 function addressOf({ name, endpoint }: BrokerAddress, insecureHttp: boolean): URL {
   const url = endpoint === undefined ? null : URL.parse(`${endpoint.replace(/\/+$/, '')}/v1/deployments`);
-  if (url === null) throw httpError('refused', `the Broker ${name} has no spec.endpoint that is an address`);
+  if (url === null) throw httpError('refused', `spec.endpoint of Broker ${name} is not a valid URL`);
   if (!isSafeToReach(url, insecureHttp)) {
-    throw httpError('refused', `${url.origin} is not encrypted, and our token would be read on the way: use https`);
+    throw httpError('refused', `${url.origin} is not encrypted and would expose the platform's token: use https`);
   }
   return url;
 }
@@ -126,7 +129,7 @@ interface Agents {
   close(): Promise<void>;
 }
 
-/** More authorities than brokers' operators have. The one that was used longest ago makes room. */
+/** More certificate authorities than there are broker operators. The least recently used agent is closed. */
 const maxAgents = 100;
 
 function agentsByTrust(connections: number, timeout: number): Agents {

@@ -1,4 +1,7 @@
-/** Chooses the way of a message: Kafka first; HTTP where Kafka is away, or the message is urgent; the other one where one fails. */
+/**
+ * Chooses the channel of a message: Kafka first; HTTP if Kafka is not available or the message is urgent; the other one
+ * if the first fails.
+ */
 import { type Logger, silentLogger } from '../../runtime/index.ts';
 import { type BrokerAddress, type Channel, ChannelError, type Dispatcher } from '../channel.ts';
 import type { RequestEvent } from '../messages.ts';
@@ -7,7 +10,7 @@ import type { BrokerCallMetrics } from './metrics.ts';
 interface DispatcherOptions {
   readonly kafka?: Channel | undefined;
   readonly http?: Channel | undefined;
-  /** Counted here and not by the channels, so that nothing is counted twice. */
+  /** The dispatcher counts calls and the channels do not, so that nothing is counted twice. */
   readonly metrics?: BrokerCallMetrics | undefined;
   readonly log?: Logger;
 }
@@ -34,14 +37,14 @@ export function dispatcher({ kafka, http, metrics, log = silentLogger }: Dispatc
     try {
       await channel.send(event, broker, signal === undefined ? {} : { signal });
       observe('success');
-      log.debug('a request was acknowledged', fields);
+      log.debug('request acknowledged', fields);
     } catch (error) {
-      // Who gave up waiting says nothing about the broker.
+      // A call that the caller aborted says nothing about the broker.
       if (signal?.aborted !== true) {
         const reason = error instanceof ChannelError ? error.failure : 'other';
         observe(reason);
         metrics?.failed(broker.name, channel.name, reason);
-        log.warn('a request was not acknowledged', { ...fields, reason, error });
+        log.warn('request not acknowledged', { ...fields, reason, error });
       }
       throw error;
     }
@@ -61,13 +64,13 @@ export function dispatcher({ kafka, http, metrics, log = silentLogger }: Dispatc
           failures.push(error);
         }
       }
-      // One that may heal tells more than one that never will: the message is to be kept and tried again.
+      // A retryable failure takes precedence over a refusal: the message is kept and retried.
       throw failures.find((error) => !isRefusal(error)) ?? failures.at(-1);
     },
   };
 }
 
-/** What is known to be away comes last, and is still tried: what is known may be old. */
+/** Orders the channels of a broker. An unavailable channel is tried last, because the information may be stale. */
 function orderChannels({ kafka, http }: DispatcherOptions, broker: BrokerAddress, urgent: boolean): readonly Channel[] {
   const wanted = [
     broker.channel === 'HTTP' ? undefined : kafka,
@@ -84,5 +87,5 @@ const noChannelError = ({ name, channel }: BrokerAddress): ChannelError =>
   new ChannelError({
     channel: channel === 'HTTP' ? 'HTTP' : 'Kafka',
     failure: 'unavailable',
-    message: `the platform has no ${channel === 'Both' ? 'channel' : channel} that leads to the Broker ${name}`,
+    message: `no ${channel === 'Both' ? 'Kafka or HTTP' : channel} channel to Broker ${name} is configured`,
   });

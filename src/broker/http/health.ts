@@ -1,16 +1,16 @@
-/** Whether somebody is worth asking, as far as the last answers tell. After each failure in a row it is left alone for longer. */
+/** Tracks whether brokers answer. After each consecutive failure a broker is avoided for longer. */
 import type { Clock } from '../../runtime/index.ts';
 
 interface Health {
   isHealthy(name: string): boolean;
   succeeded(name: string): void;
-  /** `milliseconds`: how long to leave it alone, where it said so. */
+  /** `milliseconds` is how long to avoid the broker, if it said so. */
   failed(name: string, milliseconds?: number): void;
 }
 
 const firstPause = 1000;
 const longestPause = 30_000;
-/** Whoever was asked longest ago is forgotten, and so counts as well. */
+/** The least recently failed broker is forgotten first, and then counts as healthy. */
 const maxNames = 1000;
 
 export function healthTracker(clock: Clock): Health {

@@ -1,8 +1,8 @@
 /**
- * How requests reach a broker over HTTP, and which way a request takes.
+ * Sends requests to brokers over HTTP, and chooses the channel of each request.
  *
- * In: a request and the broker that it is for. Out: its acknowledgement, or a `ChannelError`. It must not know why something is
- * sent, nor when to try again.
+ * In: a request and the broker that it is for. Out: its acknowledgement, or a `ChannelError`. This module does not know
+ * why a request is sent or when to retry it.
  */
 
 export { httpChannel } from './channel.ts';

@@ -1,6 +1,6 @@
 /**
- * The key that credentials for a broker are encrypted to: one of `use: enc` among its published keys. A broker that publishes none is
- * given references only, which it can follow where it runs in the management cluster.
+ * Finds the key that credentials for a broker are encrypted to: the one with `use: enc` among its published keys. A
+ * broker without such a key gets references only, which it can read if it runs in the management cluster.
  */
 
 import type { Broker } from '../../api/index.ts';
@@ -14,15 +14,18 @@ type EncryptionKey = Readonly<Record<string, unknown>>;
 
 interface BrokerEncryptionOptions extends Pick<FetchOptions, 'insecureHttp'> {
   readonly clock?: Clock;
-  /** In place of fetching. */
+  /** Replaces fetching in tests. */
   readonly fetch?: typeof fetchDocument;
 }
 
-/** Fetched anew after this long: a broker goes on opening what was encrypted to the key before. */
+/** How long a fetched key is used. A broker keeps decrypting with its previous key after a rotation. */
 const freshMilliseconds = 300_000;
 const most = 1000;
 
-/** Rejects where the keys cannot be had now: what was to be sent is to be tried again. */
+/**
+ * Returns a function that finds the key of a broker. It rejects if the keys cannot be fetched: the message must then be
+ * retried.
+ */
 export function brokerEncryption(
   options: BrokerEncryptionOptions = {},
 ): (broker: Broker) => Promise<EncryptionKey | undefined> {

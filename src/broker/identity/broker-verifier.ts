@@ -1,6 +1,6 @@
 /**
- * Who of the brokers it is. Issuer and subject name one Broker object, and only the keys of that Broker count: a good signature of
- * another broker is as worthless as none.
+ * Identifies brokers. Issuer and subject name one Broker object, and only the keys of that Broker count: a valid
+ * signature of another broker is worthless.
  */
 import type { Broker } from '../../api/index.ts';
 import { type Clock, type Logger, systemClock } from '../../runtime/index.ts';
@@ -21,27 +21,33 @@ interface ClaimedIdentity {
 }
 
 interface BrokerVerifierOptions {
-  /** The Broker objects of now (`findBroker`): one that is deleted is nobody any more. */
+  /** Finds a Broker object (`findBroker`). A deleted Broker has no identity any more. */
   readonly broker: (identity: ClaimedIdentity) => Broker | undefined;
-  /** The platform's issuer: what tokens must be for. */
+  /** The platform's issuer, which tokens must have as their audience. */
   readonly audience: string;
   readonly log: Logger;
   readonly metrics?: IdentityMetrics | undefined;
   readonly clock?: Clock;
-  /** Keys over plain HTTP beyond this machine. */
+  /** Allows fetching keys over plain HTTP from other machines. */
   readonly insecureHttp?: boolean;
-  /** In place of fetching. */
+  /** Replaces fetching in tests. */
   readonly fetch?: FetchKeySet;
   /** See `KeyCacheOptions`. */
   readonly freshMilliseconds?: number;
   readonly staleMilliseconds?: number;
 }
 
-/** Both reject with an `IdentityError`; `keys-unavailable` alone may pass later. Every refusal is logged and counted. */
+/**
+ * Verifies tokens and signatures. Both methods reject with an `IdentityError`; only `keys-unavailable` can succeed
+ * later. Every rejection is logged and counted.
+ */
 export interface BrokerVerifier {
-  /** Of the header `Authorization`, without `Bearer`. */
+  /** Verifies the token of the header `Authorization`, without `Bearer`. */
   token(bearer: string, scope: string): Promise<VerifiedBroker>;
-  /** A detached JWS (RFC 7515, appendix F) over exactly these bytes, whose protected header has alg, kid, iss and sub. */
+  /**
+   * Verifies a detached JWS (RFC 7515, appendix F) over exactly these bytes, whose protected header has alg, kid, iss
+   * and sub.
+   */
   signature(bytes: Uint8Array, jws: string): Promise<VerifiedBroker>;
 }
 
@@ -50,7 +56,7 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
   const fetched = keyCache({
     clock,
     fetch: options.fetch ?? ((address) => fetchKeySet(address, { insecureHttp })),
-    onFetchFailed: ({ url }, error) => log.warn('the keys of a broker cannot be fetched', { url, error }),
+    onFetchFailed: ({ url }, error) => log.warn('cannot fetch the keys of a broker', { url, error }),
     freshMilliseconds: options.freshMilliseconds,
     staleMilliseconds: options.staleMilliseconds,
   });
@@ -62,7 +68,7 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
     if (broker === undefined) {
       throw new IdentityError(
         'wrong-issuer',
-        'issuer and subject (`iss`, `sub`) are those of no Broker, or of several',
+        'no Broker, or more than one, has this issuer and subject (`iss`, `sub`)',
       );
     }
     try {
@@ -79,7 +85,7 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
       if (error instanceof IdentityError) {
         const { reason, message, claimed } = error;
         metrics?.refused(claimed, channel, reason);
-        log.warn('a broker was not believed', { channel, reason, why: message, claimed });
+        log.warn('broker identity rejected', { channel, reason, message, claimed });
       }
       throw error;
     }
@@ -106,15 +112,18 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
       logRefusal('Kafka', async () => {
         const unverified = parseJws(jws);
         if (unverified.parts[1] !== '')
-          throw new IdentityError('malformed', 'the signature must be detached: no payload');
+          throw new IdentityError('malformed', 'the signature must be detached, without a payload');
         const { iss, sub } = unverified.header;
         const [broker, key] = await find(iss, sub, unverified);
         const { name } = broker.metadata;
         try {
           await verifySignature(unverified, key, bytes);
-          // There is no token that could hold less: what its Broker may do is what counts.
+          // A signature carries no scope, so the scopes of the Broker object decide.
           if (broker.spec.identity?.scopes?.includes(STATUS_SCOPE) === false) {
-            throw new IdentityError('missing-scope', `spec.identity.scopes of the Broker has no ${STATUS_SCOPE}`);
+            throw new IdentityError(
+              'missing-scope',
+              `spec.identity.scopes of the Broker does not include ${STATUS_SCOPE}`,
+            );
           }
         } catch (error) {
           throw withClaimedBroker(name, error);
@@ -124,7 +133,10 @@ export function brokerVerifier(options: BrokerVerifierOptions): BrokerVerifier {
   };
 }
 
-/** Of all Brokers the one with this issuer and subject; undefined where two share them, since it could be either. */
+/**
+ * Finds the Broker with this issuer and subject; undefined if two Brokers share them, because the sender could be
+ * either.
+ */
 export function findBroker(brokers: Iterable<Broker>, { issuer, subject }: ClaimedIdentity): Broker | undefined {
   let found: Broker | undefined;
   for (const broker of brokers) {
@@ -137,7 +149,10 @@ export function findBroker(brokers: Iterable<Broker>, { issuer, subject }: Claim
   return found;
 }
 
-/** Those in the object itself, or else where they are fetched from. Read once for as long as the object does not change. */
+/**
+ * Returns a function that finds a key of a broker: among those in the object itself, or else at the address of its key
+ * set. Inline keys are parsed once per object version.
+ */
 function keysOfBrokers(fetched: KeyCache) {
   const inline = new WeakMap<Broker, Promise<KeySet>>();
   return async (broker: Broker, keyId: string): Promise<VerificationKey> => {
@@ -156,7 +171,10 @@ function keysOfBrokers(fetched: KeyCache) {
   };
 }
 
-/** Undefined where keys are given and nothing is to be fetched. A broker that says nothing of keys serves them at its endpoint. */
+/**
+ * The address of a broker's key set; undefined if the object lists its keys. By default a broker serves its keys at its
+ * endpoint.
+ */
 export function keySetAddress({ spec }: Broker): KeySetAddress | undefined {
   const { jwksUri, publicKeys = [] } = spec.identity ?? {};
   const ofEndpoint =
@@ -166,7 +184,7 @@ export function keySetAddress({ spec }: Broker): KeySetAddress | undefined {
   const url = jwksUri ?? ofEndpoint;
   if (url === undefined) return undefined;
   const caBundle = spec.caBundle === undefined ? undefined : Buffer.from(spec.caBundle, 'base64').toString('utf8');
-  // The bundle is for the endpoint; keys may be at a public provider of identities.
+  // The CA bundle is for the endpoint; the keys may be hosted by a public identity provider.
   return { url, caBundle, trustsSystem: jwksUri !== undefined };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Credentials, encrypted from end to end: only who has the private key reads them, whatever Kafka, an outbox or a log keeps.
- * Compression is refused: a few bytes could become gigabytes, and lengths would tell of contents.
+ * Encrypts credentials end to end: only the owner of the private key can read them, whatever Kafka, an outbox or a log
+ * stores. Compression is rejected: a few bytes could expand to gigabytes, and the compressed length would leak content.
  */
 import { CompactEncrypt, calculateJwkThumbprint, compactDecrypt, importJWK, type JWK } from 'jose';
 import { parseStrictly } from '../../runtime/internal.ts';
@@ -10,7 +10,7 @@ const contentEncryption = 'A256GCM';
 const maxCharacters = 131_072;
 const maxFields = 64;
 
-/** The credentials cannot be read, and will not be: they are to be sent anew, encrypted to the key that is published now. */
+/** Credentials that can never be read: the sender must encrypt them again, to the key that is published now. */
 class DecryptionError extends Error {
   readonly code: string;
 
@@ -21,7 +21,7 @@ class DecryptionError extends Error {
   }
 }
 
-/** To a public JSON Web Key (EC P-256 or OKP X25519). Rejects where it is none. */
+/** Encrypts to a public JSON Web Key (EC P-256 or OKP X25519). Rejects any other key. */
 export async function encryptTo(
   jwk: Readonly<Record<string, unknown>>,
   value: Readonly<Record<string, string>>,
@@ -29,7 +29,7 @@ export async function encryptTo(
   const { kty, crv, x, y, kid } = jwk as JWK;
   const isCurve = (kty === 'EC' && crv === 'P-256') || (kty === 'OKP' && crv === 'X25519');
   if (!isCurve)
-    throw new DecryptionError('unknown-key', 'credentials are encrypted to an EC key P-256 or an OKP key X25519');
+    throw new DecryptionError('unknown-key', 'credentials must be encrypted to an EC P-256 key or an OKP X25519 key');
   const bare = (y === undefined ? { kty, crv, x } : { kty, crv, x, y }) as JWK;
   const header = {
     alg: ENCRYPTION_ALGORITHM,
@@ -41,14 +41,14 @@ export async function encryptTo(
     .encrypt(await importJWK(bare, ENCRYPTION_ALGORITHM));
 }
 
-/** `privateKey`: undefined where there is none of that id. Rejects with a `DecryptionError`. */
+/** Decrypts credentials. `privateKey` returns undefined for an unknown key id. Rejects with a `DecryptionError`. */
 export async function decryptWith(
   privateKey: (keyId: string) => JWK | undefined,
   jwe: string,
 ): Promise<Record<string, string>> {
   const key = privateKey(parseKeyId(jwe));
   if (key === undefined)
-    throw new DecryptionError('unknown-key', 'they are encrypted to a key that is not (or no longer) ours');
+    throw new DecryptionError('unknown-key', 'the credentials are encrypted to a key that is unknown or has expired');
   let plaintext: Uint8Array;
   try {
     const decrypted = await compactDecrypt(jwe, await importJWK(key, ENCRYPTION_ALGORITHM), {
@@ -58,7 +58,11 @@ export async function decryptWith(
     });
     plaintext = decrypted.plaintext;
   } catch (cause) {
-    throw new DecryptionError('undecipherable', 'they cannot be decrypted with the key that they name', cause);
+    throw new DecryptionError(
+      'undecipherable',
+      'the credentials cannot be decrypted with the key that they name',
+      cause,
+    );
   }
   return parseCredentials(plaintext);
 }
@@ -69,14 +73,14 @@ function parseKeyId(jwe: string): string {
   if ('problem' in parsed || typeof parsed.value !== 'object' || parsed.value === null) {
     throw new DecryptionError(
       'malformed',
-      `credentials are a JWE in compact form of at most ${maxCharacters} characters`,
+      `credentials must be a JWE in compact form with at most ${maxCharacters} characters`,
     );
   }
   const { alg, enc, kid, zip, crit } = parsed.value as Record<string, unknown>;
   if (alg !== ENCRYPTION_ALGORITHM || enc !== contentEncryption || zip !== undefined || crit !== undefined) {
     throw new DecryptionError(
       'algorithm',
-      `credentials are encrypted with ${ENCRYPTION_ALGORITHM} and ${contentEncryption}, without zip and crit`,
+      `credentials must be encrypted with ${ENCRYPTION_ALGORITHM} and ${contentEncryption}, without zip and crit`,
     );
   }
   if (typeof kid !== 'string') throw new DecryptionError('unknown-key', 'the header must have the key id (`kid`)');
@@ -89,7 +93,7 @@ function parseCredentials(plaintext: Uint8Array): Record<string, string> {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const entries = isObject ? Object.entries(value) : [];
   if (!isObject || entries.length > maxFields || !entries.every(([, text]) => typeof text === 'string')) {
-    throw new DecryptionError('malformed', `credentials are a JSON object of at most ${maxFields} texts`);
+    throw new DecryptionError('malformed', `credentials must be a JSON object with at most ${maxFields} string values`);
   }
   return Object.fromEntries(entries) as Record<string, string>;
 }

@@ -87,14 +87,18 @@ const rows: Row[] = [
   {
     reason: 'it answers garbage',
     answer: (_request, response) => void response.end('<html>'),
-    says: /no JSON Web Key Set/,
+    says: /did not answer with a JSON Web Key Set/,
   },
-  { reason: 'it answers a list', answer: json([key]), says: /no JSON Web Key Set/ },
-  { reason: 'it answers keys that are no list', answer: json({ keys: { one: key } }), says: /no JSON Web Key Set/ },
+  { reason: 'it answers a list', answer: json([key]), says: /did not answer with a JSON Web Key Set/ },
+  {
+    reason: 'it answers keys that are no list',
+    answer: json({ keys: { one: key } }),
+    says: /did not answer with a JSON Web Key Set/,
+  },
   {
     reason: 'it says keys twice',
     answer: (_request, response) => void response.end('{"keys":[],"keys":[]}'),
-    says: /no JSON Web Key Set/,
+    says: /did not answer with a JSON Web Key Set/,
   },
   {
     reason: 'it is broken',

@@ -1,33 +1,33 @@
-/** Why somebody is not believed. Each reason is counted, logged, and told to who asked. */
+/** The error of a rejected identity. Each reason is counted, logged, and returned to the caller. */
 
 export type RefusalReason =
-  /** No token or signature, or not of its form. */
+  /** There is no token or signature, or it is malformed. */
   | 'malformed'
   | 'oversized'
-  /** Neither EdDSA nor ES256: `none` and HS256 above all. */
+  /** Neither EdDSA nor ES256: above all `none` and HS256. */
   | 'algorithm'
-  /** The header asks for an extension (`crit`); none is known here. */
+  /** The header requires an extension (`crit`); none is supported. */
   | 'critical-header'
-  /** The key id is left out, or is of none of the keys that this party has now. */
+  /** The key id is missing, or is none of the sender's current keys. */
   | 'unknown-key'
   | 'forged'
   | 'expired'
   | 'not-yet-valid'
-  /** It could be used for longer than an hour. */
+  /** The token could be used for longer than an hour. */
   | 'too-long-lived'
   | 'wrong-audience'
-  /** Of issuer and subject, together, there is no Broker, or more than one; or it is not the platform. */
+  /** No Broker, or more than one, has this issuer and subject; or the sender is not the platform. */
   | 'wrong-issuer'
   | 'missing-scope'
-  /** It cannot be told yet, since the keys cannot be had. Later it may be. */
+  /** The keys cannot be fetched now. A retry may succeed. */
   | 'keys-unavailable';
 
 export class IdentityError extends Error {
   readonly code: string;
   readonly reason: RefusalReason;
-  /** Whether the same may be believed later. */
+  /** Whether a retry may succeed. */
   readonly retryable: boolean;
-  /** The Broker that it says to be, where there is one of that name. Nothing is proved by it. */
+  /** The claimed Broker, if one of that name exists. The claim is not verified. */
   readonly claimed: string | undefined;
 
   constructor(reason: RefusalReason, message: string, options: { cause?: unknown; claimed?: string | undefined } = {}) {

@@ -1,8 +1,8 @@
 /**
- * Who it is that speaks: keys and tokens of our own, and what is believed of others.
+ * Identities: the platform's own keys and tokens, and the verification of others.
  *
- * In: Broker objects, and tokens and signatures of anybody. Out: the Broker that it certainly is, or an `IdentityError` with the
- * reason. It must not know what is said, only who says it.
+ * In: Broker objects, and tokens and signatures from anywhere. Out: the verified Broker, or an `IdentityError` with the
+ * reason. This module does not know what a message says, only who sent it.
  */
 export { brokerEncryption } from './broker-encryption.ts';
 export {

@@ -1,43 +1,43 @@
 /**
- * A JWS in compact form, taken apart before anything in it is believed, and the one place where a signature is verified. What jose
- * would accept and we do not need (other algorithms, `crit`, keys in the header) ends here.
+ * Parses a compact JWS before anything in it is trusted, and verifies its signature; nothing else in kidp verifies one.
+ * Features that jose supports and kidp does not need (other algorithms, `crit`, keys in the header) are rejected here.
  */
 import { compactVerify } from 'jose';
 import { parseStrictly } from '../../runtime/internal.ts';
 import { IdentityError } from './identity-error.ts';
 import type { VerificationKey } from './public-keys.ts';
 
-/** Of a token or a detached signature. */
+/** The maximum size of a token or a detached signature. */
 const MAX_TOKEN_BYTES = 8192;
 
 export interface UnverifiedJws {
   readonly keyId: string;
   readonly header: Readonly<Record<string, unknown>>;
-  /** Header, payload and signature as they came. */
+  /** Header, payload and signature as received. */
   readonly parts: readonly [string, string, string];
 }
 
 const part = /^[A-Za-z0-9_-]*$/;
 
-/** Throws an `IdentityError`. */
+/** Parses a compact JWS. Throws an `IdentityError` if it is malformed or uses an unsupported feature. */
 export function parseJws(text: string): UnverifiedJws {
   if (text.length > MAX_TOKEN_BYTES) {
-    throw new IdentityError('oversized', `a token or signature has at most ${MAX_TOKEN_BYTES} characters`);
+    throw new IdentityError('oversized', `a token or signature must have at most ${MAX_TOKEN_BYTES} characters`);
   }
   const [head = '', payload = '', signature = '', ...more] = text.split('.');
   if (head === '' || more.length > 0 || ![head, payload, signature].every((each) => part.test(each))) {
-    throw new IdentityError('malformed', 'it is no JWS in compact form: three parts of base64url, joined by dots');
+    throw new IdentityError('malformed', 'not a JWS in compact form (three base64url parts, joined by dots)');
   }
   const header = decodeObject(head, 'header');
   const { alg, kid, crit } = header;
   if (alg !== 'EdDSA' && alg !== 'ES256') {
-    throw new IdentityError('algorithm', 'it must be signed with EdDSA (Ed25519) or ES256');
+    throw new IdentityError('algorithm', 'must be signed with EdDSA (Ed25519) or ES256');
   }
-  if (crit !== undefined) throw new IdentityError('critical-header', 'no extension (`crit`) is known here');
+  if (crit !== undefined) throw new IdentityError('critical-header', 'extensions (`crit`) are not supported');
   if (typeof kid !== 'string' || kid === '' || kid.length > 256) {
-    throw new IdentityError('unknown-key', 'its header must have the key id (`kid`) of the key that signed it');
+    throw new IdentityError('unknown-key', 'the header must have the id (`kid`) of the signing key');
   }
-  if (signature === '') throw new IdentityError('forged', 'it is not signed');
+  if (signature === '') throw new IdentityError('forged', 'not signed');
   return { keyId: kid, header, parts: [head, payload, signature] };
 }
 
@@ -58,15 +58,15 @@ export async function verifySignature({ parts, header }: UnverifiedJws, key: Ver
   }
 }
 
-/** For messages: what somebody sent may be long. */
+/** Quotes a key id for messages, shortened because a sender may choose a long one. */
 export const quoteKeyId = (keyId: string): string => JSON.stringify(keyId.slice(0, 64));
 
 function decodeObject(encoded: string, what: string): Readonly<Record<string, unknown>> {
   const parsed = parseStrictly(Buffer.from(encoded, 'base64url'));
   const value = 'value' in parsed ? parsed.value : undefined;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const problem = 'problem' in parsed ? parsed.problem : 'it is no JSON object';
-    throw new IdentityError('malformed', `its ${what} cannot be read: ${problem}`);
+    const problem = 'problem' in parsed ? parsed.problem : 'not a JSON object';
+    throw new IdentityError('malformed', `cannot parse its ${what}: ${problem}`);
   }
   return value as Readonly<Record<string, unknown>>;
 }

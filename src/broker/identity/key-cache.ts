@@ -1,7 +1,7 @@
 /**
- * Fetched keys, kept for a while. An id that is not known makes it fetch anew, since keys rotate; but whoever sends ids of their own
- * making must not be able to make us ask without end, so that is bounded. Keys that cannot be fetched anew go on for a while: a
- * broker whose key server is down is still that broker.
+ * Caches fetched keys. An unknown key id triggers a new fetch, because keys rotate; the rate of such fetches is
+ * limited, because anyone can send made-up key ids. If a fetch fails, cached keys stay valid for a while: a broker
+ * whose key server is down is still that broker.
  */
 import type { Clock } from '../../runtime/index.ts';
 import { TokenBucket } from '../../runtime/internal.ts';
@@ -13,11 +13,14 @@ interface KeyCacheOptions {
   readonly clock: Clock;
   readonly fetch: FetchKeySet;
   readonly onFetchFailed?: (address: KeySetAddress, error: unknown) => void;
-  /** Fetched anew after this long. Default: 5 minutes. */
+  /** Keys are fetched again after this time. Default: 5 minutes. */
   readonly freshMilliseconds?: number | undefined;
-  /** Used for so long where it cannot be fetched anew; a key that is taken back counts for so long at most. Default: an hour. */
+  /**
+   * Keys are used for this time if they cannot be fetched again, so a revoked key counts at most this long. Default: an
+   * hour.
+   */
   readonly staleMilliseconds?: number | undefined;
-  /** How many key sets. Default: 1000. */
+  /** The number of cached key sets. Default: 1000. */
   readonly most?: number | undefined;
 }
 
@@ -26,12 +29,12 @@ export interface KeyCache {
   find(address: KeySetAddress, keyId: string): Promise<VerificationKey>;
 }
 
-/** Fetches because of unknown ids or failures: this many at once, then one in ten seconds. */
+/** The rate of fetches that unknown key ids or failures trigger: 5 at once, then one every ten seconds. */
 const refetches = { tokensPerSecond: 0.1, burst: 5 };
 
 interface Entry {
   keys: ReadonlyMap<string, VerificationKey> | undefined;
-  /** When the fetch that brought them began. */
+  /** The start of the fetch that returned the keys. */
   fetchedAt: number;
   lastFailed: boolean;
   fetching: Promise<void> | undefined;
@@ -42,7 +45,7 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
   const { clock, freshMilliseconds = 300_000, staleMilliseconds = 3_600_000, most = 1000 } = options;
   const entries = new Map<string, Entry>();
 
-  /** The one that was used longest ago makes room. */
+  /** The least recently used entry is evicted. */
   function entryOf({ url, caBundle = '' }: KeySetAddress): Entry {
     const id = `${url}\n${caBundle}`;
     const entry = entries.get(id) ?? {
@@ -59,8 +62,8 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
   }
 
   /**
-   * One fetch at a time of one address, however many wait for it. Where the last one failed, only who began this one waits: it will most
-   * likely take until its time is over, and whoever waits holds up others.
+   * Runs one fetch per address at a time; all callers share it. If the last fetch failed, only the caller that starts
+   * the next one waits: it will probably time out, and a waiting caller holds up others.
    */
   async function refresh(address: KeySetAddress, entry: Entry): Promise<void> {
     if (entry.fetching !== undefined && entry.lastFailed) return;
@@ -92,21 +95,21 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
       const asked = clock.monotonic();
       const isKnown = () => entry.keys?.has(keyId) === true;
       if (age() > freshMilliseconds || !isKnown()) await refresh(address, entry);
-      // It was under way already, and may have missed a key that was published since.
+      // The fetch started before this call and may have missed a key that was published since.
       if (!isKnown() && entry.fetchedAt < asked && !entry.lastFailed) await refresh(address, entry);
       const isStale = age() > staleMilliseconds;
       const found = isStale ? undefined : entry.keys?.get(keyId);
       if (found !== undefined) return found;
       if (entry.keys === undefined || isStale || entry.lastFailed) {
-        throw new IdentityError('keys-unavailable', `the keys at ${redactUrl(address.url)} cannot be had now`);
+        throw new IdentityError('keys-unavailable', `cannot fetch the keys at ${redactUrl(address.url)} now`);
       }
-      throw new IdentityError('unknown-key', `there is no such key at ${redactUrl(address.url)} now`);
+      throw new IdentityError('unknown-key', `no such key at ${redactUrl(address.url)}`);
     },
   };
 }
 
-/** Without what somebody may have written into it as a password. */
+/** Removes credentials and the query from a URL. */
 function redactUrl(text: string): string {
   const url = URL.parse(text);
-  return url === null ? 'an address that is none' : `${url.origin}${url.pathname}`;
+  return url === null ? 'an invalid URL' : `${url.origin}${url.pathname}`;
 }

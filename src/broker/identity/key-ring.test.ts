@@ -201,7 +201,7 @@ describe('stores', () => {
 
   test('others that write all the time end in an error, not in a loop', async () => {
     const busy: KeyStore = { ...memoryKeyStore(), write: async () => 'conflict' };
-    await expect(open(busy)).rejects.toThrow('could not be written');
+    await expect(open(busy)).rejects.toThrow('too many concurrent writes');
   });
 });
 

@@ -1,4 +1,4 @@
-/** The keys of the platform, or of a broker: signs, makes tokens, decrypts, and rotates by itself. */
+/** The keys of the platform or of a broker: signs, issues tokens, decrypts, and rotates automatically. */
 import { createPrivateKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { CompactSign, SignJWT } from 'jose';
 import { type Clock, ConfigError, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
@@ -16,21 +16,24 @@ import {
 import type { KeyStore } from './key-store.ts';
 
 export interface KeyRingOptions {
-  /** `iss` and `sub` of what is signed: `kidp` for the platform; of a broker what its Broker object says, which is its name if nothing. */
+  /**
+   * `iss` and `sub` of tokens and signatures: `kidp` for the platform; for a broker as in its Broker object, by default
+   * its name.
+   */
   readonly issuer: string;
   readonly subject: string;
   readonly log?: Logger;
   readonly clock?: Clock;
   readonly lives?: Partial<KeyLives>;
-  /** How often the store is looked at, for keys of other replicas and for what is due. Default: a minute. */
+  /** How often the store is read, for keys of other replicas and for due rotations. Default: a minute. */
   readonly refreshMilliseconds?: number;
 }
 
 interface TokenRequest {
   readonly audience: string;
-  /** One, or several with spaces between them. */
+  /** One scope, or several separated by spaces. */
   readonly scope: string;
-  /** Default: five minutes; an hour at most. */
+  /** Default: five minutes. Maximum: one hour. */
   readonly ttlSeconds?: number;
 }
 
@@ -41,23 +44,23 @@ interface PublicKeySet {
 export interface KeyRing {
   readonly issuer: string;
   readonly subject: string;
-  /** A detached JWS over these bytes: the header `signature` of a Kafka message. */
+  /** Signs bytes with a detached JWS: the header `signature` of a Kafka message. */
   sign(bytes: Uint8Array): Promise<string>;
-  /** The same one until it is near its end. */
+  /** Returns a token; the same one until it is close to expiry. */
   token(request: TokenRequest): Promise<string>;
-  /** Public parts only: for `/.well-known/jwks.json`. */
+  /** The public keys for `/.well-known/jwks.json`. */
   jwks(): PublicKeySet;
-  /** The public key that credentials are to be encrypted to now: `replyTo.encryptionKey`. */
+  /** The public key that credentials must be encrypted to now: `replyTo.encryptionKey`. */
   encryptionKey(): Readonly<Record<string, unknown>>;
-  /** Rejects with a `DecryptionError` where it never will. */
+  /** Rejects with a `DecryptionError` if the value can never be decrypted. */
   decrypt(jwe: string): Promise<Record<string, string>>;
-  /** Begins with new keys at once, as planned ahead: they are used once others can have them. */
+  /** Creates new keys at once. They are published first and used once others can have fetched them. */
   rotate(): Promise<void>;
-  /** Ends the looking after; what was read goes on working. */
+  /** Stops the automatic rotation; keys that were read keep working. */
   close(): void;
 }
 
-/** Tokens are kept for so many audiences and scopes. */
+/** The number of cached tokens, by audience and scope. */
 const maxTokens = 1000;
 
 export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Promise<KeyRing> {
@@ -74,7 +77,7 @@ export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Pro
         .then((read) => {
           keys = read;
         })
-        .catch((error: unknown) => log.warn('the keys cannot be looked after', { place: store.place, error }))
+        .catch((error: unknown) => log.warn('cannot refresh the keys', { place: store.place, error }))
         .finally(() => {
           if (!closed) scheduleRefresh();
         });
@@ -84,7 +87,7 @@ export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Pro
 
   const keyFor = (use: StoredKey['use']): StoredKey => {
     const key = activeKey(keys, use, clock.now());
-    if (key === undefined) throw new Error(`there is no key for ${use} in ${store.place}`);
+    if (key === undefined) throw new Error(`no key with use ${use} in ${store.place}`);
     return key;
   };
 
@@ -127,7 +130,7 @@ export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Pro
       decryptWith((keyId) => keys.find((key) => key.use === 'enc' && key.keyId === keyId)?.privateKey, jwe),
     async rotate() {
       keys = await syncKeys(store, lives, clock, { known: keys, force: true });
-      log.info('new keys were made', { place: store.place, usedInMilliseconds: lives.ahead });
+      log.info('created new keys', { place: store.place, usedInMilliseconds: lives.ahead });
     },
     close() {
       closed = true;
@@ -136,7 +139,7 @@ export async function openKeyRing(store: KeyStore, options: KeyRingOptions): Pro
   };
 }
 
-/** Read once: for every message it would cost as much as the signature. */
+/** Parsed keys: parsing one for each message would cost as much as the signature. */
 const signingKeys = new WeakMap<StoredKey, KeyObject>();
 
 function signingKeyOf(stored: StoredKey): KeyObject {
@@ -155,8 +158,8 @@ const toJwk = ({ keyId, use, publicKey }: StoredKey): Readonly<Record<string, un
 const maxTries = 10;
 
 /**
- * Reads what there is and writes what is due. Where another replica was faster, its keys are taken; where somebody has deleted them,
- * those that are `known` are put back, since what was encrypted to them would be lost.
+ * Reads the keys and writes those that are due. If another replica was faster, its keys are used. If the keys were
+ * deleted, the `known` ones are written back, because data encrypted to them would be lost.
  */
 async function syncKeys(
   store: KeyStore,
@@ -170,13 +173,13 @@ async function syncKeys(
     if (present === undefined) {
       throw new ConfigError({
         code: 'keys',
-        message: `What is in ${store.place} are no keys`,
-        hint: 'Put back what was there, or delete it: new keys are made, and what was encrypted to the old ones is lost',
+        message: `The content of ${store.place} is not a valid key document`,
+        hint: 'Restore the previous content, or delete it: new keys are then created, and data encrypted to the old ones is lost',
       });
     }
     const wanted = scheduleKeys(present, lives, clock.now(), force);
     if (wanted === present && text !== undefined) return wanted;
     if ((await store.write(encodeKeys(wanted), version)) === 'written') return wanted;
   }
-  throw new Error(`others write to ${store.place} all the time: the keys could not be written`);
+  throw new Error(`cannot write the keys to ${store.place}: too many concurrent writes`);
 }

@@ -1,7 +1,7 @@
 /**
- * Which keys there are and what each is for at a moment. Nothing but time decides, so that replicas which have read the same document
- * agree without speaking to each other: a new key is published a while before it is used, so that whoever verifies has it by then,
- * and one that is no longer used stays published, since what it has signed may still be read from Kafka.
+ * Decides which keys exist and what each is used for at a given time. Only time decides, so replicas that read the same
+ * document agree without coordination. A new key is published before it is used, so that verifiers have it by then; a
+ * retired key stays published, because Kafka may still hold messages that it signed.
  */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { JWK } from 'jose';
@@ -9,34 +9,39 @@ import type { JWK } from 'jose';
 export interface StoredKey {
   readonly keyId: string;
   readonly use: 'sig' | 'enc';
-  /** Milliseconds since 1970: used from then on, until the next of its use is. */
+  /** Used from this time on (milliseconds since 1970) until the next key with the same use is. */
   readonly usedFrom: number;
   readonly publicKey: JWK;
   readonly privateKey: JWK;
 }
 
-/** All in milliseconds. */
+/** The life of a key, in milliseconds. */
 export interface KeyLives {
   /** How long a key is used. */
   readonly use: number;
   /** How long it is published before it is used. */
   readonly ahead: number;
-  /** How long it is kept after its use: longer than Kafka keeps what it has signed, or what was encrypted to it. */
+  /**
+   * How long it is kept after its use: longer than Kafka retains messages that it signed or that are encrypted to it.
+   */
   readonly overlap: number;
 }
 
 const day = 86_400_000;
-/** Kafka keeps messages for 7 days where nobody says otherwise. */
+/** By default Kafka retains messages for 7 days. */
 export const defaultLives: KeyLives = { use: 30 * day, ahead: 900_000, overlap: 8 * day };
 
-/** The one in use; undefined where there is none yet. */
+/** The active key; undefined if there is none yet. */
 export function activeKey(keys: readonly StoredKey[], use: StoredKey['use'], now: number): StoredKey | undefined {
   const ofUse = keys.filter((key) => key.use === use).sort((left, right) => left.usedFrom - right.usedFrom);
-  // Clocks of replicas differ by a little: the first key is used even where its time seems not to have come.
+  // The clocks of replicas differ a little: the first key is used even if its time seems to be in the future.
   return ofUse.findLast(({ usedFrom }) => usedFrom <= now) ?? ofUse[0];
 }
 
-/** What the keys ought to be now. The same list where nothing is to be done. `force`: a new one of each use, whatever the age. */
+/**
+ * The keys that should exist now; the same list if nothing changes. `force` creates a new key for each use, whatever
+ * the age.
+ */
 export function scheduleKeys(
   keys: readonly StoredKey[],
   lives: KeyLives,
@@ -51,7 +56,7 @@ export function scheduleKeys(
     const newest = keys.filter((key) => key.use === use).sort((left, right) => right.usedFrom - left.usedFrom)[0];
     if (newest === undefined) return [newKey(use, now)];
     const isDue = now >= newest.usedFrom + lives.use - lives.ahead;
-    // One that is not in use yet is the next one already.
+    // A key that is not in use yet is already the next one.
     return (isDue || force) && newest.usedFrom <= now ? [newKey(use, now + lives.ahead)] : [];
   });
   return kept.length === keys.length && added.length === 0 ? keys : [...kept, ...added];
@@ -77,7 +82,7 @@ function newKey(use: StoredKey['use'], usedFrom: number): StoredKey {
 
 export const encodeKeys = (keys: readonly StoredKey[]): string => JSON.stringify({ version: 1, keys });
 
-/** Undefined where the text is nothing that was written here. */
+/** Decodes a key document; undefined if the text is not one. */
 export function decodeKeys(text: string): readonly StoredKey[] | undefined {
   try {
     const { version, keys } = JSON.parse(text) as { version?: unknown; keys?: unknown };

@@ -1,6 +1,6 @@
 /**
- * Where keys are kept: one document, written whole and only over the version that was read, so that replicas that rotate at the same
- * time end up with the same keys.
+ * Stores keys as one document. A write replaces the whole document and succeeds only over the version that was read, so
+ * that replicas which rotate at the same time end up with the same keys.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { chmod, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -16,20 +16,20 @@ import {
 import { coreSecrets as secrets } from '../../runtime/internal.ts';
 
 interface StoredDocument {
-  /** Undefined where there is none. */
+  /** Undefined if there is no document. */
   readonly text: string | undefined;
-  /** What a write must be based on. */
+  /** The version that a write must be based on. */
   readonly version: string | undefined;
 }
 
 export interface KeyStore {
-  /** For messages. */
+  /** The location, for messages. */
   readonly place: string;
   read(): Promise<StoredDocument>;
   write(text: string, version: string | undefined): Promise<'written' | 'conflict'>;
 }
 
-/** Gone with the process. */
+/** Keeps keys in memory: they are lost when the process ends. */
 export function memoryKeyStore(): KeyStore {
   let stored: string | undefined;
   return {
@@ -44,8 +44,8 @@ export function memoryKeyStore(): KeyStore {
 }
 
 /**
- * Shared by processes: of those that find none at the same time one makes it, and the others take it. Readable by its owner alone; one that
- * others can read is not used.
+ * Keeps keys in a file that processes share: of those that find none at the same time, one creates it and the others
+ * use it. The file must be readable by its owner only.
  */
 export function fileKeyStore(path: string): KeyStore {
   const read = async (): Promise<StoredDocument> => {
@@ -54,8 +54,8 @@ export function fileKeyStore(path: string): KeyStore {
       if ((mode & 0o077) !== 0) {
         throw new ConfigError({
           code: 'keys-readable',
-          message: `The keys in ${path} can be read by others`,
-          hint: `Run \`chmod 600 ${path}\` if nobody has, else delete the file: new keys are made`,
+          message: `The key file ${path} is readable by other users`,
+          hint: `Run \`chmod 600 ${path}\` if the keys were not read, otherwise delete the file: new keys are then created`,
         });
       }
       const text = await readFile(path, 'utf8');
@@ -73,14 +73,14 @@ export function fileKeyStore(path: string): KeyStore {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       const temporary = `${path}.${randomUUID()}.tmp`;
       await writeFile(temporary, text, { mode: 0o600 });
-      // The mode above is only for a file that was not there.
+      // The mode in `writeFile` applies to a new file only.
       await chmod(temporary, 0o600);
       if (version !== undefined) {
         await rename(temporary, path);
         return 'written';
       }
       try {
-        // Unlike a rename, it is refused where somebody was faster.
+        // Unlike a rename, a link fails if another process was faster.
         await link(temporary, path);
         return 'written';
       } catch (error) {
@@ -100,7 +100,7 @@ interface SecretObject extends KubernetesObject {
 
 const field = 'keys.json';
 
-/** Shared by all replicas. Needs get, create and update on this Secret. */
+/** Keeps keys in a Secret that all replicas share. Needs get, create and update on this Secret. */
 export function secretKeyStore({
   client,
   namespace,

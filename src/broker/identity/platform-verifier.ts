@@ -1,4 +1,4 @@
-/** For brokers: whether it is the platform that speaks, by token over HTTP or by signature on Kafka. */
+/** For brokers: verifies that a request comes from the platform, by token over HTTP or by signature on Kafka. */
 import { type Clock, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
 import { checkClaims } from './claims.ts';
 import { fetchKeySet, type KeySetAddress } from './fetch-key-set.ts';
@@ -8,7 +8,7 @@ import { keyCache } from './key-cache.ts';
 import { readKeySet, type VerificationKey } from './public-keys.ts';
 
 interface PlatformVerifierOptions {
-  /** Where the platform's keys are fetched from, or the key set itself (asked each time, so that it may change). */
+  /** The address of the platform's key set, or a function that returns it (called each time, so that it may change). */
   readonly jwks: KeySetAddress | (() => object);
   /** The platform's issuer. */
   readonly issuer?: string;
@@ -17,13 +17,16 @@ interface PlatformVerifierOptions {
   readonly audience: string;
   readonly log?: Logger;
   readonly clock?: Clock;
-  /** Keys over plain HTTP beyond this machine. */
+  /** Allows fetching keys over plain HTTP from other machines. */
   readonly insecureHttp?: boolean;
   readonly freshMilliseconds?: number;
   readonly staleMilliseconds?: number;
 }
 
-/** Both reject with an `IdentityError`; `keys-unavailable` alone may pass later (503, not 401). */
+/**
+ * Verifies tokens and signatures. Both methods reject with an `IdentityError`; only `keys-unavailable` can succeed
+ * later (503, not 401).
+ */
 export interface PlatformVerifier {
   token(bearer: string, scope?: string): Promise<{ readonly keyId: string }>;
   signature(bytes: Uint8Array, jws: string): Promise<{ readonly keyId: string }>;
@@ -31,9 +34,9 @@ export interface PlatformVerifier {
 
 export const PLATFORM_ISSUER = 'kidp';
 export const PLATFORM_SUBJECT = 'kidp';
-/** What the platform's tokens are for. */
+/** The scope of the platform's tokens. */
 export const DEPLOYMENTS_SCOPE = 'deployments:write';
-/** What a broker's tokens are for. */
+/** The scope of a broker's tokens. */
 export const STATUS_SCOPE = 'status:write';
 
 export function platformVerifier(options: PlatformVerifierOptions): PlatformVerifier {
@@ -43,7 +46,7 @@ export function platformVerifier(options: PlatformVerifierOptions): PlatformVeri
 
   const find = async (iss: unknown, sub: unknown, { keyId }: UnverifiedJws): Promise<VerificationKey> => {
     if (iss !== issuer || sub !== subject)
-      throw new IdentityError('wrong-issuer', `only ${issuer} is listened to here`);
+      throw new IdentityError('wrong-issuer', `the issuer must be ${issuer}, and the subject ${subject}`);
     return keyOf(keyId);
   };
   const logRefusal = async (verify: () => Promise<{ readonly keyId: string }>) => {
@@ -51,7 +54,7 @@ export function platformVerifier(options: PlatformVerifierOptions): PlatformVeri
       return await verify();
     } catch (error) {
       if (error instanceof IdentityError) {
-        log.warn('the platform was not believed', { reason: error.reason, why: error.message });
+        log.warn('platform identity rejected', { reason: error.reason, message: error.message });
       }
       throw error;
     }
@@ -71,7 +74,7 @@ export function platformVerifier(options: PlatformVerifierOptions): PlatformVeri
       logRefusal(async () => {
         const unverified = parseJws(jws);
         if (unverified.parts[1] !== '')
-          throw new IdentityError('malformed', 'the signature must be detached: no payload');
+          throw new IdentityError('malformed', 'the signature must be detached, without a payload');
         const key = await find(unverified.header.iss, unverified.header.sub, unverified);
         await verifySignature(unverified, key, bytes);
         return { keyId: key.keyId };
@@ -95,7 +98,7 @@ function keysOfPlatform(
   const cache = keyCache({
     clock,
     fetch: (address) => fetchKeySet(address, { insecureHttp }),
-    onFetchFailed: ({ url }, error) => log.warn('the keys of the platform cannot be fetched', { url, error }),
+    onFetchFailed: ({ url }, error) => log.warn('cannot fetch the keys of the platform', { url, error }),
     freshMilliseconds,
     staleMilliseconds,
     most: 1,

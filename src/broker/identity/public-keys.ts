@@ -1,6 +1,6 @@
 /**
- * Keys that signatures are verified by. A key is for one algorithm, which follows from the key and never from what a token says of
- * itself; that leaves nothing for the classic confusions (a public key taken for the secret of HS256) to work with.
+ * Parses the keys that signatures are verified with. A key is for one algorithm, which follows from the key and never
+ * from the token. This rules out algorithm confusion, such as a public key used as an HS256 secret.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, type JWK } from 'jose';
@@ -13,13 +13,16 @@ export interface VerificationKey {
   readonly key: KeyObject;
 }
 
-/** By key id. */
+/** Keys by key id. */
 export type KeySet = ReadonlyMap<string, VerificationKey>;
 
-/** More than a broker that rotates has. */
+/** More keys than a broker that rotates has. */
 const maxKeys = 32;
 
-/** Of a JSON Web Key Set. Keys for other uses and of other kinds are left alone; undefined where it is no such set. */
+/**
+ * Parses a JSON Web Key Set. Keys for other uses and of other types are skipped; undefined if the value is not a key
+ * set.
+ */
 export async function readKeySet(value: unknown): Promise<KeySet | undefined> {
   const keys = isRecord(value) ? value.keys : undefined;
   if (!Array.isArray(keys)) return undefined;
@@ -27,7 +30,7 @@ export async function readKeySet(value: unknown): Promise<KeySet | undefined> {
   return new Map(read.filter((key) => key !== undefined).map((key) => [key.keyId, key]));
 }
 
-/** Of PEM texts and JSON Web Keys. One that cannot be used is left out: the others still count. */
+/** Parses PEM and JWK strings. An unusable key is skipped: the others still count. */
 export async function readPublicKeys(texts: readonly string[]): Promise<KeySet> {
   const read = await Promise.all(texts.slice(0, maxKeys).map(readPublicKey));
   return new Map(read.filter((key) => key !== undefined).map((key) => [key.keyId, key]));
@@ -42,7 +45,7 @@ async function readPublicKey(text: string): Promise<VerificationKey | undefined>
   }
 }
 
-/** A key without an id goes by its thumbprint (RFC 7638). */
+/** Parses a JWK. A key without an id is known by its thumbprint (RFC 7638). */
 async function readJwk(jwk: unknown): Promise<VerificationKey | undefined> {
   if (!isRecord(jwk)) return undefined;
   const { kty, crv, x, y, use, alg, kid } = jwk as JWK;
@@ -51,7 +54,7 @@ async function readJwk(jwk: unknown): Promise<VerificationKey | undefined> {
   if (alg !== undefined && alg !== algorithm && !(algorithm === 'EdDSA' && alg === 'Ed25519')) return undefined;
   if (kid !== undefined && (typeof kid !== 'string' || kid === '' || kid.length > 256)) return undefined;
   try {
-    // Only the public part: a private key that somebody has published by mistake is not taken up.
+    // Only the public part is used: a private key that was published by mistake is not.
     const bare = (algorithm === 'EdDSA' ? { kty, crv, x } : { kty, crv, x, y }) as JWK;
     const key = createPublicKey({ key: bare as import('node:crypto').JsonWebKey, format: 'jwk' });
     return { keyId: kid ?? (await calculateJwkThumbprint(bare)), algorithm, key };

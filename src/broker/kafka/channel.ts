@@ -1,4 +1,4 @@
-/** The primary way to a broker: its request topic, on its own cluster or on the one that everybody shares. */
+/** The primary channel to a broker: its request topic, on its own Kafka cluster or on the shared one. */
 import type { Logger } from '../../runtime/index.ts';
 import { type BrokerAddress, type Channel, ChannelError } from '../channel.ts';
 import type { RequestEvent } from '../messages.ts';
@@ -7,11 +7,11 @@ import { describeFailure, kafkaError } from './failure.ts';
 import { type KafkaProducer, kafkaProducer } from './producer.ts';
 
 interface KafkaChannelOptions {
-  /** Of brokers that name none of their own. */
+  /** The shared cluster, for brokers that name no cluster of their own. */
   readonly bootstrapServers?: readonly string[];
-  /** Asked at each new connection. */
+  /** Called for each new connection. */
   readonly tls?: (() => KafkaTls) | undefined;
-  /** A detached JWS over exactly these bytes: who reads a topic cannot see who wrote to it. */
+  /** Signs exactly these bytes with a detached JWS: a consumer of a topic cannot see who wrote to it. */
   readonly sign: (bytes: Uint8Array) => Promise<string>;
   readonly log: Logger;
   readonly clientId: string;
@@ -22,7 +22,7 @@ interface KafkaChannelOptions {
 
 export function kafkaChannel(options: KafkaChannelOptions): Channel {
   const { sign, bootstrapServers: shared, ...connection } = options;
-  /** One for each set of servers, connected when it is first used. */
+  /** One producer for each set of servers, connected on first use. */
   const producers = new Map<string, KafkaProducer>();
 
   function producerFor(broker: BrokerAddress): KafkaProducer | undefined {
@@ -46,7 +46,7 @@ export function kafkaChannel(options: KafkaChannelOptions): Channel {
       const { requestTopic: topic } = broker.kafka;
       const value = Buffer.from(JSON.stringify(event));
       const signature = await sign(value).catch((cause: unknown) => {
-        throw kafkaError('unavailable', `the message could not be signed (${describeFailure(cause)})`, cause);
+        throw kafkaError('unavailable', `the message cannot be signed (${describeFailure(cause)})`, cause);
       });
       const headers = requestHeaders(event, signature);
       await producer.send({ topic, key: event.data.resource.uid, value, headers }, sendOptions);
@@ -57,7 +57,7 @@ export function kafkaChannel(options: KafkaChannelOptions): Channel {
   };
 }
 
-/** The body says the same; headers can be read without it, and by tools that know only these. */
+/** Headers of a request. They repeat what the body says, for tools that do not parse it. */
 function requestHeaders(event: RequestEvent, signature: string): Record<string, string> {
   return {
     'content-type': 'application/cloudevents+json; charset=UTF-8',
@@ -71,6 +71,6 @@ function noServers(broker: BrokerAddress): ChannelError {
   return new ChannelError({
     channel: 'Kafka',
     failure: 'unavailable',
-    message: `No Kafka is known for the broker ${broker.name}: set spec.kafka.bootstrapServers, or start kidp with the addresses of a cluster`,
+    message: `no Kafka cluster is configured for Broker ${broker.name}: set spec.kafka.bootstrapServers, or start kidp with the addresses of a cluster`,
   });
 }

@@ -1,29 +1,35 @@
-/** What every client of Kafka here has in common: where to connect, as whom, and how long to try. */
+/** Connection settings that all Kafka clients share. */
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { BaseOptions, Connection } from '@platformatic/kafka';
 import type { Logger } from '../../runtime/index.ts';
 
-/** PEM. */
+/** TLS material as PEM. */
 export interface KafkaTls {
-  /** Whom to trust; more than one authority while they rotate. */
+  /** The trusted certificate authorities; more than one during a rotation. */
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
 }
 
-/** Loaded when it is first needed: that takes most of a second of processor time, and most programs here never need it. */
+/** Loads the client on first use: that takes most of a second of CPU time, and most commands never need it. */
 export const loadClient = () => import('@platformatic/kafka');
 
 export interface KafkaConnection {
   readonly bootstrapServers: readonly string[];
-  /** Asked at each new connection, so that certificates rotate without a restart. Without it nothing is encrypted. */
+  /**
+   * Called for each new connection, so that certificates rotate without a restart. Without it, connections are not
+   * encrypted.
+   */
   readonly tls?: (() => KafkaTls) | undefined;
-  /** Shown in the logs of the cluster. */
+  /** The client id, shown in the logs of the cluster. */
   readonly clientId: string;
   readonly log: Logger;
 }
 
-/** Options of a client, without its own. A failed attempt is tried again a few times in quick succession; whoever asks decides about more. */
+/**
+ * The options that all clients share. A failed attempt is retried a few times in quick succession; further retries are
+ * up to the caller.
+ */
 export function clientOptions(connection: KafkaConnection): BaseOptions {
   const { bootstrapServers, tls, clientId, log } = connection;
   return {
@@ -37,8 +43,9 @@ export function clientOptions(connection: KafkaConnection): BaseOptions {
 }
 
 /**
- * The client copies these options for each connection, which asks the getter. Certificate and key are taken together, as one context:
- * read one after the other they might not belong together. Where the new ones cannot be read or used, the last good ones are.
+ * TLS options that rotate. The client copies these options for each connection, which calls the getter. Certificate and
+ * key are read together as one context: read separately, they might not match. If the new ones cannot be read or used,
+ * the last valid ones are.
  */
 function rotatingTls(read: () => KafkaTls, log: Logger): { readonly secureContext: SecureContext } {
   const contextFor = ({ ca, cert, key }: KafkaTls) => createSecureContext({ ca, cert, key, minVersion: 'TLSv1.2' });
@@ -53,7 +60,7 @@ function rotatingTls(read: () => KafkaTls, log: Logger): { readonly secureContex
           pair = next;
         }
       } catch (error) {
-        log.error('certificate for Kafka cannot be used, going on with the last one', { error });
+        log.error('cannot use the new Kafka certificate; keeping the last valid one', { error });
       }
       return context;
     },
@@ -65,7 +72,7 @@ interface Closable {
   close(): Promise<void>;
 }
 
-/** Closes a client, also one whose peer does not answer any more. */
+/** Closes a client, even if its peer no longer answers. */
 export async function closeClient(client: Closable): Promise<void> {
   const cut = disconnector(client);
   const closed = client.close().catch(() => undefined);
@@ -73,7 +80,7 @@ export async function closeClient(client: Closable): Promise<void> {
   await closed;
 }
 
-/** What breaks off the connections that it has now; closing makes it forget them. */
+/** Returns a function that closes the client's current connections; closing the client makes it forget them. */
 export function disconnector({ connections }: Pick<Closable, 'connections'>): () => void {
   const sockets = [...connections].map(([, { socket }]) => socket);
   return () => {

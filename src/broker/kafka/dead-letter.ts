@@ -1,11 +1,14 @@
-/** A message that cannot be taken, put where people find it: its own bytes, with headers that say why and where it was. */
+/** Sends rejected messages to the dead-letter topic: the original bytes, with headers that say why and where it was. */
 import { ChannelError } from '../channel.ts';
 import type { DeadLetter, IncomingMessage, OutgoingMessage } from './message.ts';
 import type { KafkaProducer } from './producer.ts';
 
 const longestReason = 1_000;
 
-/** Where the original does not fit because of the headers more, they go without it: its place says where it is. Rejects with a `ChannelError`. */
+/**
+ * Sends a dead letter. If the original with the added headers is too large, only the headers are sent: they name its
+ * place. Rejects with a `ChannelError`.
+ */
 export async function sendToDeadLetterTopic(
   producer: KafkaProducer,
   topic: string,

@@ -1,10 +1,10 @@
-/** What the client of Kafka says went wrong, as one of the few things that callers tell apart. */
+/** Maps errors of the Kafka client to the few failures that callers distinguish. */
 import { ChannelError, type ChannelFailure } from '../channel.ts';
 
-/** Of one message among several: the others may well be taken. */
+/** Errors of a single message of a batch: the other messages may be accepted. */
 const messageErrors = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD']);
 
-/** Answers of a broker that it would give again to the same message. */
+/** Errors that Kafka would return again for the same message. */
 const refusals = new Set([
   ...messageErrors,
   'INVALID_TOPIC_EXCEPTION',
@@ -18,7 +18,7 @@ const refusals = new Set([
 export function failureOf(error: unknown): ChannelFailure {
   const parts = partsOf(error);
   if (parts.some(({ apiId }) => apiId !== undefined && refusals.has(apiId))) return 'refused';
-  // Said by the client itself, without the answer of the broker.
+  // The client reports this error itself, without Kafka's answer.
   if (parts.some(({ message }) => /^Unknown topic /.test(message))) return 'refused';
   if (parts.some(({ apiId }) => apiId === 'THROTTLING_QUOTA_EXCEEDED')) return 'throttled';
   const last = parts.at(-1);
@@ -37,11 +37,11 @@ export function kafkaError(failure: ChannelFailure, reason: string, cause?: unkn
 const explanations: Readonly<Record<ChannelFailure, string>> = {
   unavailable: 'Kafka is not available',
   timeout: 'Kafka did not answer in time',
-  refused: 'Kafka does not take the message',
-  throttled: 'Kafka takes no more messages for now',
+  refused: 'Kafka rejected the message',
+  throttled: 'Kafka is throttling',
 };
 
-/** The innermost causes, each once: `connect ECONNREFUSED 127.0.0.1:9092`. */
+/** Describes the innermost causes, each once: `connect ECONNREFUSED 127.0.0.1:9092`. */
 export function describeFailure(error: unknown): string {
   const leaves = partsOf(error).filter((part) => part.leaf);
   const texts = new Set(leaves.map(({ apiId, message }) => (apiId === undefined ? message : `${message} (${apiId})`)));
@@ -55,7 +55,7 @@ interface Part {
   leaf: boolean;
 }
 
-/** The error, what it is made of, and what caused those. */
+/** Flattens an error, its aggregated errors and their causes. */
 function partsOf(error: unknown): Part[] {
   if (!(error instanceof Error)) return [{ message: String(error), apiId: undefined, leaf: true }];
   const { errors, apiId } = error as Error & { errors?: unknown; apiId?: unknown };

@@ -1,8 +1,8 @@
 /**
- * Kafka, the primary way to brokers and back.
+ * Kafka, the primary channel between platform and brokers.
  *
- * In: messages to send, and a function that takes those that come. Out: acknowledgements, and each message at least once, those of one
- * key in order. It must not know what a message means.
+ * In: messages to send, and a handler for messages to receive. Out: acknowledgements, and each message at least once,
+ * messages of one key in order. This module does not know what a message means.
  */
 export { kafkaChannel } from './channel.ts';
 export type { KafkaConnection, KafkaTls } from './connection.ts';

@@ -1,6 +1,8 @@
-/** Work in lanes: in each one after the other in the order it came, several lanes at a time. */
+/** `Lanes` runs tasks: those of one lane in order and one at a time, several lanes concurrently. */
 
-/** Resolves to nothing when it is done, or to how long to wait (milliseconds) before it is tried again. Never rejects. */
+/**
+ * A task resolves to undefined when it is done, or to the milliseconds to wait before it is retried. It never rejects.
+ */
 type Task = () => Promise<number | undefined>;
 
 interface Item {
@@ -12,16 +14,16 @@ interface Lane {
   readonly name: string;
   readonly items: Item[];
   running: boolean;
-  /** What runs is not tried again, however it ends. */
+  /** The running task is not retried, however it ends. */
   discardOnFailure: boolean;
-  /** Ends the rest before the next try. */
+  /** Cancels the backoff before the next attempt. */
   cancelBackoff: () => void;
 }
 
 export class Lanes {
   readonly #concurrency: number;
   readonly #lanes = new Map<string, Lane>();
-  /** Those that could run, longest waiting first. */
+  /** Lanes that can run, longest waiting first. */
   #ready: Lane[] = [];
   #running = 0;
   #weight = 0;
@@ -31,7 +33,7 @@ export class Lanes {
     this.#concurrency = concurrency;
   }
 
-  /** What is not done weighs so much. */
+  /** The total weight of unfinished tasks. */
   get weight(): number {
     return this.#weight;
   }
@@ -48,7 +50,10 @@ export class Lanes {
     this.#start();
   }
 
-  /** Forgets what has not begun, and what rests before another try. What runs goes on; what is added to its lane waits for it. */
+  /**
+   * Drops tasks that have not started and tasks in backoff. Running tasks continue; new tasks of their lanes wait for
+   * them.
+   */
   clear(): void {
     for (const lane of this.#lanes.values()) {
       lane.cancelBackoff();
@@ -60,12 +65,12 @@ export class Lanes {
     this.#changed();
   }
 
-  /** Resolves once nothing runs. */
+  /** Resolves once no task runs. */
   async idle(): Promise<void> {
     while (this.#running > 0) await this.#change();
   }
 
-  /** Resolves once what is not done weighs less. */
+  /** Resolves once the weight of unfinished tasks is below this. */
   async below(weight: number): Promise<void> {
     while (this.#weight >= weight) await this.#change();
   }
@@ -87,17 +92,17 @@ export class Lanes {
     if (pause === undefined || lane.discardOnFailure) {
       lane.discardOnFailure = false;
       this.#weight -= lane.items.shift()?.weight ?? 0;
-      this.#goOn(lane);
+      this.#requeue(lane);
     } else {
-      const timer = setTimeout(() => this.#goOn(lane), pause);
+      const timer = setTimeout(() => this.#requeue(lane), pause);
       lane.cancelBackoff = () => clearTimeout(timer);
     }
     this.#start();
     this.#changed();
   }
 
-  /** At the end of the line, or gone where nothing waits in it. */
-  #goOn(lane: Lane): void {
+  /** Requeues a lane, or removes it if it is empty. */
+  #requeue(lane: Lane): void {
     if (lane.items.length === 0) {
       this.#lanes.delete(lane.name);
       return;

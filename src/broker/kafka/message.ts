@@ -1,21 +1,21 @@
-/** A message as Kafka carries it, and what becomes of one that cannot be taken. */
+/** Kafka messages, and the error of a message that can never be handled. */
 
-/** To be sent. Messages of one key keep their order. */
+/** A message to send. Messages of one key keep their order. */
 export interface OutgoingMessage {
   readonly topic: string;
-  /** Without one, any partition will do. */
+  /** Without a key, the message goes to any partition. */
   readonly key: string | undefined;
   readonly value: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** As it was found in a topic. */
+/** A received message. */
 export interface IncomingMessage {
-  /** Undefined where it has none: its order is then that of its partition. */
+  /** Undefined if it has none: its order is then that of its partition. */
   readonly key: string | undefined;
-  /** Exactly the bytes that were sent; empty where there are none. */
+  /** Exactly the bytes that were sent; empty if there are none. */
   readonly value: Buffer;
-  /** Of two of one name the last. */
+  /** Headers by name; of several with one name, the last. */
   readonly headers: ReadonlyMap<string, string>;
   readonly topic: string;
   readonly partition: number;
@@ -23,11 +23,11 @@ export interface IncomingMessage {
 }
 
 /**
- * Thrown by a handler: this message will never be taken, however often it is tried. It goes to the dead-letter topic with the reason,
- * and the consumer goes on.
+ * Thrown by a handler for a message that can never be handled. The message goes to the dead-letter topic with the
+ * reason, and the consumer continues.
  */
 export class DeadLetter extends Error {
-  /** Stable, for metrics and for those who sort dead letters. */
+  /** A stable code, for metrics and for sorting dead letters. */
   readonly code: string;
 
   constructor(reason: string, code: string, options?: { cause?: unknown }) {

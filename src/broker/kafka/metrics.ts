@@ -1,4 +1,4 @@
-/** What became of the messages that consumers took, one set a registry. */
+/** Metrics of consumers. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 export interface KafkaMetrics {
@@ -12,25 +12,25 @@ export function kafkaMetrics(registry: Registry): KafkaMetrics {
   const registers = [registry];
   const messages = new Counter({
     name: 'kidp_kafka_messages_total',
-    help: 'Messages taken from Kafka by what became of them',
+    help: 'Messages consumed from Kafka, by result',
     labelNames: ['group', 'topic', 'result'],
     registers,
   });
   const deadLetters = new Counter({
     name: 'kidp_kafka_dead_letters_total',
-    help: 'Messages that could not be taken, by the reason',
+    help: 'Messages sent to the dead-letter topic, by code',
     labelNames: ['topic', 'code'],
     registers,
   });
   const restarts = new Counter({
     name: 'kidp_kafka_consumer_restarts_total',
-    help: 'How often a consumer connected anew after a failure',
+    help: 'Reconnects of a consumer after a failure',
     labelNames: ['group'],
     registers,
   });
   const waiting = new Gauge({
     name: 'kidp_kafka_messages_waiting',
-    help: 'Messages taken from Kafka that are not done',
+    help: 'Messages consumed from Kafka that are not handled yet',
     labelNames: ['group'],
     registers,
   });

@@ -1,9 +1,9 @@
 /**
- * Which messages of one partition are done. What is committed is the first that is not: after a restart nothing before it is missing.
- * Only what is not done is kept, so that it stays small however long one message takes and however many come after it.
+ * Tracks which messages of a partition are handled. The committed position is the first unhandled offset, so nothing
+ * before it is lost after a restart. Only unhandled offsets are kept, so it stays small however long one message takes.
  */
 export class PartitionProgress {
-  /** In the order they came, which is that of their offsets. */
+  /** In the order of arrival, which is that of the offsets. */
   readonly #open = new Set<bigint>();
   #last = 0n;
   #position: bigint | undefined;
@@ -21,12 +21,12 @@ export class PartitionProgress {
     this.#position = next;
   }
 
-  /** Where to go on; undefined as long as the first is not done. */
+  /** The position to commit; undefined until the first message is handled. */
   get position(): bigint | undefined {
     return this.#position;
   }
 
-  /** How many are not done. */
+  /** The number of unhandled messages. */
   get size(): number {
     return this.#open.size;
   }

@@ -1,4 +1,4 @@
-/** The topics that platform and brokers talk through, made where they are missing. */
+/** The topics of platform and brokers, created if they do not exist. */
 import type { Admin as AdminClient } from '@platformatic/kafka';
 import { clientOptions, closeClient, type KafkaConnection, loadClient } from './connection.ts';
 import { describeFailure, failureOf, kafkaError } from './failure.ts';
@@ -9,20 +9,23 @@ export const deadLetterTopicOf = (topic: string): string => `${topic}-dead-lette
 
 export interface TopicRequest {
   readonly name: string;
-  /** The default is 6: as many consumers of a group can share the work. */
+  /** Default: 6, which is how many consumers of a group can share the work. */
   readonly partitions?: number;
-  /** The default is the cluster's. */
+  /** Default: that of the cluster. */
   readonly replicas?: number;
   readonly configuration?: Readonly<Record<string, string>>;
 }
 
-/** Requests and reports, and what could not be taken of them. A dead letter is the original with more headers, so it may be larger. */
+/**
+ * The topics of requests and reports, and their dead-letter topics. A dead letter is the original with more headers, so
+ * it may be larger.
+ */
 export const platformTopics: readonly TopicRequest[] = [REQUEST_TOPIC, STATUS_TOPIC].flatMap((name) => [
   { name },
   { name: deadLetterTopicOf(name), partitions: 1, configuration: { 'max.message.bytes': String(2 * 1024 * 1024) } },
 ]);
 
-/** Leaves alone what is there. Rejects with a `ChannelError`. */
+/** Creates missing topics and leaves existing ones unchanged. Rejects with a `ChannelError`. */
 export async function ensureTopics(
   options: KafkaConnection & { readonly topics?: readonly TopicRequest[] },
 ): Promise<void> {
@@ -49,12 +52,15 @@ async function create(admin: AdminClient, { name, partitions = 6, replicas = -1,
       configs: Object.entries(configuration).map(([key, value]) => ({ name: key, value })),
     });
   } catch (error) {
-    // Somebody was quicker.
+    // Another process created the topic at the same time.
     if (!/TOPIC_ALREADY_EXISTS/.test(describeFailure(error))) throw error;
   }
 }
 
-/** A topic is made before its partitions have a leader; until then nothing can be sent to them. The client tries a few times. */
+/**
+ * Waits for partition leaders: a new topic has none at first, and until then nothing can be sent to it. The client
+ * retries a few times.
+ */
 async function waitForLeaders(admin: AdminClient, topics: readonly TopicRequest[]): Promise<void> {
   if (topics.length > 0) await admin.metadata({ topics: topics.map(({ name }) => name), forceUpdate: true });
 }

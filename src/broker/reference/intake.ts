@@ -89,7 +89,7 @@ export function openIntake(options: IntakeOptions): Intake {
         const outcome = isQuestion ? await answerQuery(event, present) : await claimDeployment(event, present);
         if (outcome !== undefined) {
           metrics.requested(channel, action, outcome);
-          log.info('request taken', {
+          log.info('request received', {
             action,
             outcome,
             deploymentId,

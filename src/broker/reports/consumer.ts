@@ -1,7 +1,8 @@
 /**
- * Reports from Kafka. A consumer cannot see who produced a message, so each is signed; what cannot be believed or understood goes to
- * the dead-letter topic with its reason, and what cannot be taken now is tried again. The broker has Kafka's word that its report was taken:
- * where it goes to the dead letters because nobody knows who made it, the sink is told, so that the broker is asked once it is believed.
+ * Consumes reports from Kafka. A consumer cannot see who produced a message, so each is signed. A report that cannot be
+ * verified or parsed goes to the dead-letter topic with its reason; other failures are retried. Kafka has already
+ * acknowledged the report to the broker: if its sender cannot be verified, the sink records the gap, so that the broker
+ * is queried once its identity is verified.
  */
 import { type Clock, systemClock } from '../../runtime/index.ts';
 import { brokerEventKinds, MAX_EVENT_BYTES, readEvent } from '../contract/index.ts';
@@ -15,13 +16,16 @@ interface StatusConsumerOptions<Consumer> extends ReceiveOptions {
   readonly consume: (handle: HandleMessage) => Consumer;
   readonly verifier: BrokerVerifier;
   /**
-   * For how long a message is tried whose keys cannot be had, before it is a dead letter: everything behind it waits, and anybody
-   * could name a broker whose keys are away. Default: 15 minutes.
+   * How long a message is retried while the keys of its broker cannot be fetched, before it becomes a dead letter:
+   * everything behind it waits, and anyone could name a broker whose keys are unavailable. Default: 15 minutes.
    */
   readonly patienceMilliseconds?: number;
 }
 
-/** The signal is aborted where the consumer cannot wait any longer; where it is crowded, nothing waits that could be given up. */
+/**
+ * Handles a message. The signal is aborted if the consumer cannot wait any longer. If the consumer is crowded, a
+ * message that could be given up does not wait.
+ */
 type HandleMessage = (message: IncomingMessage, signal?: AbortSignal, isCrowded?: () => boolean) => Promise<void>;
 
 export const statusConsumer = <Consumer>(options: StatusConsumerOptions<Consumer>): Consumer =>
@@ -59,7 +63,7 @@ export function statusHandler(options: Omit<StatusConsumerOptions<unknown>, 'con
 
   return async (message, signal, isCrowded = () => false) => {
     if (message.value.length > MAX_EVENT_BYTES) {
-      throw deadLetter(`an event has at most ${MAX_EVENT_BYTES} bytes`, 'oversized');
+      throw deadLetter(`an event must have at most ${MAX_EVENT_BYTES} bytes`, 'oversized');
     }
     const from = await verify(message, signal, isCrowded);
     const read = readEvent(message.value, brokerEventKinds);
@@ -68,15 +72,15 @@ export function statusHandler(options: Omit<StatusConsumerOptions<unknown>, 'con
       throw deadLetter(`${path === '' ? 'the event' : path}: ${reason}`, code);
     }
     const outcome = await take(read.event, from, signal);
-    // Counted already.
+    // The receiver has already counted it.
     if (outcome.result === 'refused') throw new DeadLetter(outcome.message, outcome.code);
   };
 }
 
-/** So many messages of one broker wait for its keys at a time: what waits takes the room of messages of others. */
+/** How many messages of one broker may wait for its keys: they take up capacity that other brokers need. */
 const maxWaiting = 100;
 
-/** Which messages wait for the keys of each broker, and since when. */
+/** Tracks which messages wait for the keys of each broker, and since when. */
 class Patience {
   readonly #clock: Clock;
   readonly #milliseconds: number;
@@ -87,13 +91,13 @@ class Patience {
     this.#milliseconds = milliseconds;
   }
 
-  /** Whether this message may wait, or go on waiting. */
+  /** Whether this message may start or continue to wait. */
   lasts(broker: string, message: IncomingMessage): boolean {
     const now = this.#clock.monotonic();
     const waiting = this.#waiting.get(broker) ?? new Map<string, number>();
     const began = waiting.get(idOf(message)) ?? now;
     if (now - began >= this.#milliseconds) return false;
-    // What another member of the group has by now does not come back: it waits here no more.
+    // A message that was assigned to another member of the group does not return: it no longer waits here.
     for (const [id, since] of waiting) if (now - since >= this.#milliseconds) waiting.delete(id);
     if (!waiting.has(idOf(message)) && waiting.size >= maxWaiting) return false;
     waiting.set(idOf(message), began);

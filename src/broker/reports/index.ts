@@ -1,8 +1,8 @@
 /**
- * What brokers say, from either channel to the sink.
+ * Receives the reports of brokers from both channels and passes them to the sink.
  *
- * In: events with a signature, or of a broker that is known. Out: what became of each, counted and in the audit trail. It must not
- * know what a report changes.
+ * In: signed events, or events of a verified broker. Out: the outcome of each, counted and audited. This module does
+ * not know what a report changes.
  */
 export { statusConsumer, statusHandler } from './consumer.ts';
 export { type ReportMetrics, reportMetrics } from './metrics.ts';

@@ -1,4 +1,6 @@
-/** From an event of a broker that is known to what became of it: the same for Kafka and HTTP, with its audit line. */
+/**
+ * Passes an event of a verified broker to the sink, counts it and writes its audit line: the same for Kafka and HTTP.
+ */
 import { type Clock, type Logger, systemClock } from '../../runtime/index.ts';
 import { type BrokerEvent, HEARTBEAT_TYPE, STATUS_TYPE } from '../messages.ts';
 import type { ReportOutcome, ReportSink, VerifiedBroker } from '../sink.ts';
@@ -11,7 +13,7 @@ export interface ReceiveOptions {
   readonly clock?: Clock;
 }
 
-/** Rejects where it is to be delivered again. */
+/** Receives a report. Rejects if the report must be redelivered. */
 type ReceiveReport = (event: BrokerEvent, from: VerifiedBroker, signal?: AbortSignal) => Promise<ReportOutcome>;
 
 export function reportReceiver({ sink, log, metrics, clock = systemClock }: ReceiveOptions): ReceiveReport {
@@ -29,7 +31,7 @@ export function reportReceiver({ sink, log, metrics, clock = systemClock }: Rece
       outcome = event.data.broker === from.name ? await sink.receive(event, from, signal) : wrongBroker(event, from);
     } catch (error) {
       counted('retry');
-      log.warn('a report could not be taken and is to be delivered again', { ...fieldsOf(event, from), error });
+      log.warn('report could not be processed; it must be redelivered', { ...fieldsOf(event, from), error });
       throw error;
     }
     counted(outcome.result);
@@ -39,19 +41,22 @@ export function reportReceiver({ sink, log, metrics, clock = systemClock }: Rece
   };
 }
 
-/** A broker may speak for itself alone, however good its signature. */
+/** A broker may report only for itself, however valid its signature. */
 const wrongBroker = ({ data }: BrokerEvent, { name }: VerifiedBroker): ReportOutcome => ({
   result: 'refused',
   code: 'wrong-broker',
-  message: `${name} may not report as ${data.broker}`,
+  message: `Broker ${name} must not report as ${data.broker}`,
 });
 
-/** Requirement 000, status update audit trail. Heartbeats change nothing that somebody would look for: only for who looks closely. */
+/**
+ * Writes the audit trail of status updates (docs/requirements.md, 000). Heartbeats change nothing worth auditing, so
+ * they are logged at debug level only.
+ */
 function audit(event: BrokerEvent, from: VerifiedBroker, outcome: ReportOutcome, log: Logger): void {
   const fields = { audit: true, ...fieldsOf(event, from), ...outcome };
-  if (outcome.result === 'refused') log.warn('a report of a broker was refused', fields);
-  else if (event.type === HEARTBEAT_TYPE) log.debug('heartbeat of a broker', fields);
-  else log.info('report of a broker', fields);
+  if (outcome.result === 'refused') log.warn('broker report refused', fields);
+  else if (event.type === HEARTBEAT_TYPE) log.debug('broker heartbeat', fields);
+  else log.info('broker report', fields);
 }
 
 function fieldsOf(event: BrokerEvent, from: VerifiedBroker) {
@@ -73,7 +78,7 @@ function fieldsOf(event: BrokerEvent, from: VerifiedBroker) {
   };
 }
 
-/** `status`, `heartbeat`, `usage`: the few words that a label may have. */
+/** The kind of an event, as a label: `status`, `heartbeat` or `usage`. */
 function kindOf({ type }: BrokerEvent): string {
   if (type === STATUS_TYPE) return 'status';
   return type === HEARTBEAT_TYPE ? 'heartbeat' : 'usage';

@@ -151,7 +151,7 @@ describe('a report', () => {
     expect(logged.filter(({ fields }) => fields.audit === true)).toMatchObject([
       {
         level: 'info',
-        message: 'report of a broker',
+        message: 'broker report',
         fields: {
           broker: 'azure',
           object: 'caches/team/cache-u',
@@ -338,8 +338,8 @@ test('what was refused is counted by its reason', async () => {
     expect(metrics).toContain(`kidp_broker_events_rejected_total{channel="HTTP",code="${code}"}`);
   }
   expect(logged.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-    'a report of a broker was refused',
-    'a broker was not believed',
+    'broker report refused',
+    'broker identity rejected',
   ]);
 });
 

@@ -110,9 +110,9 @@ function expectTrace(lines: readonly Line[], correlationId: string, broker: stri
   };
   const path = [
     find('platform', 'message acknowledged', { action: 'Deploy', channel }),
-    find(broker, 'request taken', { outcome: 'accepted', channel }),
+    find(broker, 'request received', { outcome: 'accepted', channel }),
     find(broker, 'report acknowledged', { phase: 'ready', channel }),
-    find('platform', 'report of a broker', { phase: 'ready', result: 'applied', after: 'ready', channel }),
+    find('platform', 'broker report', { phase: 'ready', result: 'applied', after: 'ready', channel }),
   ];
   const traces = path.map(({ traceparent }) => String(traceparent).split('-')[1]);
   expect(new Set(traces).size, JSON.stringify(path)).toBe(1);
