@@ -1,4 +1,4 @@
-/** Source → something that can be run. */
+/** Compiles the source of an expression: parse, check, plan, then code or closures. */
 import type { Expr } from './ast.ts';
 import { type Checked, check } from './check/checker.ts';
 import { resolve } from './check/resolve.ts';
@@ -13,24 +13,24 @@ import type { Type } from './types.ts';
 import type { Result } from './values.ts';
 
 export interface CompileOptions {
-  /** Leave types unchecked: what does not fit fails when it runs. */
+  /** Skips type checking; type errors then occur at run time. */
   readonly unchecked?: boolean;
-  /** How to run it. `auto` generates code unless the host forbids that. */
+  /** The back end. `auto` generates code for expressions that run often, unless the host forbids code generation. */
   readonly backend?: 'auto' | 'code' | 'closures';
-  /** The largest cost of one evaluation; Kubernetes' 1,000,000 unless said otherwise. */
+  /** The cost limit of one evaluation; by default 1,000,000 as in Kubernetes. */
   readonly costLimit?: number;
-  /** Sees the value of every part of the expression each time it is computed: for coverage. */
+  /** Called with the value of every sub-expression each time it is computed, for coverage. */
   readonly watch?: (node: Expr, value: Result) => void;
   readonly maxSize?: number;
   readonly maxDepth?: number;
-  /** The text as it was parsed with the macros and the language of the environment, where somebody has done that already. */
+  /** The parsed text, if it was already parsed with the macros and language options of the environment. */
   readonly parsed?: Parsed;
 }
 
 export interface Compiled {
   readonly source: Source;
   readonly ast: Expr;
-  /** Types and references of every node; made anew each time it is asked for, because few ask and it is large. */
+  /** Types and references of every node. They are large and rarely needed, so every access computes them again. */
   readonly checked: Checked;
   readonly program: Program;
   /** The static type of the result. */
@@ -39,15 +39,23 @@ export interface Compiled {
   readonly issues: readonly [];
 }
 
-/** An expression that cannot be run, and everything that is wrong with it. */
+/** An expression that does not compile, with all its issues. */
 export interface Rejected {
   readonly source: Source;
   readonly evaluate?: undefined;
   readonly issues: readonly [Issue, ...Issue[]];
-  /** As text, with a line, a column and a caret for each. */
+  /** The issues as text, each with line, column and a caret. */
   readonly message: string;
 }
 
+/**
+ * `compile` parses, type-checks and compiles an expression. A rejected expression has no `evaluate`, but `issues` and a `message`.
+ *
+ *     const env = environment('kubernetes-1.36', { variables: { object: types.DYN } });
+ *     const compiled = compile('object.spec.replicas <= 5', env);
+ *     if (compiled.evaluate === undefined) throw new Error(compiled.message);
+ *     compiled.evaluate({ object: { spec: { replicas: 3 } } }); // true
+ */
 export function compile(text: string, environment: Environment, options: CompileOptions = {}): Compiled | Rejected {
   const parsed =
     options.parsed ?? parse(text, { macros: environment.macros, ...environment.language, ...limits(options) });

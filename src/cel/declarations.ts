@@ -1,5 +1,5 @@
 /**
- * How a library tells the language what it adds: functions with their overloads, types, macros.
+ * Declarations of function libraries: functions with their overloads, types and macros.
  *
  *     const library: Library = {
  *       name: 'quantity',
@@ -28,11 +28,11 @@ export interface Library {
   readonly validators?: readonly CallValidator[];
 }
 
-/** Looks at a checked call for what can be told before it runs: a literal that can never be right. */
+/** Validates a checked call before it runs, for example a literal that is never a valid argument. */
 export interface CallValidator {
   readonly function: string;
   readonly member: boolean;
-  /** What is wrong with the call and where, or undefined. `typeOf` answers the checked type of a node. */
+  /** `validate` returns the problem and its position, or undefined. `typeOf` returns the checked type of a node. */
   validate(call: Call, typeOf: (node: Expr) => Type): { readonly node: Expr; readonly message: string } | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface FunctionDeclaration {
 
 export interface Overload {
   readonly id: string;
-  /** Called as `receiver.name(…)`; then the first parameter is the receiver. */
+  /** Whether it is called as `receiver.name(…)`; then the first parameter is the receiver. */
   readonly member: boolean;
   readonly parameters: readonly Type[];
   readonly result: Type;
@@ -53,7 +53,7 @@ export interface Overload {
   readonly singleton?: boolean;
   /** Cost of one call at run time; 1 when it is not declared. */
   readonly cost?: RuntimeCost;
-  /** As `cost`, but only where checking has left this overload alone; 1 elsewhere. The standard library's costs are so. */
+  /** Like `cost`, but only if type checking selected this single overload; otherwise 1. The standard library uses it. */
   readonly soleCost?: RuntimeCost;
   /** Cost before running; 1 when it is not declared. */
   readonly estimate?: StaticCost;
@@ -93,7 +93,7 @@ export interface EstimateNode {
 
 export interface CallEstimate {
   readonly cost: Range;
-  /** Size of the result, when it can be told. */
+  /** The size of the result, if it is known. */
   readonly resultSize?: Range;
 }
 
@@ -117,7 +117,7 @@ export function overload(
   return { id, member: false, parameters, result, implementation, ...options };
 }
 
-/** As `overload`, called on a receiver: the first of `parameters`. */
+/** Like `overload`, for a method: the first of `parameters` is the receiver. */
 export function member(
   id: string,
   parameters: readonly Type[],
@@ -132,7 +132,7 @@ export function fn(name: string, overloads: readonly Overload[]): FunctionDeclar
   return { name, overloads };
 }
 
-/** A call that is rewritten at parse time. The first macro that answers something else than undefined wins. */
+/** A call that is rewritten at parse time. The first macro that does not return undefined is used. */
 export interface Macro {
   readonly name: string;
   readonly member: boolean;
@@ -142,7 +142,7 @@ export interface Macro {
   expand(builder: MacroBuilder, target: Expr | undefined, args: readonly Expr[], call: Call): Expr | undefined;
 }
 
-/** Makes nodes at the place of the macro's call. */
+/** Builds nodes at the source position of the macro call. */
 export interface MacroBuilder {
   /** Name of the hidden accumulator. */
   readonly accumulator: string;
@@ -163,8 +163,8 @@ export interface MacroBuilder {
     step: Expr;
     result: Expr;
   }): Expr;
-  /** A copy with new ids: one node must not stand twice in a tree. */
+  /** `copy` copies a node with new ids, because a node must not occur twice in a tree. */
   copy(node: Expr): Expr;
-  /** Reports a syntax error at `node` and answers a node to go on with. */
+  /** `error` reports a syntax error at `node` and returns a placeholder node. */
   error(node: Expr, message: string): Expr;
 }

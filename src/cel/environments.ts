@@ -1,4 +1,4 @@
-/** The two environments: what Kubernetes 1.36 gives its policies, and everything there is. */
+/** The two environments: the one of admission policies in Kubernetes 1.36, and one with all libraries. */
 import type { Library } from './declarations.ts';
 import { Environment, type LanguageOptions, type ObjectType, type TypeProvider } from './environment.ts';
 import { constructMutation, extendedLibraries, kubernetesLibraries } from './library/index.ts';
@@ -10,13 +10,19 @@ export type EnvironmentName = 'kubernetes-1.36' | 'extended';
 export interface EnvironmentAdditions {
   /** Variables and their types. */
   readonly variables?: Readonly<Record<string, Type>>;
-  /** Object types that variables or constructors name, for example of `typesFromSchema`. */
+  /** Object types that variables or constructors refer to, for example from `typesFromSchema`. */
   readonly types?: readonly TypeProvider[];
-  /** Functions of the host. */
+  /** Additional functions. */
   readonly libraries?: readonly Library[];
   readonly language?: Partial<LanguageOptions>;
 }
 
+/**
+ * `environment` returns one of the two base environments, extended with variables, types and functions.
+ *
+ *     const env = environment('kubernetes-1.36', { variables: { object: types.DYN, limit: types.INT } });
+ *     compile('object.spec.replicas <= limit', env);
+ */
 export function environment(name: EnvironmentName, additions: EnvironmentAdditions = {}): Environment {
   const base = BASES.get(name) ?? makeBase(name);
   BASES.set(name, base);
@@ -24,6 +30,7 @@ export function environment(name: EnvironmentName, additions: EnvironmentAdditio
   return plain ? base : base.extend(additions);
 }
 
+/** A cache: the base environments are immutable. */
 const BASES = new Map<EnvironmentName, Environment>();
 
 function makeBase(name: EnvironmentName): Environment {
@@ -45,7 +52,7 @@ function makeBase(name: EnvironmentName): Environment {
   });
 }
 
-/** `Object`, `Object.spec.…` with any fields, and `JSONPatch`: what MutatingAdmissionPolicies construct. */
+/** The types that MutatingAdmissionPolicies construct: `Object`, `Object.spec.…` with any fields, and `JSONPatch`. */
 const mutationTypes: TypeProvider = (name) => {
   if (name === 'JSONPatch') return JSON_PATCH;
   return name === 'Object' || name.startsWith('Object.') ? openObject(name) : undefined;

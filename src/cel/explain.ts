@@ -1,6 +1,6 @@
 /**
- * Why an expression gave what it gave: the value of each part of it, as data and as a picture under the source.
- * Runs with closures that are watched, so it is slower than evaluating, and as exact.
+ * Explains a result: the value of every sub-expression, as data and as a diagram under the source. It evaluates with instrumented closures,
+ * which is slower than `evaluate` and gives the same result.
  */
 import { type Expr, walk } from './ast.ts';
 import type { Compiled } from './compile.ts';
@@ -13,29 +13,29 @@ import { DEFAULT_SHOWN, show } from './show.ts';
 import type { Result } from './values.ts';
 
 export interface ExplainOptions {
-  /** Characters of one value that are shown; 80. */
+  /** The maximum length of a shown value, in characters; 80 by default. */
   readonly maxValue?: number;
-  /** Parts of the expression that are kept; 200. */
+  /** The maximum number of steps; 200 by default. */
   readonly maxSteps?: number;
   readonly budget?: Budget;
   readonly costLimit?: number;
   /**
-   * Sees each part before it is kept and may answer what to show in place of its value: for a Secret, say, everything
-   * that was read from `object.data`. Parts whose value it replaces lose the value itself too.
+   * Called for each step. A returned text is shown in place of the value, and the value is removed from the step: for example for
+   * everything that was read from `object.data` of a Secret.
    */
   readonly redact?: (step: { text: string; path: string | undefined; value: Result }) => string | undefined;
 }
 
 export interface Step {
-  /** Where it stands: `source.slice(start, end)`, and the place that pictures and errors point at. */
+  /** The position in the source: `source.slice(start, end)`, and the offset that diagrams and errors point at. */
   readonly start: number;
   readonly end: number;
   readonly offset: number;
   readonly text: string;
-  /** The last value it had; missing when it was redacted. */
+  /** The last value; absent if it was redacted. */
   readonly value?: Result;
   readonly shown: string;
-  /** How often it was computed: more than once inside a loop. */
+  /** The number of evaluations: more than one inside a loop. */
   readonly count: number;
 }
 
@@ -44,12 +44,18 @@ export interface Explanation {
   readonly cost: number;
   /** In the order of the source. */
   readonly steps: readonly Step[];
-  /** Whether there were more steps than are kept. */
+  /** Whether steps were omitted because of `maxSteps`. */
   readonly truncated: boolean;
   /** The source with the values under it, power-assert style. */
   readonly picture: string;
 }
 
+/**
+ * `explain` evaluates a compiled expression and records the value of every sub-expression.
+ *
+ *     const { result, picture, steps } = explain(compiled, { object: { spec: { replicas: 9 } } });
+ *     console.log(picture); // the source, with the values below it
+ */
 export function explain(compiled: Compiled, variables: Variables, options: ExplainOptions = {}): Explanation {
   const { source, program, ast } = compiled;
   const hidden = expandedBy(ast);

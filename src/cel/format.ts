@@ -1,12 +1,18 @@
-/** Syntax tree → source in one style, such that parsing it gives the same tree. Macros are written as they were. */
+/** Formats a syntax tree as source in a canonical style. Parsing the result gives the same tree; macros keep their written form. */
 import type { Call, Expr, MapEntry, StructField } from './ast.ts';
 import { Double, Uint, type Value } from './values.ts';
 
+/**
+ * `format` writes a syntax tree as source in a canonical style.
+ *
+ *     const { ast } = parse('a&&(b  ||c)', { macros: new Map() });
+ *     if (ast !== undefined) format(ast); // a && (b || c)
+ */
 export function format(node: Expr): string {
   return write(node, LOWEST);
 }
 
-/** How tightly a form binds; a part that binds less tightly than its place asks for goes into parentheses. */
+/** Operator precedence: a sub-expression with a lower level than its position requires is put in parentheses. */
 const LOWEST = 0;
 const OR = 1;
 const AND = 2;

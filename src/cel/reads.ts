@@ -1,19 +1,16 @@
-/**
- * What an expression reads of its variables, from its tree alone: for a host that must know before it evaluates
- * whether `request` is needed, which kinds to watch, or what a picture would show.
- */
+/** Finds the variables and fields that an expression reads, from its syntax tree: whether it needs `request`, or which kinds to watch. */
 import { type Comprehension, children, type Expr } from './ast.ts';
 
-/** A variable and the way into it; whatever is below may be read as well. */
+/** A variable and a path into it. Everything below the path may be read too. */
 export interface Read {
   readonly variable: string;
-  /** Names of fields; `*` for an element, or a key that is computed. */
+  /** Field names; `*` is an element of a list or a computed key. */
   readonly path: readonly string[];
   /** The node that ends the path. */
   readonly node: Expr;
 }
 
-/** Each way once, in the order of the source, with what a loop or `cel.bind` reads through its own variables. */
+/** `reads` lists each path once, in source order, including reads through the variables of loops and `cel.bind`. */
 export function reads(ast: Expr): readonly Read[] {
   const found: Read[] = [];
   visit(ast, new Map(), found);

@@ -1,11 +1,11 @@
-/** What comes of a request: one result a rule that was looked at, and what follows for the request as a whole. */
+/** The decision on a request: one result per evaluated rule, and the verdict on the request. */
 import type { AuthorizationAttributes } from '../cel/index.ts';
 import type { PolicyKind } from './model.ts';
 import type { Json } from './request.ts';
 
 /**
- * `fail`: denied. `warn`: let in with a warning. `audit`: let in, reported. `error`: an expression failed (denied where the
- * failurePolicy is Fail). `skip`: not judged, and why: an exception, or something that only a request could tell.
+ * `fail`: denied. `warn`: admitted with a warning. `audit`: admitted and reported. `error`: an expression failed (denied if the failurePolicy is
+ * Fail). `skip`: not evaluated, because of an exception or because information about the request is missing.
  */
 export type ResultKind = 'pass' | 'fail' | 'warn' | 'audit' | 'error' | 'skip';
 
@@ -15,45 +15,45 @@ export interface RuleResult {
   readonly binding?: string;
   readonly rule: string;
   readonly result: ResultKind;
-  /** Whether this one refuses the request: `fail`, and `error` under failurePolicy Fail. */
+  /** Whether this result denies the request: `fail`, and `error` with failurePolicy Fail. */
   readonly denies: boolean;
-  /** Also to be put on record (native bindings may deny and audit). */
+  /** Whether the result is also audited (native bindings may deny and audit). */
   readonly audited: boolean;
-  /** The author's words, or ours where there are none; empty on pass. */
+  /** The author's message, or a default; empty on pass. */
   readonly message: string;
-  /** The part of the expression that made it false with its values, such as `spec.containers[1].image is "x", want prefix "y/"`. Bounded, redacted. */
+  /** The sub-expression that made the rule false, with its values: `spec.containers[1].image is "x", want prefix "y/"`. Limited in length, redacted. */
   readonly why?: string;
-  /** The field that is wrong: the rule's fieldPath, or what the explanation found. */
+  /** The field that violates the rule: its fieldPath, or the field that the explanation found. */
   readonly field?: string;
   readonly reason?: string;
   readonly severity: string;
   readonly category?: string;
-  /** `namespace/name` of the PolicyException that it was skipped for. */
+  /** The PolicyException that exempts the object, as `namespace/name`. */
   readonly exception?: string;
-  /** `needs a request` and the like. */
+  /** Why the rule was skipped, such as `needs a request: user info`. */
   readonly skipped?: string;
 }
 
 export interface PolicyDecision {
   readonly allowed: boolean;
-  /** Revision of the set that judged. */
+  /** The revision of the policy set. */
   readonly revision: string;
-  /** Policies that matched, whether anything was wrong or not: an object that none matched is not one that passed. */
+  /** The policies that matched. An object that no policy matched has not passed any. */
   readonly matched: readonly string[];
-  /** Everything but passes; passes too where they were asked for. */
+  /** All results except passes; with the option `passes`, all results. */
   readonly results: readonly RuleResult[];
   readonly auditAnnotations: Readonly<Record<string, string>>;
-  /** Cost in the units of Kubernetes, charged to each rule as if it were alone. */
+  /** The cost in Kubernetes cost units. Shared work is charged to each rule. */
   readonly cost: number;
-  /** Questions of `authorizer` that must be answered before the decision counts. */
+  /** Open questions of `authorizer`. The decision is final only if there are none. */
   readonly questions: readonly AuthorizationAttributes[];
 }
 
 export interface MutationDecision {
-  /** The object after all mutations; the same reference where none changed it. */
+  /** The object after all mutations; the same reference if nothing changed. */
   readonly object: Json;
   readonly changed: boolean;
-  /** Policies that changed it. */
+  /** The policies that changed the object. */
   readonly policies: readonly string[];
   readonly results: readonly RuleResult[];
   readonly questions: readonly AuthorizationAttributes[];

@@ -1,4 +1,4 @@
-/** What a decision is about: one request to the API server, as an AdmissionReview carries it, or what is known of one. */
+/** An admission request, as in an AdmissionReview, possibly incomplete. */
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
@@ -21,10 +21,10 @@ export interface UserInfo {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A JSON object whose shape is the user's: nothing in it may be taken for granted. */
+/** A JSON object from a user. Its shape is not validated. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What only a request can tell. A scan, a reconciler or a CLI may not have it, and must not guess. */
+/** The parts of a request that a stored object does not have. Scans, reconcilers and the CLI may lack them and must not guess. */
 export type RequestPart = 'operation' | 'oldObject' | 'userInfo' | 'authorizer';
 
 export interface AdmissionRequest {
@@ -32,7 +32,7 @@ export interface AdmissionRequest {
   readonly kind: GroupVersionKind;
   readonly resource?: GroupVersionResource;
   readonly subResource?: string;
-  /** As the user asked, where the API server has converted to a version that a webhook is registered for. */
+  /** The original kind, if the API server converted the object to the version that a webhook is registered for. */
   readonly requestKind?: GroupVersionKind;
   readonly requestResource?: GroupVersionResource;
   readonly requestSubResource?: string;
@@ -40,12 +40,12 @@ export interface AdmissionRequest {
   readonly namespace?: string;
   readonly operation: Operation;
   readonly userInfo?: UserInfo;
-  /** As it shall be; not there on DELETE. */
+  /** The new object; absent on DELETE. */
   readonly object?: Json;
-  /** As it is; not there on CREATE. */
+  /** The existing object; absent on CREATE. */
   readonly oldObject?: Json;
   readonly dryRun?: boolean;
   readonly options?: Json;
-  /** What nobody knows here. A rule that reads one of these is skipped ("needs a request"), never passed. Left out: all is known. */
+  /** The unknown parts; none by default. A rule that reads one of them is skipped ("needs a request") and never passes. */
   readonly unknown?: readonly RequestPart[];
 }

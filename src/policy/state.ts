@@ -1,4 +1,4 @@
-/** What is known of one Policy of a running cluster: who keeps the live policies says it, who follows them reads it. */
+/** The state of one Policy in a running cluster. The live policies publish it, and the background controllers read it. */
 import type { CompiledPolicy } from './engine/index.ts';
 import type { PolicyIssue, PolicyModel } from './model.ts';
 import type { ObjectQuery } from './world.ts';
@@ -7,13 +7,13 @@ export interface PolicyState {
   readonly name: string;
   readonly uid: string;
   readonly generation: number;
-  /** The oldest at which this generation was seen. */
+  /** The oldest resourceVersion with this generation. */
   readonly resourceVersion: string;
   readonly model?: PolicyModel;
   readonly policy?: CompiledPolicy;
   readonly issues: readonly PolicyIssue[];
-  /** Whether requests are judged by this very generation. */
+  /** Whether this generation is enforced. */
   readonly inForce: boolean;
-  /** What it waits for before it comes into force. */
+  /** The objects that must be cached before it is enforced. */
   readonly waitsFor: readonly ObjectQuery[];
 }

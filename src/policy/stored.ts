@@ -1,6 +1,6 @@
 /**
- * Objects as they are stored, judged without a request: by the background scan, by the blast radius of a policy, by reconcilers. What
- * only a request could tell is said to be unknown, so that rules that read it are skipped, never passed.
+ * Evaluates stored objects without a request: for the background scan, the blast radius of a policy, and reconcilers. The missing parts of the
+ * request are marked as unknown, so that rules that read them are skipped and never pass.
  */
 import { isGlob } from './match/globs.ts';
 import { isEmptySelector } from './match/labels.ts';
@@ -9,20 +9,20 @@ import type { MatchModel, PolicyModel } from './model.ts';
 import type { AdmissionRequest, Json, RequestPart } from './request.ts';
 import type { LabelSelector } from './world.ts';
 
-/** A type of resource as an API server serves it. */
+/** A resource type that an API server serves. */
 export interface StoredType {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Whether it is the version of its group that the server prefers. */
+  /** Whether it is the preferred version of its group. */
   readonly preferred?: boolean;
 }
 
 const UNKNOWN: readonly RequestPart[] = ['operation', 'oldObject', 'userInfo', 'authorizer'];
 
-/** The request that is known to have been made about an object: that it is as it is. */
+/** `storedRequest` builds the request to evaluate a stored object with. */
 export function storedRequest(object: Json, { group, version, kind, plural }: StoredType): AdmissionRequest {
   const { name, namespace } = (object.metadata ?? {}) as { name?: string; namespace?: string };
   return {
@@ -37,9 +37,9 @@ export function storedRequest(object: Json, { group, version, kind, plural }: St
   };
 }
 
-/** The types whose stored objects a policy may be about, each object in one version only. */
+/** `storedTypes` selects the types whose stored objects a policy may match, one version per resource. */
 export function storedTypes<T extends StoredType>(model: PolicyModel, types: readonly T[]): T[] {
-  if (![model.match, model.alsoMatch].every(isAboutStored)) return [];
+  if (![model.match, model.alsoMatch].every(matchesStored)) return [];
   const chosen = new Map<string, T>();
   for (const type of types) {
     if (!isSelected(model, type) && !isController(model, type)) continue;
@@ -49,7 +49,7 @@ export function storedTypes<T extends StoredType>(model: PolicyModel, types: rea
   return [...chosen.values()];
 }
 
-/** What can be left to the API server when objects of a type are listed for a policy: it sends no more than these. */
+/** The part of a selector that the API server can evaluate when it lists objects. */
 interface StoredSelection {
   readonly namespaces?: readonly string[];
   readonly selector?: LabelSelector;
@@ -58,13 +58,13 @@ interface StoredSelection {
 export function storedSelection(model: PolicyModel, type: StoredType): StoredSelection {
   const { namespaces, objectSelector } = model.match;
   const exact = namespaces !== undefined && !namespaces.some(isGlob) && type.namespaced;
-  // The labels of a controller are not those of the Pods that it makes.
+  // The labels of a workload controller differ from those of its Pods.
   const narrows = objectSelector !== undefined && !isEmptySelector(objectSelector) && !isController(model, type);
   return { ...(exact ? { namespaces } : {}), ...(narrows ? { selector: objectSelector } : {}) };
 }
 
-/** A stored object was created or updated: what is about only one of them would have to know which. */
-function isAboutStored(match: MatchModel | undefined): boolean {
+/** A policy for only one of CREATE and UPDATE cannot be evaluated on stored objects, because it is not known which of them happened. */
+function matchesStored(match: MatchModel | undefined): boolean {
   const { operations } = match ?? {};
   return operations === undefined || (operations.includes('CREATE') && operations.includes('UPDATE'));
 }

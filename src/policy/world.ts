@@ -1,4 +1,4 @@
-/** What a decision may look at besides the request: caches, never the network. */
+/** The cluster state that policies may read besides the request. Implementations read caches, never the network. */
 import type { AuthorizationAnswer, AuthorizationAttributes, Schema } from '../cel/index.ts';
 import type { GroupVersionKind, Json } from './request.ts';
 
@@ -20,19 +20,19 @@ export interface LabelSelector {
 }
 
 export interface World {
-  /** In milliseconds since 1970: `enforceAfter` and `expiresAt` hang on it. */
+  /** The current time in milliseconds since 1970, for `enforceAfter` and `expiresAt`. */
   readonly now: number;
-  /** The Namespace itself; undefined where it is not known. */
+  /** `namespace` returns a Namespace object, or undefined if it is not known. */
   namespace(name: string): Json | undefined;
-  /** Objects of a kind, in a stable order; undefined where that kind cannot be had here: not declared, not synced, no cluster. */
+  /** `find` returns objects of a kind in a stable order, or undefined if the kind is not available (not declared, not synced, no cluster). */
   find(query: ObjectQuery): readonly Json[] | undefined;
-  /** The answer to a question of `authorizer`, or undefined where it must be asked first: then the decision lists it. */
+  /** `authorize` answers a question of `authorizer`, or returns undefined; then the decision lists the question. */
   authorize?(attributes: AuthorizationAttributes): AuthorizationAnswer | undefined;
-  /** The kind of a resource, by its plural: that of a subresource may be another. */
+  /** `kindOf` returns the kind of a resource by its plural. The kind of a subresource may differ. */
   kindOf?(group: string, version: string, plural: string): string | undefined;
-  /** The schema of a custom resource, the same object each time: mutations merge lists by it. */
+  /** `schema` returns the schema of a custom resource, always the same object. Mutations use it to merge lists. */
   schema?(kind: GroupVersionKind): Schema | undefined;
 }
 
-/** A world in which nothing else is known. */
+/** `emptyWorld` is a world without any objects. */
 export const emptyWorld = (now: number): World => ({ now, namespace: () => undefined, find: () => undefined });

@@ -17,6 +17,13 @@ import { isDyn, isDynOrError, mostGeneral, Unifier, unwrapOptional } from './uni
 
 export type { Checked, CheckResult, Reference } from './checked.ts';
 
+/**
+ * `check` resolves the names of a parsed expression and infers its types. It reports all issues, not only the first.
+ *
+ *     const env = environment('kubernetes-1.36', { variables: { x: types.INT } });
+ *     const { source, ast } = parse('x + 1', { macros: env.macros, ...env.language });
+ *     if (ast !== undefined) check(source, ast, env).checked?.type.name; // int
+ */
 export function check(source: Source, ast: Expr, environment: Environment): CheckResult {
   const checker = new Checker(source, environment);
   checker.check(ast);

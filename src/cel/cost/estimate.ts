@@ -1,7 +1,4 @@
-/**
- * What an expression may cost, before it runs: from the bounds that a schema gives its data. The rules are cel-go's,
- * with the estimates that Kubernetes' libraries declare.
- */
+/** Estimates the cost of an expression before it runs, from the size bounds of a schema, by the rules of cel-go and the Kubernetes libraries. */
 import type { Call, Comprehension, Expr, ListLiteral, MapLiteral } from '../ast.ts';
 import type { Checked } from '../check/checked.ts';
 import type { CallEstimate, EstimateNode, Overload, Range } from '../declarations.ts';
@@ -12,7 +9,7 @@ import { standardEstimate } from './standard.ts';
 
 export type { SizeBounds } from './knowledge.ts';
 
-/** `unknown` is the largest size of what neither bounds nor the expression say anything about. */
+/** `estimate` returns the minimum and maximum cost. `unknown` is the assumed size of values without bounds. */
 export function estimate(checked: Checked, bounds: SizeBounds = () => undefined, unknown = UNKNOWN.max): Range {
   return new Estimator(checked, bounds, { min: 0, max: unknown }).cost(checked.ast);
 }

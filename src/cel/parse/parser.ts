@@ -32,6 +32,7 @@ export interface Parsed {
   readonly issues: readonly Issue[];
 }
 
+/** `parse` turns the source of an expression into a syntax tree, with macros expanded, or into its syntax errors. */
 export function parse(text: string, options: ParseOptions): Parsed {
   const source = new Source(text);
   const maxSize = options.maxSize ?? 100_000;

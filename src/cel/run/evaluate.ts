@@ -1,4 +1,4 @@
-/** One evaluation from the outside: variables in, a value or an error out, costs accounted for. */
+/** Evaluation: variables in, a value or an error out, with its cost. */
 import type { Expr } from '../ast.ts';
 import { codeAllowed, compileCode, type Run } from '../codegen/index.ts';
 import { BAIL, type State } from '../codegen/runtime.ts';
@@ -14,23 +14,31 @@ const MAX_CODE_SIZE = 2000;
 export const DEFAULT_COST_LIMIT = 1_000_000;
 
 /**
- * Shared by the evaluations that one decision is made of. `spent` grows with each; one that would take it over
- * `limit` stops with `cost_exceeded`.
+ * A cost budget that several evaluations share. Each evaluation adds its cost to `spent`; one that would exceed `limit` stops with the
+ * error `cost_exceeded`.
  */
 export interface Budget {
   /** Kubernetes gives a policy 10,000,000. */
   readonly limit?: number;
   spent: number;
-  /** Asked every hundred turns of a loop or so; true stops the evaluation with `interrupted`. */
+  /** Called about every hundred loop iterations; true stops the evaluation with the error `interrupted`. */
   readonly interrupt?: () => boolean;
 }
 
+/**
+ * An `Evaluate` function runs a compiled expression. It never throws: errors are values (`CelError`).
+ *
+ *     const budget: Budget = { spent: 0, limit: 10_000_000 };
+ *     const result = compiled.evaluate({ object }, budget);
+ *     if (result instanceof CelError) console.error(result.message);
+ *     else console.log(result, budget.spent);
+ */
 export type Evaluate = (variables: Variables, budget?: Budget) => Result;
 
 interface EvaluateOptions {
   readonly backend?: 'auto' | 'code' | 'closures';
   readonly costLimit?: number;
-  /** Sees the value of every part of the expression, as it is computed. Such an evaluation never becomes code. */
+  /** Called with the value of every sub-expression. Such an expression always runs as closures. */
   readonly watch?: (node: Expr, value: Result) => void;
 }
 
@@ -50,8 +58,8 @@ export function makeEvaluate(program: Program, options: EvaluateOptions): Evalua
   };
   let run = interpreted;
   if (backend === 'code') run = compileCode(program);
-  // Most expressions run a few times or very often: the first runs do not wait for code, the many get it.
-  // Code for a page of expression would take more memory than it saves time.
+  // Expressions run either a few times or very often: the first runs use closures, the later ones generated code.
+  // Code for very long expressions would cost more memory than it saves time.
   const worthCode = backend === 'auto' && program.size <= MAX_CODE_SIZE && codeAllowed();
   let patience = worthCode ? RUNS_BEFORE_CODE : 0;
   const state: State = { limit, interrupt: undefined, cost: 0 };
@@ -69,18 +77,18 @@ export function makeEvaluate(program: Program, options: EvaluateOptions): Evalua
     try {
       result = run(variables, state);
     } catch (thrown) {
-      // An evaluation inside this one, of a variable that is the same expression, may have used the state.
-      const anew = { limit: allowed, interrupt: budget?.interrupt, cost: 0 };
-      result = thrown === BAIL ? again(interpreted, variables, anew) : fromThrown(thrown);
-      if (thrown === BAIL) state.cost = anew.cost;
+      // A nested evaluation of the same expression, through a variable, may have used the shared state.
+      const retried = { limit: allowed, interrupt: budget?.interrupt, cost: 0 };
+      result = thrown === BAIL ? again(interpreted, variables, retried) : fromThrown(thrown);
+      if (thrown === BAIL) state.cost = retried.cost;
     }
     if (state.cost > allowed) result = overBudget();
     if (budget !== undefined) {
       budget.spent += state.cost;
-      // Variables that were computed on the way have spent from it too.
+      // Variables that were computed during this evaluation have spent from the budget too.
       if (budget.limit !== undefined && budget.spent > budget.limit) result = overBudget();
     }
-    // What ends the whole evaluation (budget, interrupt, a host's value) is an error of the whole expression.
+    // An error without a position (budget, interrupt, host value) belongs to the whole expression.
     return typeof result === 'object' ? at(result, 0) : result;
   };
 }

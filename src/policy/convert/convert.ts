@@ -18,7 +18,7 @@ export interface ConversionOptions {
   readonly to: ConversionTarget;
   /** Milliseconds since 1970: rules that are not enforced yet become ones that audit. */
   readonly now: number;
-  /** The platform's own, which our policies leave alone; `kidp-system` unless said otherwise. */
+  /** The platform's own namespace, which is exempt from policies; `kidp-system` by default. */
   readonly platformNamespace?: string;
 }
 
@@ -28,8 +28,11 @@ export interface Conversion {
 }
 
 /**
- * What is of the target's kind already stays as it is. What is no policy is left out; CRDs among the objects tell what the resources
- * of their kinds are called.
+ * `convertPolicies` converts policies between kidp, Kubernetes, Gatekeeper and Kyverno. Objects of the target's kinds are returned unchanged;
+ * objects that are no policies are omitted. CRDs among the objects provide the resource names of their kinds.
+ *
+ *     const { objects, notes } = convertPolicies([policy], { to: 'native', now: Date.now() });
+ *     for (const { severity, path, message } of notes) console.error(severity, path, message);
  */
 export function convertPolicies(objects: readonly Json[], options: ConversionOptions): Conversion {
   const notes = new Notes();
@@ -86,7 +89,7 @@ function fromNative(objects: readonly Json[], kinds: Kinds, notes: Notes): reado
   });
 }
 
-/** A Policy that would not be let in is not converted: what came out would be no better. */
+/** An invalid Policy is not converted, because the result would be invalid too. */
 function checked(policy: Json, notes: Notes): readonly { policy: Json; compiled: CompiledPolicy }[] {
   const { model, issues } = readPolicy(policy);
   const made = model === undefined ? { issues } : compilePolicy(model);

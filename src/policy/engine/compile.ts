@@ -1,4 +1,4 @@
-/** A model → something that can judge: every expression parsed, checked and ready, or what is wrong with it and where. */
+/** Compiles a policy model: every expression is parsed, checked and compiled, or reported with its position. */
 import { type Issue, type Type, types } from '../../cel/index.ts';
 import { CompiledMatch } from '../match/match.ts';
 import type { ExceptionModel, ExpressionModel, MutationModel, PolicyIssue, PolicyModel, RuleModel } from '../model.ts';
@@ -10,12 +10,12 @@ export const EXPRESSION_COST_LIMIT = 1_000_000;
 const POLICY_COST_LIMIT = 10_000_000;
 
 export interface PolicyCompileOptions {
-  /** Of one evaluation, in the units of Kubernetes. */
+  /** The cost limit of one evaluation, in Kubernetes cost units. */
   readonly costLimit?: number;
-  /** Of all evaluations of a policy for one request. */
+  /** The cost limit of all evaluations of a policy for one request. */
   readonly policyCostLimit?: number;
   readonly backend?: 'auto' | 'code' | 'closures';
-  /** Asked for each expression; what it answers sees the value of each of its parts. For coverage: it makes judging slow. */
+  /** Called for each expression. The returned function receives the value of every sub-expression. For coverage; evaluation becomes slow. */
   readonly watch?: (expression: ExpressionModel) => NonNullable<UnitNeeds['watch']>;
 }
 
@@ -46,7 +46,7 @@ export interface CompiledPolicy {
   readonly rules: readonly CompiledRule[];
   readonly mutations: readonly CompiledMutation[];
   readonly costLimit: number;
-  /** What its rules must know of a request, any of them. */
+  /** The parts of a request that any of its rules reads. */
   readonly parts: readonly RequestPart[];
 }
 
@@ -56,6 +56,12 @@ export interface CompiledException {
   readonly conditions: readonly CompiledCondition[];
 }
 
+/**
+ * `compilePolicy` compiles the model of a policy, or returns its issues with field, line and column.
+ *
+ *     const { policy, issues } = compilePolicy(model);
+ *     if (policy === undefined) throw new Error(issues.map(issueText).join('\n'));
+ */
 export function compilePolicy(
   model: PolicyModel,
   options: PolicyCompileOptions = {},
@@ -133,11 +139,11 @@ class Compiler {
     });
   }
 
-  /** Each sees those before it. */
+  /** A variable can read the variables before it. */
   variable(name: string, model: ExpressionModel): void {
     const unit = this.#unit(model, undefined, this.#withVariables());
     if (unit !== undefined) this.#variables.set(name, { unit, type: composedType(unit.compiled.type) });
-    // One that does not compile is complained about once, not wherever it is read.
+    // A broken variable is reported once, not at every use.
     else this.#broken.add(name);
   }
 
@@ -146,7 +152,7 @@ class Compiler {
   rule(model: RuleModel): CompiledRule | undefined {
     const needs = this.#withVariables();
     const unit = this.#unit(model.expression, ['bool'], needs);
-    // As in Kubernetes: a message is not the place to ask who may do what.
+    // As in Kubernetes, message expressions cannot use the authorizer.
     const message =
       model.messageExpression === undefined
         ? undefined
@@ -183,7 +189,7 @@ class Compiler {
       return undefined;
     }
     const { type } = made.unit.compiled;
-    // Kubernetes wants the type to be known; ours may read `spec.enabled` and find out.
+    // Kubernetes requires a static type. A Policy may have type dyn, such as `spec.enabled` without a schema.
     const open = type.kind === 'dyn' && !needs.native;
     if (wanted !== undefined && !open && !wanted.includes(type.kind)) {
       const message = `must evaluate to ${wanted.join(' or ')}, got ${types.typeName(type)}`;

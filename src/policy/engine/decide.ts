@@ -1,6 +1,6 @@
 /**
- * The decision: (a set of policies, a request, what else is known) → what comes of it. One function for the webhook, the CLI, the
- * scan, a policy's own tests and the reconcilers. A rule that passes costs one call and leaves nothing behind.
+ * Decides a request: one function for the webhook, the CLI, the background scan, policy tests and reconcilers. A rule that passes costs one
+ * call and allocates nothing.
  */
 import type { AuthorizationAnswer, AuthorizationAttributes } from '../../cel/index.ts';
 import type { PolicyDecision } from '../decision.ts';
@@ -14,12 +14,19 @@ import type { PolicySet } from './set.ts';
 import { viewsOf } from './views.ts';
 
 export interface DecideOptions {
-  /** Results of rules that hold, too. */
+  /** Includes the results of rules that pass. */
   readonly passes?: boolean;
-  /** Milliseconds since 1970: what has not been judged by then is an error. */
+  /** In milliseconds since 1970. Rules that were not evaluated by then are errors. */
   readonly deadline?: number;
 }
 
+/**
+ * `decide` evaluates the policies of a set on a request. It does no input or output; the result depends on its arguments only, except that a
+ * `deadline` is compared with the time of day.
+ *
+ *     const decision = decide(policySet({ policies: [policy] }), request, emptyWorld(Date.now()));
+ *     if (!decision.allowed) for (const result of decision.results) console.error(result.rule, resultText(result));
+ */
 export function decide(
   set: PolicySet,
   request: AdmissionRequest,
@@ -35,12 +42,15 @@ export function decide(
   return outcome.decision(set, evaluation.questions);
 }
 
-/** No policy asks more often than this in a row: each round answers all that the one before wanted to know. */
+/** The maximum number of rounds. Each round answers all authorizer questions of the previous one. */
 const MAX_ROUNDS = 8;
 
 export type AskAuthorizer = (questions: readonly AuthorizationAttributes[]) => Promise<readonly AuthorizationAnswer[]>;
 
-/** As `decide`, with the questions of `authorizer` answered by `ask`, in the order they are given. */
+/**
+ * `decideWithAuthorizer` is `decide` with an asynchronous authorizer: `ask` answers the questions of `authorizer` expressions, in order, for
+ * example with SubjectAccessReviews.
+ */
 export async function decideWithAuthorizer(
   set: PolicySet,
   request: AdmissionRequest,

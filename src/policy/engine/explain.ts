@@ -1,6 +1,6 @@
 /**
- * The full picture of a request for the people who write policies: for each policy whether it matched and which field of its
- * selector said no, the values of its variables, and every rule with the values of its parts.
+ * Explains a decision to policy authors: for each policy whether it matched and which field of the selector did not, the values of its
+ * variables, and the value of every sub-expression of each rule.
  */
 import { explain, type Result, show } from '../../cel/index.ts';
 import type { RuleResult } from '../decision.ts';
@@ -22,15 +22,15 @@ export interface PolicyExplanation {
   readonly policyKind: CompiledPolicy['model']['kind'];
   readonly policy: string;
   readonly binding?: string;
-  /** `needs …` where it cannot be told here. */
+  /** `needs …` if information is missing. */
   readonly matched: 'yes' | 'no' | string;
-  /** Where the template of a controller is that was judged as a Pod. */
+  /** The path of the Pod template, if a workload controller was evaluated as its Pod. */
   readonly template?: string;
-  /** Every field of the selector, the exclusions and the binding with its answer. */
+  /** The answer of every field of the selector, the exclusions and the binding. */
   readonly match: readonly MatchExplanation[];
   readonly conditions: readonly ExpressionExplanation[];
   readonly variables: readonly ExpressionExplanation[];
-  /** For each object of params, where there are several. */
+  /** One entry per rule and params object. */
   readonly rules: readonly RuleExplanation[];
 }
 
@@ -43,21 +43,27 @@ export interface MatchExplanation {
 export interface ExpressionExplanation {
   readonly name: string;
   readonly expression: string;
-  /** The value, as it may be shown. */
+  /** The value as text, redacted if it is sensitive. */
   readonly shown: string;
-  /** The expression with the values of its parts under it. */
+  /** The expression with the values of its sub-expressions below it. */
   readonly picture: string;
   readonly cost: number;
 }
 
 export interface RuleExplanation extends ExpressionExplanation {
-  /** Which object of params, as `namespace/name`. */
+  /** The params object, as `namespace/name`. */
   readonly params?: string;
-  /** What `decide` makes of the rule, the same in every way. */
+  /** The results of `decide` for the rule. */
   readonly results: readonly RuleResult[];
 }
 
-/** One explanation for each policy of the set, or for the one policy. */
+/**
+ * `explainPolicy` explains how each policy of a set, or one policy, decides a request.
+ *
+ *     for (const { policy, matched, rules } of explainPolicy(set, request, emptyWorld(Date.now()))) {
+ *       console.log(policy, matched, ...rules.map(({ picture }) => picture));
+ *     }
+ */
 export function explainPolicy(
   target: PolicySet | CompiledPolicy,
   request: AdmissionRequest,
@@ -131,7 +137,7 @@ function overall(policy: CompiledPolicy, match: CompiledMatch, subject: Subject)
   return answerText(answers.find((each) => each !== true) ?? true);
 }
 
-/** Asks `make` with each object of params in turn; once without any where the policy has none. */
+/** Calls `make` for each params object, or once if the policy has no params. */
 function eachParams<T>(policy: CompiledPolicy, scope: Scope, make: (params?: string) => readonly T[]): readonly T[] {
   const found = policy.model.params === undefined ? undefined : findParams(policy, scope);
   if (found === undefined || !('objects' in found)) return make();
@@ -149,7 +155,7 @@ function pictureOf(name: string, unit: Unit, scope: Scope, sensitive: Sensitive)
   const hidden = sensitive.hidesUnit(unit);
   const redact = ({ path, value }: { path: string | undefined; value: Result }): string | undefined => {
     if (hidden) return typeof value === 'boolean' && path === undefined ? undefined : HIDDEN;
-    // What it reads may be shown, but on the way there stands all that is beside it.
+    // The value itself may be shown, but an object on the path to it contains sensitive siblings.
     return typeof value === 'object' && value !== null && sensitive.hidesWithin(path) ? HIDDEN : undefined;
   };
   const { result, picture, cost } = explain(unit.compiled, scope.inputsOf(unit), sensitive.any ? { redact } : {});

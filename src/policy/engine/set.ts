@@ -1,4 +1,4 @@
-/** All policies and exceptions that judge together: immutable, so that every request is judged by one state of things. */
+/** The policies and exceptions that are evaluated together. A set is immutable, so every request sees one consistent state. */
 import { digest } from '../load/envelope.ts';
 import type { Operation } from '../request.ts';
 import type { ObjectQuery } from '../world.ts';
@@ -12,17 +12,17 @@ export const DEFAULT_EXCEPTION_NAMESPACES: readonly string[] = ['policy-exceptio
 export interface PolicySetOptions {
   readonly policies: readonly CompiledPolicy[];
   readonly exceptions?: readonly CompiledException[];
-  /** The platform's own: exempt from user policies as kube-system is. */
+  /** The platform's own namespace, exempt from policies like kube-system. */
   readonly platformNamespace?: string;
-  /** Exceptions in other namespaces are not honoured: whoever may write there could exempt themselves. */
+  /** Exceptions in other namespaces are ignored, because users who can write there could exempt themselves. */
   readonly exceptionNamespaces?: readonly string[];
 }
 
-/** One thing that the webhook must be asked about. */
+/** One type of resource that the webhook must be registered for. */
 export interface ScopeEntry {
   readonly group: string;
   readonly version: string;
-  /** Ours name kinds. */
+  /** Set by a Policy, which names kinds; native policies set `resource`. */
   readonly kind?: string;
   readonly resource?: string;
   readonly subresource?: string;
@@ -30,30 +30,35 @@ export interface ScopeEntry {
   readonly operations: readonly Operation[];
   readonly failurePolicy: 'Fail' | 'Ignore';
   readonly phase: 'mutate' | 'validate';
-  /** Of a mutation: whether it wants to be asked again after others have changed the object. */
+  /** The reinvocationPolicy of a mutation. */
   readonly reinvocation?: 'Never' | 'IfNeeded';
-  /** Whether it is also about kube-system and the platform's own namespace. */
+  /** Whether it also matches kube-system and the platform's own namespace. */
   readonly systemNamespaces: boolean;
 }
 
 export interface PolicySet {
-  /** Differs where anything in it does. */
+  /** Changes with every change of the set. */
   readonly revision: string;
   /** By kind, name and binding. */
   readonly policies: readonly CompiledPolicy[];
   readonly exceptions: ReadonlyMap<string, readonly CompiledException[]>;
   readonly platformNamespace: string;
-  /** Objects that params and context read: what must be watched. */
+  /** The objects that params and context read, which must be watched. */
   readonly needs: readonly ObjectQuery[];
-  /** What the webhook must be registered for. Native policies are the API server's own affair. */
+  /** The types that the webhook must be registered for. The API server evaluates native policies itself. */
   readonly scope: readonly ScopeEntry[];
   readonly lanes: Lanes;
 }
 
+/**
+ * `policySet` combines compiled policies and exceptions into an immutable set.
+ *
+ *     const set = policySet({ policies: [policy], exceptions: [exception] });
+ */
 export function policySet(options: PolicySetOptions): PolicySet {
   const policies = [...options.policies].sort(byName);
   const namespaces = options.exceptionNamespaces ?? DEFAULT_EXCEPTION_NAMESPACES;
-  // In an order of their own: replicas hear of them in different ones, and must name the same revision.
+  // Replicas receive exceptions in different orders and must compute the same revision.
   const honoured = (options.exceptions ?? [])
     .filter(({ model }) => namespaces.includes(model.namespace))
     .sort(({ model: a }, { model: b }) => order(a.namespace, b.namespace) || order(a.name, b.name));

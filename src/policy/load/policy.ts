@@ -1,4 +1,4 @@
-/** A Policy as it stands in the cluster or in a file → the model that is compiled. */
+/** Reads a Policy from a cluster or a file into the model that is compiled. */
 import { kindNamed, kinds, type Policy, policy as policyKind } from '../../api/index.ts';
 import { nearest } from '../../cel/internal.ts';
 import type { ExpressionModel, MutationModel, PolicyIssue, PolicyModel, RuleModel } from '../model.ts';
@@ -11,7 +11,12 @@ import { readPodControllers } from './pod-controllers.ts';
 type Spec = Policy['spec'];
 type Written<T> = { readonly [K in keyof T]?: T[K] };
 
-/** The model, where nothing is wrong; every issue with the field it is about. */
+/**
+ * `readPolicy` validates a Policy object and returns its model, or the issues with their fields.
+ *
+ *     const { model, issues } = readPolicy(parseYaml(text));
+ *     for (const { path, message } of issues) console.error(path, message);
+ */
 export function readPolicy(object: Json): { model?: PolicyModel; issues: PolicyIssue[] } {
   const envelope = openEnvelope(object, policyKind);
   if (envelope.issues.length > 0) return { issues: envelope.issues };

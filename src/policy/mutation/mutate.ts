@@ -1,10 +1,9 @@
 /**
- * The mutations of policies on one request: in the order of the set, each policy and each of its mutations sees what those before
- * made of the object, as MutatingAdmissionPolicies do. Which policies are about the request is settled before the first of them.
+ * Applies the mutations of policies to one request, in the order of the set. As with MutatingAdmissionPolicies, each mutation sees the result
+ * of the previous ones, and the matching policies are selected before the first mutation.
  *
- * Whether a mutation is asked again after another webhook has changed the object is the API server's to know: it marks its calls
- * with nothing that a webhook could tell a second one by. So policies with `reinvocationPolicy: Never` and `IfNeeded` belong to
- * two webhooks that are registered with those words, and each asks for its own with `reinvocation`.
+ * Only the API server knows whether a call is a reinvocation; an AdmissionReview does not say so. Policies with `reinvocationPolicy: Never`
+ * and `IfNeeded` are therefore served by two webhooks, and each selects its own policies with `reinvocation`.
  */
 import type { AuthorizationAttributes, Result } from '../../cel/index.ts';
 import { NonValue, type Value } from '../../cel/index.ts';
@@ -31,12 +30,18 @@ import { mergeTypeFor } from './merge-type-of-kind.ts';
 import { configurationOf, operationsOf } from './values.ts';
 
 export interface MutateOptions {
-  /** Only the policies with this reinvocationPolicy; left out, all. */
+  /** Selects the policies with this reinvocationPolicy; all by default. */
   readonly reinvocation?: 'Never' | 'IfNeeded';
-  /** Milliseconds since 1970: what has not been asked by then is an error. */
+  /** In milliseconds since 1970. Mutations that were not evaluated by then are errors. */
   readonly deadline?: number;
 }
 
+/**
+ * `mutate` applies the mutations of all matching policies to the object of a request and returns the new object.
+ *
+ *     const { object, changed } = mutate(set, request, emptyWorld(Date.now()));
+ *     if (changed) console.log(jsonPatchBetween(request.object ?? {}, object));
+ */
 export function mutate(
   set: PolicySet,
   request: AdmissionRequest,
@@ -44,7 +49,7 @@ export function mutate(
   options: MutateOptions = {},
 ): MutationDecision {
   const { object } = request;
-  // There is nothing to change in what is deleted.
+  // A deleted object cannot be mutated.
   if (object === undefined || object === null || request.operation === 'DELETE') {
     return { object: object ?? {}, changed: false, policies: [], results: [], questions: [] };
   }
@@ -63,7 +68,7 @@ interface About {
   readonly subject: Subject;
 }
 
-/** The policies that match what was sent. What is written for Pods changes the Pods, not the templates they are made from. */
+/** Selects the policies that match the request. Mutations for Pods apply to Pods only, not to the templates of workload controllers. */
 function policiesAbout(
   set: PolicySet,
   request: AdmissionRequest,
@@ -125,7 +130,7 @@ class Run {
     }
   }
 
-  /** One policy with one object of params. */
+  /** Runs one policy with one params object. */
   #invoke(policy: CompiledPolicy, sent: Subject, params: Json | null): void {
     const scope = this.#scope(sent);
     scope.useParams(params);
@@ -181,7 +186,7 @@ class Run {
     const made = operationsOf(value);
     if (made.error !== undefined) return made;
     const patched = applyJsonPatch(this.#object, made.value);
-    // A test that fails means that the patch is not wanted here.
+    // A failed `test` operation means that the patch does not apply to this object.
     if (patched.error !== undefined) {
       return patched.testFailed ? { object: this.#object } : { error: `JSON Patch: ${patched.error}` };
     }
@@ -194,7 +199,7 @@ class Run {
     return new Scope(sent.withObjects(this.#object, sent.oldObject), this.evaluation);
   }
 
-  /** As for rules: what only a request could tell is skipped, what should be known and is not counts as a failure. */
+  /** Like for rules, a mutation that needs an absent part of the request is skipped, and a failed lookup is a failure. */
   #notEvaluated(
     policy: CompiledPolicy,
     { subject }: Scope,
@@ -232,7 +237,7 @@ class Run {
   }
 }
 
-/** What an exception must know of a mutation: whoever is exempt from a policy is left as they are. */
+/** Presents a mutation as a rule, so that exceptions apply to mutations too. */
 const asRule = ({ model, unit }: CompiledMutation): CompiledRule => ({
   model: {
     name: model.name,
@@ -250,6 +255,6 @@ const asRule = ({ model, unit }: CompiledMutation): CompiledRule => ({
 
 type Made = { readonly object: Json; readonly error?: undefined } | { readonly error: string };
 
-/** What is wrong with a patch may quote it, path and values. */
+/** Patch errors may quote paths and values, so they are hidden for sensitive expressions. */
 const hideIn = (made: Made, hides: boolean): Made =>
   made.error !== undefined && hides ? { error: `the patch cannot be applied: ${HIDDEN}` } : made;

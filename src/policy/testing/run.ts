@@ -24,37 +24,44 @@ export interface TestResult {
   /** `spec.tests[0]`. */
   readonly path: string;
   readonly passed: boolean;
-  /** One line for each thing that is not as expected. */
+  /** One line per difference. */
   readonly failures: readonly string[];
-  /** What the author may want to know of a test that passed. */
+  /** Hints about a test that passed. */
   readonly notes: readonly string[];
 }
 
 export interface RuleCoverage {
   readonly rule: string;
   readonly path: string;
-  /** Whether a test has seen it hold, and whether one has seen it not hold. */
+  /** Whether a test has seen the rule pass, and whether one has seen it violated. */
   readonly held: boolean;
   readonly violated: boolean;
 }
 
 export interface TestReport {
   readonly policy: string;
-  /** What keeps the policy from being tested at all. */
+  /** Issues that prevent the tests from running. */
   readonly issues: readonly PolicyIssue[];
   readonly results: readonly TestResult[];
   readonly rules: readonly RuleCoverage[];
-  /** Of all expressions. */
+  /** The coverage of all expressions. */
   readonly coverage: Coverage & { readonly percent: number };
 }
 
 export interface TestRunOptions {
-  /** False spares the look at every part of every expression, for who only wants to know what passes. */
+  /** False disables coverage, which makes the tests faster. */
   readonly coverage?: boolean;
-  /** Milliseconds since 1970: a test that has not begun by then fails. */
+  /** In milliseconds since 1970. A test that has not started by then fails. */
   readonly deadline?: number;
 }
 
+/**
+ * `runPolicyTests` runs the tests embedded in a policy and measures their coverage.
+ *
+ *     const { results, coverage } = runPolicyTests(model);
+ *     for (const { name, passed, failures } of results) console.log(passed ? 'ok' : 'FAIL', name, ...failures);
+ *     console.log(`${coverage.percent} % covered`);
+ */
 export function runPolicyTests(model: PolicyModel, options: TestRunOptions = {}): TestReport {
   const watched = new Map<string, ExpressionCoverage>();
   const watch = ({ path }: ExpressionModel): ExpressionCoverage['watch'] => {
@@ -65,7 +72,7 @@ export function runPolicyTests(model: PolicyModel, options: TestRunOptions = {})
   const { policy, issues } = compilePolicy(model, options.coverage === false ? {} : { watch });
   if (policy === undefined) return { policy: model.name, issues, results: [], rules: [], coverage: NOTHING };
   expectAll(policy, watched);
-  // The platform's namespace is nothing special to a test: what a policy says of it is tried with `includeSystemNamespaces`.
+  // Tests use the default platform namespace; a policy covers it with `includeSystemNamespaces`.
   const set = policySet({ policies: [policy] });
   const seen = new Map<string, { held: boolean; violated: boolean }>();
   const { deadline = Number.POSITIVE_INFINITY } = options;
@@ -123,7 +130,7 @@ function run(
       .map(resultText),
     object: mutation.changed ? mutation.object : request.object,
   };
-  // Of a policy that only mutates and changed nothing, no decision says whether it was asked.
+  // The decision does not show whether a policy matched that only mutates and changed nothing.
   const [explanation] = decision.matched.length + results.length > 0 ? [] : explainPolicy(set, mutated, world);
   const notMatched = explanation?.matched === 'no' ? `the policy does not match: ${mismatch(explanation)}` : undefined;
   const isEmpty = test.object === undefined && test.oldObject === undefined;
@@ -158,21 +165,21 @@ function note({ results }: PolicyDecision, seen: Map<string, { held: boolean; vi
   }
 }
 
-/** A rule that the test gives too little to judge has not passed. */
+/** A rule that could not be evaluated without user info fails the test. */
 function notJudged(results: readonly RuleResult[]): readonly string[] {
   return results
     .filter(({ result, skipped }) => result === 'skip' && skipped?.includes('user info') === true)
     .map(({ rule, skipped }) => `rule ${rule} was not evaluated: it ${skipped}; set user in the test`);
 }
 
-/** Other rules of the policy may still be what the test is for. */
+/** Rules that need an authorizer are only noted, because the test may be for other rules of the policy. */
 function notAuthorized(results: readonly RuleResult[]): readonly string[] {
   return results
     .filter(({ result, skipped }) => result === 'skip' && skipped?.includes('authorization checks') === true)
     .map(({ rule, skipped }) => `rule ${rule} was not evaluated: it ${skipped}; set authorizer in the test`);
 }
 
-/** A test that expects anything but to be let in means that the policy is about its object. */
+/** A test that expects anything but admission requires that the policy matches its object. */
 function wantsMatch({ allowed, message, warnings, audited, object }: Expectation): boolean {
   return (
     allowed === false ||

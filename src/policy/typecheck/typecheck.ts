@@ -27,15 +27,16 @@ export interface TypeCheckReport {
   readonly issues: PolicyIssue[];
   /** The types of resources that it matches, as a policy would write them. */
   readonly matchedTypes: readonly string[];
-  /** What judging one object may cost, in the units of Kubernetes, for objects of the usual size. */
+  /** The estimated cost of evaluating one object of typical size, in Kubernetes cost units. */
   readonly cost: number;
 }
 
-/** For a policy that compiles: what is wrong with its expressions for the types of resources that it matches. */
+/** `typeCheck` returns the issues of `typeCheckPolicy`. */
 export function typeCheck(model: PolicyModel, schemas: SchemaSource): PolicyIssue[] {
   return typeCheckPolicy(model, schemas).issues;
 }
 
+/** `typeCheckPolicy` checks the expressions of a compiled policy against the schemas of all types that it matches, and estimates their cost. */
 export function typeCheckPolicy(model: PolicyModel, schemas: SchemaSource): TypeCheckReport {
   const { matched, missing } = matchedTypes(model, schemas);
   const issues: PolicyIssue[] = missing.map(({ index, text, suggestion }) => {
@@ -69,7 +70,7 @@ function notThere(model: PolicyModel, path: string, text: string, hint: string):
   return { severity: 'warning', code: 'unknown_kind', policy: model.name, path, message, resourceType: text };
 }
 
-/** Kinds that a policy says create Pods: there must be the template of one where it says. */
+/** Checks that each additional workload controller has a Pod template at the declared path. */
 function templateIssues(model: PolicyModel, schemas: SchemaSource): readonly PolicyIssue[] {
   return (model.podControllers?.additional ?? []).flatMap(({ type, path: template }, index): readonly PolicyIssue[] => {
     const path = `spec.podControllers.additional[${index}]`;
@@ -96,7 +97,7 @@ function templateIssues(model: PolicyModel, schemas: SchemaSource): readonly Pol
   });
 }
 
-/** Everything but the object itself: the same for all types that are matched. */
+/** Builds the environment without the object; it is the same for all matched types. */
 function environmentOf(model: PolicyModel, schemas: SchemaSource, issues: PolicyIssue[]): Environment {
   const variables: Record<string, Type> = {};
   const providers: TypeProvider[] = [];
@@ -188,7 +189,7 @@ function checkAgainst(
   const results = expressions.map((expression) => {
     const { checked, issues } = check(expression.source, expression.ast, environment);
     if (expression.variable !== undefined) {
-      // What is wrong with a variable is said where it is defined, not again wherever it is read.
+      // An issue of a variable is reported at its definition, not at every use.
       composed[expression.variable] = checked?.type ?? types.DYN;
       environment = withComposed(typed, composed);
     }
@@ -207,7 +208,7 @@ function objectVariables(object: SchemaTypes | undefined): Readonly<Record<strin
   return variables;
 }
 
-/** Short names of what the type does not have. The checker is told to keep quiet about them: one complaint is enough. */
+/** Reports shorthand names that the type does not have. The checker treats them as errors already reported, so each is reported once. */
 function absentParts({ ast, source }: CheckedExpression, object: SchemaTypes | undefined): readonly Issue[] {
   if (object === undefined) return [];
   return reads(ast)
