@@ -1,11 +1,11 @@
 /**
- * The webhook: every apply to a kind of the platform, and to whatever policies match, passes its gates, and is let in or denied
- * with the reason.
+ * The admission webhook: every write to a platform kind, and every request that a policy matches, passes its gates and
+ * is admitted or denied with a reason.
  *
- * In: AdmissionReviews over HTTPS, a cluster to install the webhook configurations in (or none), certificates (or it makes its
- * own), policies and owners as somebody keeps them (`live`). Out: a decision for each request, the webhook configurations, and
- * `decide`, what the platform's own gates say, for whoever has a request in hand.
- * It must not know: how objects are reconciled, what brokers do, or how a policy is compiled.
+ * Input: AdmissionReviews over HTTPS; optionally a cluster to install the webhook configurations in, certificates
+ * (self-issued by default), and the live policies and owners (`live-policies`). Output: a decision for each request,
+ * the webhook configurations, and `decide`, which evaluates the platform gates for callers that already have a request.
+ * This module does not know how objects are reconciled, what brokers do, or how policies are compiled.
  */
 
 export type { Applied, Configurations } from './configuration/apply.ts';

@@ -133,7 +133,7 @@ describe('in production', () => {
       ['--as=ada', 'apply', '--server-side', '--force-conflicts', '-f', '-'],
       narrower,
     );
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(`let in by Approval ${name}`) });
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(`allowed by Approval ${name}`) });
     const next = await refusalOf(() => change(ada, widgets(plural, size({ maximum: 5 }))));
     expect(next).toContain('1 breaking change');
     expect(next).not.toContain(name);
@@ -207,7 +207,7 @@ describe('an Approval', () => {
   test('is not decided by who does not hold the verb', async () => {
     const own = (await ask(grace, subject)).metadata.name;
     expect(await refusalOf(() => decide(ada, own, 'Approve'))).toContain(
-      '"ada" does not hold the verb approve on customresourcedefinitions.apiextensions.k8s.io "x.example.com"',
+      'user "ada" does not hold the verb approve on customresourcedefinitions.apiextensions.k8s.io "x.example.com"',
     );
   });
 

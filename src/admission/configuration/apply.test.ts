@@ -105,7 +105,7 @@ test('what somebody else has made under that name is left alone from the beginni
   const [, validating] = phases;
   if (validating === undefined) throw new Error('there are two phases');
   cluster.put(validating.resource, { metadata: key });
-  await expect(configurations.apply([])).rejects.toThrow(/kidp has not made/);
+  await expect(configurations.apply([])).rejects.toThrow(/kidp did not create/);
   expect(phases.map(({ resource }) => cluster.get(resource, key)?.webhooks)).toEqual([undefined, undefined]);
 });
 

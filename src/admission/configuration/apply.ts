@@ -1,7 +1,9 @@
 /**
- * Keeps the webhook configurations of a cluster in line with what policies match. One writes: the replica that leads, or the only
- * one there is. Whatever one run has left behind, the next takes over; what somebody else has made under the same name is left
- * alone and reported. An installation puts its own back whoever has changed or removed them.
+ * Applies the webhook configurations of a cluster and keeps them in sync with what policies match.
+ *
+ * There is one writer: the leader, or the only replica. It takes over configurations of an earlier process.
+ * Configurations with the same name that kidp did not create are left alone and reported. An installation restores its
+ * configurations when they are changed or deleted.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ScopeEntry } from '../../policy/internal.ts';
@@ -34,26 +36,29 @@ import { rulesFor } from './rules.ts';
 
 interface ConfigurationsOptions extends Omit<ConfigurationOptions, 'scope' | 'mapping' | 'bundle'> {
   readonly client: Client;
-  /** As of now: certificates rotate. */
+  /** Returns the current CA bundle. It changes when certificates rotate. */
   readonly bundle: () => Bundle;
-  /** Kinds and plurals as somebody else keeps them; without it the API server is asked. */
+  /** The resource mapping of the caller. Without it, the API server is queried. */
   readonly mapping?: (() => ResourceMapping) | undefined;
 }
 
 export interface Applied {
-  /** What policies match and the cluster does not serve (yet): apply again when it may. */
+  /** Resources that policies match and the cluster does not serve (yet). Apply again when the cluster serves them. */
   readonly unresolved: readonly ScopeEntry[];
 }
 
 export interface Configurations {
   /**
-   * Brings the configurations in line. Only what differs is written; calls follow one another. The first takes over what another run
-   * has left; after that, what another run has taken over is left to it.
+   * Applies the configurations. Only differences are written; calls are serialized. The first call takes over
+   * configurations of another process; afterwards, configurations that another process has taken over are left to it.
    */
   apply(scope: readonly ScopeEntry[]): Promise<Applied>;
-  /** Calls back when somebody may have changed or removed one, so that it can be put back. Returns what ends it. */
+  /**
+   * Calls back when a configuration may have been changed or deleted, so that it can be restored. Returns a function
+   * that ends the watch.
+   */
   watch(changed: () => void): () => Promise<void>;
-  /** Removes them, unless somebody has put others in their place. */
+  /** Deletes the configurations, unless another process has replaced them. */
   remove(): Promise<void>;
 }
 
@@ -83,8 +88,8 @@ export function webhookConfigurations(options: ConfigurationsOptions): Configura
 }
 
 /**
- * Unless it is another's: what another has taken over is that one's to put back, and to remove. Only an installation puts back even
- * what another has removed, which may have been the last that it did.
+ * Watches the configurations. Changes by another installer are ignored, because that installer restores and deletes its
+ * own. An installation restores even those that another installer deleted, because that installer may have ended.
  */
 function watchConfigurations({ client, installer }: ConfigurationsOptions, changed: () => void): () => Promise<void> {
   const updated = (configuration: WebhookConfiguration) => {
@@ -106,7 +111,7 @@ function watchConfigurations({ client, installer }: ConfigurationsOptions, chang
   );
   for (const reflector of reflectors) {
     reflector.start();
-    // What has become of it before the watch began is told by no event.
+    // Changes before the watch started produce no event.
     reflector.synced().then(changed, () => {});
   }
   return async () => void (await Promise.all(reflectors.map((reflector) => reflector.stop())));
@@ -119,7 +124,7 @@ const givenMapping =
   async () =>
     mapping();
 
-/** Asked again where a kind is not known: its CRD may have come since. */
+/** Queries the API server again if a kind is unknown: its CRD may have been created since. */
 function discoveredMapping(client: Client): MappingFor {
   let known: ResourceMapping | undefined;
   return async (scope) => {
@@ -143,7 +148,7 @@ async function applyAll(options: Applying, scope: readonly ScopeEntry[], mapping
       await applyOne(options, phase, scope, mapping);
     }
   } catch (error) {
-    // Half of a webhook that is not ours to complete is of no use.
+    // A partially installed pair of configurations is useless.
     if (error instanceof ConfigError) for (const phase of written) await removeOne(options, phase).catch(() => {});
     throw error;
   }
@@ -171,13 +176,16 @@ async function applyOne(
       else if (!holds(present, wanted)) await client.update(phase.resource, over(present, wanted), { fieldManager });
       return;
     } catch (error) {
-      // Somebody was faster: another replica with a later bundle, or a run that ends.
+      // A concurrent write: another replica with a newer bundle, or a process that ends. Try again.
       if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
     }
   }
 }
 
-/** Not by server-side apply: the bundle is written by updates, and what two managers own would not go with a webhook that goes. */
+/**
+ * Merges the desired configuration over the present one. Server-side apply is not used: the bundle is written by
+ * updates, and a webhook with two field managers would not be removed.
+ */
 function over(present: WebhookConfiguration, wanted: WebhookConfiguration): WebhookConfiguration {
   const { labels, annotations } = present.metadata;
   const { [installationAnnotation]: _, ...kept } = annotations ?? {};
@@ -199,13 +207,13 @@ function holds(present: WebhookConfiguration, wanted: WebhookConfiguration): boo
 const foreign = ({ kind, plural }: Resource): ConfigError =>
   new ConfigError({
     code: 'webhook-configuration',
-    message: `A ${kind} ${configurationName} exists that kidp has not made`,
-    hint: `Look at it with "kubectl get ${plural} ${configurationName} -o yaml", and delete it if nobody needs it`,
+    message: `A ${kind} named ${configurationName} exists that kidp did not create`,
+    hint: `Inspect it with "kubectl get ${plural} ${configurationName} -o yaml" and delete it if it is no longer needed`,
   });
 
 /**
- * Another replica may have published since this one read its certificates. What a run with others has left, or has written over ours,
- * verifies nothing of ours.
+ * Returns the newer of the own and the stored bundle, because another replica may have published since. The stored
+ * bundle of a process with other certificates does not verify this one.
  */
 function laterBundle(present: WebhookConfiguration | undefined, options: ConfigurationsOptions): Bundle {
   const own = options.bundle();
@@ -214,7 +222,10 @@ function laterBundle(present: WebhookConfiguration | undefined, options: Configu
   return held.generation > own.generation ? held : own;
 }
 
-/** A run that takes over writes the same object, under the same uid: only what stands in it tells whose it is. */
+/**
+ * Deletes a configuration if it is still ours. A process that takes over reuses the object with the same UID, so only
+ * its content shows the owner.
+ */
 async function removeOne(options: ConfigurationsOptions, { resource }: Phase): Promise<void> {
   const { client } = options;
   for (;;) {
@@ -226,7 +237,7 @@ async function removeOne(options: ConfigurationsOptions, { resource }: Phase): P
       return await client.delete(resource, { name: configurationName }, { preconditions });
     } catch (error) {
       if (isNotFound(error)) return;
-      // Written since: look again whether it is still ours.
+      // The configuration was changed in the meantime: check again whether it is still ours.
       if (!isConflict(error)) throw error;
     }
   }
@@ -235,7 +246,7 @@ async function removeOne(options: ConfigurationsOptions, { resource }: Phase): P
 const isInstalledAs = (present: WebhookConfiguration, options: ConfigurationsOptions): boolean =>
   isInstalledBy(present, options.installer) && leadsHere(present, options);
 
-/** Whether every webhook in it is one of ours, by where it is called. */
+/** Reports whether every webhook of the configuration points to this target. */
 function leadsHere(present: WebhookConfiguration, { target }: ConfigurationsOptions): boolean {
   const here = (path: string) => addressOf(target, path);
   return (present.webhooks ?? []).every(({ clientConfig: { caBundle, ...address } }) =>
@@ -243,7 +254,7 @@ function leadsHere(present: WebhookConfiguration, { target }: ConfigurationsOpti
   );
 }
 
-/** The path that a webhook is called by, if it is one of ours. */
+/** Returns the path of a webhook that points to this target. */
 function pathOf(address: Readonly<Record<string, unknown>>, target: ConfigurationsOptions['target']): string {
   if ('url' in target) return String(address.url ?? '').slice(target.url.length);
   const { path } = (address.service ?? {}) as { path?: string };

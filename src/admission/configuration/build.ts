@@ -1,13 +1,15 @@
 /**
- * The webhook configurations: what the API server calls us for, where, and whom it trusts there.
+ * Builds the webhook configurations: which requests the API server sends, where, and which CA it trusts.
  *
- * There are two, because an API server asks twice. The mutating webhooks come before it validates an object against its schema:
- * only there can we say why an owner may not change before a rule of the CRD says it in its own words. The validating ones see
- * the object as it will be stored, after everybody else's mutations.
+ * There are two configurations, because the API server calls webhooks in two phases. Mutating webhooks run before it
+ * validates the object against its schema; only there can the webhook explain why an owner must not change before a CRD
+ * rule rejects it with its own message. Validating webhooks see the object as it will be stored, after all mutations.
  *
- * In each there is a webhook for the platform's own kinds, one for Policies and PolicyExceptions, and up to two for what policies
- * match (more only where they name different versions of one resource); besides, those of single gates (crds, namespaces). That for Policies ignores our absence: a cluster whose webhook is gone must be mendable, and a Policy that came in unseen
- * is judged by the leader, which puts what is wrong with it in its status and does not let it judge.
+ * Each configuration has a webhook for platform kinds, one for Policies and PolicyExceptions, up to two for requests
+ * that policies match (more if policies name different versions of one resource), and those of single gates (crds,
+ * namespaces). The webhook for Policies has failurePolicy Ignore: a cluster without its webhook must stay repairable.
+ * The leader checks Policies that were admitted without the webhook, reports their errors in their status, and keeps
+ * them out of force.
  */
 
 import { GROUP, kinds, policy, policyException, VERSION } from '../../api/index.ts';
@@ -24,13 +26,16 @@ export type WebhookTarget =
   | { readonly url: string }
   | { readonly service: { readonly namespace: string; readonly name: string; readonly port?: number } };
 
-/** Who installs: one run of this process. */
+/** The process that installs the configurations. */
 export interface Installer {
-  /** No other run has it: it tells the configurations of this run from those that another has taken over. */
+  /** A unique ID of the process. It distinguishes its configurations from those that another process has taken over. */
   readonly id: string;
-  /** Whether every replica serves the same certificates; else no run's bundle verifies another run. */
+  /** Whether all replicas serve the same certificates. If not, the CA bundle of one process does not verify another. */
   readonly sharesCertificates: boolean;
-  /** The installation that this is a replica of, by the Lease that its leader holds; none for a run that is alone. */
+  /**
+   * The installation that the process is a replica of, identified by its leader-election Lease; undefined for a
+   * standalone process.
+   */
   readonly installation?: string | undefined;
 }
 
@@ -38,13 +43,13 @@ export interface ConfigurationOptions {
   readonly installer: Installer;
   readonly target: WebhookTarget;
   readonly bundle: Bundle;
-  /** Of the platform's own webhook; `Ignore` makes every one of them ignore our absence. */
+  /** The failurePolicy of the webhook for platform kinds. `Ignore` applies to all webhooks. */
   readonly failurePolicy: FailurePolicy;
-  /** What policies match. */
+  /** The requests that policies match. */
   readonly scope: readonly ScopeEntry[];
   readonly mapping: ResourceMapping;
   readonly platformNamespace: string;
-  /** Whether there is a gate for CustomResourceDefinitions. */
+  /** Whether the CRD gate is enabled. */
   readonly crds?: boolean | undefined;
 }
 
@@ -64,7 +69,7 @@ export const managedByLabel = 'app.kubernetes.io/managed-by';
 const generationAnnotation = 'platform.company.com/certificate-generation';
 export const installerAnnotation = 'platform.company.com/installed-by';
 export const installationAnnotation = 'platform.company.com/installation';
-/** An API server waits so long for us; every apply of a user waits with it. */
+/** The timeout of a webhook call. The user's request waits for it. */
 const timeoutSeconds = 5;
 
 export interface Phase {
@@ -129,7 +134,7 @@ function platformWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[
   ];
 }
 
-/** Asked once what will be stored is known. */
+/** The webhooks of the CRD gate. They are validating, because the gate needs the definition as it will be stored. */
 function definitionWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
   if (phase.verb !== 'validate' || options.crds !== true) return [];
   return gateWebhooks(options.failurePolicy).map(({ name, failurePolicy, scope }) => ({
@@ -138,7 +143,7 @@ function definitionWebhooks(phase: Phase, options: ConfigurationOptions): Webhoo
   }));
 }
 
-/** Of Namespaces that are deleted. */
+/** The webhooks for the deletion of Namespaces. */
 function deletionWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[] {
   if (phase.verb !== 'validate') return [];
   const { failurePolicy, scope, mapping, platformNamespace } = options;
@@ -151,7 +156,10 @@ function deletionWebhooks(phase: Phase, options: ConfigurationOptions): Webhook[
   );
 }
 
-/** Not their subresources: a write to status or scale cannot reach spec.owner or labels, the API server puts the stored ones back. */
+/**
+ * The rule for platform kinds, without subresources: a write to status or scale cannot change spec.owner or labels,
+ * because the API server restores the stored values.
+ */
 const ownKinds = (resources: readonly string[]): Rule => ({
   apiGroups: [GROUP],
   apiVersions: [VERSION],
@@ -160,7 +168,7 @@ const ownKinds = (resources: readonly string[]): Rule => ({
   scope: '*',
 });
 
-/** Mutations that may be asked only once are registered apart from those that may be asked again. */
+/** Mutations that must run only once have webhooks of their own, separate from those that may be reinvoked. */
 const askedAgain = {
   mutate: [
     { reinvocation: 'Never', suffix: '' },
@@ -191,7 +199,9 @@ interface Naming {
   readonly failurePolicy: FailurePolicy;
 }
 
-/** Everything is said that the API server would fill in, so that what it holds can be compared. */
+/**
+ * Builds a webhook with all fields that the API server would default, so that the stored configuration can be compared.
+ */
 function webhookOf(
   phase: Phase,
   { target, bundle, failurePolicy }: ConfigurationOptions,
@@ -214,7 +224,9 @@ function webhookOf(
   };
 }
 
-/** By the label that the API server itself puts on every Namespace: nobody can take it off to escape, or put it on. */
+/**
+ * Excludes namespaces by the label that the API server sets on every Namespace. Users can neither add nor remove it.
+ */
 const outside = (namespaces: readonly string[]) => ({
   matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [...namespaces] }],
 });
@@ -222,15 +234,17 @@ const outside = (namespaces: readonly string[]) => ({
 export const addressOf = (target: WebhookTarget, path: string) =>
   'url' in target
     ? { url: `${target.url}${path}` }
-    : // The port that the API server would fill in is said, so that what it holds can be compared.
+    : // The port is explicit, because the API server would default it and stored configurations are compared.
       { service: { port: 443, ...target.service, path } };
 
 export const isOurs = ({ metadata }: WebhookConfiguration): boolean => metadata.labels?.[managedByLabel] === 'kidp';
 
 /**
- * Whether it is left to another, who says that it is its own. One that says nothing is what somebody has made of ours. An
- * installation gives way to no run that is alone, which goes again and would leave the cluster without any; such a run gives way to
- * all, and installations to one another, so that no two of them write for ever.
+ * `isAnothers` reports whether the configuration belongs to another installer and is left alone.
+ *
+ * A configuration without an installer is a modified one of ours. An installation does not yield to a standalone
+ * process, which would leave the cluster without configurations when it ends. A standalone process yields to every
+ * other installer, and installations yield to each other, so that no two of them overwrite each other forever.
  */
 export function isAnothers({ metadata }: WebhookConfiguration, { id, installation }: Installer): boolean {
   const { [installerAnnotation]: writer, [installationAnnotation]: theirs } = metadata.annotations ?? {};
@@ -241,7 +255,9 @@ export function isAnothers({ metadata }: WebhookConfiguration, { id, installatio
 export const isInstalledBy = (configuration: WebhookConfiguration, { id }: Installer): boolean =>
   isOurs(configuration) && configuration.metadata.annotations?.[installerAnnotation] === id;
 
-/** What the API server trusts us by. Webhooks that somebody has made to differ count as holding nothing. */
+/**
+ * `heldBundle` returns the CA bundle in a configuration. If its webhooks have different bundles, the result is empty.
+ */
 export function heldBundle({ metadata, webhooks = [] }: WebhookConfiguration): Bundle {
   const generation = Number(metadata.annotations?.[generationAnnotation] ?? 0);
   const held = [...new Set(webhooks.map(({ clientConfig }) => clientConfig.caBundle ?? ''))];

@@ -1,4 +1,4 @@
-/** Brings the bundle of authorities into the webhook configurations, so that the API server trusts the certificate it is shown. */
+/** Publishes the CA bundle to the webhook configurations, so that the API server trusts the serving certificate. */
 import { type Client, isConflict, isNotFound, type PublishBundle, type Resource } from '../../runtime/index.ts';
 import type { Bundle, Publication } from '../../runtime/internal.ts';
 import { readConfiguration } from './apply.ts';
@@ -14,7 +14,7 @@ import {
 } from './build.ts';
 
 export function publishToConfigurations(client: Client, installer: Installer): PublishBundle {
-  // Where certificates are shared, whoever has installed it is verified by this bundle too; else only who serves them is.
+  // With shared certificates the bundle also verifies other replicas; otherwise only this process.
   const isVerifiedByOurs = (configuration: WebhookConfiguration) =>
     installer.sharesCertificates ? isOurs(configuration) : isInstalledBy(configuration, installer);
   return async (bundle) => {
@@ -36,7 +36,7 @@ async function publishTo(
 ): Promise<Publication> {
   for (;;) {
     const present = await readConfiguration(client, resource);
-    // Nobody calls us yet: installing it brings the bundle along.
+    // There is no configuration yet: installing it publishes the bundle.
     if (present === undefined || !isVerifiedByOurs(present)) return { before: bundle, held: bundle };
     const before = heldBundle(present);
     const later = before.generation > bundle.generation;
@@ -46,13 +46,13 @@ async function publishTo(
       await client.update(resource, withBundle(present, bundle), { fieldManager });
       return { before, held: bundle };
     } catch (error) {
-      // Somebody was faster: look again, it may be another replica with a later bundle.
+      // A concurrent write: read again, it may be another replica with a newer bundle.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }
 }
 
-/** Where they differed there is nothing that all of them trusted. */
+/** Returns the bundle that all configurations had in common, or an empty one. */
 function commonBundle(bundles: readonly Bundle[]): Bundle {
   const [first, ...others] = bundles;
   const same = others.every(({ pem, generation }) => pem === first?.pem && generation === first.generation);

@@ -1,22 +1,22 @@
 /**
- * What the API server calls the gate for: a webhook of its own, which it may wait for longer than for others. Whatever else judges
- * definitions is asked there too, so that one denial lists everything.
+ * The webhooks of the CRD gate. They have a longer timeout than the others. All other checks of definitions run there
+ * too, so that one denial lists everything.
  *
- * The definitions of the platform itself are sent to another one, which ignores our absence: a platform whose kinds are gone or
- * too old does not start, and could otherwise never be installed again.
+ * The platform's own definitions go to a separate webhook with failurePolicy Ignore: a platform whose kinds are missing
+ * or outdated does not start and could otherwise never be reinstalled.
  */
 import { GROUP, kinds } from '../../api/index.ts';
 import { definitionGroup, definitionPlural } from '../gates/crds/definition.ts';
 import type { Target } from './targets.ts';
 import type { FailurePolicy, MatchCondition, WebhookScope } from './types.ts';
 
-/** The API server takes no more. */
+/** The longest timeout that the API server accepts. */
 export const gateTimeoutSeconds = 30;
 export const gatePath = '/crds';
 
 const operations = ['CREATE', 'DELETE', 'UPDATE'];
 
-/** Not their status: the API server itself writes that, and must be able to. */
+/** The rule excludes the status, which the API server must be able to write. */
 const rule = {
   apiGroups: [definitionGroup],
   apiVersions: ['v1'],
@@ -49,11 +49,11 @@ const scopeWith = (condition: MatchCondition): WebhookScope => ({
   exemptNamespaces: [],
 });
 
-/** Whether what a policy is about is sent to the gate. */
+/** `isSentToGate` reports whether the webhook of the CRD gate receives the target. */
 export const isSentToGate = ({ group, resource, operation }: Target): boolean =>
   group === definitionGroup && resource === definitionPlural && operations.includes(operation);
 
-/** The other half of it, for rules that say `*`. */
+/** `withoutDefinitions` excludes the same requests from wildcard rules. */
 export function withoutDefinitions(targets: readonly Target[]): MatchCondition[] {
   const isOpen = ({ group, resource }: Target) =>
     (group === '*' || group === definitionGroup) && resource.startsWith('*');

@@ -1,4 +1,7 @@
-/** What the rules of a webhook cannot say, as conditions in CEL that the API server evaluates before it asks. */
+/**
+ * The matchConditions of the webhooks: CEL expressions for what webhook rules cannot express. The API server evaluates
+ * them before it calls a webhook.
+ */
 
 import { GROUP } from '../../api/index.ts';
 import { overlap, ownPlurals, type Target } from './targets.ts';
@@ -6,7 +9,10 @@ import type { MatchCondition } from './types.ts';
 
 const eventGroups: readonly string[] = ['', 'events.k8s.io'];
 
-/** Events of either group are converted to those of the other, and conditions see the group that they were sent in. */
+/**
+ * Events are served in two API groups and converted between them. Conditions see the group of the original request, so
+ * both are listed.
+ */
 const inGroupsSent = (target: Target): Target[] =>
   target.resource.split('/')[0] === 'events' && eventGroups.includes(target.group)
     ? eventGroups.map((group) => ({ ...target, group }))
@@ -20,11 +26,11 @@ const noise: readonly { readonly group: string; readonly resource: string }[] = 
   { group: 'authentication.k8s.io', resource: '*' },
 ];
 
-/** Whether a `*` leaves it out. */
+/** `isNoise` reports whether a wildcard excludes the resource. */
 export const isNoise = ({ group, resource }: Pick<Target, 'group' | 'resource'>): boolean =>
   noise.some((each) => each.group === group && (each.resource === '*' || each.resource === resource.split('/')[0]));
 
-/** A `*` leaves out what happens every second, and who may do what; unless a policy asks for just that. */
+/** `withoutNoise` excludes high-frequency writes and access reviews from wildcards, unless a policy names them. */
 export function withoutNoise(targets: readonly Target[], exempt: readonly string[]): MatchCondition[] {
   if (!targets.some(({ sparing }) => sparing)) return [];
   const meant = targets.filter((target) => !target.sparing && noise.some((each) => mayMean(target, each)));
@@ -37,7 +43,10 @@ const mayMean = (target: Target, { group, resource }: (typeof noise)[number]): b
 
 const notNoise = (): string => `!(${noise.map(({ group, resource }) => isOf(group, resource)).join(' || ')})`;
 
-/** The platform's own kinds have a webhook of their own (targets.ts); the other half of that, for rules that say `*`. */
+/**
+ * `withoutPlatform` excludes the platform kinds from wildcard rules, because they have a webhook of their own
+ * (targets.ts).
+ */
 export function withoutPlatform(targets: readonly Target[]): MatchCondition[] {
   const isOpen = ({ group, resource }: Target) => group === '*' || (group === GROUP && resource.startsWith('*'));
   if (!targets.some(isOpen)) return [];
@@ -45,7 +54,10 @@ export function withoutPlatform(targets: readonly Target[]): MatchCondition[] {
   return [{ name: 'not-the-platforms-own', expression: `!(${own})` }];
 }
 
-/** Where only some policies are about kube-system and our own namespace, only what they are about is sent from there. */
+/**
+ * `withoutSystem` restricts requests from kube-system and the platform namespace to the targets of policies that
+ * include system namespaces, if only some do.
+ */
 export function withoutSystem(targets: readonly Target[], exempt: readonly string[]): MatchCondition[] {
   const reaching = targets.filter(({ systemNamespaces }) => systemNamespaces);
   if (reaching.length === 0 || reaching.length === targets.length) return [];
@@ -53,7 +65,7 @@ export function withoutSystem(targets: readonly Target[], exempt: readonly strin
   return [{ name: 'system-namespaces', expression: [outside(exempt), ...terms].join(' || ') }];
 }
 
-/** Where a rule says `*`, what it stands for may be sent to the other webhook already, which judges by all policies. */
+/** `withoutAsked` excludes requests that another webhook already receives: that webhook evaluates all policies. */
 export function withoutAsked(
   targets: readonly Target[],
   asked: readonly Target[],
@@ -64,10 +76,10 @@ export function withoutAsked(
   return noneOf('not-asked-already', termsOf(both, exempt));
 }
 
-/** An API server takes up to 64 conditions, and none that is longer than 100,000 characters. */
+/** The length limit of an expression. An API server accepts up to 64 conditions of at most 100,000 characters each. */
 const longestExpression = 20_000;
 
-/** As many conditions as it takes: all of them must hold. */
+/** Splits the terms into as many conditions as needed. All of them must hold. */
 function noneOf(name: string, terms: readonly string[]): MatchCondition[] {
   const parts: string[][] = [];
   let length = Number.POSITIVE_INFINITY;
@@ -85,7 +97,7 @@ function noneOf(name: string, terms: readonly string[]): MatchCondition[] {
   }));
 }
 
-/** What targets are about, the version aside, as few terms as say it: each holds for the requests of some of them. */
+/** Builds the terms that match the targets regardless of the version, as few as possible. */
 function termsOf(targets: readonly Target[], exempt: readonly string[]): string[] {
   const operations = new Map<string, { target: Target; operations: Set<string> }>();
   for (const target of targets.flatMap(inGroupsSent)) {
@@ -114,7 +126,10 @@ function subresourceOf(resource: string, below: string): string[] {
   return [below === '*' ? 'has(request.subResource)' : isBelow(below)];
 }
 
-/** Only what the API server has converted: what was sent in that version is judged where nothing is converted. */
+/**
+ * `onlyConverted` matches only requests that the API server has converted. Requests sent in the target version are
+ * evaluated by the webhook without conversion.
+ */
 export function onlyConverted(targets: readonly Target[]): MatchCondition[] {
   const names = new Map<string, Set<string>>();
   for (const { group, version, resource } of targets) {
@@ -125,7 +140,7 @@ export function onlyConverted(targets: readonly Target[]): MatchCondition[] {
   return noneOf('only-converted', termsNaming(names));
 }
 
-/** By what else is asked of them: the names of resources. */
+/** Groups resource names by their remaining expression. */
 const termsNaming = (names: ReadonlyMap<string, ReadonlySet<string>>): string[] =>
   [...names]
     .map(([expression, of]) =>
@@ -141,7 +156,7 @@ function isOf(group: string, resource: string): string {
   return parts.length === 0 ? 'true' : `(${parts.join(' && ')})`;
 }
 
-/** What is empty is not there: the API server leaves it out of `request`, and to read it is an error. */
+/** The API server omits empty fields from `request`, and reading an absent field is an error. */
 const noSubresource = '!has(request.subResource)';
 
 const isBelow = (subresource: string): string =>

@@ -1,10 +1,10 @@
 /**
- * What the API server calls the gate for: Namespaces that are deleted, and nothing else about them. Whatever else judges that is asked
- * there too, so that one denial lists everything.
+ * The webhooks of the namespaces gate: deletions of Namespaces. All other checks of these deletions run there too, so
+ * that one denial lists everything.
  *
- * The namespaces of Teams, which carry their label, follow the failurePolicy of the platform. Others may hold objects of the platform,
- * but most do not: they go while nobody answers, unless a Policy that fails closed is about them. kube-system and the platform's own
- * are nobody's to hold up; the platform must be removable.
+ * Namespaces of Teams, which carry their label, have the failurePolicy of the platform. Most other namespaces hold no
+ * platform objects: they can be deleted while the webhook is unavailable, unless a Policy that fails closed matches.
+ * kube-system and the platform namespace are exempt, because the platform must be removable.
  */
 import { TEAM_LABEL } from '../../api/index.ts';
 import { standsFor, type Target } from './targets.ts';
@@ -32,7 +32,7 @@ interface NamespaceWebhook {
 
 interface NamespaceWebhooksOptions {
   readonly failurePolicy: FailurePolicy;
-  /** What policies are about. */
+  /** The targets of the policies. */
   readonly targets: readonly Target[];
   readonly exemptNamespaces: readonly string[];
 }
@@ -61,18 +61,23 @@ const mayBeDeletion = (target: Target): boolean =>
   (target.version === '*' || target.version === 'v1') &&
   standsFor(target.resource, resource);
 
-/** Whether all that a policy is about there is sent to the gate; one on system namespaces is about more. */
+/**
+ * `isSentToNamespaceGate` reports whether the webhook of the gate receives every request of the target. A policy that
+ * includes system namespaces matches more.
+ */
 export const isSentToNamespaceGate = (target: Target): boolean =>
   target.group === '' && target.resource === resource && target.operation === operation && !target.systemNamespaces;
 
-/** The other half of it, for rules that are about more: a `*`, or system namespaces too. */
+/**
+ * `withoutNamespaceDeletions` excludes the same requests from rules that match more: wildcards, or system namespaces.
+ */
 export function withoutNamespaceDeletions(
   targets: readonly Target[],
   exemptNamespaces: readonly string[],
 ): MatchCondition[] {
   if (!targets.some(mayBeDeletion)) return [];
   const exempt = exemptNamespaces.map((each) => `'${each}'`).join(', ');
-  // The API server gives a request about a Namespace the name of that as its namespace.
+  // For a request on a Namespace, the API server sets request.namespace to its name.
   const isSent = `request.resource.group == '' && request.resource.resource == '${resource}' && !has(request.subResource) && request.operation == '${operation}' && !(has(request.namespace) && request.namespace in [${exempt}])`;
   return [{ name: 'not-namespace-deletions', expression: `!(${isSent})` }];
 }

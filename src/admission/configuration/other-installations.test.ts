@@ -77,7 +77,7 @@ const rows: {
     configuration: () => leftBy(url(stranger.url, living.caBundle)),
   },
   {
-    reason: 'what kidp has not made: that is told when it is to be written',
+    reason: 'what kidp did not create: that is told when it is to be written',
     configuration: () => ({ metadata: { name: configurationName } }),
   },
 ];

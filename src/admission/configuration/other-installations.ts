@@ -1,11 +1,11 @@
 /**
- * Whether another kidp serves a cluster, asked before a run that is alone joins it: to take over from one that lives would switch its
- * admission off. What is left of a run that has died is not in the way.
+ * Detects whether another kidp serves a cluster, before a standalone process joins it: taking over from a running one
+ * would disable its admission. Leftovers of a process that has ended are ignored.
  *
- * An installation (its configurations lead to a Service, or name the Lease that its replicas lead by) is one even while none of them
- * runs. A run that is alone lives where the Lease that it reports by is current, unless that was a process of this machine that is
- * gone; or where the bundle in its configurations verifies who answers at the address beside it. Both are asked: clocks may differ, and
- * an address may be out of reach from here.
+ * An installation counts even while none of its replicas runs. Its configurations point to a Service or name its
+ * leader-election Lease. A standalone process counts if its replica Lease is current, unless it was a process of this
+ * machine that has ended, or if an endpoint verified by the CA bundle in its configurations responds. Both are checked,
+ * because clocks may differ and an address may not be reachable from here.
  */
 import { request } from 'node:https';
 import { hostname } from 'node:os';
@@ -22,7 +22,7 @@ import {
   type WebhookConfiguration,
 } from './build.ts';
 
-/** Throws a `ConfigError` that says who serves there, and what to do. */
+/** `ensureNoOtherInstallation` throws a `ConfigError` that names the other installation and the next step. */
 export async function ensureNoOtherInstallation(client: Client): Promise<void> {
   const found = await Promise.all(phases.map(({ resource }) => readConfiguration(client, resource)));
   const configurations = found.filter((each) => each !== undefined).filter(isOurs);
@@ -35,23 +35,23 @@ export async function ensureNoOtherInstallation(client: Client): Promise<void> {
   for (const configuration of configurations) {
     const { pem } = heldBundle(configuration);
     const url = urlIn(configuration);
-    if (url !== undefined && (await answers(url, pem))) throw running(`somebody answers at ${url}`);
+    if (url !== undefined && (await answers(url, pem))) throw running(`an endpoint responds at ${url}`);
   }
 }
 
 function installed({ kind }: WebhookConfiguration, installation: string): ConfigError {
   return new ConfigError({
     code: 'installed',
-    message: `kidp is installed in this cluster (${kind} ${configurationName} is of ${installation}), and to join it would switch that admission off`,
-    hint: 'Use it as it is, or join another cluster; if it is to go, uninstall it first as docs/install.md says, its webhook configurations too',
+    message: `kidp is installed in this cluster (${kind} ${configurationName} belongs to ${installation}); joining the cluster would disable that admission webhook`,
+    hint: 'Use the existing installation, or join another cluster; to remove it, uninstall it first as described in docs/install.md, including its webhook configurations',
   });
 }
 
 const running = (who: string): ConfigError =>
   new ConfigError({
     code: 'served',
-    message: `Another kidp serves this cluster (${who}), and to join it would switch that admission off`,
-    hint: 'Stop it first, then start again; if it was killed, that is known half a minute later',
+    message: `Another kidp serves this cluster (${who}); joining the cluster would disable its admission webhook`,
+    hint: 'Stop it first, then start again; if it was killed, its Lease expires after half a minute',
   });
 
 function installationIn({ metadata, webhooks = [] }: WebhookConfiguration): string | undefined {
@@ -66,11 +66,14 @@ function installationIn({ metadata, webhooks = [] }: WebhookConfiguration): stri
 const isAddress = (value: unknown): value is { namespace: string; name: string } =>
   typeof value === 'object' && value !== null;
 
-/** As written by whoever renews it. A clock that is ahead of ours makes it current, which is to err on the safe side. */
+/** Reports whether a Lease is current. A clock that is ahead of ours makes a Lease current, which is the safe side. */
 const isCurrent = ({ spec }: Lease, now: number): boolean =>
   now < Date.parse(spec?.renewTime ?? '') + (spec?.leaseDurationSeconds ?? 0) * 1000;
 
-/** A replica is known by its machine and its process, where nobody has said otherwise. */
+/**
+ * Reports whether the process behind a Lease ran on this machine and has ended. By default the identity of a replica is
+ * its host name and process ID.
+ */
 function hasEndedHere(lease: Lease): boolean {
   const here = `${hostname()}-`;
   const identity = readReplicaLease(lease)?.identity ?? '';
@@ -94,7 +97,7 @@ function urlIn({ webhooks = [] }: WebhookConfiguration): string | undefined {
 
 const patienceMilliseconds = 3_000;
 
-/** Somebody else may have the port by now: only whom the API server would trust there counts. */
+/** Reports whether an endpoint that the API server would trust responds. Another program may use the port by now. */
 function answers(url: string, authorities: string): Promise<boolean> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(patienceMilliseconds);

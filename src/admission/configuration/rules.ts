@@ -1,10 +1,11 @@
 /**
- * From what policies match to what the API server must ask us about: the rules and conditions of the webhooks for Policies.
+ * Builds the rules and conditions of the webhooks for Policies from what the policies match.
  *
- * A request goes to one of them only, and whichever is asked judges by all policies: to `fail` where some policy that fails closed
- * is about it, for then it is refused while we are away whatever the others say, else to `ignore`. The API server shows the answer
- * of one webhook: so a denial lists every violation. The platform's own kinds go to a webhook of the platform (configuration.ts).
- * Only where policies name different versions of a resource is it sent again, converted (versions.ts).
+ * A request is sent to one of these webhooks only, and each of them evaluates all policies: to `fail` if a policy that
+ * fails closed matches, because the request is then denied while the webhook is unavailable whatever the other policies
+ * say, else to `ignore`. The API server shows the response of one webhook, so a denial lists every violation. Platform
+ * kinds have a webhook of their own (build.ts). Only if policies name different versions of a resource is a request
+ * sent again, converted (versions.ts).
  */
 
 import type { ScopeEntry } from '../../policy/internal.ts';
@@ -16,31 +17,33 @@ import { covers, standsFor, type Target, targetsOf } from './targets.ts';
 import type { FailurePolicy, MatchCondition, Rule, WebhookScope } from './types.ts';
 import { layersOf, withoutStars } from './versions.ts';
 
-/** One webhook. */
+/** A webhook for Policies. */
 export interface Asked extends WebhookScope {
   readonly failurePolicy: FailurePolicy;
-  /** Undefined: requests as they are sent; else converted, and which versions another webhook is sent it in. */
+  /**
+   * Undefined for requests as they are sent. For converted requests: the versions in which other webhooks receive them.
+   */
   readonly converted: readonly string[] | undefined;
 }
 
 interface PolicyRules {
   readonly asked: readonly Asked[];
-  /** What the cluster does not serve (yet). */
+  /** The resources that the cluster does not serve (yet). */
   readonly unresolved: readonly ScopeEntry[];
 }
 
 interface RulesQuestion {
   readonly scope: readonly ScopeEntry[];
   readonly phase: 'mutate' | 'validate';
-  /** Of mutations, only those that want to be asked again, or that do not; left out, all. */
+  /** Selects mutations by their reinvocation policy. If omitted, all mutations. */
   readonly reinvocation?: 'Never' | 'IfNeeded';
   readonly mapping: ResourceMapping;
   readonly platformNamespace: string;
-  /** Whether definitions that are validated go to the gate of their own. */
+  /** Whether the CRD gate receives the validation of CustomResourceDefinitions. */
   readonly crds?: boolean | undefined;
 }
 
-/** Whose deletion, and what is in them, is nobody's to judge unless a Policy asks for it. */
+/** `exemptNamespaces` lists the namespaces that are exempt unless a Policy includes them. */
 export const exemptNamespaces = (platformNamespace: string): readonly string[] => ['kube-system', platformNamespace];
 
 export function rulesFor(question: RulesQuestion): PolicyRules {
@@ -94,7 +97,7 @@ function scopeOf(
   };
 }
 
-/** As few rules as say the same: resources of the same versions with the same operations together. */
+/** Merges targets into as few rules as possible: resources with the same versions and operations share a rule. */
 function merged(targets: readonly Target[]): Rule[] {
   const operations = new Map<string, { target: Target; operations: Set<string> }>();
   for (const target of targets) {
@@ -118,6 +121,6 @@ function merged(targets: readonly Target[]): Rule[] {
     .map(([, { rule, resources }]) => ({ ...rule, resources: withoutRepetition(resources).sort() }));
 }
 
-/** The API server refuses a rule, and the whole configuration with it, that names what a `*` in it stands for already. */
+/** Removes resources that a wildcard already covers: the API server rejects a configuration with such a rule. */
 const withoutRepetition = (resources: readonly string[]): string[] =>
   resources.filter((each) => !resources.some((other) => other !== each && standsFor(other, each)));

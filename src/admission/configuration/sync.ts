@@ -1,22 +1,21 @@
 /**
- * Keeps something in line with what changes: it is applied again after every change, once for all that come while it is being
- * applied, and again after a while where it failed. An API server that was away for a moment must not leave a policy unregistered
- * until somebody happens to write another.
+ * Re-applies a state after every change: once for all changes that arrive while it is being applied, and again after a
+ * delay if it failed. A short outage of the API server must not leave a policy unregistered until the next change.
  */
 import type { Logger } from '../../runtime/index.ts';
 
 interface SyncOptions {
   readonly apply: () => Promise<unknown>;
-  /** Calls back after every change; returns what ends it. */
+  /** Calls back after every change. Returns a function that ends the subscription. */
   readonly subscribe: (changed: () => void) => () => void;
   readonly log: Logger;
   readonly retryMilliseconds?: number;
 }
 
 export interface Sync {
-  /** Applies it now, or right after what is under way. */
+  /** Applies the state now, or right after the current run. */
   trigger(): void;
-  /** Resolves when nothing is under way any more. */
+  /** Stops. The promise resolves when no run is in progress. */
   stop(): Promise<void>;
 }
 
@@ -33,7 +32,7 @@ export function startSync(options: SyncOptions): Sync {
     try {
       await apply();
     } catch (error) {
-      log.error('the webhook configurations could not be brought in line', { error });
+      log.error('applying the webhook configurations failed; retrying', { error });
       retry = setTimeout(trigger, retryMilliseconds);
     }
   };

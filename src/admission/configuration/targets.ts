@@ -1,23 +1,26 @@
-/** What policies are about, one operation on one resource at a time: what the rules of webhooks are made of. */
+/** The targets of policies: one operation on one resource each. Webhook rules are built from them. */
 import { GROUP, kinds } from '../../api/index.ts';
 import type { ScopeEntry } from '../../policy/internal.ts';
 import type { ResourceMapping } from '../../runtime/internal.ts';
 import type { FailurePolicy } from './types.ts';
 
-/** One operation on one resource, or on all that a `*` stands for. */
+/** One operation on one resource, or on all resources that a wildcard matches. */
 export interface Target {
   readonly group: string;
   readonly version: string;
-  /** With its subresource: `pods`, `pods/exec`, `*`, all with their subresources. */
+  /** The resource with its subresource: `pods`, `pods/exec`, or a wildcard for either part. */
   readonly resource: string;
   readonly operation: string;
   readonly failurePolicy: FailurePolicy;
   readonly systemNamespaces: boolean;
-  /** Leaves out what happens every second. */
+  /** Whether the wildcard excludes high-frequency writes. */
   readonly sparing: boolean;
 }
 
-/** None where the cluster does not serve it (yet); `resolved` tells that apart from what another webhook is asked about. */
+/**
+ * `targetsOf` lists the targets of a scope entry. `resolved` is false if the cluster does not serve the resource (yet);
+ * targets may also be empty because another webhook receives them.
+ */
 export function targetsOf(
   entry: ScopeEntry,
   mapping: ResourceMapping,
@@ -47,7 +50,7 @@ function typesOf(entry: ScopeEntry, mapping: ResourceMapping) {
   );
   return served.map((each) => ({
     group: each.group,
-    // As it is written, so that a version which comes later is asked about too.
+    // A wildcard is kept, so that later versions match too.
     version: version === '*' ? '*' : each.version,
     resources: paths(each.plural, subresource),
   }));
@@ -69,16 +72,16 @@ function fits(pattern: string, text: string): boolean {
 }
 
 /**
- * Creating and changing the platform's own kinds is sent to a webhook of its own, which judges by all policies too. Only mutations
- * that may not be asked twice cannot go there: it is asked again whenever somebody has changed the object.
+ * Reports whether the webhook for platform kinds receives the request; it evaluates all policies too. Mutations that
+ * must run only once cannot be evaluated there, because that webhook is reinvoked after every change of the object.
  */
 const isPlatformsOwn = (group: string, resource: string, operation: string): boolean =>
   group === GROUP && ownPlurals.includes(resource) && (operation === 'CREATE' || operation === 'UPDATE');
 
-/** Others may define kinds in our group; those are not sent to the webhook of the platform. */
+/** The plurals of the platform kinds. Other kinds in the same group are not sent to the webhook for platform kinds. */
 export const ownPlurals: readonly string[] = kinds.map(({ plural }) => plural);
 
-/** Whether all that one is about is what the other is about. */
+/** `covers` reports whether `wide` includes every request of `narrow`. */
 export function covers(wide: Target, narrow: Target): boolean {
   return (
     wide.operation === narrow.operation &&
@@ -90,7 +93,7 @@ export function covers(wide: Target, narrow: Target): boolean {
   );
 }
 
-/** Whether there may be something that both are about, the version aside: the API server converts. */
+/** `overlap` reports whether a request may belong to both targets, whatever the version: the API server converts. */
 export function overlap(one: Target, other: Target): boolean {
   const [name = '', below] = one.resource.split('/');
   const [otherName = '', otherBelow] = other.resource.split('/');
@@ -104,7 +107,10 @@ export function overlap(one: Target, other: Target): boolean {
   );
 }
 
-/** `*` is any resource itself, `*` behind a slash any subresource, both of them everything. */
+/**
+ * `standsFor` reports whether a pattern matches a resource: `*` matches resources, `*` after a slash matches subresources,
+ * and both together match everything.
+ */
 export function standsFor(pattern: string, resource: string): boolean {
   if (pattern === resource || pattern === '*/*') return true;
   const [name, below] = resource.split('/');

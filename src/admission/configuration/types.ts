@@ -18,6 +18,6 @@ export interface Rule {
 export interface WebhookScope {
   readonly rules: readonly Rule[];
   readonly matchConditions: readonly MatchCondition[];
-  /** Namespaces that no request of theirs is sent from; a request without a namespace is. */
+  /** Namespaces whose requests are not sent. Requests without a namespace are sent. */
   readonly exemptNamespaces: readonly string[];
 }

@@ -1,18 +1,20 @@
 /**
- * Policies that name different versions of the same resource. An API server sends each webhook a request once, in one version: as
- * it was sent where a rule has that version, else converted to one that a rule has. So a webhook whose rules say `autoscaling/v2` and
- * `*` is never sent a request of v1 as v2, and a policy on v2 would miss it.
+ * Handles policies that name different versions of the same resource.
  *
- * Where policies differ in this way, a request is sent as it is, whatever its version, and besides, converted, once for each
- * version that a policy names. A policy that is about it as it was sent is judged by there; each other one where it is first
- * converted to what that policy names (setFor, which leaves out who is judged elsewhere).
+ * An API server sends a request to each webhook once, in one version: as it was sent if a rule names that version, else
+ * converted to a version that a rule names. A webhook whose rules name `autoscaling/v2` and `*` therefore never
+ * receives a v1 request as v2, and a policy on v2 would miss it.
+ *
+ * In such cases a request is sent as it is, in any version, and additionally converted, once for each version that a
+ * policy names. A policy that matches the request as it was sent is evaluated there; every other policy where the
+ * request is first converted to a version that it names (applicable-policies.ts).
  */
 import type { ResourceMapping, ServedResource } from '../../runtime/internal.ts';
 import { isNoise } from './match-conditions.ts';
 import { standsFor, type Target } from './targets.ts';
 
 interface Layer {
-  /** The versions before this one, as `v1.autoscaling`; undefined: requests as they are sent. */
+  /** The versions that precede this one, for example `v1.autoscaling`. Undefined for requests as they are sent. */
   readonly converted: readonly string[] | undefined;
   readonly targets: readonly Target[];
 }
@@ -37,15 +39,17 @@ export function layersOf(targets: readonly Target[], mapping: ResourceMapping): 
   ];
 }
 
-/** One resource, or subresource, in all the versions and groups that it is served in. */
+/** A resource or subresource in all groups and versions that serve it. */
 interface Family {
   readonly resource: string;
   readonly served: readonly ServedResource[];
-  /** By `version.group`: what policies say of just that version. */
+  /** The targets that name a specific version, by `version.group`. */
   readonly named: ReadonlyMap<string, readonly Target[]>;
 }
 
-/** Those that policies name in several versions, or in one while others say any. */
+/**
+ * Finds the resources that policies name in several versions, or in one version while other policies use a wildcard.
+ */
 function splitFamilies(targets: readonly Target[], mapping: ResourceMapping): Family[] {
   const exact = targets.filter(({ version }) => version !== '*');
   if (exact.length === 0) return [];
@@ -64,7 +68,7 @@ function splitFamilies(targets: readonly Target[], mapping: ResourceMapping): Fa
       if (named.length > 0) family.named.set(versionText(served), named);
     }
   }
-  // A rule takes what it says, also where a condition then leaves it out.
+  // A rule applies to what it names, even if a condition excludes it.
   const taken = ({ resource, served }: Family) =>
     served.filter((one) => targets.some((target) => isSaid(target, one, resource)));
   return [...families.values()].filter(
@@ -72,7 +76,7 @@ function splitFamilies(targets: readonly Target[], mapping: ResourceMapping): Fa
   );
 }
 
-/** What says `*` for resources of one version, as the resources that the cluster serves in that version. */
+/** `withoutStars` expands a resource wildcard for one version into the resources that the cluster serves in it. */
 export function withoutStars(target: Target, mapping: ResourceMapping): readonly Target[] {
   if (target.version === '*' || !target.resource.includes('*')) return [target];
   return mapping.resources.flatMap((served) =>
@@ -85,7 +89,7 @@ const resourcesOf = ({ plural, subresources }: ServedResource): string[] => [
   ...subresources.map((below) => `${plural}/${below}`),
 ];
 
-/** What a target says of one resource in one version; none where it is not about it. */
+/** Narrows a target to one resource and version. The result is empty if it does not match. */
 function narrowed(target: Target, { group, version }: ServedResource, resource: string): Target[] {
   if (!isSaid(target, { group, version }, resource) || (target.sparing && isNoise({ group, resource }))) return [];
   return [{ ...target, group, version, resource, sparing: false }];
@@ -98,18 +102,18 @@ const isSaid = (target: Target, served: Pick<ServedResource, 'group' | 'version'
 
 const versionText = ({ group, version }: ServedResource): string => (group === '' ? version : `${version}.${group}`);
 
-/** Events are the same objects in two groups; of all others each group has its own. */
+/** Events are the same objects in two groups; all other resources belong to one group. */
 const homeOf = ({ group, plural }: ServedResource): string =>
   group === 'events.k8s.io' && plural === 'events' ? '' : group;
 
-/** Whether it is about one of them and nothing else; what says `*` is about others too. */
+/** Reports whether a target names only a resource of these families; a wildcard includes others. */
 const isOfFamily = (target: Target, families: readonly Family[]): boolean =>
   families.some(
     ({ resource, served }) =>
       target.resource === resource && served.some(({ group }) => group === target.group) && target.version !== '*',
   );
 
-/** As it is sent, in whichever group and version. */
+/** Returns the targets for the request as it is sent, in any group and version. */
 function inAnyVersion({ served, named }: Family): Target[] {
   const groups = [...new Set(served.map(({ group }) => group))];
   return [...named.values()].flat().flatMap((target) => groups.map((group) => ({ ...target, group, version: '*' })));

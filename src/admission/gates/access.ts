@@ -1,4 +1,4 @@
-/** Answers what `authorizer` asks in a policy: may this user do that? By SubjectAccessReview, each question once a request. */
+/** Authorization checks: may this user do this? Each distinct check of a request is one SubjectAccessReview. */
 import type { AuthorizationAnswer, AuthorizationAttributes, ResourceAttributes } from '../../cel/index.ts';
 import type { AskAuthorizer } from '../../policy/index.ts';
 import { ApiError, type Client, type KubernetesObject, type Resource } from '../../runtime/index.ts';
@@ -30,9 +30,9 @@ export function reviewAccess(client: Client, user: UserInfo, signal: () => Abort
     );
 }
 
-/** Where there is no cluster to ask, nobody may anything, and the rule says why. */
+/** `denyAccess` denies every check, with the reason that there is no cluster. */
 export const denyAccess: AskAuthorizer = async (questions) =>
-  questions.map(() => ({ allowed: false, error: 'there is no cluster to ask' }));
+  questions.map(() => ({ allowed: false, error: 'there is no cluster to check access in' }));
 
 async function review(
   client: Client,
@@ -43,7 +43,7 @@ async function review(
   const body: AccessReview = {
     apiVersion: 'authorization.k8s.io/v1',
     kind: accessReviews.kind,
-    // It has no name: a review is answered and not stored.
+    // An access review has no name: it is answered, not stored.
     metadata: {} as AccessReview['metadata'],
     spec: { ...subjectOf(question, user), ...attributesOf(question) },
   };

@@ -73,15 +73,15 @@ describe('the annotation that abandons a cleanup', () => {
       reason: 'is refused to who does not hold the verb',
       value: 'u-1',
       gate: cleanupGate(() => async () => [{ allowed: false }]),
-      code: 'MayNotAbandon',
+      code: 'AbandonForbidden',
     },
     {
       reason: 'is refused where it names another object, whoever asks',
       value: 'yes',
       gate: cleanupGate(() => async () => [{ allowed: true }]),
-      code: 'AbandonsAnother',
+      code: 'AbandonUidMismatch',
     },
-    { reason: 'is refused where nobody can be asked', value: 'u-1', gate: cleanupGate(), code: 'MayNotAbandon' },
+    { reason: 'is refused where nobody can be asked', value: 'u-1', gate: cleanupGate(), code: 'AbandonForbidden' },
   ])('$reason', async ({ value, gate, code }) => {
     const { violations } = await gate.evaluate(requestOf(objectWith(value), objectWith()), deadlineIn(1_000));
     expect(violations).toMatchObject([{ code, gate: 'cleanup' }]);

@@ -1,7 +1,10 @@
 /**
- * The way out of a deletion that never ends: the annotation `platform.company.com/abandon-cleanup` with the uid of the object has it go
- * although its broker has not confirmed that the thing is gone. What may be left behind costs money and holds data, so whoever sets it must
- * hold the verb `abandon-cleanup`, and the API server's audit log says who it was.
+ * The cleanup gate: guards the annotation `platform.company.com/abandon-cleanup`, which ends a deletion that never
+ * finishes.
+ *
+ * With the UID of the object as its value, the annotation removes the object although its broker has not confirmed the
+ * cleanup. Abandoned resources cost money and hold data, so the user must hold the verb `abandon-cleanup`, and the
+ * audit log of the API server records the user.
  */
 import { ABANDON_CLEANUP_ANNOTATION, GROUP, kindNamed } from '../../api/index.ts';
 import type { AskAuthorizer } from '../../policy/index.ts';
@@ -21,10 +24,10 @@ export function cleanupGate(ask?: (user: UserInfo, signal: () => AbortSignal) =>
       const { kind, namespace = '', name = '', userInfo = {}, object } = request;
       const uid = isObject(object?.metadata) ? object.metadata.uid : undefined;
       if (annotationOf(object) !== uid) {
-        return refused(
-          'AbandonsAnother',
-          `the annotation ${ABANDON_CLEANUP_ANNOTATION} must be the metadata.uid of this object, "${String(uid)}"`,
-          'Set it to that where what was deployed may be left behind',
+        return denied(
+          'AbandonUidMismatch',
+          `the annotation ${ABANDON_CLEANUP_ANNOTATION} must be the metadata.uid of this object: want "${String(uid)}"`,
+          'Set it to this UID only if the deployed resources may be left behind',
         );
       }
       const asking = ask?.(userInfo, () => deadline.signal()) ?? denyAccess;
@@ -35,22 +38,22 @@ export function cleanupGate(ask?: (user: UserInfo, signal: () => AbortSignal) =>
         return {
           ...nothing,
           warnings: [
-            `cleanup: once this is deleted it goes without a word of its broker; see by hand that nothing is left behind`,
+            'cleanup: when this object is deleted, it is removed without cleanup confirmation from its broker; deployed resources may still exist, remove them manually',
           ],
           auditAnnotations: { 'abandon-cleanup': userInfo.username ?? '' },
         };
       }
       const why = answer?.error === undefined ? '' : ` (${answer.error})`;
-      return refused(
-        'MayNotAbandon',
-        `"${userInfo.username ?? ''}" does not hold the verb ${abandonCleanupVerb} on ${resource}.${GROUP} "${name}"${why}`,
-        'Let somebody abandon the cleanup who does',
+      return denied(
+        'AbandonForbidden',
+        `user "${userInfo.username ?? ''}" does not hold the verb ${abandonCleanupVerb} on ${resource}.${GROUP} "${name}"${why}`,
+        'Ask a user who holds the verb to abandon the cleanup',
       );
     },
   };
 }
 
-/** Whether it is set or changed; what was there before has been judged before. */
+/** Reports whether the request sets or changes the annotation. An unchanged annotation was already checked. */
 function abandons({ operation, object, oldObject, subResource }: AdmissionRequest): boolean {
   if (subResource !== undefined || (operation !== 'CREATE' && operation !== 'UPDATE')) return false;
   const wanted = annotationOf(object);
@@ -62,7 +65,7 @@ function annotationOf(object: Json | undefined): unknown {
   return isObject(annotations) ? annotations[ABANDON_CLEANUP_ANNOTATION] : undefined;
 }
 
-const refused = (code: string, message: string, next: string) => ({
+const denied = (code: string, message: string, next: string) => ({
   ...nothing,
   violations: [{ gate: 'cleanup', code, field: `metadata.annotations[${ABANDON_CLEANUP_ANNOTATION}]`, message, next }],
 });

@@ -6,21 +6,25 @@ import type { Findings } from '../review/findings.ts';
 import { type OwnerChain, unknownChain } from './ownership/owner-chain.ts';
 
 /**
- * `mutate`: the API server has not yet looked at the schema, and asks again when others have changed the object. `mutate-once`: the
- * mutations of Policies that may not be asked again, and nothing else. `validate`: the object as it will be stored.
+ * The phase of a call. `mutate`: before schema validation; the API server calls again if another webhook changes the
+ * object. `mutate-once`: only the mutations of Policies that must not be reinvoked. `validate`: the object as it will
+ * be stored.
  */
 export type Phase = 'mutate' | 'mutate-once' | 'validate';
 
-/** What a gate may know besides the request: found out before it is asked, so that it stays a function of values. */
+/**
+ * The facts that a gate can use besides the request. They are looked up in advance, so that a gate is a function of
+ * values.
+ */
 export interface Facts {
   readonly chain: OwnerChain;
-  /** The users that the platform's own reconcilers are. */
+  /** The users of the platform's own reconcilers. */
   readonly reconcilers: readonly string[];
-  /** False where nothing is dispatched: nobody would ever take the finalizer off. */
+  /** False if nothing is dispatched to brokers: no reconciler would ever remove the finalizer. */
   readonly dispatches?: boolean | undefined;
 }
 
-/** Where there is no cluster to ask. */
+/** The facts without a cluster. */
 export const noFacts: Facts = { chain: unknownChain, reconcilers: [] };
 
 export interface Gate {
@@ -28,10 +32,10 @@ export interface Gate {
   evaluate(request: AdmissionRequest, facts: Facts): Findings;
 }
 
-/** A gate that may have to look something up. */
+/** A gate that may perform lookups. */
 export interface AsyncGate {
   readonly name: string;
-  /** Asked of every request: cheap. */
+  /** Reports whether the gate applies. It is called for every request and must be cheap. */
   matches(request: AdmissionRequest): boolean;
   evaluate(request: AdmissionRequest, deadline: Deadline): Promise<Findings>;
 }
@@ -39,6 +43,6 @@ export interface AsyncGate {
 export interface PlatformMutation {
   readonly object: Json;
   readonly patches: readonly JsonPatchOperation[];
-  /** What was taken out, for who has written it. */
+  /** Warnings about removed fields. */
   readonly warnings: readonly string[];
 }

@@ -66,36 +66,36 @@ describe('the labels gate', () => {
   });
 
   const wrong: { reason: string; request: AdmissionRequest; chain?: OwnerChain; codes: string[] }[] = [
-    { reason: 'managed by another', request: request({ [managedBy]: 'helm' }), codes: ['LabelOfPlatform'] },
-    { reason: 'the label of another team', request: request({ [team]: 'team-frontend' }), codes: ['LabelOfPlatform'] },
+    { reason: 'managed by another', request: request({ [managedBy]: 'helm' }), codes: ['LabelManaged'] },
+    { reason: 'the label of another team', request: request({ [team]: 'team-frontend' }), codes: ['LabelManaged'] },
     {
       reason: 'the name of the Team instead of its namespace',
       request: request({ [team]: 'backend-team' }),
-      codes: ['LabelOfPlatform'],
+      codes: ['LabelManaged'],
     },
     {
       reason: 'a label of a team where nobody owns it',
       request: request({ [team]: 'team-backend' }),
       chain: { end: 'none', path: [] },
-      codes: ['LabelOfPlatform'],
+      codes: ['LabelManaged'],
     },
     {
       reason: 'a label of a team where the owner leads to none',
       request: request({ [team]: 'team-frontend' }, {}),
       chain: { end: 'malformed', path: ['Application team-backend/a'] },
-      codes: ['LabelOfPlatform'],
+      codes: ['LabelManaged'],
     },
     {
       reason: 'a label of a team at the beginning of a chain that is too long',
       request: request({ [team]: 'team-frontend' }, {}),
       chain: { end: 'long', path: ['Application team-backend/a'] },
-      codes: ['LabelOfPlatform'],
+      codes: ['LabelManaged'],
     },
     { reason: 'a key of its own', request: request({ 'platform.company.com/tier': 'gold' }), codes: ['LabelReserved'] },
     {
       reason: 'a change of what was right',
       request: request({ [team]: 'team-frontend' }, { [team]: 'team-backend' }),
-      codes: ['LabelOfPlatform'],
+      codes: ['LabelManaged'],
     },
     {
       reason: 'a change of what was wrong',
@@ -105,7 +105,7 @@ describe('the labels gate', () => {
     {
       reason: 'everything at once: all of it is said',
       request: request({ [managedBy]: 'x', [team]: 'y', 'platform.company.com/z': '1' }),
-      codes: ['LabelOfPlatform', 'LabelOfPlatform', 'LabelReserved'],
+      codes: ['LabelManaged', 'LabelManaged', 'LabelReserved'],
     },
   ];
   it.each(wrong)('denies: $reason', ({ request, chain, codes }) => {
@@ -115,7 +115,9 @@ describe('the labels gate', () => {
   it('denies a team that nobody can verify: the mutation before has taken it out, so somebody has put it back', () => {
     const missing: OwnerChain = { end: 'missing', path: ['Team backend-team'] };
     const { violations, warnings } = judged(request({ [team]: 'team-backend' }), missing);
-    expect(violations.map(({ code }) => code)).toEqual(['LabelOfPlatform']);
-    expect(warnings).toEqual(['ownership: Team backend-team does not exist (yet); nothing is deployed before it does']);
+    expect(violations.map(({ code }) => code)).toEqual(['LabelManaged']);
+    expect(warnings).toEqual([
+      'ownership: Team backend-team does not exist (yet); the object is not deployed until it does',
+    ]);
   });
 });

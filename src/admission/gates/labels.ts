@@ -1,7 +1,9 @@
 /**
- * The labels gate: `platform.company.com/managed-by` and `/team` hold what the platform sets, and no other key under exactly that
- * prefix is anybody's to set. Cost, access and selectors of the platform hang on them. A prefix in front of it
- * (`database.platform.company.com/type`) makes a key the user's own.
+ * The labels gate: protects the labels under `platform.company.com/`.
+ *
+ * The platform sets `managed-by` and `team`; users must not set any other key with exactly that prefix. Costs, access
+ * and selectors of the platform depend on these labels. A key with a longer prefix
+ * (`database.platform.company.com/type`) belongs to the user.
  */
 import { GROUP, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../../api/index.ts';
 import { type AdmissionRequest, isObject, type Json } from '../review/decode.ts';
@@ -19,13 +21,13 @@ function checkLabels(request: AdmissionRequest, facts: Facts): Findings {
   return { violations, warnings: [], patches: [] };
 }
 
-/** A map, or nothing. */
+/** `labelsOf` returns the labels of an object, or an empty map. */
 export const labelsOf = (object: Json | undefined): Json =>
   isObject(object?.metadata) && isObject(object.metadata.labels) ? object.metadata.labels : {};
 
 /**
- * Our keys that this request sets or changes. What is stored already and only kept must not lock an object out: a Team may have
- * been made anew since, and the mutation before this gate has put the value right.
+ * Lists the protected labels that the request sets or changes. A stored, unchanged label must not block an update: the
+ * Team may have been re-created since, and the mutation before this gate has corrected the value.
  */
 function writtenLabels(request: AdmissionRequest): readonly [string, unknown][] {
   const { operation, object, oldObject, subResource } = request;
@@ -37,43 +39,43 @@ function writtenLabels(request: AdmissionRequest): readonly [string, unknown][] 
 }
 
 function checkLabel(key: string, value: unknown, { chain }: Facts): Violation | undefined {
-  if (key === MANAGED_BY_LABEL) return value === MANAGED_BY ? undefined : differs(key, value, MANAGED_BY);
-  if (key !== TEAM_LABEL) return notYours(key);
+  if (key === MANAGED_BY_LABEL) return value === MANAGED_BY ? undefined : managedLabel(key, value, MANAGED_BY);
+  if (key !== TEAM_LABEL) return reservedLabel(key);
   switch (chain.end) {
     case 'team':
-      return value === chain.team ? undefined : differs(key, value, chain.team ?? '');
+      return value === chain.team ? undefined : managedLabel(key, value, chain.team ?? '');
     case 'none':
-      return noTeam(key, value, 'without an owner there is no team');
+      return noTeam(key, value, 'an object without an owner has no team');
     case 'cycle':
     case 'long':
     case 'malformed':
-      return noTeam(key, value, 'its owner leads to no Team');
+      return noTeam(key, value, 'its owner does not resolve to a Team');
     case 'missing':
-      // The mutation before this gate takes it out; here it is again only if somebody has put it back.
-      return noTeam(key, value, 'who owns this is not known before the owner exists');
+      // The mutation before this gate removes the label; it is present only if another webhook set it again.
+      return noTeam(key, value, 'the owner does not exist yet, so its team is unknown');
     default:
       return undefined;
   }
 }
 
-const differs = (key: string, value: unknown, wanted: string): Violation => ({
+const managedLabel = (key: string, value: unknown, wanted: string): Violation => ({
   gate: 'labels',
-  code: 'LabelOfPlatform',
+  code: 'LabelManaged',
   field: `metadata.labels[${key}]`,
-  message: `the label ${key} is ${shown(value)}, and the platform sets it to "${wanted}"`,
-  next: 'Leave the label out, it is set by itself',
+  message: `the label ${key} is ${shown(value)}, want "${wanted}"`,
+  next: 'Remove the label: the platform sets it automatically',
 });
 
 const noTeam = (key: string, value: unknown, because: string): Violation => ({
-  ...differs(key, value, ''),
-  message: `the label ${key} is ${shown(value)}, and ${because}`,
-  next: 'Say in spec.owner who owns this, and leave the label to the platform',
+  ...managedLabel(key, value, ''),
+  message: `the label ${key} is ${shown(value)}, but ${because}`,
+  next: 'Set spec.owner and remove the label: the platform sets it automatically',
 });
 
-const notYours = (key: string): Violation => ({
+const reservedLabel = (key: string): Violation => ({
   gate: 'labels',
   code: 'LabelReserved',
   field: `metadata.labels[${key.slice(0, 100)}]`,
-  message: `the label ${key.slice(0, 100)} is under ${prefix}, which only the platform uses`,
-  next: `Use a prefix of your own, such as team.${prefix} or example.com/`,
+  message: `the label ${key.slice(0, 100)} has the prefix ${prefix}, which is reserved for the platform`,
+  next: `Use another prefix, for example team.${prefix} or example.com/`,
 });

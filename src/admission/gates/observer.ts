@@ -1,28 +1,31 @@
-/** Who wants to know what the webhook decides: metrics, events, the status of policies. Called while a user waits: keep it short. */
+/**
+ * Observers of the decisions of the webhook: metrics, events, the status of policies. They are called while a request
+ * waits and must return quickly.
+ */
 import type { PolicyDecision } from '../../policy/index.ts';
 import type { AdmissionRequest } from '../review/decode.ts';
 import type { Decision } from '../review/findings.ts';
 
 export interface Observer {
-  /** The policies have been asked about a request. */
+  /** Called after the policies were evaluated for a request. */
   evaluated?(evaluation: {
     readonly request: AdmissionRequest;
     readonly decision: PolicyDecision;
     readonly microseconds: number;
   }): void;
-  /** A request was refused, by whichever gates. */
+  /** Called after a request was denied by any gate. */
   denied?(request: AdmissionRequest, decision: Decision): void;
 }
 
-/** One that tells several. */
+/** `observers` combines several observers into one. */
 export function observers(...all: readonly (Observer | undefined)[]): Observer {
-  const told = all.filter((each) => each !== undefined);
+  const active = all.filter((each) => each !== undefined);
   return {
     evaluated(evaluation) {
-      for (const each of told) each.evaluated?.(evaluation);
+      for (const each of active) each.evaluated?.(evaluation);
     },
     denied(request, decision) {
-      for (const each of told) each.denied?.(request, decision);
+      for (const each of active) each.denied?.(request, decision);
     },
   };
 }

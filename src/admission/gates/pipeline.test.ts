@@ -160,9 +160,9 @@ describe('a request through all gates', () => {
         patches: [],
       }),
     };
-    const decision = await judged(configMap, 'validate', setOf(), { later: [gate] });
+    const decision = await judged(configMap, 'validate', setOf(), { asyncGates: [gate] });
     expect(decision).toMatchObject({ allowed: false, warnings: ['w'], violations: [{ code: 'Late' }] });
-    expect((await judged(create(database()), 'validate', setOf(), { later: [gate] })).allowed).toBe(true);
+    expect((await judged(create(database()), 'validate', setOf(), { asyncGates: [gate] })).allowed).toBe(true);
   });
 });
 

@@ -1,7 +1,9 @@
 /**
- * A request through all gates, in order: mutation, ownership, labels, Policies, and what comes later (CRD compatibility, the
- * judgement of Policies themselves). One revision of the policies holds for the whole of a request. Whoever refuses, the others are
- * still heard, so that one denial lists every violation of every gate.
+ * The admission pipeline: a request passes the mutation, the platform gates (ownership, labels, approvals), the
+ * policies and the asynchronous gates (CRD compatibility, checks of Policies), in that order.
+ *
+ * One revision of the policies applies to the whole request. Every gate is evaluated even if an earlier one denies, so
+ * that one denial lists every violation.
  */
 
 import { type AskAuthorizer, type JsonPatchOperation, jsonPatchBetween } from '../../policy/index.ts';
@@ -26,13 +28,16 @@ export interface PipelineOptions {
   readonly reconcilers?: readonly string[] | undefined;
   /** See `Facts`. */
   readonly dispatches?: boolean | undefined;
-  readonly later?: readonly AsyncGate[] | undefined;
-  /** Who answers `authorizer`. */
+  readonly asyncGates?: readonly AsyncGate[] | undefined;
+  /** Performs the authorization checks of `authorizer`. */
   readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => AskAuthorizer) | undefined;
   readonly observer?: Observer | undefined;
 }
 
-/** `elsewhere` is given where the request was converted for this call, and is also asked about as it was sent (set-for.ts). */
+/**
+ * Evaluates a request. `elsewhere` is set for a request that was converted for this call and is also sent unconverted
+ * (applicable-policies.ts).
+ */
 export type Pipeline = (
   request: AdmissionRequest,
   phase: Phase,
@@ -41,21 +46,21 @@ export type Pipeline = (
 ) => Decision | Promise<Decision>;
 
 export function admissionPipeline(options: PipelineOptions): Pipeline {
-  const { later = [] } = options;
+  const { asyncGates = [] } = options;
   return (request, phase, deadline, elsewhere) => {
-    if (onlyRemovesFinalizers(request)) return letIn;
+    if (onlyRemovesFinalizers(request)) return admitted;
     const question: Question = { request, phase, deadline, options, at: policiesFor(request, options, elsewhere) };
-    // Most of what an API server asks is about other people's kinds: that way is short, and waits for nothing.
+    // Most requests are for other kinds. Their path is short and synchronous.
     const short =
       phase === 'validate' &&
-      (elsewhere !== undefined || (!isOurs(request) && !later.some((gate) => gate.matches(request))));
+      (elsewhere !== undefined || (!isOurs(request) && !asyncGates.some((gate) => gate.matches(request))));
     if (!short || isNew(request, question)) return throughAll(question);
     const found = throughPolicies(question);
     return found instanceof Promise ? found.then(decisionOfOne) : decisionOfOne(found);
   };
 }
 
-/** One revision of the policies for the whole of a request. */
+/** Selects the revision of the policies for the whole request. */
 function policiesFor(
   request: AdmissionRequest,
   { policies, reconcilers = [] }: PipelineOptions,
@@ -74,12 +79,12 @@ interface Question {
   readonly at: ReturnType<PolicySource['current']> | undefined;
 }
 
-const letIn: Decision = { allowed: true, ...nothing };
+const admitted: Decision = { allowed: true, ...nothing };
 
 const decisionOfOne = (found: Findings): Decision =>
-  found === nothing ? letIn : { allowed: found.violations.length === 0, ...found };
+  found === nothing ? admitted : { allowed: found.violations.length === 0, ...found };
 
-/** Whether it is in a namespace that the cache has not seen yet. */
+/** Reports whether the namespace of the request is not yet in the cache. */
 const isNew = ({ namespace }: AdmissionRequest, { at, options }: Question): boolean =>
   namespace !== undefined &&
   at !== undefined &&
@@ -91,29 +96,29 @@ async function throughAll(question: Question): Promise<Decision> {
   if (request.namespace !== undefined && isNew(request, question))
     await options.policies?.knowNamespace?.(request.namespace, deadline.signal());
   const { mutated, patches, found } = await throughOwnGates(question);
-  const refused = found.some(({ violations }) => violations.length > 0);
-  if (phase !== 'validate' && !refused) return { ...letIn, patches, warnings: found[0]?.warnings ?? [] };
-  const concerned = (options.later ?? []).filter((gate) => gate.matches(request));
+  const isDenied = found.some(({ violations }) => violations.length > 0);
+  if (phase !== 'validate' && !isDenied) return { ...admitted, patches, warnings: found[0]?.warnings ?? [] };
+  const matching = (options.asyncGates ?? []).filter((gate) => gate.matches(request));
   const rest = await Promise.all([
     throughPolicies({ ...question, request: mutated }),
-    ...concerned.map((gate) => gate.evaluate(mutated, deadline)),
+    ...matching.map((gate) => gate.evaluate(mutated, deadline)),
   ]);
   return decisionOf([...found, ...rest]);
 }
 
 interface Passed {
-  /** The request with the object as it would be. */
+  /** The request with the mutated object. */
   readonly mutated: AdmissionRequest;
   readonly patches: readonly JsonPatchOperation[];
   readonly found: readonly Findings[];
 }
 
-/** Refusals that hang on who the Team is; a cache may be a moment behind. */
-const doubtful = new Set(['OwnerCycle', 'OwnerChainTooLong', 'OwnerOfAnotherTeam', 'LabelOfPlatform']);
+/** Violations that depend on the Team. The cache may be stale, so they are checked again with live reads. */
+const teamDependent = new Set(['OwnerCycle', 'OwnerChainTooLong', 'OwnerOfAnotherTeam', 'LabelManaged']);
 
 async function throughOwnGates(question: Question): Promise<Passed> {
   const passed = await passOwnGates(question, false);
-  const doubt = passed.found.some(({ violations }) => violations.some(({ code }) => doubtful.has(code)));
+  const doubt = passed.found.some(({ violations }) => violations.some(({ code }) => teamDependent.has(code)));
   return doubt && question.options.owners !== undefined ? passOwnGates(question, true) : passed;
 }
 
@@ -149,7 +154,10 @@ interface MutatedAll {
   readonly facts: Facts;
 }
 
-/** The platform's first, then the Policies'; these may have given the object an owner, so the platform's once more. */
+/**
+ * Applies the mutations of the platform, then those of the policies. These may set an owner, so the platform mutations
+ * run once more.
+ */
 async function mutateAll(question: Question, facts: Facts, live: boolean): Promise<MutatedAll> {
   const { request } = question;
   const own = mutateForPlatform(request, facts);

@@ -1,7 +1,9 @@
 /**
- * What the platform itself writes into an object that comes in: its two labels, and on what is dispatched to brokers the finalizer
- * that keeps it until the thing is gone; into an Approval and a rollout, who asks and who decides. Defaults need no patch: the API server has filled them in from the CRD's schema, which
- * src/api generates, before it asks us. Asked again about what it has changed, it changes nothing.
+ * The mutations of the platform: its two labels, the cleanup finalizer on objects that are dispatched to brokers, and
+ * the requester and deciders of Approvals and rollouts.
+ *
+ * Defaults need no patch: the API server applies those of the CRD, which src/api generates, before it calls the
+ * webhook. The mutation is idempotent.
  */
 
 import { CLEANUP_FINALIZER, MANAGED_BY, MANAGED_BY_LABEL, TEAM_LABEL } from '../../api/index.ts';
@@ -47,16 +49,15 @@ function mutateMetadata(request: AdmissionRequest, facts: Facts): PlatformMutati
       ...(finalizes ? [finalizerPatch(object.metadata)] : []),
     ],
     warnings: unproven
-      ? [
-          `labels: ${TEAM_LABEL} is left out: who owns this is not known before the owner exists; the platform then sets it`,
-        ]
+      ? [`labels: ${TEAM_LABEL} was removed: the owner does not exist yet; the platform sets the label when it does`]
       : [],
   };
 }
 
 /**
- * A team that somebody claims while the owner that would prove it does not exist. It is taken out, not refused: the same manifest is
- * applied again by Flux until its owner is there, lands each time without a change, and needs no order among its files.
+ * Reports whether the object claims a team while the owner that would prove it does not exist. The label is removed
+ * rather than denied: Flux re-applies the same manifest until its owner exists, each time without a change, and the
+ * order of the files does not matter.
  */
 function hasUnprovenTeam({ object, oldObject, operation }: AdmissionRequest, { chain }: Facts): boolean {
   const claimed = labelsOf(object)[TEAM_LABEL];
@@ -64,7 +65,10 @@ function hasUnprovenTeam({ object, oldObject, operation }: AdmissionRequest, { c
   return operation === 'CREATE' || claimed !== labelsOf(oldObject)[TEAM_LABEL];
 }
 
-/** Sets what is not there, and what was there before with another value; what the user has just written is for the labels gate. */
+/**
+ * Lists the labels to set: missing ones, and stored ones with a wrong value. The labels gate checks values that the
+ * request sets.
+ */
 function missingLabels({ object, oldObject, operation }: AdmissionRequest, { chain }: Facts): [string, string][] {
   const [after, before] = [labelsOf(object), operation === 'UPDATE' ? labelsOf(oldObject) : {}];
   const wanted: [string, string][] = [[MANAGED_BY_LABEL, MANAGED_BY]];
@@ -80,7 +84,7 @@ function lacksFinalizer(request: AdmissionRequest, facts: Facts): boolean {
   if (object === undefined || !isDeployable(request) || isDeleting(object) || isDeleting(oldObject)) return false;
   if (finalizersOf(object).includes(CLEANUP_FINALIZER)) return false;
   const takenAway = oldObject !== undefined && finalizersOf(oldObject).includes(CLEANUP_FINALIZER);
-  // What was dispatched once may be deployed still, whoever answers now.
+  // A dispatched resource may still be deployed, whichever broker serves now.
   return takenAway ? !isReconciler(request, facts) : facts.dispatches !== false;
 }
 

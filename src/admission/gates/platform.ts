@@ -1,6 +1,6 @@
 /**
- * The gates that a request passes, in order. Each is a pure function from the request to what it finds; none stops another, so
- * that one denial lists every violation of every gate.
+ * The platform gates, in order. Each is a pure function from a request to its findings. No gate stops another, so that
+ * one denial lists every violation.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -12,16 +12,22 @@ import { labelsGate } from './labels.ts';
 import { requesterGate } from './operators/requester.ts';
 import { ownershipGate } from './ownership/gate.ts';
 
-/** The platform's own. Mutation comes before them (mutate.ts), Policies and CRD compatibility after (judge.ts). */
+/**
+ * The platform gates. The mutation precedes them (platform-mutation.ts), the policies and the asynchronous gates follow
+ * (pipeline.ts).
+ */
 export const gates: readonly Gate[] = [ownershipGate, labelsGate, approvalsGate, requesterGate];
 
-/** What the platform's own gates say: the webhook, the CLI and whoever else wants to know ask here. */
+/** `decide` evaluates the platform gates for the webhook, the CLI and other callers. */
 export function decide(request: AdmissionRequest, through: readonly Gate[] = gates, facts: Facts = noFacts): Decision {
   if (onlyRemovesFinalizers(request)) return { allowed: true, ...nothing };
   return decisionOf(through.map((gate) => gate.evaluate(request, facts)));
 }
 
-/** Whatever is wrong with an object that is being deleted, it must be able to go. */
+/**
+ * `onlyRemovesFinalizers` reports whether an update only removes finalizers of an object that is being deleted. Such an
+ * update is always admitted, so that invalid objects can be deleted.
+ */
 export function onlyRemovesFinalizers({ operation, kind, object, oldObject }: AdmissionRequest): boolean {
   if (operation !== 'UPDATE' || object === undefined || oldObject === undefined) return false;
   if (!isObject(oldObject.metadata) || typeof oldObject.metadata.deletionTimestamp !== 'string') return false;
@@ -34,8 +40,9 @@ export function onlyRemovesFinalizers({ operation, kind, object, oldObject }: Ad
 }
 
 /**
- * The finalizers of an object, and all else that a user can change: not what the API server writes with every update. A Namespace
- * has finalizers in its spec besides, the last of which goes when it is empty.
+ * Splits an object into its finalizers and all other fields that a user can change, without those that the API server
+ * writes on every update. A Namespace also has finalizers in its spec; the last one is removed when the Namespace is
+ * empty.
  */
 function parted(object: Json, { group, kind }: GroupVersionKind) {
   const { metadata, spec, ...rest } = object;

@@ -1,6 +1,6 @@
 /**
- * What a policy that is about to be written would deny of what is there already. It looks for as long as it may and says honestly
- * how far it came: a policy on everything in a large cluster is answered with "at least".
+ * Reports which existing objects a new Policy would deny. It stops at its time limit and reports how far it got: a
+ * policy on everything in a large cluster is answered with "at least".
  */
 import { decide, type PolicyModel, type PolicySet, storedRequest, type World } from '../../policy/index.ts';
 import { storedSelection, storedTypes } from '../../policy/internal.ts';
@@ -11,7 +11,7 @@ import { selectorText } from './objects.ts';
 
 export interface BlastRadiusOptions {
   readonly client: Client;
-  /** The policy alone, with the exceptions that hold. */
+  /** The policy alone, with the exceptions in force. */
   readonly set: PolicySet;
   readonly model: PolicyModel;
   readonly world: World;
@@ -20,24 +20,27 @@ export interface BlastRadiusOptions {
 }
 
 export interface BlastRadius {
-  /** Objects that were looked at, and those of them that the policy is about. */
+  /** The number of checked objects, and of those that the policy matches. */
   readonly looked: number;
   readonly matched: number;
   readonly denied: number;
-  /** The first few that would be denied: `Database team-a/users (rule require-backup)`. */
+  /** The first objects that would be denied: `Database team-a/users (rule require-backup)`. */
   readonly first: readonly string[];
-  /** Why it is not all; empty where it is. */
+  /** The resources that could not be read, with the reason. */
   readonly missing: readonly string[];
-  /** Whether the time was up before all were looked at. */
+  /** Whether the time limit was reached first. */
   readonly partial: boolean;
-  /** Rules that only a request can answer. */
+  /** Rules that only a request can evaluate. */
   readonly unasked: readonly string[];
   readonly milliseconds: number;
 }
 
 const mostNamed = 5;
 const mostAtATime = 4;
-/** From the server's cache in one answer; objects are judged while it still comes in. */
+/**
+ * The size of the first page. The API server serves it from its cache in one response, which is evaluated while it
+ * streams in.
+ */
 const firstPage = 10_000;
 const laterPages = 1_000;
 
@@ -58,8 +61,8 @@ export async function blastRadius(options: BlastRadiusOptions): Promise<BlastRad
       const { type, ...selection } = next;
       const lists = { ...selection, signal: stop.signal, firstPage, laterPages };
       const judge = (object: UnknownObject) => {
-        // What has come in already is not judged once the time is up: that would take time too. The clock is asked, because a
-        // timer does not fire between the objects of one piece of a page.
+        // Received objects are not evaluated after the time limit. The clock is read, because a timer does not fire
+        // between the objects of one chunk of a page.
         if (performance.now() >= end) stop.abort();
         else tally.count(object, decide(options.set, storedRequest(object, type), world));
       };
@@ -73,7 +76,7 @@ export async function blastRadius(options: BlastRadiusOptions): Promise<BlastRad
   return { ...tally.result(), missing, partial: stop.signal.aborted, milliseconds: performance.now() - began };
 }
 
-/** One list for each namespace that is named, as long as these are few. */
+/** Lists each named namespace separately, as long as there are few. */
 function listsOf(model: PolicyModel, type: ServedResource) {
   const { namespaces, selector } = storedSelection(model, type);
   const labelled = selector === undefined ? {} : { labelSelector: selectorText(selector) };

@@ -1,8 +1,8 @@
 /**
- * The kinds of the cluster: what it serves, kept up to date by its CustomResourceDefinitions, and their schemas for the type
- * checks of policies.
+ * The kinds that the cluster serves, kept up to date from its CustomResourceDefinitions, and their schemas for
+ * type-checking policies.
  *
- * Schemas are kept as text and read when one is asked for: a cluster may hold hundreds of definitions of half a megabyte each.
+ * Schemas are kept as text and parsed on demand: a cluster may have hundreds of definitions of half a megabyte each.
  */
 import { combineSchemas, crdSchemas, kubernetesSchemas, type SchemaSource } from '../../policy/index.ts';
 import {
@@ -34,25 +34,25 @@ const customResourceDefinitions: Resource = {
 
 export interface Definitions {
   readonly mapping: ResourceMapping;
-  /** Raised by every change of a definition that changes what is served, or how it looks. */
+  /** Incremented by every change of the served kinds or their schemas. */
   readonly version: number;
   readonly synced: boolean;
-  /** Resolves once `synced`; rejects when stopped before. */
+  /** Resolves once `synced`; rejects if stopped before. */
   whenSynced(): Promise<unknown>;
-  /** Of custom resources as they are defined now. */
+  /** Returns the current schemas of custom resources. */
   customSchemas(): SchemaSource;
-  /** Those, and those of the kinds of Kubernetes. */
+  /** Returns the schemas of custom resources and of built-in kinds. */
   schemas(): SchemaSource;
   stop(): Promise<void>;
 }
 
 interface KeptDefinition extends UnknownObject {
   readonly served: readonly ServedResource[];
-  /** The definition without what no type check reads, as JSON. */
+  /** The definition as JSON, without the parts that type-checking does not read. */
   readonly text: string;
 }
 
-/** Built-in and aggregated kinds come and go with upgrades of the API server only. */
+/** The interval of discovery. Built-in and aggregated kinds rarely change. */
 const rediscoverMilliseconds = 10 * 60_000;
 const retryMilliseconds = 2_000;
 const settleMilliseconds = 500;
@@ -75,7 +75,7 @@ export function startDefinitions(options: {
   const firstDiscovery = Promise.withResolvers<void>();
   firstDiscovery.promise.catch(() => {});
 
-  /** A kind that has come or gone: soon, but once for all that come and go together. */
+  /** Triggers discovery soon after a kind was added or removed, once for several changes. */
   const rediscover = () => cutShort.abort();
   const renewed = (group: string) => {
     mapping = undefined;
@@ -103,7 +103,7 @@ export function startDefinitions(options: {
       },
     },
     observer: {
-      failed: (error, during) => log.warn('CustomResourceDefinitions cannot be watched', { error, during }),
+      failed: (error, during) => log.warn('watching CustomResourceDefinitions failed; retrying', { error, during }),
     },
   });
   function definedSchemas(): SchemaSource {
@@ -123,18 +123,18 @@ export function startDefinitions(options: {
   }
 
   function schemasOf({ metadata: { name }, text }: KeptDefinition): SchemaSource {
-    // By the text itself: what has not changed is the same schema, and what was made of it still holds.
+    // The key is the text itself: an unchanged text has the same schema.
     const known = parsed.get(text);
     if (known !== undefined) return known;
     const made = crdSchemas([JSON.parse(text)]);
     if (parsed.size >= mostParsed) parsed.clear();
     parsed.set(text, made);
-    log.debug('read the schema of a definition', { name });
+    log.debug('parsed the schema of a definition', { name });
     return made;
   }
 
   reflector.start();
-  // Discovery may have been faster: whoever waits for both hears of the later one.
+  // Discovery may have finished first: subscribers are notified of the later one.
   void reflector.synced().then(
     () => renewed(''),
     () => {},
@@ -145,12 +145,12 @@ export function startDefinitions(options: {
     while (!stopping.signal.aborted) {
       try {
         const { resources, failed } = await discover(client, { signal: stopping.signal });
-        if (failed.length > 0) log.warn('some groups of the API server do not answer', { groups: failed });
+        if (failed.length > 0) log.warn('discovery failed for some API groups', { groups: failed });
         discovered = resources;
         firstDiscovery.resolve();
         renewed('');
       } catch (error) {
-        if (!stopping.signal.aborted) log.warn('cannot tell what the API server serves, trying again', { error });
+        if (!stopping.signal.aborted) log.warn('discovery failed; retrying', { error });
       }
       const wait = discovered === undefined ? retryMilliseconds : rediscoverMilliseconds;
       await sleep(systemClock, wait, AbortSignal.any([stopping.signal, cutShort.signal]));
@@ -181,13 +181,13 @@ export function startDefinitions(options: {
     },
     async stop() {
       stopping.abort();
-      firstDiscovery.reject(new Error('stopped before the API server had said what it serves'));
+      firstDiscovery.reject(new Error('stopped before discovery was complete'));
       await Promise.all([reflector.stop(), discovering]);
     },
   };
 }
 
-/** What definitions say comes first: they are as of now, discovery is a moment old. */
+/** Merges discovery and definitions. Definitions take precedence, because they are newer. */
 function joined(discovered: readonly ServedResource[], definitions: readonly KeptDefinition[]): ServedResource[] {
   const names = new Set(definitions.map(({ metadata }) => metadata.name));
   const others = discovered.filter(({ group, plural }) => !names.has(`${plural}.${group}`));
@@ -210,12 +210,12 @@ function kept(definition: UnknownObject): KeptDefinition {
   };
 }
 
-/** Descriptions are most of a schema; but a field may be called `description`, and is an object then. */
+/** Drops descriptions, which are most of a schema. A field can also be named `description`; then it is an object. */
 function withoutProse(key: string, value: unknown): unknown {
   return key === 'description' && typeof value === 'string' ? undefined : value;
 }
 
-/** `plural.group`, as the API server demands. */
+/** Returns the group from the name, which is always `plural.group`. */
 const groupOf = ({ metadata: { name } }: KeptDefinition): string => name.slice(name.indexOf('.') + 1);
 
 function isSame(one: KeptDefinition, other: KeptDefinition): boolean {

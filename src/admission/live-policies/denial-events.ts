@@ -1,10 +1,10 @@
-/** Kubernetes Events on denials: about the object that was refused, related to the Policy that did, where a team looks for them. */
+/** Kubernetes Events on denials: regarding the denied object, related to the Policy. */
 import { API_VERSION, policy as policyKind } from '../../api/index.ts';
 import { apiVersionOf, type EventInput, type EventRecorder, type KubernetesObject } from '../../runtime/index.ts';
 import type { Observer } from '../gates/observer.ts';
 import type { AdmissionRequest } from '../review/decode.ts';
 
-/** What happens again is counted, not written again: that is the recorder's part. */
+/** `denialEvents` returns an observer that records Events. The recorder counts repetitions. */
 export function denialEvents(recorder: Pick<EventRecorder, 'record'>): Observer {
   return {
     evaluated({ request, decision }) {
@@ -14,7 +14,7 @@ export function denialEvents(recorder: Pick<EventRecorder, 'record'>): Observer 
   };
 }
 
-/** By policy: what each of its rules said. */
+/** Groups the messages of the denying rules by policy. */
 function denialsOf({ results }: Parameters<NonNullable<Observer['evaluated']>>[0]['decision']): Map<string, string[]> {
   const denials = new Map<string, string[]>();
   for (const { denies, policyKind: kind, policy, rule, message } of results) {
@@ -26,9 +26,9 @@ function denialsOf({ results }: Parameters<NonNullable<Observer['evaluated']>>[0
 
 function eventOf(request: AdmissionRequest, policy: string, notes: readonly string[]): EventInput {
   const related: KubernetesObject = { apiVersion: API_VERSION, kind: policyKind.kind, metadata: { name: policy } };
-  const { username = 'somebody' } = request.userInfo ?? {};
+  const { username = 'an unknown user' } = request.userInfo ?? {};
   return {
-    regarding: refusedObject(request) ?? related,
+    regarding: deniedObject(request) ?? related,
     related,
     type: 'Warning',
     reason: 'PolicyDenied',
@@ -37,8 +37,8 @@ function eventOf(request: AdmissionRequest, policy: string, notes: readonly stri
   };
 }
 
-/** Undefined where it has no name: one that the API server would have made up. */
-function refusedObject({ kind, namespace, name, object, oldObject }: AdmissionRequest): KubernetesObject | undefined {
+/** Returns the denied object, or undefined if it has no name yet (generateName). */
+function deniedObject({ kind, namespace, name, object, oldObject }: AdmissionRequest): KubernetesObject | undefined {
   const metadata = ((oldObject ?? object)?.metadata ?? {}) as { name?: string; uid?: string };
   const known = name ?? metadata.name;
   if (known === undefined || known === '') return undefined;
@@ -48,7 +48,7 @@ function refusedObject({ kind, namespace, name, object, oldObject }: AdmissionRe
     metadata: {
       name: known,
       ...(namespace === undefined ? {} : { namespace }),
-      // An object that was never created has no uid that anybody else knows.
+      // The UID of an object that was not created is not known to other clients.
       ...(oldObject === undefined || metadata.uid === undefined ? {} : { uid: metadata.uid }),
     },
   };

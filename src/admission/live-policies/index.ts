@@ -1,8 +1,9 @@
 /**
  * The policies of a running cluster.
  *
- * In: a client. Out: what the webhook judges by (`startPolicySource`), what it says to Policies themselves (`policyGate`), what
- * each replica tells the leader (`startReplicaReport`), what reconcilers ask before they act (`storedGate`), and Events about denials. It must not know how requests come in.
+ * Input: a client. Output: the policies that the webhook evaluates (`startPolicySource`), the check of Policies
+ * themselves (`policyGate`), the report of each replica to the leader (`startReplicaReport`), the check of stored
+ * objects for reconcilers (`storedGate`), and Events on denials. This module does not know how requests arrive.
  */
 export { type BlastRadius, type BlastRadiusOptions, blastRadius } from './blast-radius.ts';
 export { denialEvents } from './denial-events.ts';

@@ -1,6 +1,6 @@
 /**
- * What policies declare that they read and nobody watches: read once, for who judges many objects by a policy that is not in force
- * here (one that is about to be written, one of Kubernetes' own).
+ * Reads the objects that policies declare and that are not watched, once: for evaluating many objects against a policy
+ * that is not in force (a new Policy, or a native one of Kubernetes).
  */
 import type { Json, PolicyModel, World } from '../../policy/index.ts';
 import { type Client, eachObject, type UnknownObject } from '../../runtime/index.ts';
@@ -16,7 +16,10 @@ interface NeedsOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What cannot be read stays unknown, and rules that read it fail. */
+/**
+ * `worldWithNeeds` adds the declared objects to a world. Objects that cannot be read stay unknown, and rules that read
+ * them fail.
+ */
 export async function worldWithNeeds({ client, mapping, models, world, signal }: NeedsOptions): Promise<World> {
   const read = new Map<string, readonly UnknownObject[]>();
   for (const need of models.flatMap(needsOf)) {

@@ -1,12 +1,11 @@
-/** Objects of the cluster as policies read them, and queries over them. */
+/** Objects of the cluster as policies read them, and queries on them. */
 import type { LabelSelector, ObjectQuery } from '../../policy/index.ts';
 import { selects } from '../../policy/internal.ts';
 import type { ObjectMeta, UnknownObject } from '../../runtime/index.ts';
 import type { ResourceMapping, ServedResource } from '../../runtime/internal.ts';
 
 /**
- * Plain data without managedFields: a property that is there and undefined is nothing that JSON could hold, and an expression
- * would be shown it.
+ * `plainMetadata` removes managedFields. An undefined property is not valid JSON and would be visible to expressions.
  */
 export function plainMetadata<T extends { metadata: ObjectMeta }>(object: T): T {
   if (!('managedFields' in object.metadata)) return object;
@@ -14,12 +13,12 @@ export function plainMetadata<T extends { metadata: ObjectMeta }>(object: T): T 
   return { ...object, metadata };
 }
 
-/** Under `key=value`, one for each label. */
+/** `labelIndex` indexes an object under `key=value` for each label. */
 export function labelIndex({ metadata }: UnknownObject): string[] {
   return Object.entries(metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`);
 }
 
-/** Whether a query asks for it, its kind aside. */
+/** `isAsked` reports whether an object matches a query, apart from its kind. */
 export function isAsked({ metadata }: UnknownObject, { namespace, name, selector }: Partial<ObjectQuery>): boolean {
   return (
     (namespace === undefined || metadata.namespace === undefined || metadata.namespace === namespace) &&
@@ -28,21 +27,21 @@ export function isAsked({ metadata }: UnknownObject, { namespace, name, selector
   );
 }
 
-/** The stable order that policies see lists in. */
+/** `byKey` is the stable order of lists for policies. */
 export function byKey({ metadata: one }: UnknownObject, { metadata: other }: UnknownObject): number {
   return compare(one.namespace ?? '', other.namespace ?? '') || compare(one.name, other.name);
 }
 
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 
-/** The resource of what a policy declares as `apiVersion` and `kind`; undefined where nobody serves it. */
+/** `servedAs` returns the resource for an `apiVersion` and `kind`, or undefined if it is not served. */
 export function servedAs(mapping: ResourceMapping, apiVersion: string, kind: string): ServedResource | undefined {
   const slash = apiVersion.indexOf('/');
   const group = slash < 0 ? '' : apiVersion.slice(0, slash);
   return mapping.byKind(group, kind, apiVersion.slice(slash + 1));
 }
 
-/** As the API server takes it in a query: `a=b,c in (d,e),!f`. */
+/** `selectorText` formats a selector for a query of the API server: `a=b,c in (d,e),!f`. */
 export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
   return [
     ...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`),

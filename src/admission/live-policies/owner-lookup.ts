@@ -1,4 +1,4 @@
-/** Teams and Applications for the gates: from the caches, and from the API server where a cache may not know yet. */
+/** Looks up Teams and Applications for the gates: in the caches, and on the API server if a cache may be stale. */
 import { application, type Team, team } from '../../api/index.ts';
 import {
   type Client,
@@ -12,7 +12,7 @@ import { type OwnerLookup, ownerOf, type ReadOwner } from '../gates/ownership/ow
 
 interface OwnerCaches {
   readonly client: Client;
-  /** With the index `namespace`, of what each Team names as its own. */
+  /** The Teams, indexed by the namespace in their spec. */
   readonly teams: Reflector<UnknownObject>;
   readonly applications: Reflector<UnknownObject>;
 }
@@ -50,7 +50,7 @@ export function ownerLookup({ client, teams, applications }: OwnerCaches): Owner
       const found = await read(applications, application.resource, { namespace, name }, options);
       return found === undefined ? undefined : { owner: ownerOf(found, namespace) };
     },
-    // Most namespaces are no Team's: a miss is the usual answer, and only who is about to deny asks further.
+    // Most namespaces have no Team: a miss is common, and only a pending denial justifies a live read.
     async teamOf(namespace, { live = false, signal } = {}) {
       if (!live) return teams.store.byIndex('namespace', namespace)[0]?.metadata.name;
       const { items } = await client.list(team.resource, signal === undefined ? {} : { signal });
@@ -59,7 +59,7 @@ export function ownerLookup({ client, teams, applications }: OwnerCaches): Owner
   };
 }
 
-/** The namespace that a Team names, never that of its metadata. */
+/** Returns the namespace in the spec of a Team. */
 function namespaceOf(object: UnknownObject): string | undefined {
   const { namespace } = (object.spec ?? {}) as Partial<Team['spec']>;
   return typeof namespace === 'string' && namespace !== '' ? namespace : undefined;

@@ -69,7 +69,7 @@ describe('a Policy is refused', () => {
       }),
       code: 'TestFailed',
       field: 'spec.tests[0]',
-      said: /its own test "without it" \(spec\.tests\[0\]\) fails: /,
+      said: /test "without it" \(spec\.tests\[0\]\) failed: /,
     },
     { reason: 'where it is no Policy', spec: { rules: 7 }, code: undefined, field: undefined, said: /./ },
   ])('$reason', async ({ spec, code, field, said }) => {
@@ -92,7 +92,7 @@ describe('a Policy is let in', () => {
     expect(violations).toEqual([]);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(
-      /^would deny 7 of 8 existing objects that it matches \(8 objects looked at in \d+\.\d s\): ConfigMap team-a\/c0 \(rule\), .* and 2 more$/,
+      /^would deny 7 of 8 matched existing objects \(8 objects checked in \d+\.\d s\): ConfigMap team-a\/c0 \(rule\), .* and 2 more$/,
     );
   });
 
@@ -103,7 +103,7 @@ describe('a Policy is let in', () => {
     const { policy } = await start(cluster);
     const params = { params: { apiVersion: 'v1', kind: 'ConfigMap', name: 'limits', namespace: 'default' } };
     const spec = policySpec('object.data.?a.orValue(params.data.wanted) == params.data.wanted', params);
-    expect((await policy(spec)).warnings[0]).toContain('would deny 1 of 2 existing objects');
+    expect((await policy(spec)).warnings[0]).toContain('would deny 1 of 2 matched existing objects');
   });
 
   test('without counting what an exception exempts, and says which rules only a request can answer', async () => {
@@ -122,8 +122,8 @@ describe('a Policy is let in', () => {
       { name: 'who', expression: "request.userInfo.username == 'ada'" },
     ];
     const { warnings } = await policy(policySpec('true', { rules }));
-    expect(warnings[0]).toContain('would deny none of 1 existing objects');
-    expect(warnings[1]).toBe('not tried on existing objects, because only a request can tell: who');
+    expect(warnings[0]).toContain('would deny none of 1 matched existing objects');
+    expect(warnings[1]).toBe('rules not evaluated for existing objects, because they need a request: who');
   });
 
   test('with an honest count where not everything could be looked at', async () => {
@@ -133,14 +133,12 @@ describe('a Policy is let in', () => {
     cluster.refuse('configmaps', new Error('not today'));
     const { warnings } = await policy(policySpec('false'));
     expect(warnings).toEqual([
-      expect.stringContaining('would deny none of 0 existing objects'),
-      'not looked at: configmaps (not today)',
+      expect.stringContaining('would deny none of 0 matched existing objects'),
+      'not checked: configmaps (not today)',
     ]);
     cluster.refuse('configmaps', undefined);
     const late = await start(cluster, 0);
-    expect((await late.policy(policySpec('false'))).warnings[0]).toContain(
-      'looked only at the first 0 objects, for 0.0 s',
-    );
+    expect((await late.policy(policySpec('false'))).warnings[0]).toContain('only the first 0 objects checked in 0.0 s');
   });
 
   test('with a warning where a type is not there yet', async () => {
@@ -169,7 +167,7 @@ describe('a Policy is let in', () => {
 test('a partial count says so', () => {
   const radius = { looked: 4200, matched: 100, denied: 7, first: ['a', 'b'], missing: [], partial: true, unasked: [] };
   expect(words({ ...radius, milliseconds: 1_980 })).toEqual([
-    'would deny at least 7 of 100 existing objects that it matches (looked only at the first 4200 objects, for 2.0 s): a, b and 5 more',
+    'would deny at least 7 of 100 matched existing objects (only the first 4200 objects checked in 2.0 s): a, b and 5 more',
   ]);
 });
 
@@ -183,7 +181,11 @@ describe('an exception', () => {
   });
 
   test.each([
-    { reason: 'from a policy that is not there', policies: [{ name: 'none' }], said: /no Policy none \(yet\)/ },
+    {
+      reason: 'from a policy that is not there',
+      policies: [{ name: 'none' }],
+      said: /Policy none does not exist \(yet\)/,
+    },
     {
       reason: 'from a rule that is not there',
       policies: [{ name: 'p', rules: ['x'] }],
@@ -192,19 +194,19 @@ describe('an exception', () => {
     {
       reason: 'from a rule that takes none',
       policies: [{ name: 'p', rules: ['strict'] }],
-      said: /takes no exceptions/,
+      said: /does not allow exceptions/,
     },
     {
       reason: 'whose time is over',
       policies: [{ name: 'p' }],
       more: { expiresAt: '2020-01-01' },
-      said: /its time is over/,
+      said: /it has expired/,
     },
     {
       reason: 'in a namespace that does not count',
       namespace: 'team-a',
       policies: [{ name: 'p' }],
-      said: /no effect in namespace team-a: exceptions are honoured in policy-exceptions/,
+      said: /no effect in namespace team-a: exceptions take effect only in policy-exceptions/,
     },
   ])('$reason is let in with a warning', async ({ policies, more, namespace = 'policy-exceptions', said }) => {
     const cluster = policyCluster();

@@ -1,7 +1,9 @@
 /**
- * Judges Policies and PolicyExceptions when they are written, also on a dry run: a Policy must compile, fit the types that it matches
- * and pass its own tests; then its author is told what it would deny of what is there already. What only may be a mistake is a
- * warning: an exception from a policy that is not there yet is let in, so that an unordered apply works.
+ * Checks Policies and PolicyExceptions when they are written, including dry runs.
+ *
+ * A Policy must compile, match the types that it selects and pass its own tests; then the author gets a warning with
+ * the existing objects that it would deny. Possible mistakes are warnings: an exception for a policy that does not
+ * exist yet is admitted, so that manifests can be applied in any order.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { policyException, policy as policyKind } from '../../api/index.ts';
@@ -29,20 +31,20 @@ import type { LivePolicySource } from './source.ts';
 export interface PolicyGateOptions {
   readonly client: Client;
   readonly source: LivePolicySource;
-  /** How long existing objects are looked at. */
+  /** The time limit for checking existing objects. */
   readonly budgetMilliseconds?: number;
 }
 
 export type PolicyGate = (request: AdmissionRequest, deadline: Deadline) => Promise<Findings>;
 
 const defaultBudget = 1_800;
-/** What is left of the request's time for everything but the look at existing objects. */
+/** The time that is reserved for everything except checking existing objects. */
 const reserveMilliseconds = 500;
 
 export function policyGate(options: PolicyGateOptions): PolicyGate {
   return async (request, deadline) => {
     const { kind, object, oldObject } = request;
-    // Labels, annotations and finalizers change nothing of what it says; a Policy that was wrong before must still be able to go.
+    // Metadata does not affect the policy, and an invalid Policy must remain deletable.
     if (object === undefined || isDeepStrictEqual(object.spec, oldObject?.spec)) return found([], []);
     if (kind.kind === policyException.kind) return checkException(object, options);
     return kind.kind === policyKind.kind ? checkPolicy(object, deadline, options) : found([], []);
@@ -57,7 +59,7 @@ async function checkPolicy(object: Json, deadline: Deadline, options: PolicyGate
   const compiled = compilePolicy(model);
   const issues = [...read.issues, ...compiled.issues];
   if (compiled.policy === undefined) return found(errorsOf(issues), warningsOf(issues));
-  // Its fields and its tests are two views of the same mistake as often as not: the author sees both at once.
+  // Type errors and failed tests often have the same cause, so the author sees both at once.
   const examined = typeCheckPolicy(model, source.schemas()).issues;
   const tests = failedTests(model, deadline.at - reserveMilliseconds);
   const violations = [...errorsOf([...issues, ...examined]), ...tests];
@@ -73,8 +75,8 @@ function failedTests(model: PolicyModel, deadline: number): Violation[] {
       gate: 'policy',
       code: 'TestFailed',
       field: path,
-      message: `its own test "${name}" (${path}) fails: ${failures.join('; ')}`,
-      next: 'Mend the rule or the test; `kidp test` runs them without a cluster',
+      message: `test "${name}" (${path}) failed: ${failures.join('; ')}`,
+      next: 'Fix the rule or the test; `kidp test` runs the tests without a cluster',
     }));
 }
 
@@ -82,7 +84,7 @@ async function wouldDeny(policy: CompiledPolicy, deadline: Deadline, options: Po
   const { client, source, budgetMilliseconds = defaultBudget } = options;
   const { model } = policy;
   if (model.rules.length === 0) return [];
-  if (!source.synced()) return ['existing objects were not looked at: the kinds of the cluster are not known yet'];
+  if (!source.synced()) return ['existing objects were not checked: the kinds of the cluster are not synced yet'];
   const { set, world } = source.current();
   const exceptions = [...(set.exceptions.get(model.name) ?? [])];
   const { platformNamespace, exceptionNamespaces } = source.options;
@@ -98,23 +100,25 @@ async function wouldDeny(policy: CompiledPolicy, deadline: Deadline, options: Po
   return describe(radius);
 }
 
-/** Warnings: what kubectl prints in yellow under the apply. */
+/** `describe` formats the result as warnings. */
 export function describe(radius: BlastRadius): string[] {
   const { looked, matched, denied, first, missing, partial, unasked, milliseconds } = radius;
   const atLeast = partial || missing.length > 0 ? 'at least ' : '';
   const names = first.join(', ') + (denied > first.length ? ` and ${denied - first.length} more` : '');
   const seconds = `${(milliseconds / 1000).toFixed(1)} s`;
   const seen = partial
-    ? `looked only at the first ${looked} objects, for ${seconds}`
-    : `${looked} objects looked at in ${seconds}`;
+    ? `only the first ${looked} objects checked in ${seconds}`
+    : `${looked} objects checked in ${seconds}`;
   const lines = [
     denied > 0
-      ? `would deny ${atLeast}${denied} of ${matched} existing objects that it matches (${seen}): ${names}`
-      : `would deny none of ${matched} existing objects that it matches (${seen})`,
+      ? `would deny ${atLeast}${denied} of ${matched} matched existing objects (${seen}): ${names}`
+      : `would deny none of ${matched} matched existing objects (${seen})`,
   ];
-  if (missing.length > 0) lines.push(`not looked at: ${missing.slice(0, 3).join(', ')}`);
+  if (missing.length > 0) lines.push(`not checked: ${missing.slice(0, 3).join(', ')}`);
   if (unasked.length > 0) {
-    lines.push(`not tried on existing objects, because only a request can tell: ${unasked.slice(0, 5).join(', ')}`);
+    lines.push(
+      `rules not evaluated for existing objects, because they need a request: ${unasked.slice(0, 5).join(', ')}`,
+    );
   }
   return lines;
 }
@@ -132,22 +136,22 @@ function doubts(exception: ExceptionModel, source: LivePolicySource): string[] {
   const lines: string[] = [];
   if (!exceptionNamespaces.includes(exception.namespace)) {
     lines.push(
-      `this exception has no effect in namespace ${exception.namespace}: exceptions are honoured in ${exceptionNamespaces.join(', ') || 'no namespace'}`,
+      `this exception has no effect in namespace ${exception.namespace}: exceptions take effect only in ${exceptionNamespaces.join(', ') || 'no namespace'}`,
     );
   }
   if (exception.expiresAt !== undefined && exception.expiresAt <= Date.now()) {
-    lines.push('this exception has no effect: its time is over (spec.expiresAt)');
+    lines.push('this exception has no effect: it has expired (spec.expiresAt)');
   }
   for (const { name, rules } of exception.policies) {
     const model = source.state(name)?.model;
     if (model === undefined) {
-      lines.push(`there is no Policy ${name} (yet): this exception has an effect once there is`);
+      lines.push(`Policy ${name} does not exist (yet): this exception takes effect when it does`);
       continue;
     }
     for (const rule of rules ?? []) {
       const known = model.rules.find((each) => each.name === rule);
       if (known === undefined) lines.push(`Policy ${name} has no rule ${rule}; it has ${namesOf(model)}`);
-      else if (known.exceptions === 'Never') lines.push(`rule ${rule} of Policy ${name} takes no exceptions`);
+      else if (known.exceptions === 'Never') lines.push(`rule ${rule} of Policy ${name} does not allow exceptions`);
     }
   }
   return lines;

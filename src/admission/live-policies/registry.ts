@@ -1,10 +1,12 @@
 /**
- * From stored Policies and PolicyExceptions to the set that judges. What did not change keeps its compiled form.
+ * Builds the policy set in force from the stored Policies and PolicyExceptions. Unchanged policies keep their compiled
+ * form.
  *
- * A Policy that no longer compiles (it was written while the webhook was away, or before an upgrade) is out of force, and so is
- * what it said before: a replica that starts now could not know that, and all replicas must give the same answer. Its status
- * says so. A Policy whose params or context are not synced yet waits, and what it said before stays in force meanwhile; where
- * they cannot be had at all it does not wait: its rules then fail as its failurePolicy says.
+ * A Policy that no longer compiles (it was written while the webhook was unavailable, or before an upgrade) is not in
+ * force, and neither is its earlier version: a replica that starts now could not know it, and all replicas must give
+ * the same result. Its status reports that. A Policy whose params or context are not synced yet is pending, and its
+ * earlier version stays in force meanwhile. If they are not available at all, the Policy is not delayed: its rules fail
+ * according to its failurePolicy.
  */
 import {
   type CompiledException,
@@ -62,7 +64,10 @@ export class PolicyRegistry {
     this.#options = options;
   }
 
-  /** Whether anything that is judged by has changed: a mere change of status or labels has not. */
+  /**
+   * Adds or updates a Policy. Returns whether the policy set may have changed; changes of status and labels do not
+   * count.
+   */
   put(object: UnknownObject): boolean {
     const known = this.#policies.get(object.metadata.name);
     if (known !== undefined && isSame(known.object, object)) return false;
@@ -91,7 +96,10 @@ export class PolicyRegistry {
     this.#exceptions.delete(formatKey(keyOf(object)));
   }
 
-  /** Compiles what has come since, for about so long; false where some is left. Requests are answered in between. */
+  /**
+   * Compiles new policies for about the given time, so that requests are served in between. Returns false if some are
+   * left.
+   */
   compileFor(milliseconds: number): boolean {
     const until = performance.now() + milliseconds;
     for (const entry of this.#policies.values()) {
@@ -102,7 +110,7 @@ export class PolicyRegistry {
     return true;
   }
 
-  /** The set as of now: the same one as before where nothing that matters has changed. */
+  /** Builds the current set. It returns the previous set if nothing relevant has changed. */
   build(): PolicySet {
     for (const entry of this.#policies.values()) {
       const { policy, model } = compiledOf(entry);
@@ -122,7 +130,7 @@ export class PolicyRegistry {
     return set;
   }
 
-  /** What the policies declare that they read, those that still wait included. */
+  /** Lists the objects that all policies declare, including pending ones. */
   needs(): ObjectQuery[] {
     return [...this.#policies.values()].flatMap((entry) => needsOf(compiledOf(entry).model));
   }
@@ -148,7 +156,9 @@ export class PolicyRegistry {
   }
 }
 
-/** Params and context of a policy as queries; a namespace that is left out may be any. */
+/**
+ * `needsOf` lists the params and context of a policy as queries. Without a namespace, a query matches any namespace.
+ */
 export function needsOf(model: PolicyModel | undefined): ObjectQuery[] {
   if (model === undefined) return [];
   const { params, context } = model;
@@ -180,7 +190,8 @@ function compiled(object: UnknownObject): NonNullable<Entry['compiled']> {
   const read = readPolicy(object);
   if (read.model === undefined) return { issues: read.issues };
   const { policy, issues } = compilePolicy(read.model);
-  // Here, between requests: else the first request that meets a new set would have to wait for all of them.
+  // The policy is prepared here, between requests: otherwise the first request with a new set would have to wait for
+  // all policies.
   if (policy !== undefined) preparePolicy(policy);
   return { model: read.model, issues: [...read.issues, ...issues], ...(policy === undefined ? {} : { policy }) };
 }

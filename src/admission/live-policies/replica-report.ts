@@ -1,4 +1,4 @@
-/** Tells the leader, from every replica, which policies it judges by: see `replicaLease`. Written on change, and as a heartbeat. */
+/** Reports the policies of this replica to the leader, on every change and as a heartbeat: see `replicaLease`. */
 import { replicaLease, replicaLeaseName } from '../../api/index.ts';
 import { type Client, isNotFound, type Logger, silentLogger, systemClock } from '../../runtime/index.ts';
 import { leases, sleep } from '../../runtime/internal.ts';
@@ -7,21 +7,21 @@ import type { LivePolicySource } from './source.ts';
 export interface ReplicaReportOptions {
   readonly client: Client;
   readonly source: LivePolicySource;
-  /** Of this replica, among all. */
+  /** The identity of this replica, unique among all replicas. */
   readonly identity: string;
-  /** Whether requests are answered here: only who is ready reports. */
+  /** Reports whether this replica serves requests. Only ready replicas report. */
   readonly ready: () => boolean;
   readonly log?: Logger;
 }
 
 export interface ReplicaReporting {
-  /** Takes the report back: nobody waits for a replica that has ended. */
+  /** Stops and deletes the report, so that the leader does not wait for this replica. */
   stop(): Promise<void>;
 }
 
 const replicaLeaseSeconds = 30;
 const heartbeatMilliseconds = 10_000;
-/** Policies that are applied one after the other are reported together. */
+/** Policies that are applied in quick succession are reported together. */
 const settleMilliseconds = 250;
 
 export function startReplicaReport(options: ReplicaReportOptions): ReplicaReporting {
@@ -38,7 +38,7 @@ export function startReplicaReport(options: ReplicaReportOptions): ReplicaReport
     while (!stopping.signal.aborted) {
       if (ready()) {
         await write().catch((error: unknown) => {
-          if (!stopping.signal.aborted) log.warn('could not report which policies are in force here', { error });
+          if (!stopping.signal.aborted) log.warn('reporting the policies in force failed', { error });
         });
       }
       const again = AbortSignal.any([stopping.signal, cutShort.signal]);
@@ -74,7 +74,7 @@ export function startReplicaReport(options: ReplicaReportOptions): ReplicaReport
       await client
         .delete(leases, { namespace, name: replicaLeaseName(identity) }, { timeoutMilliseconds: 5_000 })
         .catch((error: unknown) => {
-          if (!isNotFound(error)) log.warn('could not take back the report of this replica', { error });
+          if (!isNotFound(error)) log.warn('deleting the report of this replica failed', { error });
         });
     },
   };

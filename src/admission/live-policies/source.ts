@@ -1,8 +1,8 @@
 /**
- * The policies of a cluster as they are now, and the world that they may look at: watches in, an immutable set out.
+ * The live policies of a cluster and the objects that they can read: watches in, an immutable set out.
  *
- * Changes that come together are built together, and a build that took long is followed by a longer rest: a thousand changes a
- * minute cost a small share of one core. Whoever asks gets one set and keeps it for the request.
+ * Changes in quick succession are built together, and a slow build is followed by a longer pause: a thousand changes
+ * per minute cost a small share of one core. A caller uses one set for a whole request.
  */
 import { application, policy, policyException, team } from '../../api/index.ts';
 import type { Json, ObjectQuery, PolicyModel, PolicySet, SchemaSource, World } from '../../policy/index.ts';
@@ -27,39 +27,42 @@ import { KindWatches } from './watches.ts';
 
 export interface PolicySourceOptions {
   readonly client: Client;
-  /** Where the platform itself lives. */
+  /** The namespace of the platform. */
   readonly platformNamespace: string;
-  /** PolicyExceptions count only in these. */
+  /** The namespaces in which PolicyExceptions take effect. */
   readonly exceptionNamespaces: readonly string[];
   readonly log?: Logger;
 }
 
-/** Another set is in force, or the cluster has other kinds in a group (the empty name: in any). */
+/** A change: a new policy set is in force, or the served kinds of a group have changed (an empty group means any). */
 export type SourceChange = { readonly what: 'set' } | { readonly what: 'kinds'; readonly group: string };
 
 export interface LivePolicySource {
-  /** One set and the world as of now; what a request is judged by. */
+  /** Returns the policy set and the world for evaluating a request. */
   current(): { readonly set: PolicySet; readonly world: World };
-  /** A world in which also that can be found which these policies declare and nobody watches. */
+  /** Returns a world that also contains the declared objects of these policies that are not watched. */
   worldFor(models: readonly PolicyModel[], signal?: AbortSignal): Promise<World>;
   synced(): boolean;
   /** Resolves once `synced`. */
   whenSynced(signal?: AbortSignal): Promise<void>;
-  /** Asks the API server for a namespace that the cache has not seen yet, so that the world knows it. */
+  /** Reads a namespace that is not yet in the cache from the API server. */
   knowNamespace(name: string, signal?: AbortSignal): Promise<void>;
   readonly owners: OwnerLookup;
   readonly mapping: ResourceMapping;
-  /** Raised with every change of the cluster's kinds. */
+  /** Incremented with every change of the served kinds. */
   readonly schemaVersion: number;
   schemas(): SchemaSource;
   state(name: string): PolicyState | undefined;
   states(): Iterable<PolicyState>;
-  /** The resourceVersion of Policies up to which everything written is in the current set, or in `states` with what keeps it out. */
+  /**
+   * The resourceVersion of Policies up to which every change is in the current set, or in `states` with the reason why
+   * it is not in force.
+   */
   readonly appliedVersion: string;
   readonly options: PolicySourceOptions;
-  /** Tells of changes, after they hold; returns what ends it. */
+  /** Notifies of changes after they took effect. Returns a function that ends the subscription. */
   subscribe(listener: (change: SourceChange) => void): () => void;
-  /** Tells of kinds that policies read, when an object of one has changed. */
+  /** Notifies of changed objects of kinds that policies read. */
   followObjects(listener: (apiVersion: string, kind: string) => void): () => void;
   stop(): Promise<void>;
 }
@@ -72,12 +75,12 @@ const namespaces: Resource = {
   namespaced: false,
 };
 
-/** Builds wait at least so long for more changes, and at least ten times as long as the last one took. */
+/** The minimum pause before a build. A pause is also at least ten times as long as the last build. */
 const shortestRest = 20;
 const longestRest = 1_000;
-/** Compiling holds up requests for no longer than this at a time. */
+/** The longest time that compilation may block requests. */
 const sliceMilliseconds = 10;
-/** A namespace that was read live is remembered so long, by then the cache has it. */
+/** The time that a live-read namespace is kept; the cache has it by then. */
 const readNamespaceMilliseconds = 30_000;
 
 export function startPolicySource(options: PolicySourceOptions): LivePolicySource {
@@ -135,7 +138,7 @@ class Source implements LivePolicySource {
       changed: (group) => {
         this.#watches.refresh();
         this.#changed();
-        this.#tell({ what: 'kinds', group });
+        this.#notify({ what: 'kinds', group });
       },
     });
     const policies = this.#reflect(policy.resource, {
@@ -193,7 +196,7 @@ class Source implements LivePolicySource {
       for (const [each, { until }] of this.#readNamespaces) if (until < now) this.#readNamespaces.delete(each);
       this.#readNamespaces.set(name, { namespace: plainMetadata(found), until: now + readNamespaceMilliseconds });
     } catch (error) {
-      // A request to make something in a namespace that is not there: the API server itself says no.
+      // The namespace does not exist: the API server rejects the request.
       if (!isNotFound(error)) throw error;
     }
   }
@@ -236,7 +239,7 @@ class Source implements LivePolicySource {
     this.#stopped = true;
     clearTimeout(this.#timer);
     clearImmediate(this.#slice);
-    this.#firstSync.reject(new Error('the policies were stopped before they had been read'));
+    this.#firstSync.reject(new Error('the policy source was stopped before it had synced'));
     await Promise.all([
       ...this.#reflectors.map((reflector) => reflector.stop()),
       this.#watches.stop(),
@@ -246,14 +249,14 @@ class Source implements LivePolicySource {
 
   #reflect(
     resource: Resource,
-    told: {
+    callbacks: {
       put?: (object: UnknownObject) => boolean;
       remove?: (object: UnknownObject) => void;
       current?: (version: string) => void;
     },
     indexes: Readonly<Record<string, (object: UnknownObject) => string[]>> = {},
   ): Reflector<UnknownObject> {
-    const { put, remove, current } = told;
+    const { put, remove, current } = callbacks;
     const changed = (object: UnknownObject) => {
       if (put?.(object) === true) this.#changed();
     };
@@ -274,13 +277,13 @@ class Source implements LivePolicySource {
       },
       observer: {
         failed: (error, during) =>
-          this.#log.warn('a cache met an error and goes on', { resource: resource.plural, error, during }),
+          this.#log.warn('watch failed; retrying', { resource: resource.plural, error, during }),
         ...(current === undefined ? {} : { current }),
       },
     });
   }
 
-  /** Something that the set is built from has changed: build it soon. */
+  /** Schedules a build after a change. */
   #changed(): void {
     this.#dirty = true;
     if (this.#timer !== undefined || this.#stopped || !this.#hasListed()) return;
@@ -293,7 +296,7 @@ class Source implements LivePolicySource {
 
   #build(): void {
     if (!this.#registry.compileFor(sliceMilliseconds)) {
-      // Not a timer: that would rest for longer than requests need.
+      // A timer would pause longer than needed.
       this.#slice = setImmediate(() => this.#build());
       return;
     }
@@ -311,15 +314,15 @@ class Source implements LivePolicySource {
     this.#appliedVersion = seen;
     this.#watchSync();
     if (this.#set === before) return;
-    this.#log.debug('a new set of policies', {
+    this.#log.debug('built a new policy set', {
       revision: this.#set.revision,
       policies: this.#set.policies.length,
       milliseconds: Math.round(took),
     });
-    this.#tell({ what: 'set' });
+    this.#notify({ what: 'set' });
   }
 
-  /** At the start nothing is answered before every policy is in force that can be. */
+  /** Marks the source as synced once no policy is pending. No request is evaluated before that. */
   #watchSync(): void {
     if (this.#hasSynced || [...this.states()].some(({ waitsFor }) => waitsFor.length > 0)) return;
     this.#hasSynced = true;
@@ -350,18 +353,18 @@ class Source implements LivePolicySource {
     return { group, version, plural, kind, namespaced };
   }
 
-  #tell(change: SourceChange): void {
+  #notify(change: SourceChange): void {
     for (const listener of this.#listeners) {
       try {
         listener(change);
       } catch (error) {
-        this.#log.error('who follows the policies failed', { error });
+        this.#log.error('a policy change listener failed', { error });
       }
     }
   }
 }
 
-/** Status is written by us, often, and no judgement reads it. */
+/** Drops the status: the platform writes it often, and no rule reads it. */
 function withoutStatus(object: UnknownObject): UnknownObject {
   const { status, ...rest } = plainMetadata(object);
   return rest as UnknownObject;

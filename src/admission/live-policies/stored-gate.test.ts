@@ -73,7 +73,7 @@ describe('an object as it is stored', () => {
     {
       reason: 'is denied where its owners own one another',
       object: databaseOf({ spec: { backup: {}, owner: { kind: 'Application', name: 'one' } } }),
-      admitted: { admitted: false, reasons: [expect.stringContaining('leads back')] },
+      admitted: { admitted: false, reasons: [expect.stringContaining('forms a cycle')] },
     },
   ])('$reason', async ({ object, admitted }) => {
     const cluster = policyCluster();

@@ -1,9 +1,10 @@
 /**
- * The gate of the reconcilers: would this object be let in as it is stored now? The platform's own gates and the policies are asked, the
- * same functions as the webhook asks, so that what got in while the webhook was away is found before anything is done about it.
+ * The check of stored objects for reconcilers: would this object be admitted as it is stored now?
  *
- * An answer is remembered for as long as nothing that it hangs on changes: the object (but for its status), its namespace, the policies and
- * exceptions in force, what they read, and the time at which one of them begins or ends.
+ * It evaluates the same platform gates and policies as the webhook, so that objects that were admitted while the
+ * webhook was unavailable are found before they are reconciled. A result is cached until one of its inputs changes: the
+ * object (except its status), its namespace, the policies and exceptions in force, the objects that they read, or the
+ * time at which one of them starts or expires.
  */
 import { createHash } from 'node:crypto';
 import { decide as decideByPolicies, type StoredType, storedRequest } from '../../policy/index.ts';
@@ -22,19 +23,19 @@ import type { LivePolicySource } from './source.ts';
 export type StoredAnswer =
   | { readonly admitted: true }
   | { readonly admitted: false; readonly reasons: readonly string[] }
-  /** The policies are not read yet: nobody can say. */
+  /** The policies are not synced yet. */
   | { readonly admitted: 'unknown'; readonly reasons: readonly string[] };
 
 export interface StoredGate {
   ask(kind: { readonly resource: Resource }, object: unknown): Promise<StoredAnswer>;
-  /** Calls back when answers may be others than before; returns what ends it. */
+  /** Calls back when results may have changed. Returns a function that ends the subscription. */
   subscribe(listener: () => void): () => void;
   stop(): void;
 }
 
 export interface StoredGateOptions {
   readonly clock?: Clock;
-  /** Answers that are remembered at most. */
+  /** The maximum number of cached results. */
   readonly mostAnswers?: number;
 }
 
@@ -43,37 +44,37 @@ interface Remembered {
   readonly answer: StoredAnswer;
 }
 
-const unread: StoredAnswer = { admitted: 'unknown', reasons: ['the policies are not read yet'] };
-const letIn: StoredAnswer = { admitted: true };
-/** Objects that policies read change one after the other: who follows is told once. */
+const unread: StoredAnswer = { admitted: 'unknown', reasons: ['the policies are not synced yet'] };
+const admitted: StoredAnswer = { admitted: true };
+/** Changes in quick succession are notified once. */
 const settleMilliseconds = 250;
 
 export function storedGate(source: LivePolicySource, options: StoredGateOptions = {}): StoredGate {
   const { clock = systemClock, mostAnswers = 50_000 } = options;
   const listeners = new Set<() => void>();
-  /** By uid, the one that was asked about longest ago first. */
+  /** Results by UID, the least recently requested first. */
   const answers = new Map<string, Remembered>();
   let readVersion = 0;
-  /** Answers hold until then. */
+  /** The time until which results are valid. */
   let moment = Number.POSITIVE_INFINITY;
   let momentRevision: string | undefined;
   let cancelMoment = () => {};
-  let cancelTelling: (() => void) | undefined;
+  let cancelNotification: (() => void) | undefined;
 
-  const tell = () => {
-    cancelTelling ??= clock.schedule(settleMilliseconds, () => {
-      cancelTelling = undefined;
+  const notify = () => {
+    cancelNotification ??= clock.schedule(settleMilliseconds, () => {
+      cancelNotification = undefined;
       for (const listener of listeners) listener();
     });
   };
   const changed = () => {
     readVersion += 1;
-    tell();
+    notify();
   };
-  const ends = [source.subscribe(tell), source.followObjects(changed)];
-  source.whenSynced().then(tell, () => {});
+  const ends = [source.subscribe(notify), source.followObjects(changed)];
+  source.whenSynced().then(notify, () => {});
 
-  /** Watches for the next time at which a rule comes into force or an exception runs out. */
+  /** Schedules the next time at which a rule takes effect or an exception expires. */
   const followTime = (now: number) => {
     const { set } = source.current();
     if (set.revision === momentRevision && now < moment) return;
@@ -100,10 +101,10 @@ export function storedGate(source: LivePolicySource, options: StoredGateOptions 
         ...(await ownViolations(object, resource, source)),
         ...policyViolations(object, resource, source),
       ];
-      const answer = violations.length === 0 ? letIn : { admitted: false as const, reasons: reasonsOf(violations) };
+      const answer = violations.length === 0 ? admitted : { admitted: false as const, reasons: reasonsOf(violations) };
       answers.delete(uid);
-      // Who owns what is looked up elsewhere and may change unseen: only what nothing is wrong with is remembered.
-      if (answer === letIn) answers.set(uid, { digest, answer });
+      // Owners are looked up elsewhere and may change unnoticed: only positive results are cached.
+      if (answer === admitted) answers.set(uid, { digest, answer });
       const [oldest] = answers.keys();
       if (answers.size > mostAnswers && oldest !== undefined) answers.delete(oldest);
       return answer;
@@ -115,13 +116,13 @@ export function storedGate(source: LivePolicySource, options: StoredGateOptions 
     stop() {
       for (const end of ends) end();
       cancelMoment();
-      cancelTelling?.();
+      cancelNotification?.();
       listeners.clear();
     },
   };
 }
 
-/** A change of metadata does not raise the generation; a change of anything else but the status does. */
+/** Computes the cache key. Metadata changes do not increment the generation; all other changes except the status do. */
 function digestOf({ metadata }: UnknownObject, source: LivePolicySource, readVersion: number): string {
   const { uid, generation, namespace, labels, annotations, finalizers, ownerReferences, deletionTimestamp } = metadata;
   const { set, world } = source.current();
@@ -139,17 +140,20 @@ function digestOf({ metadata }: UnknownObject, source: LivePolicySource, readVer
     set.revision,
     readVersion,
   ]);
-  // It is remembered for each of many objects.
+  // The key is hashed, because it is kept for each of many objects.
   return createHash('sha256').update(text).digest('base64');
 }
 
-/** No judgement reads it, and it changes all the time. */
+/** Drops the status: no rule reads it, and it changes often. */
 function withoutStatus(object: UnknownObject): UnknownObject {
   const { status, ...rest } = plainMetadata(object);
   return rest as UnknownObject;
 }
 
-/** As if it were created now, for then everything about it is looked at. A denial that hangs on a cache is looked up. */
+/**
+ * Evaluates the platform gates as for a creation, which checks everything. A denial is repeated with live reads,
+ * because the cache may be stale.
+ */
 async function ownViolations(
   object: UnknownObject,
   resource: Resource,

@@ -1,21 +1,24 @@
 /**
- * Keeps the objects that policies declare (params and context) at hand: a watch starts when the first policy asks for a kind and
- * stops when the last one that did is gone. Only what is asked for is watched: one name, one namespace or one selector, until
- * there are so many of these of one kind that a watch of all of it is cheaper.
+ * Watches the objects that policies declare (params and context): a watch starts with the first policy that needs a
+ * kind and stops with the last one. Only the declared name, namespace or selector is watched, until there are so many
+ * watches of one kind that a watch of the whole kind is cheaper.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Json, LabelSelector, ObjectQuery } from '../../policy/index.ts';
 import { type Client, type Logger, Reflector, type Resource, type UnknownObject } from '../../runtime/index.ts';
 import { byKey, isAsked, labelIndex, plainMetadata, selectorText } from './objects.ts';
 
-/** `unserved`: the API server knows no such kind. `failing`: it does, and does not let us watch it. */
+/**
+ * The state of a watch. `unserved`: the API server does not serve the kind. `failing`: the kind is served, but cannot
+ * be watched.
+ */
 export type NeedState = 'synced' | 'pending' | 'unserved' | 'failing';
 
 interface KindWatchesOptions {
   readonly client: Client;
   readonly log: Logger;
   readonly resourceOf: (apiVersion: string, kind: string) => Resource | undefined;
-  /** A watch has synced or failed, or an object of the kind has changed. */
+  /** Called when a watch has synced or failed, or an object of the kind has changed. */
   readonly changed: (apiVersion: string, kind: string, what: 'state' | 'objects') => void;
 }
 
@@ -31,14 +34,14 @@ interface Watch {
   readonly namespaced: boolean;
   readonly selection: Selection;
   readonly reflector: Reflector<UnknownObject>;
-  /** Answers since the last change, by query. */
+  /** Results since the last change, by query. */
   readonly answers: Map<string, readonly Json[]>;
   wanted: boolean;
 }
 
-/** More narrow watches than this of one kind, and all of it is watched in their place. */
+/** The maximum number of narrow watches of a kind, above which the whole kind is watched. */
 const mostNarrowWatches = 4;
-/** Answers that are remembered for each watch. */
+/** The maximum number of cached results per watch. */
 const mostAnswers = 512;
 
 export class KindWatches {
@@ -50,7 +53,7 @@ export class KindWatches {
     this.#options = options;
   }
 
-  /** Brings the watches in line with what is needed now; what runs and is still needed goes on undisturbed. */
+  /** Starts and stops watches according to the given needs. Watches that are still needed continue. */
   want(needs: readonly ObjectQuery[]): void {
     this.#needs = needs;
     const wanted = new Map(
@@ -65,7 +68,7 @@ export class KindWatches {
     this.#retire();
   }
 
-  /** The API server serves other kinds than before. */
+  /** Re-evaluates the watches after the served kinds have changed. */
   refresh(): void {
     this.want(this.#needs);
   }
@@ -80,7 +83,7 @@ export class KindWatches {
     return covering.every(({ reflector }) => reflector.status.state === 'failing') ? 'failing' : 'pending';
   }
 
-  /** In the order of namespace and name; undefined where the kind cannot be had. */
+  /** Returns the matching objects, ordered by namespace and name, or undefined if the kind is not available. */
   find(query: ObjectQuery): readonly Json[] | undefined {
     const watch = this.#covering(query).find(({ reflector }) => reflector.hasSynced);
     if (watch === undefined) return undefined;
@@ -93,7 +96,7 @@ export class KindWatches {
     return answer;
   }
 
-  /** How many watches run: for metrics and tests. */
+  /** The number of watches, for metrics and tests. */
   get size(): number {
     return this.#watches.size;
   }
@@ -132,7 +135,7 @@ export class KindWatches {
       handlers: { added: forget, updated: forget, deleted: forget },
       observer: {
         failed: (error, during) =>
-          log.warn('what policies read cannot be watched', { apiVersion, kind, error, during }),
+          log.warn('watching objects that policies read failed; retrying', { apiVersion, kind, error, during }),
         status: ({ state }) => {
           if (state === 'failing') changed(apiVersion, kind, 'state');
         },
@@ -157,7 +160,7 @@ export class KindWatches {
     );
   }
 
-  /** Ends what nobody wants, but not before what takes its place can answer. */
+  /** Stops unneeded watches once their replacements have synced. */
   #retire(): void {
     for (const [id, watch] of this.#watches) {
       if (watch.wanted || this.#isAwaited(watch)) continue;
@@ -198,7 +201,7 @@ function selectionsOf(needs: readonly ObjectQuery[]) {
   });
 }
 
-/** What has no namespace is found from every namespace. */
+/** Ignores the namespace of a query for cluster-scoped kinds. */
 function inScope<Q extends Selection>({ namespaced }: Watch, query: Q): Q {
   if (namespaced || query.namespace === undefined) return query;
   const { namespace, ...rest } = query;

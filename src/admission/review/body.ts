@@ -1,22 +1,22 @@
 /**
- * The body of a review, bounded in size and time: it stops reading as soon as it is too much or too late. All bodies that are held at
- * once are bounded together: an API server may send hundreds of reviews of megabytes at a time.
+ * Reads the body of a review, bounded in size and time. All bodies in memory are bounded together, because an API
+ * server may send hundreds of large reviews at once.
  */
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from './http-error.ts';
 
-/** A review holds object and oldObject, each up to what etcd takes, and what JSON adds. */
+/** The largest body: object and oldObject, each up to the limit of etcd, plus the overhead of JSON. */
 export const bodyLimitBytes = 7 * 1024 * 1024;
 
-/** What the bodies of all reviews may take together, until each is answered. */
+/** The memory budget for the bodies of all reviews that are not yet answered. */
 interface Budget {
   share(): Share;
 }
 
 interface Share {
-  /** Makes room for so many bytes in all; false where there is none. */
+  /** Reserves the given number of bytes in total. It returns false if the budget is exhausted. */
   grow(bytes: number): boolean;
-  /** Once it is answered. */
+  /** Releases the reserved bytes once the review is answered. */
   release(): void;
 }
 
@@ -47,7 +47,7 @@ export function readBody(request: IncomingMessage, milliseconds: number, share: 
     const announced = Number(request.headers['content-length'] ?? 0);
     if (announced > bodyLimitBytes) return reject(tooLarge());
     if (!share.grow(announced)) {
-      // What it has sent is read and let go, so that the connection can be used again.
+      // The rest of the body is read and discarded, so that the connection can be reused.
       request.resume();
       return reject(noRoom());
     }
@@ -72,30 +72,36 @@ export function readBody(request: IncomingMessage, milliseconds: number, share: 
       }
     };
     const isLate = () =>
-      settle(() => reject(new HttpError(408, 'The AdmissionReview did not arrive in time', { connection: 'close' })));
-    // Most bodies are there with their headers: a timer only for those that are not.
+      settle(() => reject(new HttpError(408, 'The AdmissionReview was not received in time', { connection: 'close' })));
+    // Most bodies arrive with their headers, so a timer is only started for the others.
     let late: NodeJS.Timeout | undefined;
     const soon = setImmediate(() => {
       late = setTimeout(isLate, milliseconds);
     });
     request.on('data', take);
     request.on('end', () => settle(() => resolve(textOf(chunks))));
-    // Whoever goes away in the middle of a review is no fault of ours.
+    // A client that disconnects is not an error of the server.
     const brokeOff = () =>
-      settle(() => reject(new HttpError(400, 'The AdmissionReview broke off', { connection: 'close' })));
+      settle(() =>
+        reject(
+          new HttpError(400, 'The connection was closed before the AdmissionReview was complete', {
+            connection: 'close',
+          }),
+        ),
+      );
     request.on('error', brokeOff);
     request.on('close', brokeOff);
   });
 }
 
-/** Most reviews come in one piece. */
+/** Joins the chunks. Most reviews arrive in a single chunk. */
 const textOf = (chunks: readonly Buffer[]): string =>
   (chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)).toString('utf8');
 
-/** It comes again when others have been answered. */
+/** The error for an exhausted budget. The API server retries after a second. */
 export const noRoom = (): HttpError =>
-  new HttpError(429, 'Too many bytes of reviews at once; come again in a second', { 'retry-after': '1' });
+  new HttpError(429, 'Too many bytes of AdmissionReviews in flight; retry in a second', { 'retry-after': '1' });
 
-/** What is left of the body is not read: the connection is closed with the answer. */
+/** The error for a body that is too large. The rest is not read; the connection is closed with the response. */
 const tooLarge = (): HttpError =>
   new HttpError(413, `The AdmissionReview is larger than ${bodyLimitBytes} bytes`, { connection: 'close' });

@@ -1,13 +1,16 @@
-/** How long the API server will wait: it says so in the query of each call, `?timeout=5s`, a duration of Go. */
+/**
+ * The deadline of a review. The API server sends its timeout in the query of each call, as a Go duration:
+ * `?timeout=5s`.
+ */
 
 export interface Deadline {
-  /** Milliseconds since 1970. */
+  /** The deadline in milliseconds since 1970. */
   readonly at: number;
-  /** Made when it is first asked for: most requests wait for nothing. */
+  /** Returns a signal that is aborted at the deadline. It is created lazily, because most requests do not wait. */
   signal(): AbortSignal;
 }
 
-/** An API server gives up after 30 s at the latest. */
+/** The longest timeout of an API server. */
 const longestMilliseconds = 30_000;
 
 export function deadlineIn(milliseconds: number): Deadline {
@@ -22,9 +25,9 @@ export function deadlineIn(milliseconds: number): Deadline {
   };
 }
 
-/** In milliseconds, from the text of the query. */
+/** `timeoutIn` parses the timeout in the query, in milliseconds. */
 export function timeoutIn(query: string): number {
-  // What every API server sends, without the cost of a parser.
+  // The form that API servers send, without the cost of a parser.
   const plain = /^timeout=(\d{1,2})s$/.exec(query);
   if (plain !== null) return bounded(Number(plain[1]) * 1000);
   return durationOf(new URLSearchParams(query).get('timeout'));

@@ -1,4 +1,4 @@
-/** AdmissionReview v1, coming in: from the bytes that an API server sends to a request. What goes out is in answer.ts. */
+/** Decodes an AdmissionReview v1: from the bytes of the API server to a request. encode.ts encodes the response. */
 import type {
   AdmissionRequest,
   GroupVersionKind,
@@ -11,7 +11,10 @@ import { decodeLeavingManagedFields } from './managed-fields.ts';
 
 export type { AdmissionRequest, GroupVersionKind, Json, Operation, UserInfo };
 
-/** A review that cannot be judged: answered with a status of HTTP, because there is no uid, or no trust in it, to answer to. */
+/**
+ * A review that cannot be evaluated. It is answered with an HTTP status, because its UID is missing or cannot be
+ * trusted.
+ */
 interface Unreadable {
   readonly status: 400;
   readonly message: string;
@@ -22,7 +25,7 @@ type DecodedReview = { readonly request: AdmissionRequest } | { readonly unreada
 export function decodeReview(text: string): DecodedReview {
   let review: unknown;
   try {
-    // Not JSON.parse: a rule about an int64 must see the number that was written.
+    // JSON.parse is not used, because a rule on an int64 must see the exact number.
     review = decodeLeavingManagedFields(text);
   } catch (error) {
     return unreadable(`The body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
@@ -35,8 +38,8 @@ export function decodeReview(text: string): DecodedReview {
     );
   }
   if (review.apiVersion !== 'admission.k8s.io/v1')
-    return unreadable('Only AdmissionReview of admission.k8s.io/v1 is served');
-  if (!isObject(review.request)) return unreadable('The AdmissionReview holds no request');
+    return unreadable('Only admission.k8s.io/v1 AdmissionReviews are served');
+  if (!isObject(review.request)) return unreadable('The AdmissionReview has no request');
   return decodeRequest(review.request);
 }
 
@@ -47,7 +50,7 @@ function decodeRequest(request: Json): DecodedReview {
   if (typeof uid !== 'string' || uid === '') return unreadable('request.uid is not a string');
   if (!isGroupVersionKind(kind)) return unreadable('request.kind is not a group, version and kind');
   if (!isOperation(operation)) return unreadable('request.operation is none of CREATE, UPDATE, DELETE, CONNECT');
-  // Without both sides a change cannot be seen, and what cannot be seen must not be let through.
+  // Without both objects a change cannot be detected, so it must not be admitted.
   if ((operation === 'CREATE' || operation === 'UPDATE') && !isObject(object))
     return unreadable('request.object is not an object');
   if (operation === 'UPDATE' && !isObject(oldObject)) return unreadable('request.oldObject is not an object');
@@ -56,7 +59,9 @@ function decodeRequest(request: Json): DecodedReview {
   return { request: admitted(request, { uid, kind, operation }) };
 }
 
-/** What a policy may match on must be what it says it is: a user that is no text matches nobody, and would pass for somebody. */
+/**
+ * Checks the types of the fields that policies match. A user name that is not a string would match no rule and pass.
+ */
 function wrongField(request: Json): string | undefined {
   for (const name of ['name', 'namespace', 'subResource', 'requestSubResource']) {
     if (!isAbsent(request[name]) && typeof request[name] !== 'string') return `request.${name} is not a string`;
@@ -69,7 +74,7 @@ function wrongField(request: Json): string | undefined {
     return 'request.kind and request.resource are not of one group and version';
   if (!isAbsent(request.requestKind) && !isGroupVersionKind(request.requestKind))
     return 'request.requestKind is not a group, version and kind';
-  if (!isAbsent(request.userInfo) && !isUserInfo(request.userInfo)) return 'request.userInfo is not that of a user';
+  if (!isAbsent(request.userInfo) && !isUserInfo(request.userInfo)) return 'request.userInfo is not a valid UserInfo';
   for (const name of ['object', 'oldObject', 'options']) {
     if (!isAbsent(request[name]) && !isObject(request[name])) return `request.${name} is not an object`;
   }
@@ -101,7 +106,7 @@ const unreadable = (message: string): DecodedReview => ({ unreadable: { status: 
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && isPlain(Object.getPrototypeOf(value));
 
-/** Numbers that were written as `1.0` are objects too, and no objects of the user's. */
+/** Decoded numbers such as `1.0` are objects too, but not JSON objects. */
 const isPlain = (prototype: unknown): boolean => prototype === Object.prototype || prototype === null;
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
@@ -121,7 +126,7 @@ const isGroupVersionResource = (value: unknown): value is GroupVersionResource =
   typeof value.version === 'string' &&
   typeof value.resource === 'string';
 
-/** Only the kind of a subresource may be another than that of its resource: Scale, PodExecOptions. */
+/** Only the kind of a subresource can differ from that of its resource: Scale, PodExecOptions. */
 const areOfOneVersion = (kind: unknown, resource: unknown): boolean =>
   isGroupVersionKind(kind) &&
   isGroupVersionResource(resource) &&

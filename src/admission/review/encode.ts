@@ -1,9 +1,9 @@
-/** AdmissionReview v1, going out: from a decision to the bytes of the answer, and to the words that a user reads. */
+/** Encodes an AdmissionReview v1 response: from a decision to the body of the response and the denial message. */
 import type { JsonPatchOperation } from '../../policy/index.ts';
 import { writeJsonPatch } from '../../policy/internal.ts';
 import type { Decision, Violation } from './findings.ts';
 
-/** The API server takes the answer only if it carries the uid of the request. */
+/** `encodeReview` encodes the response. The API server accepts it only with the UID of the request. */
 export function encodeReview(uid: string, decision: Decision): string {
   const { allowed, warnings, patches, auditAnnotations } = decision;
   let response = `{"uid":${JSON.stringify(uid)},"allowed":${allowed ? 'true' : 'false'}`;
@@ -14,11 +14,11 @@ export function encodeReview(uid: string, decision: Decision): string {
   return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":${response}}}`;
 }
 
-/** A terminal shows some; who wants to see more mends these first. */
+/** The limits of a denial: enough for a terminal. The remaining violations are reported once these are fixed. */
 const longestMessage = 16_384;
 const mostCauses = 200;
 
-/** One denial tells everything that is wrong, so that it can all be mended at once. */
+/** `denialMessage` lists every violation, so that they can all be fixed at once. */
 export function denialMessage({ violations }: Pick<Decision, 'violations'>): string {
   const lines: string[] = [];
   let length = 0;
@@ -38,7 +38,7 @@ function lineOf({ gate, message, next }: Violation): string {
   return next === '' ? `${gate}: ${sentence(message)}` : `${gate}: ${sentence(message)} ${sentence(next)}`;
 }
 
-/** An author's message may end as a sentence does, or not. */
+/** Ends a text with a full stop, unless it already ends a sentence. */
 const sentence = (text: string): string => (/[.!?…:]$/.test(text) ? text : `${text}.`);
 
 const statusCodes: Readonly<Record<string, number>> = {
@@ -48,7 +48,7 @@ const statusCodes: Readonly<Record<string, number>> = {
   RequestEntityTooLarge: 413,
 };
 
-/** What `kubectl` and a client's error show; the causes are for programs. */
+/** Builds the Status that kubectl and clients show. The causes are machine-readable. */
 function statusOf(decision: Decision) {
   const { violations } = decision;
   const reasons = new Set(violations.map(({ reason = 'Forbidden' }) => reason));

@@ -2,17 +2,17 @@
 import type { JsonPatchOperation } from '../../policy/index.ts';
 
 export interface Violation {
-  /** The gate that found it. */
+  /** The gate that reports the violation. */
   readonly gate: string;
-  /** Stable, for programs. */
+  /** A stable, machine-readable code. */
   readonly code: string;
-  /** Path of the field, such as `spec.owner`. */
+  /** The path of the field, for example `spec.owner`. */
   readonly field: string;
   /** What is wrong, without a full stop. */
   readonly message: string;
-  /** What the user can do, without a full stop; empty where the message says it. */
+  /** What the user can do, without a full stop; empty if the message says it. */
   readonly next: string;
-  /** Of the answer of the API server; left out, `Forbidden`. */
+  /** The status reason of the response. Defaults to `Forbidden`. */
   readonly reason?: string;
 }
 
@@ -20,7 +20,7 @@ export interface Findings {
   readonly violations: readonly Violation[];
   readonly warnings: readonly string[];
   readonly patches: readonly JsonPatchOperation[];
-  /** For the API server's audit log. */
+  /** Annotations for the audit log of the API server. */
   readonly auditAnnotations?: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +30,7 @@ export interface Decision extends Findings {
   readonly allowed: boolean;
 }
 
-/** One decision from what each gate has found. */
+/** `decisionOf` combines the findings of all gates into one decision. */
 export function decisionOf(findings: readonly Findings[]): Decision {
   const violations = findings.flatMap((each) => each.violations);
   const auditAnnotations = Object.assign({}, ...findings.map((each) => each.auditAnnotations ?? {}));
@@ -38,7 +38,7 @@ export function decisionOf(findings: readonly Findings[]): Decision {
     allowed: violations.length === 0,
     violations,
     warnings: findings.flatMap((each) => each.warnings),
-    // An object that is refused is not changed.
+    // A denied object is not changed.
     patches: violations.length === 0 ? findings.flatMap((each) => each.patches) : [],
     ...(Object.keys(auditAnnotations).length === 0 ? {} : { auditAnnotations }),
   };

@@ -1,4 +1,4 @@
-/** A review that is not judged: answered with a status of HTTP, on which the API server follows the failurePolicy. */
+/** An HTTP error response for a review that could not be evaluated. The API server then applies the failurePolicy. */
 export class HttpError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ export class HttpError extends Error {
     this.headers = headers;
   }
 
-  /** A metav1.Status: the API server and `curl` show its message. */
+  /** The response body: a metav1.Status, whose message the API server and `curl` show. */
   get body(): string {
     const { message, status: code } = this;
     return JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', message, code });

@@ -1,21 +1,21 @@
 /**
- * The text of a review → its values, with `managedFields` left as text until somebody reads them. They are half of what an API server
- * sends, nearly no rule reads them, and to make objects of them takes longer than to judge the rest.
+ * Decodes the text of a review and leaves `managedFields` as text until they are read. They are half of what an API
+ * server sends, hardly any rule reads them, and decoding them takes longer than evaluating the rest.
  *
- * They are found by their name alone. Whether that was the right place is seen afterwards: each is replaced by a mark that nobody
- * else can write, and where a mark is not found under `metadata` of the object, the whole text is decoded as it is.
+ * They are located by name only and replaced by random markers. If a marker is not found under `metadata` of the object
+ * afterwards, the whole text is decoded unchanged.
  */
 import { randomUUID } from 'node:crypto';
 import { decodeJson } from '../../cel/index.ts';
 
 const KEY = '"managedFields":[';
-/** Shorter ones are not worth the search for their end. */
+/** Shorter lists are not worth the search for their end. */
 const SHORTEST = 200;
 
-/** For the new object and the old one. */
+/** The markers for the new and the old object. */
 const marks: readonly unknown[] = [randomUUID(), randomUUID()];
 
-/** Throws as `decodeJson` does. */
+/** `decodeLeavingManagedFields` throws the same errors as `decodeJson`. */
 export function decodeLeavingManagedFields(text: string): unknown {
   const lists = listsIn(text);
   if (lists.length === 0) return decodeJson(text);
@@ -29,7 +29,7 @@ export function decodeLeavingManagedFields(text: string): unknown {
   try {
     review = decodeJson(shorter + text.slice(end));
   } catch {
-    // The whole text says where.
+    // Decoding the whole text reports the right position.
     return decodeJson(text);
   }
   return putBack(review, lists, text) ? review : decodeJson(text);
@@ -40,12 +40,12 @@ interface Part {
   readonly to: number;
 }
 
-/** Where the lists of that name are, in whichever objects. */
+/** Finds the lists with that name in any object. */
 function listsIn(text: string): readonly Part[] {
   const found: Part[] = [];
   for (let at = text.indexOf(KEY); at >= 0 && found.length < marks.length; ) {
     const from = at + KEY.length - 1;
-    // A key follows one of these; after anything else the quotation mark is the end of a text.
+    // A key follows a comma or a brace; after any other character the quotation mark ends a string.
     const isKey = text[at - 1] === ',' || text[at - 1] === '{';
     const to = isKey ? endOf(text, from) : from;
     if (to - from >= SHORTEST) found.push({ from, to });
@@ -54,7 +54,7 @@ function listsIn(text: string): readonly Part[] {
   return found;
 }
 
-/** Behind the bracket that closes the one at `from`; the end of the text where none does. */
+/** Returns the position after the bracket that closes the one at `from`, or the end of the text. */
 function endOf(text: string, from: number): number {
   let depth = 0;
   let quoted = false;
@@ -72,7 +72,7 @@ function endOf(text: string, from: number): number {
 
 const [QUOTE, BACKSLASH, OPEN, CLOSE] = [0x22, 0x5c, 0x5b, 0x5d];
 
-/** Whether every mark was where such a list belongs: there it is found now by whoever reads it. */
+/** Replaces the markers with lazy properties. It returns false if a marker is in an unexpected place. */
 function putBack(review: unknown, lists: readonly Part[], text: string): boolean {
   const request = fieldOf(review, 'request');
   let found = 0;
@@ -92,10 +92,12 @@ const fieldOf = (value: unknown, name: string): unknown =>
     ? (value as Record<string, unknown>)[name]
     : undefined;
 
-/** With the object itself, where nobody looks: a WeakMap of what lives as long as a request costs more than it spares. */
+/**
+ * The text is kept on the object itself: a WeakMap for objects that live as long as a request costs more than it saves.
+ */
 const TEXT = Symbol('managedFields');
 
-/** One for all, so that V8 sees objects of the same shape. */
+/** One descriptor for all objects, so that V8 sees objects of the same shape. */
 const LATER: PropertyDescriptor & ThisType<{ readonly [TEXT]: string }> = {
   enumerable: true,
   configurable: true,

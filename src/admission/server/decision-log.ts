@@ -1,4 +1,7 @@
-/** What the log says of a review: every denial, and what becomes a deployment, so that what follows can be traced back to who applied it. */
+/**
+ * Logs decisions: every denial, and every admitted change that results in a deployment, so that later steps can be
+ * traced to the user who applied it.
+ */
 import type { Logger } from '../../runtime/index.ts';
 import type { Observer } from '../gates/observer.ts';
 import { isDeployable } from '../gates/ownership/gate.ts';
@@ -16,13 +19,13 @@ export function logDenied(
   observer?.denied?.(request, decision);
 }
 
-/** Of what a broker brings about, each new generation, and its deletion. */
+/** `logAdmitted` logs each new generation and the deletion of a deployable object. */
 export function logAdmitted(request: AdmissionRequest, log: Logger): void {
   if (!isDeployable(request) || request.subResource !== undefined || request.dryRun === true) return;
   const born = newGenerationOf(request);
   if (born === undefined) return;
   const { uid: review, operation, kind, namespace, name, userInfo } = request;
-  // As the first attempt to deploy this generation is called from then on.
+  // The correlation ID of the first deployment attempt of this generation.
   const correlationId = `${born.uid}/${born.generation}/1`;
   const user = userInfo?.username;
   log.info('admitted', { operation, kind: kind.kind, namespace, name, ...born, correlationId, user, review });
@@ -33,10 +36,10 @@ interface Born {
   readonly generation: number;
 }
 
-/** Undefined where the generation stays what it was: that is no deployment. */
+/** Returns the new generation, or undefined if the generation does not change, which is no deployment. */
 function newGenerationOf({ operation, object, oldObject }: AdmissionRequest): Born | undefined {
   const [before, after] = [identityOf(oldObject), identityOf(object)];
-  // It is marked as going in a moment, and that is a generation too.
+  // A deletion increments the generation.
   if (operation === 'DELETE')
     return before === undefined ? undefined : { ...before, generation: before.generation + 1 };
   return after?.generation === before?.generation ? undefined : after;

@@ -1,6 +1,6 @@
 /**
- * What `/metrics` shows. Requests are counted as they come; what policies did is gathered in plain numbers, because a hundred of
- * them may match one request, and becomes metrics when somebody looks.
+ * The metrics of the webhook. Requests are counted immediately. Policy results are collected in plain numbers, because
+ * a hundred policies may match one request, and become metrics when they are scraped.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { processMetrics } from '../../runtime/index.ts';
@@ -12,13 +12,13 @@ export interface AdmissionMetrics {
   readonly contentType: string;
   text(): Promise<string>;
   inFlight(requests: number): void;
-  answered(phase: Phase, result: 'allowed' | 'denied' | 'refused', seconds: number): void;
+  answered(phase: Phase, result: 'allowed' | 'denied' | 'error', seconds: number): void;
   readonly observer: Observer;
 }
 
 interface Answered {
   readonly phase: Phase;
-  readonly result: 'allowed' | 'denied' | 'refused';
+  readonly result: 'allowed' | 'denied' | 'error';
   readonly seconds: number;
 }
 
@@ -27,19 +27,19 @@ interface PolicyCounts {
   denials: number;
   errors: number;
   seconds: number;
-  /** How many took as long as each of `policyBuckets` at most, and more than the one before; the last, longer than all. */
+  /** The number of evaluations per bucket of `policyBuckets`; the last entry counts those above all buckets. */
   readonly durations: number[];
 }
 
-/** Requests of how many kinds are counted together before it is done one policy at a time. */
+/** The maximum number of policy lists that are aggregated before they are flushed. */
 const mostLists = 64;
 
-/** Answers that are not in the metrics yet, at most. */
+/** The maximum number of responses that are not yet in the metrics. */
 const mostPending = 256;
 
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** One policy takes microseconds; there may be a thousand of them, so a few buckets must do. */
+/** A policy takes microseconds, and there may be a thousand policies, so there are only a few buckets. */
 const policyBuckets = [0.000_01, 0.000_1, 0.001, 0.01, 0.1];
 
 export function admissionMetrics(registry: Registry = new Registry()): AdmissionMetrics {
@@ -55,23 +55,27 @@ export function admissionMetrics(registry: Registry = new Registry()): Admission
   };
   const requests = new Counter({
     name: 'kidp_admission_requests_total',
-    help: 'Reviews by what became of them: allowed, denied, or refused without a judgement (a status of HTTP)',
+    help: 'Number of AdmissionReviews by result: allowed, denied, or error (answered with an HTTP error status).',
     labelNames: ['phase', 'result'],
     registers,
     collect: settle,
   });
   const duration = new Histogram({
     name: 'kidp_admission_request_duration_seconds',
-    help: 'How long a review took, from its headers to its answer',
+    help: 'Duration of an AdmissionReview from its headers to its response, in seconds.',
     labelNames: ['phase'],
     buckets,
     registers,
     collect: settle,
   });
-  const flying = new Gauge({ name: 'kidp_admission_requests_in_flight', help: 'Reviews under way', registers });
+  const flying = new Gauge({
+    name: 'kidp_admission_requests_in_flight',
+    help: 'Number of AdmissionReviews in flight.',
+    registers,
+  });
   const policies = new Map<string, PolicyCounts>();
-  const together = new Together(policies);
-  policyCounters(policies, together, registers);
+  const aggregate = new PolicyAggregate(policies);
+  policyCounters(policies, aggregate, registers);
   let inFlight = 0;
   return {
     registry,
@@ -84,14 +88,14 @@ export function admissionMetrics(registry: Registry = new Registry()): Admission
       inFlight = now;
     },
     answered(phase, result, seconds) {
-      // One by one these take many times as long as in a row.
+      // Updating the metrics in batches is many times faster.
       if (pending.push({ phase, result, seconds }) >= mostPending) settle();
     },
     observer: {
       evaluated({ decision, microseconds }) {
         const { matched, results } = decision;
         if (matched.length === 0) return;
-        together.add(matched, microseconds);
+        aggregate.add(matched, microseconds);
         for (const { policy, denies, result } of results) {
           if (denies) countsOf(policies, policy).denials += 1;
           if (result === 'error') countsOf(policies, policy).errors += 1;
@@ -102,10 +106,10 @@ export function admissionMetrics(registry: Registry = new Registry()): Admission
 }
 
 /**
- * What was judged by the same policies, which the engine names by the same list: counted as one until somebody looks, so that to
- * count a request costs the same however many policies it meets.
+ * Aggregates requests that were evaluated by the same list of policies, so that the cost of counting a request does not
+ * depend on the number of policies.
  */
-class Together {
+class PolicyAggregate {
   readonly #policies: Map<string, PolicyCounts>;
   readonly #lists = new Map<readonly string[], { evaluations: number; microseconds: number; durations: number[] }>();
 
@@ -116,7 +120,7 @@ class Together {
   add(matched: readonly string[], microseconds: number): void {
     let counts = this.#lists.get(matched);
     if (counts === undefined) {
-      // Lists of sets that are gone would be held on to.
+      // Lists of replaced policy sets must not be retained.
       if (this.#lists.size >= mostLists) this.settle();
       counts = { evaluations: 0, microseconds: 0, durations: noDurations() };
       this.#lists.set(matched, counts);
@@ -129,7 +133,7 @@ class Together {
     counts.durations[bucket] = (counts.durations[bucket] as number) + 1;
   }
 
-  /** The engine evaluates what policies share once: each bears its part of the whole. */
+  /** Distributes the time: the engine evaluates shared expressions once, so each policy gets an equal share. */
   settle(): void {
     for (const [matched, { evaluations, microseconds, durations }] of this.#lists) {
       for (const policy of matched) {
@@ -154,11 +158,15 @@ function countsOf(policies: Map<string, PolicyCounts>, policy: string): PolicyCo
 
 const noDurations = (): number[] => Array.from({ length: policyBuckets.length + 1 }, () => 0);
 
-function policyCounters(policies: ReadonlyMap<string, PolicyCounts>, together: Together, registers: Registry[]): void {
+function policyCounters(
+  policies: ReadonlyMap<string, PolicyCounts>,
+  aggregate: PolicyAggregate,
+  registers: Registry[],
+): void {
   const counters: [name: string, help: string, count: 'evaluations' | 'denials' | 'errors'][] = [
-    ['kidp_policy_evaluations_total', 'Requests that a policy was asked about', 'evaluations'],
-    ['kidp_policy_denials_total', 'Rules of a policy that refused a request', 'denials'],
-    ['kidp_policy_errors_total', 'Expressions of a policy that failed', 'errors'],
+    ['kidp_policy_evaluations_total', 'Number of requests that a policy was evaluated for.', 'evaluations'],
+    ['kidp_policy_denials_total', 'Number of denials by rules of a policy.', 'denials'],
+    ['kidp_policy_errors_total', 'Number of failed expressions of a policy.', 'errors'],
   ];
   for (const [name, help, count] of counters) {
     new Counter({
@@ -167,24 +175,25 @@ function policyCounters(policies: ReadonlyMap<string, PolicyCounts>, together: T
       labelNames: ['policy'],
       registers,
       collect() {
-        together.settle();
+        aggregate.settle();
         this.reset();
         for (const [policy, counts] of policies) this.inc({ policy }, counts[count]);
       },
     });
   }
-  new PolicyDurations(policies, together, registers);
+  new PolicyDurations(policies, aggregate, registers);
 }
 
 const durationName = 'kidp_policy_evaluation_duration_seconds';
-const durationHelp = 'How long a policy took for one request; what policies share is borne in equal parts';
+const durationHelp =
+  'Evaluation time of a policy for one request, in seconds. Policies share the time of common expressions equally.';
 
-/** A histogram of what was counted elsewhere: to observe each policy of each request would be felt. */
+/** A histogram of aggregated values: observing each policy of each request would be too slow. */
 class PolicyDurations extends Histogram<'policy'> {
   readonly #policies: ReadonlyMap<string, PolicyCounts>;
-  readonly #together: Together;
+  readonly #aggregate: PolicyAggregate;
 
-  constructor(policies: ReadonlyMap<string, PolicyCounts>, together: Together, registers: Registry[]) {
+  constructor(policies: ReadonlyMap<string, PolicyCounts>, aggregate: PolicyAggregate, registers: Registry[]) {
     super({
       name: durationName,
       help: durationHelp,
@@ -193,12 +202,12 @@ class PolicyDurations extends Histogram<'policy'> {
       registers,
     });
     this.#policies = policies;
-    this.#together = together;
+    this.#aggregate = aggregate;
   }
 
-  /** What the registry asks for, be it for text or as data. */
+  /** Called by the registry for both text and JSON output. */
   async getForPromString() {
-    this.#together.settle();
+    this.#aggregate.settle();
     const values = [...this.#policies].flatMap(([policy, { durations, seconds }]) => {
       let times = 0;
       const buckets = durations.map((each, index) => {

@@ -300,16 +300,16 @@ describe('a webhook in trouble', () => {
   it('never answers "allowed" to a bug of its own', () =>
     trouble({ policies: broken }, async (url, ca) => {
       expect(await post(url, ca, '/validate')).toMatchObject({ status: 500 });
-      expect((await post(url, ca, '/metrics')).text).toContain('result="refused"');
+      expect((await post(url, ca, '/metrics')).text).toContain('result="error"');
     }));
 
   it('answers before the API server gives up', () =>
-    trouble({ later: [slowly] }, async (url, ca) => {
+    trouble({ extraGates: [slowly] }, async (url, ca) => {
       expect(await post(url, ca, '/validate?timeout=100ms')).toMatchObject({ status: 504 });
     }));
 
   it('asks those that are too many to come again', () =>
-    trouble({ later: [slowly], mostInFlight: 2 }, async (url, ca) => {
+    trouble({ extraGates: [slowly], mostInFlight: 2 }, async (url, ca) => {
       const answers = await Promise.all(Array.from({ length: 4 }, () => post(url, ca, '/validate?timeout=1s')));
       const tooMany = answers.filter(({ status }) => status === 429);
       expect(tooMany.length).toBeGreaterThanOrEqual(1);
@@ -317,7 +317,7 @@ describe('a webhook in trouble', () => {
     }));
 
   it('holds only so many bytes at once, asks the others to come again, and has room once those are answered', () =>
-    trouble({ later: [slowly], mostBytes: 4 * 1024 * 1024 }, async (url, ca) => {
+    trouble({ extraGates: [slowly], mostBytes: 4 * 1024 * 1024 }, async (url, ca) => {
       const large = 3 * 1024 * 1024;
       const answers = await Promise.all(Array.from({ length: 4 }, () => post(url, ca, '/validate?timeout=3s', large)));
       const statuses = answers.map(({ status }) => status).sort();

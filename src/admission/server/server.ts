@@ -1,7 +1,8 @@
 /**
- * What the webhook answers over HTTP. Thin: it bounds what comes in, hands the review to the gates, and answers either an
- * AdmissionReview with the uid of the request or a status of HTTP that says what was wrong with it. A bug of ours must never read
- * as "allowed": it is a 500, on which the API server follows the failurePolicy.
+ * The HTTP handler of the webhook.
+ *
+ * It bounds the input, passes the review to the pipeline, and responds with an AdmissionReview or an HTTP error. An
+ * internal error must never result in "allowed": it is a 500, and the API server applies the failurePolicy.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,32 +24,32 @@ import type { AdmissionMetrics } from './metrics.ts';
 interface AnswerOptions {
   readonly log: Logger;
   readonly pipeline: Pipeline;
-  /** Whether `/readyz` says so. */
+  /** Reports the result of `/readyz`. */
   readonly ready: () => boolean;
-  /** Whether policies and caches are known; a review that comes before waits for it. */
+  /** Reports whether the caches are synced. Earlier reviews wait for that. */
   readonly synced?: () => boolean;
   readonly metrics?: AdmissionMetrics | undefined;
   readonly observer?: Observer | undefined;
-  /** Reviews at once; beyond it the API server is asked to come again. */
+  /** The maximum number of reviews in flight. Further reviews get a 429 and are retried. */
   readonly mostInFlight?: number | undefined;
-  /** Bytes of their bodies at once. */
+  /** The maximum number of bytes of their bodies. */
   readonly mostBytes?: number | undefined;
 }
 
-/** An API server has some hundred requests in flight at most. */
+/** An API server has a few hundred requests in flight at most. */
 const mostInFlightByDefault = 400;
-/** Room for nine of the largest, or for thousands as they usually are. */
+/** Enough for nine reviews of the largest size, or for thousands of the usual size. */
 const mostBytesByDefault = 64 * 1024 * 1024;
 const syncPollMilliseconds = 20;
 
-/** What a webhook is called for. */
+/** The purpose of a webhook path. */
 interface AskedFor {
   readonly phase: Phase;
-  /** Of a request that was converted: in which other versions it is sent to us. */
+  /** For converted requests: the other versions in which the request is sent. */
   readonly elsewhere?: readonly string[];
 }
 
-/** Where each webhook of the configurations calls. */
+/** The paths of the webhooks. */
 const webhooks = new Map<string, AskedFor>([
   ...at('/mutate', 'mutate', ['', '/policies', '/fail-again', '/ignore-again']),
   ...at('/mutate', 'mutate-once', ['/fail', '/ignore']),
@@ -59,7 +60,10 @@ function at(verb: string, phase: Phase, paths: readonly string[]): [string, Aske
   return paths.map((path) => [`${verb}${path}`, { phase }]);
 }
 
-/** `/validate/fail`, and `/validate/fail/converted/v1.autoscaling` for what is sent besides in another version. */
+/**
+ * Resolves a path: `/validate/fail`, or `/validate/fail/converted/v1.autoscaling` for requests that are also sent in
+ * another version.
+ */
 function askedAt(pathname: string): AskedFor | undefined {
   const known = webhooks.get(pathname);
   if (known !== undefined) return known;
@@ -71,7 +75,7 @@ function askedAt(pathname: string): AskedFor | undefined {
 
 interface Answers {
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
-  /** The same for a review that is there as a whole; undefined for what is none. */
+  /** Answers a review whose body is already read; undefined for other paths. */
   readonly answerPost: AnswerPost;
 }
 
@@ -83,7 +87,7 @@ export function answerAdmission(options: AnswerOptions): Answers {
       const asked = askedAt(pathname);
       const answered =
         asked === undefined ? other(pathname, response, options) : reviews.read(request, response, asked, query);
-      answered.catch((error: unknown) => refuse(response, refusalOf(error, options.log)));
+      answered.catch((error: unknown) => refuse(response, httpErrorOf(error, options.log)));
     },
     answerPost(target, body) {
       const [pathname = '', query = ''] = target.split('?', 2);
@@ -104,13 +108,13 @@ async function other(pathname: string, response: ServerResponse, options: Answer
       return send(response, 200, options.metrics.contentType, await options.metrics.text());
     default:
   }
-  throw new HttpError(404, `There is nothing at ${pathname.slice(0, 100)}; reviews go to /validate and /mutate`);
+  throw new HttpError(404, `Not found: ${pathname.slice(0, 100)}; send AdmissionReviews to /validate or /mutate`);
 }
 
 interface Reviews {
-  /** Over Node's HTTP. */
+  /** Reads and answers a review over the HTTP server of Node. */
   read(request: IncomingMessage, response: ServerResponse, asked: AskedFor, query: string): Promise<void>;
-  /** Of one that has been read. At once where nothing has to be waited for. */
+  /** Answers a review whose body is already read. It is synchronous if no lookup is needed. */
   answer(text: string, asked: AskedFor, query: string): PostAnswer | Promise<PostAnswer>;
 }
 
@@ -125,8 +129,8 @@ function startReviews(options: AnswerOptions): Reviews {
     metrics?.inFlight(inFlight);
     return {
       share,
-      isOneTooMany: inFlight > mostInFlight,
-      end(result: 'allowed' | 'denied' | 'refused') {
+      isOverLimit: inFlight > mostInFlight,
+      end(result: 'allowed' | 'denied' | 'error') {
         share.release();
         inFlight -= 1;
         metrics?.inFlight(inFlight);
@@ -137,10 +141,10 @@ function startReviews(options: AnswerOptions): Reviews {
   return {
     async read(request, response, asked, query) {
       const flight = begin(asked);
-      let result: 'allowed' | 'denied' | 'refused' = 'refused';
+      let result: 'allowed' | 'denied' | 'error' = 'error';
       try {
         checkRequest(request);
-        if (flight.isOneTooMany) {
+        if (flight.isOverLimit) {
           request.resume();
           throw tooMany();
         }
@@ -150,7 +154,7 @@ function startReviews(options: AnswerOptions): Reviews {
         result = allowed ? 'allowed' : 'denied';
         send(response, 200, 'application/json', body);
       } catch (error) {
-        refuse(response, refusalOf(error, log));
+        refuse(response, httpErrorOf(error, log));
       } finally {
         flight.end(result);
       }
@@ -162,12 +166,12 @@ function startReviews(options: AnswerOptions): Reviews {
         return { status: 200, body };
       };
       const failed = (error: unknown): PostAnswer => {
-        flight.end('refused');
-        return refusalOf(error, log);
+        flight.end('error');
+        return httpErrorOf(error, log);
       };
       let answer: Answered | Promise<Answered>;
       try {
-        if (flight.isOneTooMany) throw tooMany();
+        if (flight.isOverLimit) throw tooMany();
         if (!flight.share.grow(text.length)) throw noRoom();
         answer = answerReview(text, asked, deadlineIn(timeoutIn(query)), options);
       } catch (error) {
@@ -184,8 +188,8 @@ interface Answered {
 }
 
 /**
- * From the text of a review to the text of the answer, at once where nothing has to be waited for. What cannot be judged is thrown as
- * a `HttpError`, or as a bug.
+ * `answerReview` evaluates the text of a review. It is synchronous if no lookup is needed. A review that cannot be
+ * evaluated is thrown as an `HttpError`; any other error is a bug.
  */
 export function answerReview(
   text: string,
@@ -211,22 +215,22 @@ export function answerReview(
 }
 
 function checkRequest({ method, headers }: IncomingMessage): void {
-  if (method !== 'POST') throw new HttpError(405, 'Send an AdmissionReview with POST', { allow: 'POST' });
+  if (method !== 'POST') throw new HttpError(405, 'Send the AdmissionReview with POST', { allow: 'POST' });
   const type = headers['content-type'];
   if (type === 'application/json') return;
   if (type?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
     throw new HttpError(415, 'Send the AdmissionReview as application/json');
 }
 
-/** The API server's client comes again after the time that is asked for. */
+/** The error for too many reviews. The API server retries after the given time. */
 const tooMany = (): HttpError =>
-  new HttpError(429, 'Too many reviews at once; come again in a second', { 'retry-after': '1' });
+  new HttpError(429, 'Too many AdmissionReviews in flight; retry in a second', { 'retry-after': '1' });
 
-/** Before that, nothing would match, and to answer "allowed" would be wrong. */
+/** Waits for the caches. Before that no policy would match, and "allowed" would be wrong. */
 async function untilSynced(synced: () => boolean, { at }: Deadline): Promise<void> {
   while (!synced()) {
     if (Date.now() + syncPollMilliseconds >= at) {
-      throw new HttpError(503, 'Policies are still being read; try again in a moment', { 'retry-after': '1' });
+      throw new HttpError(503, 'Policies are not synced yet; retry in a second', { 'retry-after': '1' });
     }
     await sleep(syncPollMilliseconds);
   }
@@ -235,8 +239,8 @@ async function untilSynced(synced: () => boolean, { at }: Deadline): Promise<voi
 async function beforeDeadline(evaluated: Promise<Decision>, { at }: Deadline): Promise<Decision> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    const refusal = new HttpError(504, 'The review was not evaluated in the time that the API server waits');
-    timer = setTimeout(() => reject(refusal), Math.max(1, at - Date.now()));
+    const timeout = new HttpError(504, 'The review was not evaluated before the timeout of the API server');
+    timer = setTimeout(() => reject(timeout), Math.max(1, at - Date.now()));
   });
   try {
     return await Promise.race([evaluated, late]);
@@ -245,10 +249,10 @@ async function beforeDeadline(evaluated: Promise<Decision>, { at }: Deadline): P
   }
 }
 
-function refusalOf(error: unknown, log: Logger): HttpError {
+function httpErrorOf(error: unknown, log: Logger): HttpError {
   if (error instanceof HttpError) return error;
-  log.error('a review could not be answered', { error });
-  return new HttpError(500, 'The review could not be evaluated; the log of the webhook says why');
+  log.error('evaluating a review failed', { error });
+  return new HttpError(500, 'The review could not be evaluated; see the log of the webhook');
 }
 
 function refuse(response: ServerResponse, { status, headers, body }: HttpError): void {

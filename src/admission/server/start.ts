@@ -1,4 +1,6 @@
-/** Starts a replica of the webhook: certificates, the server, the gates behind it, and where it is asked to the webhook configurations. */
+/**
+ * Starts a replica of the webhook: certificates, the server, the gates and, if requested, the webhook configurations.
+ */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -47,57 +49,60 @@ import { type AdmissionMetrics, admissionMetrics } from './metrics.ts';
 import { answerAdmission } from './server.ts';
 
 export interface AdmissionOptions {
-  /** The cluster whose API server shall call us; none: the webhooks are served and nobody is told. */
+  /** The cluster whose API server calls the webhook. Without it, the webhook is served but not registered. */
   client?: Client | undefined;
-  /** Where to listen; the default is this machine alone. */
+  /** The listen address. Defaults to the loopback address. */
   host?: string | undefined;
-  /** 0 or nothing: any free port. */
+  /** The port. 0 or undefined selects a free port. */
   port?: number | undefined;
-  /** Several replicas of one machine on one port. */
+  /** Allows several replicas on one machine to share a port. */
   reusePort?: boolean | undefined;
-  /** What becomes of a request when we are away. */
+  /** The failurePolicy of the webhooks. */
   failurePolicy?: FailurePolicy | undefined;
-  /** Where the API server finds us; the default is the address listened on. */
+  /** The address under which the API server reaches the webhook. Defaults to the listen address. */
   target?: WebhookTarget | undefined;
-  /** Certificates shared by all replicas; without it they are this process's own. */
+  /** The Secret with certificates that all replicas share. Without it, each process has its own. */
   certificateSecret?: { namespace: string; name: string } | undefined;
-  /** Without a cluster: keeps the certificates over a restart. */
+  /** The directory that keeps the certificates across restarts, without a cluster. */
   certificateDirectory?: string | undefined;
-  /** How long certificates live, and how long their rotation waits for others; the defaults are for a cluster. */
+  /** The lifetimes of certificates and the delays of their rotation. The defaults suit a cluster. */
   certificateLives?: CertificateLives | undefined;
-  /** Of this replica, among all. */
+  /** The identity of this replica, unique among all replicas. */
   identity?: string | undefined;
-  /** What it is a replica of: see `Installer`. */
+  /** The installation of this replica: see `Installer`. */
   installation?: string | undefined;
-  /** False for a replica that only serves; whichever leads then drives `configurations`. */
+  /** False for a replica that only serves; the leader then applies `configurations`. */
   install?: boolean | undefined;
-  /** Without it no policy judges. */
+  /** The policies. Without it, no policy is evaluated. */
   policies?: PolicySource | undefined;
-  /** Without it the chain of owners is unknown. */
+  /** The owner lookup. Without it, owner chains are unknown. */
   owners?: OwnerLookup | undefined;
-  /** Kinds and plurals as somebody keeps them; without it the API server is asked. */
+  /** The resource mapping of the caller. Without it, the API server is queried. */
   mapping?: (() => ResourceMapping) | undefined;
-  /** Judges a Policy or PolicyException that is written. */
+  /** Checks Policies and PolicyExceptions. */
   policyGate?: ((request: AdmissionRequest, deadline: Deadline) => Promise<Findings>) | undefined;
-  /** Judges CustomResourceDefinitions that change, in a webhook of its own. Without it nothing does. */
+  /** Enables the CRD gate, which has a webhook of its own. */
   crds?: CrdGateOptions | undefined;
-  /** Whether a rollout whose definitions break somebody waits for an Approval there. Without it that is not known. */
+  /**
+   * Reports whether a rollout with breaking definitions requires an Approval in an environment. Without it, this is
+   * unknown.
+   */
   asksAboutBreaking?: ((environment: Environment) => boolean) | undefined;
-  /** Further gates after the policies'. */
-  later?: readonly AsyncGate[] | undefined;
-  /** Users that may remove the finalizer; without it the one that the client is. */
+  /** Additional gates, evaluated after the policies. */
+  extraGates?: readonly AsyncGate[] | undefined;
+  /** The users that may remove the finalizer. Defaults to the user of the client. */
   reconcilers?: readonly string[] | undefined;
-  /** False where what is admitted is not handed to brokers: then it can be deleted at once. */
+  /** False if admitted objects are not dispatched to brokers: they can then be deleted immediately. */
   dispatches?: boolean | undefined;
-  /** Exempt from policies, as kube-system is. */
+  /** The platform namespace, which is exempt from policies like kube-system. */
   platformNamespace?: string | undefined;
   observer?: Observer | undefined;
   metrics?: AdmissionMetrics | undefined;
-  /** Reviews at once. */
+  /** The maximum number of reviews in flight. */
   mostInFlight?: number | undefined;
-  /** Bytes of reviews at once. */
+  /** The maximum number of bytes of reviews in flight. */
   mostBytes?: number | undefined;
-  /** How long connections are still answered after `stop`, so that those who call can move away. */
+  /** The time that connections are still served after `stop`, so that clients can move to another replica. */
   drainMilliseconds?: number | undefined;
   log?: Logger | undefined;
 }
@@ -105,19 +110,24 @@ export interface AdmissionOptions {
 export interface Admission {
   readonly url: string;
   readonly port: number;
-  /** What clients need to trust, PEM. It changes when certificates rotate. */
+  /** The CA bundle for clients, in PEM form. It changes when certificates rotate. */
   readonly caBundle: string;
-  /** What it serves with, for others of this process that are found under the same names. */
+  /** The serving certificates, for other servers of this process with the same names. */
   readonly certificates: Pick<CertificateSource, 'current' | 'subscribe'>;
-  /** Whether it serves, policies are known, and it is not about to stop. */
+  /** Whether the replica serves, its policies are synced, and it is not about to stop. */
   readonly ready: boolean;
-  /** For the replica that leads. With `install` it is driven from here, and removed by `stop`. None without a cluster. */
+  /**
+   * The webhook configurations, for the leader. With `install`, they are applied here and removed by `stop`. Undefined
+   * without a cluster.
+   */
   readonly configurations: Configurations | undefined;
-  /** Removes the webhook configurations where it has installed them, finishes what is in flight, and ends. */
+  /** Removes the webhook configurations if this replica installed them, finishes requests in flight, and stops. */
   stop(): Promise<void>;
 }
 
-/** How long an API server may take to notice that the configuration is gone, or another replica there; until then it still calls. */
+/**
+ * The time that an API server may take to notice a removed configuration or another replica. Until then it still calls.
+ */
 const farewellMilliseconds = 1000;
 const syncLimitMilliseconds = 120_000;
 
@@ -165,11 +175,11 @@ export async function startAdmission(options: AdmissionOptions = {}): Promise<Ad
             platformNamespace: options.platformNamespace ?? DEFAULT_PLATFORM_NAMESPACE,
             crds: options.crds !== undefined,
           });
-    if (configurations !== undefined && install) undo.unshift(await installAndFollow(configurations, policies, log));
+    if (configurations !== undefined && install) undo.unshift(await installAndSync(configurations, policies, log));
     isReady = () => synced() && !serving.draining;
     return admissionOf({ serving, authority, configurations, isReady, undo });
   } catch (error) {
-    await takeDown(undo).catch(() => {});
+    await cleanUp(undo).catch(() => {});
     throw error;
   }
 }
@@ -190,7 +200,7 @@ async function answersOf(
     reconcilers: options.reconcilers ?? (client === undefined ? [] : await userOf(client, log)),
     dispatches: options.dispatches,
     ask,
-    later: [
+    asyncGates: [
       ...(policyGate === undefined ? [] : [gateForPolicies(policyGate)]),
       approvalVerbGate(ask),
       cleanupGate(ask),
@@ -199,13 +209,13 @@ async function answersOf(
       ...(crds === undefined
         ? []
         : [crdGate({ ...crds, client, ask, comparers, log, metrics: crdMetrics(metrics.registry) })]),
-      ...(options.later ?? []),
+      ...(options.extraGates ?? []),
     ],
   });
   return answerAdmission({ log, pipeline, ready, synced, metrics, observer, mostInFlight, mostBytes });
 }
 
-/** Policies and exceptions that are written, and not only deleted. */
+/** Builds the gate for written Policies and PolicyExceptions. */
 function gateForPolicies(evaluate: NonNullable<AdmissionOptions['policyGate']>): AsyncGate {
   const kinds: readonly string[] = [policyKind.kind, policyException.kind];
   return {
@@ -219,7 +229,7 @@ function gateForPolicies(evaluate: NonNullable<AdmissionOptions['policyGate']>):
   };
 }
 
-/** The API server knows best by which name we are known to it. */
+/** Asks the API server for the name of our own user. */
 async function userOf(client: Client, log: Logger): Promise<string[]> {
   const { status, text } = await client.request({
     method: 'POST',
@@ -227,15 +237,18 @@ async function userOf(client: Client, log: Logger): Promise<string[]> {
     body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
   });
   if (status >= 300) {
-    log.warn('the API server does not say who we are: nobody but who is named may remove the finalizer', { status });
+    log.warn('SelfSubjectReview failed; only configured reconcilers can remove the finalizer', { status });
     return [];
   }
   const { userInfo } = (JSON.parse(text) as { status?: { userInfo?: { username?: string } } }).status ?? {};
   return userInfo?.username === undefined ? [] : [userInfo.username];
 }
 
-/** Installs the configurations once the policies are known, and again whenever they match otherwise. Returns what removes them. */
-async function installAndFollow(
+/**
+ * Installs the configurations once the policies are synced, and re-applies them on every change. Returns a function
+ * that removes them.
+ */
+async function installAndSync(
   configurations: Configurations,
   policies: PolicySource | undefined,
   log: Logger,
@@ -244,7 +257,7 @@ async function installAndFollow(
   const apply = () => configurations.apply(policies?.current().set.scope ?? []);
   await apply();
   const sync = startSync({ apply, subscribe: (changed) => policies?.subscribe?.(changed) ?? (() => {}), log });
-  // What has changed while the first was under way.
+  // The policies may have changed during the first run.
   sync.trigger();
   const unwatch = configurations.watch(() => sync.trigger());
   return async () => {
@@ -260,8 +273,8 @@ async function untilSynced(policies: PolicySource | undefined): Promise<void> {
     if (Date.now() > end) {
       throw new ConfigError({
         code: 'policies-not-synced',
-        message: `Policies could not be read in ${syncLimitMilliseconds / 1000} s`,
-        hint: 'See that the CRDs of platform.company.com are installed and that we may list their objects',
+        message: `Policies were not synced within ${syncLimitMilliseconds / 1000} s`,
+        hint: 'Check that the CRDs of platform.company.com are installed and that kidp may list their objects',
       });
     }
     await sleep(20);
@@ -291,14 +304,14 @@ function admissionOf({ serving, authority, configurations, isReady, undo }: Part
       return isReady();
     },
     stop() {
-      stopped ??= takeDown(undo);
+      stopped ??= cleanUp(undo);
       return stopped;
     },
   };
 }
 
-/** Whatever fails on the way, the rest is still taken down. */
-async function takeDown(undo: readonly (() => Promise<void>)[]): Promise<void> {
+/** Runs all cleanup steps even if one fails, and throws the first error. */
+async function cleanUp(undo: readonly (() => Promise<void>)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const step of undo) await step().catch((error: unknown) => failures.push(error));
   if (failures.length > 0) throw failures[0];
@@ -309,7 +322,7 @@ function storeOf({ client, certificateSecret, certificateDirectory }: AdmissionO
   return certificateDirectory === undefined ? memoryStore() : directoryStore(certificateDirectory);
 }
 
-/** What the API server may call us by, and what a person on this machine would. */
+/** Lists the names of the serving certificate: those that the API server uses, and those of the local machine. */
 function namesOf(host: string, target: WebhookTarget | undefined): string[] {
   const local = ['localhost', '127.0.0.1', '::1'];
   const listened = host === '0.0.0.0' || host === '::' ? [] : [host];

@@ -80,7 +80,7 @@ metadata: {name: a}
 spec: {namespace: team-backend, costTags: {}}
 `,
       exit: 1,
-      words: ['fail labels LabelOfPlatform', 'skip', 'skip'],
+      words: ['fail labels LabelManaged', 'skip', 'skip'],
     },
     {
       reason: 'a team that is not is not guessed at',

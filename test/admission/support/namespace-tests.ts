@@ -100,7 +100,7 @@ export function namespaceTests(running: () => Platform): void {
 
     test('a confirmed one goes with all that is in it, and the cluster is not kept from clearing it', async () => {
       await platform.kubectl(['annotate', 'namespace', 'team-shop', `${annotation}=another-uid`]);
-      expect(await refusal('team-shop')).toContain('The annotation that is there is of another Namespace of that name');
+      expect(await refusal('team-shop')).toContain('The present annotation is for an earlier Namespace with this name');
       await client.create(configMaps, configMap('settings', { any: 'thing' }, { namespace: 'team-shop' }));
       confirmed = (await client.get(namespaces, { name: 'team-shop' })).metadata.uid ?? '';
       await platform.kubectl(['annotate', 'namespace', 'team-shop', '--overwrite', `${annotation}=${confirmed}`]);

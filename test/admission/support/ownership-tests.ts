@@ -101,9 +101,7 @@ export function ownershipTests(running: () => Platform): void {
     describe('a change of owner', () => {
       test.each(ways)('is refused by $way, with the reason', async ({ write }) => {
         const said = await write();
-        expect(said).toContain(
-          'spec.owner never changes (immutable since creation): Team backend-team → Team other-team',
-        );
+        expect(said).toContain('spec.owner cannot be changed after creation: Team backend-team → Team other-team');
         expect(said).toContain('Create a new object under the new owner and delete this one');
         expect(await ownerNow()).toBe('backend-team');
       });

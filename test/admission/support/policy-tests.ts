@@ -159,7 +159,7 @@ export function policyTests(running: () => Platform): void {
             ...platformObject('Application', 'selfish', 'team-backend'),
             spec: { owner: { kind: 'Application', name: 'selfish' } },
           }),
-          says: ['spec.owner leads back to where it began'],
+          says: ['spec.owner forms a cycle'],
         },
         {
           reason: 'labels of the platform, all that is wrong at once',

@@ -91,7 +91,7 @@ export function policyTests(running: () => PolicyPlane): void {
         expect(code).toBe(0);
         expect(stderr).toMatch(
           new RegExp(
-            `Warning: would deny 1 of 2 existing objects that it matches \\(2 objects looked at in \\d+\\.\\d s\\): ConfigMap ${inNamespace}/bad \\(rule\\)`,
+            `Warning: would deny 1 of 2 matched existing objects \\(2 objects checked in \\d+\\.\\d s\\): ConfigMap ${inNamespace}/bad \\(rule\\)`,
           ),
         );
         expect((await live.kubectl(['get', 'policy', object.metadata.name])).code).not.toBe(0);

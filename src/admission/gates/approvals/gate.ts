@@ -1,7 +1,9 @@
 /**
- * Approvals that are written: admission says who asked and who decided, from the user of the request, whatever the manifest says.
- * Nobody decides over what they asked for, nobody decides twice, and what was decided stays (requirement 002, FR-OP-007). The schema
- * of the kind holds the same as far as a schema can, for when this webhook is away.
+ * The approvals gate: records who requests and who decides an Approval, from the user of the request, whatever the
+ * manifest says.
+ *
+ * No user decides on their own request or decides twice, and decisions are final (docs/requirements.md, 002 FR-OP-007).
+ * The CRD enforces the same as far as a schema can, for when the webhook is unavailable.
  */
 import { type Approval, approval, approvalLevel, GROUP, operatorDeployment } from '../../../api/index.ts';
 import type { AskAuthorizer, JsonPatchOperation } from '../../../policy/index.ts';
@@ -32,10 +34,13 @@ const decisionsOf = (object: Json | undefined): readonly unknown[] => {
 
 const userOf = ({ userInfo }: AdmissionRequest): string => userInfo?.username ?? '';
 
-/** A stamp of a moment ago is not renewed: an API server may ask again about what it has been told already. */
+/** A recent timestamp is not renewed: an API server may call again with an object that was already stamped. */
 const freshMilliseconds = 60_000;
 
-/** The platform asks on behalf of who created the rollout, whom admission has written down there; nobody else asks for another. */
+/**
+ * The platform creates Approvals on behalf of the requester of a rollout, which admission has recorded. No other user
+ * can request for someone else.
+ */
 const asksForAnother = (request: AdmissionRequest, { reconcilers }: Pick<Facts, 'reconcilers'>): boolean => {
   const { subject, requester } = specOf(request.object);
   return (
@@ -47,7 +52,10 @@ const asksForAnother = (request: AdmissionRequest, { reconcilers }: Pick<Facts, 
   );
 };
 
-/** Writes down who asks or decides, and when. None where it is no Approval, or says so already. */
+/**
+ * `stampApproval` records the requester or the decider, and the time. It returns undefined if the object is not an
+ * Approval or is already stamped.
+ */
 export function stampApproval(
   request: AdmissionRequest,
   facts: Pick<Facts, 'reconcilers'> = { reconcilers: [] },
@@ -78,7 +86,7 @@ export function stampApproval(
   return { object: { ...object, spec: { ...spec, decisions } }, patches, warnings: [] };
 }
 
-/** Which roles who decides has, of those that count here; none are written where no level asks for any. */
+/** Returns the roles of the deciding user that count for this Approval, or undefined if no level requires a role. */
 function rolesFor({ oldObject, userInfo = {} }: AdmissionRequest): string[] | undefined {
   const { levels, environment } = specOf(oldObject);
   return Array.isArray(levels)
@@ -121,21 +129,21 @@ function wrongRequest(request: AdmissionRequest, object: Json, facts: Facts): Vi
     ...((requester === user && user !== '') || asksForAnother(request, facts)
       ? []
       : [
-          refused(
-            'RequesterForged',
+          denied(
+            'RequesterMismatch',
             'requester',
-            `spec.requester is not the user who asks, "${user}"`,
-            'Leave it out: it is written by itself',
+            `spec.requester is not the requesting user "${user}"`,
+            'Remove it: admission sets it automatically',
           ),
         ]),
     ...(decisionsOf(object).length === 0
       ? []
       : [
-          refused(
-            'DecidedTooEarly',
+          denied(
+            'DecisionOnCreate',
             'decisions',
-            'an Approval begins without decisions',
-            'Create it first, and let somebody else decide',
+            'an Approval must be created without decisions',
+            'Create it first; another user must decide',
           ),
         ]),
   ];
@@ -157,20 +165,27 @@ function wrongChange(request: AdmissionRequest, object: Json, oldObject: Json | 
   const kept = known.every((each, index) => sameJson(each, decisions[index] ?? null));
   return [
     ...changed.map((field) =>
-      refused('ApprovalChanged', field, `spec.${field} stays as it was asked for`, 'Create another Approval'),
+      denied('ApprovalImmutable', field, `spec.${field} cannot be changed after creation`, 'Create another Approval'),
     ),
     ...(kept
       ? decisions.slice(known.length).flatMap((each) => wrongDecision(each, before, known, request))
       : [
-          refused(
-            'DecisionChanged',
+          denied(
+            'DecisionImmutable',
             'decisions',
-            'decisions are only added, never changed or removed',
-            'Add yours at the end',
+            'decisions are append-only: existing decisions must not be changed or removed',
+            'Append your decision',
           ),
         ]),
     ...(decisions.length - known.length > 1
-      ? [refused('DecidedTwice', 'decisions', 'one person decides once, and only for themselves', 'Add one decision')]
+      ? [
+          denied(
+            'DuplicateDecision',
+            'decisions',
+            'a user can add only one decision, their own',
+            'Add a single decision',
+          ),
+        ]
       : []),
   ];
 }
@@ -186,28 +201,28 @@ function wrongDecision(
   const of = (each: unknown) => (isObject(each) ? (each as Partial<Decision>).by : undefined);
   if (user === '' || by !== user)
     return [
-      refused(
-        'DecisionForged',
+      denied(
+        'DecisionUserMismatch',
         'decisions',
-        `a decision is not of the user who makes it, "${user}"`,
-        'Leave "by" and "at" out: they are written by themselves',
+        `the decision is not by the requesting user "${user}"`,
+        'Remove "by" and "at": admission sets them automatically',
       ),
     ];
   if (before.requester === user)
     return [
-      refused(
-        'OwnRequest',
+      denied(
+        'SelfApproval',
         'decisions',
-        `"${user}" has asked for this Approval, and who asks does not decide`,
-        'Let somebody else decide',
+        `user "${user}" requested this Approval and must not decide on it`,
+        'Another user must decide',
       ),
     ];
   if (known.some((each) => of(each) === user))
-    return [refused('DecidedTwice', 'decisions', `"${user}" has decided already`, '')];
+    return [denied('DuplicateDecision', 'decisions', `user "${user}" has already decided`, '')];
   return wrongRole(decision as Json, before, request);
 }
 
-/** Where levels are asked one after the other, only who is of the one that is asked now decides. */
+/** With approval levels, only users with the role of the current level can decide. */
 function wrongRole(decision: Json, before: Json, request: AdmissionRequest): Violation[] {
   const roles = rolesFor(request);
   const level = approvalLevel({ spec: before as unknown as Approval['spec'] });
@@ -215,26 +230,26 @@ function wrongRole(decision: Json, before: Json, request: AdmissionRequest): Vio
   if (roles === undefined || asked === undefined) return [];
   if (!sameJson(decision.roles ?? [], roles))
     return [
-      refused(
-        'DecisionForged',
+      denied(
+        'DecisionUserMismatch',
         'decisions',
-        `the roles of a decision are not those of the user who makes it, "${userOf(request)}"`,
-        'Leave "roles" out: they are written by themselves',
+        `the roles of the decision are not those of the requesting user "${userOf(request)}"`,
+        'Remove "roles": admission sets them automatically',
       ),
     ];
   if (roles.includes(asked.role) || roles.includes('Admin')) return [];
   const environment = typeof before.environment === 'string' ? before.environment : undefined;
   return [
-    refused(
-      'MayNotDecide',
+    denied(
+      'DecisionForbidden',
       'decisions',
-      `"${userOf(request)}" is not in the group ${groupFor(asked.role, environment)}, which decides now`,
-      'Let somebody decide who is',
+      `user "${userOf(request)}" is not in the group ${groupFor(asked.role, environment)}, which decides at the current level`,
+      'Ask a user in this group to decide',
     ),
   ];
 }
 
-const refused = (code: string, field: string, message: string, next: string): Violation => ({
+const denied = (code: string, field: string, message: string, next: string): Violation => ({
   gate: 'approvals',
   code,
   field: `spec.${field}`,
@@ -243,8 +258,8 @@ const refused = (code: string, field: string, message: string, next: string): Vi
 });
 
 /**
- * Who decides must hold the verb `approve`: on the definition that changes, or where it is something else on the Approval. Where levels
- * are asked, roles decide instead.
+ * `approvalVerbGate` requires the verb `approve` of the deciding user: on the CustomResourceDefinition that changes, or
+ * else on the Approval. With approval levels, roles decide instead.
  */
 export function approvalVerbGate(ask?: (user: UserInfo, signal: () => AbortSignal) => AskAuthorizer): AsyncGate {
   return {
@@ -266,10 +281,10 @@ export function approvalVerbGate(ask?: (user: UserInfo, signal: () => AbortSigna
       const [answer] = await asking([{ kind: 'resource', subject: 'requester', verb: approveVerb, ...on, ...rest }]);
       if (answer?.allowed === true) return nothing;
       const why = answer?.error === undefined ? '' : ` (${answer.error})`;
-      const missing = `"${userOf(request)}" does not hold the verb ${approveVerb} on ${on.resource}.${on.group} "${on.name}"${why}`;
+      const missing = `user "${userOf(request)}" does not hold the verb ${approveVerb} on ${on.resource}.${on.group} "${on.name}"${why}`;
       return {
         ...nothing,
-        violations: [refused('MayNotDecide', 'decisions', missing, 'Let somebody decide who does')],
+        violations: [denied('DecisionForbidden', 'decisions', missing, 'Ask a user who holds the verb to decide')],
       };
     },
   };

@@ -1,11 +1,14 @@
-/** The roles of requirement 002, which are groups of users: whoever signs people in says who is in them. */
+/**
+ * The roles of approvers (docs/requirements.md, 002). They are user groups, which the authentication of the cluster
+ * assigns.
+ */
 import type { ApproverRole } from '../../../api/index.ts';
 import type { UserInfo } from '../../review/decode.ts';
 
 const adminGroup = 'kidp:admin';
 const ownerGroup = (environment: string): string => `kidp:environment-owner:${environment}`;
 
-/** What somebody may decide as, in an environment. */
+/** `rolesIn` returns the roles of a user in an environment. */
 export function rolesIn(environment: string | undefined, { groups = [] }: UserInfo): ApproverRole[] {
   const roles: ApproverRole[] = [];
   if (groups.includes(adminGroup)) roles.push('Admin');
@@ -13,6 +16,6 @@ export function rolesIn(environment: string | undefined, { groups = [] }: UserIn
   return roles;
 }
 
-/** Who could decide instead, for the text of a refusal. */
+/** `groupFor` names the group of a role, for denial messages. */
 export const groupFor = (role: ApproverRole, environment: string | undefined): string =>
   role === 'Admin' ? adminGroup : ownerGroup(environment ?? '…');

@@ -120,6 +120,6 @@ test('nothing is taken once it is stopped, and what was asked ends', async () =>
   await comparer.compare(definition(size({})), definition(size({ maximum: 10 })));
   const asked = comparer.add(page(sizes));
   await comparers.stop();
-  await expect(asked).rejects.toThrow('it was ended before it was done');
+  await expect(asked).rejects.toThrow('the comparison was terminated');
   comparer.release();
 });

@@ -1,8 +1,9 @@
 /**
- * Threads that compare. A definition may be a megabyte and its objects ten thousand: other requests, which wait for milliseconds,
- * must not wait for that, and what takes too long or too much memory is ended without harm to the process.
+ * A pool of worker threads that compare definitions.
  *
- * A thread is started when the first definition changes, and one is kept for a while for the next.
+ * A definition may have a megabyte and ten thousand objects. Other requests, which take milliseconds, must not wait for
+ * that, and a comparison that takes too long or too much memory is terminated without harm to the process. A thread is
+ * started for the first changed definition, and one idle thread is kept for a while.
  */
 import { getCompileCacheDir } from 'node:module';
 import { dirname, extname } from 'node:path';
@@ -10,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Compared, Page } from './comparison.ts';
 
-/** A comparison under way; whoever took it gives it back. */
+/** A comparison in progress. The caller must release it. */
 export interface Comparer {
   compare(before: string | undefined, after: string | undefined): Promise<Compared>;
   add(list: string): Promise<Page>;
@@ -18,29 +19,32 @@ export interface Comparer {
 }
 
 export interface Comparers {
-  /** Rejects, as all that was asked of it does, when the signal is aborted: whatever the thread was doing ends with it. */
+  /** Takes a thread. Its promises reject when the signal is aborted, and the work of the thread is terminated. */
   take(signal: AbortSignal): Promise<Comparer>;
   stop(): Promise<void>;
 }
 
-/** Asked of the thread, and its answer. */
+/** A call to the thread. */
 export interface Call {
   readonly call: 'begin' | 'compare' | 'add';
   readonly texts: readonly (string | undefined)[];
 }
 export type Answer = { readonly value: unknown } | { readonly failure: string };
 
-/** The thread has ended before it answered. */
+/** The thread ended before it responded. */
 export class ComparisonFailed extends Error {
   readonly code = 'crd-gate/comparison-failed';
 }
 
 const threadsByDefault = 2;
 const idleMilliseconds = 5 * 60_000;
-/** Several times what the largest public definition takes; two threads and the rest fit into the limit of manifests/install. */
+/**
+ * The memory limit of a thread: several times what the largest public definition needs. Two threads and the rest fit
+ * into the limit of manifests/install.
+ */
 const mostMegabytes = 192;
 
-/** `mostThreads` at a time: who comes then waits. */
+/** `startComparers` starts a pool with at most `mostThreads` threads. Further callers wait. */
 export function startComparers(mostThreads: number = threadsByDefault): Comparers {
   const threads = new Set<Thread>();
   const idle: Thread[] = [];
@@ -65,7 +69,7 @@ export function startComparers(mostThreads: number = threadsByDefault): Comparer
       while (idle.length === 0 && threads.size >= mostThreads) await turn(waiting, signal);
       signal.throwIfAborted();
       const rested = idle.pop();
-      // One that has died while nobody asked is of no use.
+      // An idle thread may have ended.
       if (rested?.ended) threads.delete(rested);
       const thread = rested === undefined || rested.ended ? new Thread() : rested;
       threads.add(thread);
@@ -119,7 +123,7 @@ function turn(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Below what a process was given, Node keeps a directory for each version of itself. */
+/** Node keeps a subdirectory per version in the compile cache directory. */
 const directoryOf = (compileCache: string | undefined): string | undefined =>
   compileCache === undefined ? undefined : dirname(compileCache);
 
@@ -128,7 +132,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** One question at a time. */
+/** A worker thread that handles one call at a time. */
 class Thread {
   readonly #worker: Worker;
   #asked: Waiting | undefined;
@@ -141,7 +145,7 @@ class Thread {
       workerData: { compileCache: directoryOf(getCompileCacheDir()) },
       resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
     });
-    // Nobody's end shall wait for it.
+    // The thread must not keep the process alive.
     this.#worker.unref();
     this.#worker.on('message', (answer: Answer) => {
       const asked = this.#asked;
@@ -150,7 +154,7 @@ class Thread {
       else asked?.resolve(answer.value);
     });
     this.#worker.on('error', (error) => this.#end(new ComparisonFailed(error.message, { cause: error })));
-    this.#worker.on('exit', () => this.#end(new ComparisonFailed('it was ended before it was done')));
+    this.#worker.on('exit', () => this.#end(new ComparisonFailed('the comparison was terminated')));
   }
 
   get ended(): boolean {
@@ -158,7 +162,7 @@ class Thread {
   }
 
   ask(call: Call): Promise<unknown> {
-    if (this.#ended) return Promise.reject(new ComparisonFailed('its thread has ended'));
+    if (this.#ended) return Promise.reject(new ComparisonFailed('the comparison thread has ended'));
     return new Promise((resolve, reject) => {
       this.#asked = { resolve, reject };
       this.#worker.postMessage(call);
@@ -177,7 +181,7 @@ class Thread {
     clearTimeout(this.#resting);
   }
 
-  /** Ends it where it is at work; one that rests is still good for the next. */
+  /** Terminates the thread if it is working. An idle thread can be reused. */
   interrupt(): void {
     if (this.#asked !== undefined) void this.end();
   }
@@ -185,7 +189,7 @@ class Thread {
   async end(): Promise<void> {
     this.wake();
     await this.#worker.terminate();
-    this.#end(new ComparisonFailed('it was ended before it was done'));
+    this.#end(new ComparisonFailed('the comparison was terminated'));
   }
 
   #end(error: ComparisonFailed): void {

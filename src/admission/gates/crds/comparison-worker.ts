@@ -1,11 +1,11 @@
-/** What runs in a thread of comparers.ts: one comparison at a time, asked and answered by messages. */
+/** The worker thread of comparison-pool.ts. It handles one comparison at a time, by messages. */
 import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Comparison } from './comparison.ts';
 import type { Answer, Call } from './comparison-pool.ts';
 
 const { compileCache } = workerData as { readonly compileCache: string | undefined };
-// Most of what a thread does at first is reading its own source: as it was compiled, where the process keeps that.
+// Most of the start-up time is loading source files; the compile cache of the process avoids that.
 if (compileCache !== undefined) enableCompileCache(compileCache);
 const { startComparison } = await import('./comparison.ts');
 

@@ -1,6 +1,6 @@
 /**
- * One definition compared with another, and the objects that are stored: what the thread of comparers.ts does. Text comes in, because
- * to hand texts to a thread costs little and to hand objects to it does not.
+ * Compares two versions of a definition and checks the stored objects; it runs in the thread of comparison-pool.ts. The
+ * input is text, because passing text to a thread is cheaper than passing objects.
  */
 import {
   type Crd,
@@ -13,14 +13,14 @@ import {
 
 export type Compared =
   | { readonly verdict: Verdict }
-  /** One of the two cannot be read, so that nothing can be said about the change. */
+  /** One of the definitions cannot be read, so the change cannot be compared. */
   | { readonly unreadable: 'before' | 'after'; readonly issues: readonly CrdIssue[] };
 
-/** What has become of the objects that were looked at so far. */
+/** The result for the objects that were checked so far. */
 export interface StoredCount {
   readonly checked: number;
   readonly broken: number;
-  /** Some of those that would break. */
+  /** The first objects that would break. */
   readonly first: readonly {
     readonly namespace?: string;
     readonly name: string;
@@ -29,18 +29,18 @@ export interface StoredCount {
 }
 
 export interface Page {
-  /** Where the next page begins; undefined: this was the last one. */
+  /** The continue token of the next page; undefined for the last page. */
   readonly next: string | undefined;
-  /** How many objects come after this page, as far as the API server says so. */
+  /** The number of objects after this page, if the API server reports it. */
   readonly remaining: number | undefined;
   readonly objects: number;
   readonly count: StoredCount;
 }
 
 export interface Comparison {
-  /** JSON of the definitions; without `before` it is a creation, without `after` a deletion. */
+  /** Compares two definitions as JSON. Without `before` it is a creation, without `after` a deletion. */
   compare(before: string | undefined, after: string | undefined): Compared;
-  /** A list as the API server answers it. */
+  /** Checks a list response of the API server. */
   add(list: string): Page;
 }
 
@@ -49,7 +49,7 @@ interface ObjectList {
   readonly metadata?: { readonly continue?: string; readonly remainingItemCount?: number };
 }
 
-/** A denial names some of them. */
+/** The number of objects that a denial lists. */
 const mostNamed = 5;
 
 export function startComparison(): Comparison {
@@ -58,7 +58,7 @@ export function startComparison(): Comparison {
   return {
     compare(before, after) {
       const [old, made] = [before, after].map((text) => (text === undefined ? undefined : readCrd(JSON.parse(text))));
-      // What is wrong with what comes in is said first: only that can be mended.
+      // Issues of the new definition come first, because only they can be fixed.
       if (made !== undefined && made.crd === undefined) return { unreadable: 'after', issues: made.issues };
       if (old !== undefined && old.crd === undefined) return { unreadable: 'before', issues: old.issues };
       const [from, to] = [old?.crd, made?.crd];
@@ -80,15 +80,17 @@ export function startComparison(): Comparison {
   };
 }
 
-/** An integer that may have more digits than a JavaScript number; one within a text costs only time. */
+/** An integer that may exceed the precision of a JavaScript number. A match inside a string only costs time. */
 const LONG_INTEGER = /[[:,]\s*-?\d{16,}\s*[\]},]/;
 
-/** The API server counts to 2^63: a rule about a number past 2^53 must get that number, not its neighbour. */
+/**
+ * Parses JSON with exact integers up to 2^63, like the API server: a rule on a number above 2^53 must see that number.
+ */
 function exactly(text: string): unknown {
   return LONG_INTEGER.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text);
 }
 
-/** What does not fit into 64 bits is a floating-point number to the API server too. */
+/** Numbers that exceed 64 bits are floating-point numbers, as in the API server. */
 function exactInteger(_key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value) || !/^-?\d+$/.test(source)) return value;
   const integer = BigInt(source);

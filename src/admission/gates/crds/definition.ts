@@ -1,4 +1,7 @@
-/** What the gate itself reads from a definition. The API server has validated it before it asks; still nothing is taken on trust. */
+/**
+ * Reads the fields of a CustomResourceDefinition that the gate needs. The API server has validated them; the types are
+ * checked anyway.
+ */
 import type { Resource } from '../../../runtime/index.ts';
 import { type AdmissionRequest, isObject, type Json } from '../../review/decode.ts';
 
@@ -6,7 +9,7 @@ export const definitionGroup = 'apiextensions.k8s.io';
 export const definitionKind = 'CustomResourceDefinition';
 export const definitionPlural = 'customresourcedefinitions';
 
-/** The definitions themselves, not their status: that is the API server's own to write. */
+/** `isDefinition` matches definitions, but not their status, which the API server writes. */
 export const isDefinition = ({ kind, subResource, operation }: AdmissionRequest): boolean =>
   kind.group === definitionGroup &&
   kind.kind === definitionKind &&
@@ -43,8 +46,8 @@ export function versionsOf(definition: Json): readonly Version[] {
 }
 
 /**
- * Where its objects are read: in the version they are stored in, so that nothing is converted, or where that is not served in any
- * that is. None where no version is served.
+ * `resourceOf` returns the resource for reading the objects: in the storage version, so that nothing is converted, or
+ * else in any served version. It returns undefined if no version is served.
  */
 export function resourceOf(definition: Json): Resource | undefined {
   const { spec } = definition;
@@ -60,7 +63,7 @@ export function resourceOf(definition: Json): Resource | undefined {
   };
 }
 
-/** Whether the API server says that it serves it. Objects can be made from then on. */
+/** `isEstablished` reports whether the API server serves the definition. Objects can exist from then on. */
 export function isEstablished({ status }: Json): boolean {
   if (!isObject(status) || !Array.isArray(status.conditions)) return false;
   return status.conditions.some((each) => isObject(each) && each.type === 'Established' && each.status === 'True');

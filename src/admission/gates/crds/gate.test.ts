@@ -162,7 +162,7 @@ describe('a change', () => {
       says: '',
     },
     { reason: 'no version is served', world: {}, before: { served: false }, codes: ['StoredObjectsUnknown'], says: '' },
-    { reason: 'there is no cluster to read from', world: { client: false }, codes: [], says: 'could not be looked at' },
+    { reason: 'there is no cluster to read from', world: { client: false }, codes: [], says: 'could not be checked' },
   ])('that is risky: $reason', async ({ world, codes, says, before }) => {
     const found = await judged(update(definition(10), definition(undefined, before)), {
       compared: { verdict: risky },
@@ -223,7 +223,7 @@ describe('a change', () => {
   test('that is risky and whose objects cannot be read is let in with a warning, if so configured', async () => {
     const found = await judged(update(), { compared: { verdict: risky }, status: 500 }, { whenIncomplete: 'warn' });
     expect(found.codes).toEqual([]);
-    expect(found.warnings.at(-1)).toContain('the API server answers 500 to GET /apis/example.com/v1/widgets: why');
+    expect(found.warnings.at(-1)).toContain('GET /apis/example.com/v1/widgets returned 500: why');
   });
 
   test.each([
@@ -271,7 +271,7 @@ describe('what cannot be compared', () => {
   ];
 
   test.each([
-    { side: 'before' as const, says: 'the definition that is stored now cannot be compared' },
+    { side: 'before' as const, says: 'the stored definition cannot be compared' },
     { side: 'after' as const, says: 'the new definition cannot be compared' },
   ])('is denied: $side', async ({ side, says }) => {
     const { violations } = await judged(update(), { compared: { unreadable: side, issues } });
@@ -284,7 +284,7 @@ describe('what cannot be compared', () => {
     });
   });
 
-  test('is let in by the annotation of exactly this change, and by no other', async () => {
+  test('is allowed by the annotation of exactly this change, and by no other', async () => {
     const world = { compared: { unreadable: 'before' as const, issues }, allowed: true };
     const options = { environment: 'dev' as const };
     const first = await judged(update(), world, options);
@@ -301,7 +301,7 @@ describe('what cannot be compared', () => {
     {
       reason: 'because of a mistake of ours',
       error: new TypeError('x is not a function'),
-      says: 'the log of kidp says why',
+      says: 'see the log of kidp',
     },
   ])('is denied: $reason', async ({ error, says }) => {
     const { codes, violations } = await judged(update(), { compared: error });
@@ -369,7 +369,7 @@ describe('the annotation', () => {
       allowed: true,
       environment: 'staging' as const,
       denied: false,
-      says: 'let in by the annotation',
+      says: 'allowed by the annotation',
     },
     {
       reason: 'by who may not',
@@ -397,11 +397,11 @@ describe('a deletion', () => {
 
   test.each([
     { reason: 'there are no objects', world: {}, codes: [] },
-    { reason: 'there are some', world: { objects: 2 }, codes: ['DeletesObjects'] },
-    { reason: 'nobody knows whether there are', world: { status: 403 }, codes: ['DeletesObjects'] },
-    { reason: 'there is no cluster to ask', world: { client: false }, codes: ['DeletesObjects'] },
+    { reason: 'there are some', world: { objects: 2 }, codes: ['StoredObjectsExist'] },
+    { reason: 'nobody knows whether there are', world: { status: 403 }, codes: ['StoredObjectsExist'] },
+    { reason: 'there is no cluster to ask', world: { client: false }, codes: ['StoredObjectsExist'] },
     { reason: 'it never came to be', world: { status: 404 }, over: { status: {} }, codes: [] },
-    { reason: 'no version is served', world: {}, over: { served: false }, codes: ['DeletesObjects'] },
+    { reason: 'no version is served', world: {}, over: { served: false }, codes: ['StoredObjectsExist'] },
     {
       reason: 'it is being deleted already',
       world: { objects: 2 },
@@ -418,7 +418,7 @@ describe('a deletion', () => {
       reason: 'the annotation is of another definition',
       world: { objects: 2 },
       over: { metadata: { annotations: { 'platform.company.com/confirm-delete': 'uid-0' } } },
-      codes: ['DeletesObjects'],
+      codes: ['StoredObjectsExist'],
     },
   ])('$reason: $codes', async ({ world, over, codes }) => {
     expect((await judged(remove(over), world)).codes).toEqual(codes);

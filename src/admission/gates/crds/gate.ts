@@ -1,7 +1,9 @@
 /**
- * The gate of CustomResourceDefinitions. A breaking change is denied, with every change, an example of what it breaks, and how many
- * of the objects that exist would break; so is the deletion of a definition that has objects. Whatever cannot be found out in time
- * is said, and never let in silently. A request that touches only metadata is none of its business.
+ * The CRD gate. It denies a breaking change and lists every change, an example that breaks, and the number of existing
+ * objects that would break. It also denies the deletion of a definition that has objects.
+ *
+ * Whatever cannot be determined in time is reported and never admitted silently. Requests that change only metadata are
+ * ignored.
  */
 import { createHash } from 'node:crypto';
 import { GROUP } from '../../../api/index.ts';
@@ -24,7 +26,7 @@ import {
   failedViolation,
   incompleteViolation,
   isConfirmedWarning,
-  letInWarnings,
+  permittedWarnings,
   riskyWarnings,
   type Subject,
   storedAnnotation,
@@ -39,17 +41,20 @@ import { countStored, readStored, type Stored } from './stored-objects.ts';
 
 export type { Environment } from './permission.ts';
 
-/** Set beforehand to the uid of the definition, it confirms that all its objects shall go with it. */
+/**
+ * The annotation that confirms a deletion together with all objects. Its value is the UID of the definition or
+ * Namespace.
+ */
 export const CONFIRM_DELETE = `${GROUP}/confirm-delete`;
 
 export interface CrdGateOptions {
-  /** In `production`, the default, only an Approval lets a breaking change in. */
+  /** The environment. In `production`, the default, only an Approval admits a breaking change. */
   readonly environment?: Environment | undefined;
-  /** Lets in a breaking change that hits no stored object and nothing that is served. */
+  /** Admits a breaking change that affects no stored object and no served version. */
   readonly allowUnused?: boolean | undefined;
-  /** What becomes of a risky change whose objects could not all be looked at. */
+  /** The action for a risky change if not all objects could be checked. */
   readonly whenIncomplete?: 'deny' | 'warn' | undefined;
-  /** The API server waits for 30 s; the answer must be there before. */
+  /** The time limit of the gate. It must be below the 30 s that the API server waits. */
   readonly deadlineMilliseconds?: number | undefined;
 }
 
@@ -62,7 +67,7 @@ interface CrdGateParts extends CrdGateOptions {
 }
 
 const ownDeadlineMilliseconds = 25_000;
-/** What is left when time is up, to look for an approval and to say how far it got. */
+/** The reserve for looking up an Approval and for the response. */
 const lastWordsMilliseconds = 4_500;
 const farewellMilliseconds = 500;
 
@@ -74,14 +79,14 @@ export function crdGate(parts: CrdGateParts): AsyncGate {
   };
 }
 
-/** What is found, and what it was found by. */
-interface Judged {
+/** The findings, the verdict and the checked objects. */
+interface Outcome {
   readonly findings: Findings;
   readonly verdict: CrdReview['verdict'];
   readonly stored?: Stored;
 }
 
-const untouched: Judged = { findings: nothing, verdict: 'none' };
+const untouched: Outcome = { findings: nothing, verdict: 'none' };
 
 interface Question {
   readonly request: AdmissionRequest;
@@ -103,16 +108,16 @@ async function evaluate(request: AdmissionRequest, deadline: Deadline, parts: Cr
   const signal = AbortSignal.timeout(milliseconds);
   const uid = textIn(metadataOf(request.oldObject), 'uid');
   const question = { request, parts, name, uid, deadline, signal };
-  let judged: Judged;
+  let outcome: Outcome;
   try {
-    judged = await (request.operation === 'DELETE' ? checkDeletion(question) : checkDefinition(question));
+    outcome = await (request.operation === 'DELETE' ? checkDeletion(question) : checkDefinition(question));
   } catch (error) {
-    // What is not known must not pass, and whoever waits should know why.
-    log.error('a CustomResourceDefinition could not be judged', { name, error });
-    const why = signal.aborted ? `it took longer than ${milliseconds / 1000} s` : wordsOf(error);
-    judged = { findings: { ...nothing, violations: [failedViolation(name, why)] }, verdict: 'unreadable' };
+    // An unknown result must not be admitted, and the user should know why.
+    log.error('evaluating a CustomResourceDefinition failed', { name, error });
+    const why = signal.aborted ? `the comparison timed out after ${milliseconds / 1000} s` : reasonOf(error);
+    outcome = { findings: { ...nothing, violations: [failedViolation(name, why)] }, verdict: 'unreadable' };
   }
-  const { findings, verdict, stored } = judged;
+  const { findings, verdict, stored } = outcome;
   const seconds = (performance.now() - started) / 1000;
   const result = findings.violations.length > 0 ? 'denied' : 'allowed';
   const { checked = 0, broken = 0 } = stored ?? {};
@@ -127,10 +132,10 @@ async function evaluate(request: AdmissionRequest, deadline: Deadline, parts: Cr
   return { ...findings, auditAnnotations };
 }
 
-const wordsOf = (error: unknown): string =>
-  error instanceof ComparisonFailed ? error.message : 'the log of kidp says why';
+const reasonOf = (error: unknown): string =>
+  error instanceof ComparisonFailed ? error.message : 'see the log of kidp';
 
-async function checkDefinition(question: Question): Promise<Judged> {
+async function checkDefinition(question: Question): Promise<Outcome> {
   const { request, parts, signal } = question;
   const { object, oldObject } = request;
   if (object === undefined || (oldObject !== undefined && sameJson(object.spec, oldObject.spec))) return untouched;
@@ -144,12 +149,13 @@ async function checkDefinition(question: Question): Promise<Judged> {
   }
 }
 
-async function checkCreation(question: Question, object: Json, comparer: Comparer): Promise<Judged> {
+async function checkCreation(question: Question, object: Json, comparer: Comparer): Promise<Outcome> {
   const { name, parts, signal } = question;
   const text = writeJson(object);
   const created = await comparer.compare(undefined, text);
   if ('unreadable' in created) {
-    // The API server has found it valid. What only we cannot read could never be compared again, unless it is just too much.
+    // The API server accepts the definition. If only we cannot read it, it is admitted with a warning, unless it is too
+    // large to ever be compared.
     const tooMuch = created.issues.some(({ code }) => code === 'too-deep' || code === 'too-large');
     const { issues } = created;
     const findings = tooMuch
@@ -157,9 +163,9 @@ async function checkCreation(question: Question, object: Json, comparer: Compare
       : { ...nothing, warnings: unreadableWarnings(name, issues) };
     return { findings, verdict: 'unreadable' };
   }
-  const safe: Judged = { findings: nothing, verdict: 'safe' };
+  const safe: Outcome = { findings: nothing, verdict: 'safe' };
   const earlier = await newestRevision(parts.client, name, signal).catch((error: unknown) => {
-    parts.log?.warn('earlier revisions of a definition could not be read', { name, error });
+    parts.log?.warn('reading earlier revisions of a definition failed', { name, error });
     return undefined;
   });
   if (earlier === undefined) return safe;
@@ -171,7 +177,7 @@ async function checkCreation(question: Question, object: Json, comparer: Compare
   };
 }
 
-async function checkChange(question: Question, object: Json, oldObject: Json, comparer: Comparer): Promise<Judged> {
+async function checkChange(question: Question, object: Json, oldObject: Json, comparer: Comparer): Promise<Outcome> {
   const { parts, signal } = question;
   const [before, after] = [writeJson(oldObject), writeJson(object)];
   const compared = await comparer.compare(before, after);
@@ -193,21 +199,21 @@ async function checkChange(question: Question, object: Json, oldObject: Json, co
   }
   const { verdict } = compared;
   if (verdict.verdict === 'safe') return { findings: { ...nothing, ...annotated(verdict) }, verdict: 'safe' };
-  // Where objects can tell nothing, that they cannot be read decides nothing: a conversion webhook whose certificate has turned keeps
-  // them from being read until this very change is made.
-  if (verdict.verdict === 'risky' && !verdict.changes.some(isToldByObjects))
+  // If stored objects cannot affect the result, they are not read: with an expired certificate of a conversion webhook
+  // they cannot be read until this very change is applied.
+  if (verdict.verdict === 'risky' && !verdict.changes.some(dependsOnObjects))
     return { findings: { ...nothing, warnings: riskyWarnings(verdict), ...annotated(verdict) }, verdict: 'risky' };
   const stored = await readStored({ client: parts.client, definition: oldObject, comparer, signal });
   const findings = await settle(question, oldObject, verdict, stored);
   return { findings, verdict: stored.broken > 0 ? 'breaking' : verdict.verdict, stored };
 }
 
-const isToldByObjects = (change: Change): boolean => change.class !== 'safe' && isSeenInObjects(change.kind);
+const dependsOnObjects = (change: Change): boolean => change.class !== 'safe' && isSeenInObjects(change.kind);
 
-/** Objects that were not looked at matter only where the change can reach them: one that is safe for all that is stored does not. */
+/** Reports whether unchecked objects affect the result. A change that is safe for all stored objects does not. */
 const mattersUnread = (change: Change): boolean => change.storedObjects !== 'safe' && isSeenInObjects(change.kind);
 
-/** The change and the objects are known: is it let in? */
+/** Decides whether the change is admitted. */
 async function settle(question: Question, before: Json, verdict: Verdict, stored: Stored): Promise<Findings> {
   const { parts } = question;
   const breaks = verdict.verdict === 'breaking' || stored.broken > 0;
@@ -220,7 +226,7 @@ async function settle(question: Question, before: Json, verdict: Verdict, stored
   if (permission.by !== undefined)
     return {
       ...nothing,
-      warnings: letInWarnings(verdict, stored, permission.by),
+      warnings: permittedWarnings(verdict, stored, permission.by),
       ...annotated(verdict, permission.by),
     };
   const subject = subjectOf(question, verdict.digest, permission.notes);
@@ -230,7 +236,10 @@ async function settle(question: Question, before: Json, verdict: Verdict, stored
   return { ...nothing, violations, ...annotated(verdict) };
 }
 
-/** No object breaks, and either there is none at all, or what breaks for manifests could not be applied anyway: it was not served. */
+/**
+ * Reports whether a breaking change affects nothing: no object breaks, and there is either no object at all, or the
+ * change affects only versions that were not served.
+ */
 function isUnused(before: Json, { changes }: Verdict, { total, broken, incomplete }: Stored): boolean {
   if (incomplete !== undefined || broken > 0) return false;
   if (total === 0) return true;
@@ -244,7 +253,7 @@ function isUnused(before: Json, { changes }: Verdict, { total, broken, incomplet
   );
 }
 
-async function checkDeletion(question: Question): Promise<Judged> {
+async function checkDeletion(question: Question): Promise<Outcome> {
   const { request, parts, name, uid, signal } = question;
   const { oldObject } = request;
   if (oldObject === undefined || typeof metadataOf(oldObject).deletionTimestamp === 'string') return untouched;
@@ -262,7 +271,7 @@ async function checkDeletion(question: Question): Promise<Judged> {
   return { findings: { ...nothing, violations }, verdict: 'breaking' };
 }
 
-/** Time that was used up by reading objects is not what decides over an approval: it gets a moment of its own. */
+/** Looks up the permission with a time limit of its own, because reading objects may have used up the first one. */
 function permitted({ request, parts, name, uid, deadline }: Question, digest: string): Promise<Permission> {
   const signal = AbortSignal.timeout(Math.max(1, deadline.at - Date.now() - farewellMilliseconds));
   const { client, environment = 'production' } = parts;
@@ -278,7 +287,7 @@ const subjectOf = ({ name, uid, parts }: Question, digest: string, notes: readon
   environment: parts.environment ?? 'production',
 });
 
-/** For what src/crd-compat cannot read, and for deletions: of exactly these two specs. */
+/** Computes the digest of two specs, for deletions and for definitions that src/crd-compat cannot read. */
 function digestOf(before: Json, after: Json | undefined): string {
   const text = writeJson({ before: sorted(before.spec), after: sorted(after?.spec) ?? null });
   return `sha256:${createHash('sha256').update(text).digest('hex')}`;

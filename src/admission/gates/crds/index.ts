@@ -1,8 +1,8 @@
 /**
- * The fifth gate: CustomResourceDefinitions that are created, changed and deleted, and the Approvals that let a breaking one through.
+ * The CRD gate: checks CustomResourceDefinitions that are created, changed or deleted.
  *
- * In: a request, the cluster to read stored objects, Approvals and earlier revisions from. Out: what the gate finds. How two
- * definitions compare is src/crd-compat's to know; it runs in a thread of its own, so that other requests do not wait for it.
+ * Input: a request, and the cluster to read stored objects, Approvals and revisions from. Output: the findings.
+ * src/crd-compat compares definitions; it runs in a separate thread, so that other requests do not wait.
  */
 export { approvalsGate, approvalVerbGate, stampApproval } from '../approvals/gate.ts';
 export { type Comparers, startComparers } from './comparison-pool.ts';

@@ -1,4 +1,7 @@
-/** What the gate says: each change with its reason, an example and what to do instead, how many objects it hits, and who may let it in. */
+/**
+ * The messages of the CRD gate: each change with its reason, an example and advice, the number of affected objects, and
+ * how to apply it anyway.
+ */
 import type { Change, CrdIssue, Verdict, Witness } from '../../../crd-compat/index.ts';
 import type { Violation } from '../../review/findings.ts';
 import type { StoredCount } from './comparison.ts';
@@ -7,7 +10,7 @@ import type { Stored } from './stored-objects.ts';
 
 const gate = 'crd compatibility';
 
-/** A warning of more than 256 characters may be cut off on its way, and only some of them are shown. */
+/** The limits of warnings: a warning of more than 256 characters may be truncated, and only some warnings are shown. */
 const longestWarning = 250;
 const mostWarnings = 12;
 const longestExample = 400;
@@ -17,11 +20,11 @@ export interface Subject {
   readonly uid: string;
   readonly digest: string;
   readonly environment: Environment;
-  /** What was found that would let it in, and does not count. */
+  /** Approvals and annotations that do not apply, with the reason. */
   readonly notes: readonly string[];
 }
 
-/** The whole of it first, because a long denial is cut off at its end. */
+/** `breakingViolations` starts with the summary, because a long denial is truncated at its end. */
 export function breakingViolations(verdict: Verdict, stored: Stored, subject: Subject): Violation[] {
   const breaking = verdict.changes.filter((change) => change.class === 'breaking');
   const shown = breaking.length > 0 ? breaking : verdict.changes.filter((change) => change.class === 'risky');
@@ -43,8 +46,8 @@ export const incompleteViolation = (name: string, stored: Stored, subject: Subje
   gate,
   code: 'StoredObjectsUnknown',
   field: 'spec',
-  message: `${name}: the change is risky, and ${storedSentence(stored)}`,
-  next: `Try again, or ${lowered(howToAllow(subject))}`,
+  message: `${name}: the change is risky, and its effect on stored objects is unknown: ${storedSentence(stored)}`,
+  next: `Retry. ${howToAllow(subject)}`,
 });
 
 export function unreadableViolations(
@@ -52,13 +55,13 @@ export function unreadableViolations(
   which: 'before' | 'after',
   issues: readonly CrdIssue[],
 ): Violation[] {
-  const side = which === 'after' ? 'the new definition' : 'the definition that is stored now';
+  const side = which === 'after' ? 'the new definition' : 'the stored definition';
   return [
     {
       gate,
       code: 'Unreadable',
       field: 'spec',
-      message: `${name}: ${side} cannot be compared, so that nobody knows what this would break`,
+      message: `${name}: ${side} cannot be compared, so the effect of the change is unknown`,
       next: howToAllow({ name, ...subject }),
     },
     ...issues
@@ -72,7 +75,7 @@ export const failedViolation = (name: string, why: string): Violation => ({
   code: 'ComparisonFailed',
   field: 'spec',
   message: `${name}: the change could not be compared: ${why}`,
-  next: 'Make a smaller change, or several one after the other; docs/crd-gate.md says what else there is',
+  next: 'Split the change into smaller ones; see docs/crd-gate.md for alternatives',
 });
 
 export function deletionViolation(
@@ -82,37 +85,35 @@ export function deletionViolation(
 ): Violation {
   const what =
     'unknown' in objects
-      ? `how many objects of it there are is not known: ${objects.unknown}`
-      : `there ${objects.total === 1 ? 'is' : 'are'} ${countOf(objects.total, 'object')} of it, first: ${objects.first}`;
+      ? `the number of its objects is unknown: ${objects.unknown}`
+      : `${countOf(objects.total, 'object')} ${objects.total === 1 ? 'exists' : 'exist'}, first: ${objects.first}`;
   return {
     gate,
-    code: 'DeletesObjects',
+    code: 'StoredObjectsExist',
     field: '',
-    message: `${name}: deleting a definition deletes all its objects, and ${what}`,
-    next: `If they shall go, confirm it first: kubectl annotate crd ${name} ${confirmation}=${uid}. An Approval of ${digest} does the same`,
+    message: `${name}: deleting a CustomResourceDefinition deletes all its objects, and ${what}`,
+    next: `To delete them, confirm it first: kubectl annotate crd ${name} ${confirmation}=${uid}. Alternatively, create an Approval of the digest ${digest}; it must be approved by another user`,
   };
 }
 
 export const isConfirmedWarning = (name: string, by: string, total: number | undefined): string =>
   warning(
-    `${name}: ${total === undefined ? 'all its objects are' : `${countOf(total, 'object')} of it ${total === 1 ? 'is' : 'are'}`} deleted with it; let in by ${by}`,
+    `${name}: ${total === undefined ? 'all its objects are' : `${countOf(total, 'object')} ${total === 1 ? 'is' : 'are'}`} deleted with it; allowed by ${by}`,
   );
 
-export const letInWarnings = (verdict: Verdict, stored: Stored | undefined, by: string): string[] => [
+export const permittedWarnings = (verdict: Verdict, stored: Stored | undefined, by: string): string[] => [
   warning(
-    `${verdict.name}: a breaking change is let in by ${by}${stored === undefined ? '' : `; ${storedSentence(stored)}`}`,
+    `${verdict.name}: breaking change allowed by ${by}${stored === undefined ? '' : `; ${storedSentence(stored)}`}`,
   ),
   ...changeWarnings(verdict.changes.filter((change) => change.class === 'breaking')),
 ];
 
 export const unusedWarnings = (verdict: Verdict, stored: Stored): string[] => [
-  warning(
-    `${verdict.name}: a breaking change is let in because nothing uses what it breaks; ${storedSentence(stored)}`,
-  ),
+  warning(`${verdict.name}: breaking change allowed because nothing uses what it breaks; ${storedSentence(stored)}`),
   ...changeWarnings(verdict.changes.filter((change) => change.class === 'breaking')),
 ];
 
-/** Without `stored` where the objects were not asked. */
+/** `riskyWarnings` warns of risky changes. `stored` is omitted if the objects were not checked. */
 export function riskyWarnings(verdict: Verdict, stored?: Stored): string[] {
   const risky = changeWarnings(verdict.changes.filter((change) => change.class === 'risky'));
   return [
@@ -123,10 +124,10 @@ export function riskyWarnings(verdict: Verdict, stored?: Stored): string[] {
   ];
 }
 
-/** The definition was deleted and is made anew: what was applied to the one before may not apply to this one. */
+/** `earlierWarnings` warns that a re-created definition may not accept manifests of the deleted one. */
 export const earlierWarnings = (verdict: Verdict, sequence: number): string[] => [
   warning(
-    `${verdict.name}: an earlier definition of this name (revision ${sequence}) was deleted, and manifests that applied to it may not apply to this one`,
+    `${verdict.name}: an earlier definition of this name (revision ${sequence}) was deleted; manifests for it might not apply to this one`,
   ),
   ...changeWarnings(verdict.changes.filter((change) => change.class === 'breaking')),
 ];
@@ -134,7 +135,7 @@ export const earlierWarnings = (verdict: Verdict, sequence: number): string[] =>
 export const unreadableWarnings = (name: string, issues: readonly CrdIssue[]): string[] =>
   issues
     .slice(0, 3)
-    .map(({ path, message }) => warning(`${name}: a later change of it could not be compared: ${at(path, message)}`));
+    .map(({ path, message }) => warning(`${name}: later changes cannot be compared: ${at(path, message)}`));
 
 /** `3 of 2000 stored objects would break, first: default/one: .spec.size: …`. */
 function storedSentence(stored: Stored): string {
@@ -147,9 +148,9 @@ function storedSentence(stored: Stored): string {
   }
   const far =
     checked === 0
-      ? `stored objects could not be looked at: ${incomplete}`
-      : `only ${checked} of ${total > checked ? `about ${total}` : 'all'} stored objects were looked at: ${incomplete}`;
-  return broken === 0 ? far : `${far}; ${broken} of these would break, first: ${firstOf(stored)}`;
+      ? `stored objects could not be checked: ${incomplete}`
+      : `only ${checked} of ${total > checked ? `about ${total}` : 'all'} stored objects were checked: ${incomplete}`;
+  return broken === 0 ? far : `${far}; ${broken} of them would break, first: ${firstOf(stored)}`;
 }
 
 export const storedAnnotation = ({ broken, checked, total, incomplete }: Stored): string =>
@@ -203,9 +204,9 @@ function warning(text: string): string {
 }
 
 function howToAllow({ name, uid, digest, environment, notes }: Subject): string {
-  const approval = `ask for an Approval with spec.subject {kind: CustomResourceDefinition, name: ${name}, uid: ${uid}, digest: "${digest}"} that somebody else approves`;
-  const annotation = `annotate it with ${ALLOW_BREAKING}: "${digest}" (you need the verb ${allowBreakingVerb} on it), or `;
-  const how = `To make this change all the same, ${environment === 'production' ? '' : annotation}${approval}`;
+  const approval = `create an Approval with spec.subject {kind: CustomResourceDefinition, name: ${name}, uid: ${uid}, digest: "${digest}"}; it must be approved by another user`;
+  const annotation = `annotate it with ${ALLOW_BREAKING}: "${digest}" (requires the verb ${allowBreakingVerb} on it), or `;
+  const how = `To apply it anyway, ${environment === 'production' ? '' : annotation}${approval}`;
   return notes.length === 0 ? how : `${how}. ${notes.map(capital).join('. ')}`;
 }
 
@@ -213,4 +214,3 @@ const at = (path: string, message: string): string => (path === '' ? unended(mes
 const unended = (text: string): string => text.replace(/\.$/, '');
 const countOf = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
-const lowered = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);

@@ -1,9 +1,9 @@
-/** What `/metrics` shows of the gate: verdicts, how long they took, and how many stored objects were looked at. */
+/** The metrics of the CRD gate: verdicts, durations and checked objects. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 
 export interface CrdReview {
   readonly operation: string;
-  /** `none`: nothing had to be compared. */
+  /** `none` means that no comparison was needed. */
   readonly verdict: 'safe' | 'risky' | 'breaking' | 'unreadable' | 'none';
   readonly result: 'allowed' | 'denied';
   readonly seconds: number;
@@ -21,20 +21,20 @@ export function crdMetrics(registry: Registry): CrdMetrics {
   const registers = [registry];
   const verdicts = new Counter({
     name: 'kidp_crd_verdicts_total',
-    help: 'CustomResourceDefinitions that were created, changed or deleted, by verdict and by what became of them',
+    help: 'Number of reviewed CustomResourceDefinitions by operation, verdict and result.',
     labelNames: ['operation', 'verdict', 'result'],
     registers,
   });
   const duration = new Histogram({
     name: 'kidp_crd_review_duration_seconds',
-    help: 'How long the gate took for a definition, with the objects that it read',
+    help: 'Duration of the review of a definition, including reading its objects, in seconds.',
     labelNames: ['operation'],
     buckets,
     registers,
   });
   const objects = new Counter({
     name: 'kidp_crd_stored_objects_total',
-    help: 'Stored objects that were checked against a changed definition, and those of them that would break',
+    help: 'Number of stored objects that were checked against a changed definition, and of those that would break.',
     labelNames: ['result'],
     registers,
   });

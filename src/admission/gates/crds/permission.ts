@@ -1,6 +1,6 @@
 /**
- * Who has let a breaking change through: an Approval of exactly this change, or where the cluster is not a production one, an
- * annotation that names exactly this change, from a user who may do that. Neither holds for the next change.
+ * Finds the permission for a breaking change: an Approval of exactly this change or, outside of production, an
+ * annotation that names exactly this change, set by a user with the required verb. Neither applies to the next change.
  */
 import { type Approval, approval, approvalOutcome, GROUP } from '../../../api/index.ts';
 import type { AskAuthorizer } from '../../../policy/index.ts';
@@ -11,14 +11,14 @@ import { annotationOf, definitionGroup, definitionKind, definitionPlural } from 
 export const ALLOW_BREAKING = `${GROUP}/allow-breaking`;
 export const allowBreakingVerb = 'allow-breaking';
 
-/** Where a mistake costs most is where the annotation does not count. */
+/** The environment of the cluster. In production, the annotation has no effect. */
 export type Environment = 'production' | 'staging' | 'dev';
 
 interface PermissionQuestion {
   readonly request: AdmissionRequest;
   readonly name: string;
   readonly uid: string;
-  /** Of exactly this change. */
+  /** The digest of the change. */
   readonly digest: string;
   readonly client: Client | undefined;
   readonly ask: AskAuthorizer;
@@ -27,9 +27,9 @@ interface PermissionQuestion {
 }
 
 export interface Permission {
-  /** By what: `Approval widgets-2`, `the annotation of ada`. Undefined: nobody has. */
+  /** The permission: `Approval widgets-2`, `the annotation of ada`. Undefined if there is none. */
   readonly by: string | undefined;
-  /** What was found and does not count, and why. */
+  /** Approvals and annotations that do not apply, with the reason. */
   readonly notes: readonly string[];
 }
 
@@ -50,7 +50,7 @@ async function byApproval({ client, name, uid, digest, signal }: PermissionQuest
     const { subject } = spec;
     if (subject.kind !== definitionKind || subject.name !== name || subject.digest !== digest) return;
     if (subject.uid !== uid) {
-      notes.push(`Approval ${metadata.name} is for an earlier definition of this name (another uid)`);
+      notes.push(`Approval ${metadata.name} is for an earlier definition with this name (another UID)`);
       return;
     }
     switch (approvalOutcome({ spec })) {
@@ -62,7 +62,7 @@ async function byApproval({ client, name, uid, digest, signal }: PermissionQuest
         notes.push(`Approval ${metadata.name} was rejected`);
         break;
       case 'Pending':
-        notes.push(`Approval ${metadata.name} is not decided yet`);
+        notes.push(`Approval ${metadata.name} is pending`);
     }
   };
   try {
@@ -71,7 +71,7 @@ async function byApproval({ client, name, uid, digest, signal }: PermissionQuest
     if (signal.aborted) throw error;
     notes.push(`Approvals could not be read: ${error instanceof Error ? error.message : String(error)}`);
   }
-  // Who was refused must not get it from somebody else who does not know.
+  // A rejected request must not be approved by another user who does not know of the rejection.
   return { by: rejected ? undefined : by, notes };
 }
 
@@ -81,8 +81,8 @@ async function byAnnotation(question: PermissionQuestion): Promise<Permission> {
   const no = (note: string): Permission => ({ by: undefined, notes: [note] });
   if (written === undefined) return { by: undefined, notes: [] };
   if (environment === 'production')
-    return no(`the annotation ${ALLOW_BREAKING} does not count where kidp runs with --environment production`);
-  if (written.trim() !== digest) return no(`the annotation ${ALLOW_BREAKING} names another change than this one`);
+    return no(`the annotation ${ALLOW_BREAKING} has no effect because kidp runs with --environment production`);
+  if (written.trim() !== digest) return no(`the annotation ${ALLOW_BREAKING} names a different change`);
   const [answer] = await ask([
     {
       kind: 'resource',

@@ -1,14 +1,14 @@
-/** A definition that is made anew under the name of one that was deleted: what was kept of that one. */
+/** Finds the recorded revision of a definition that was deleted and is now re-created. */
 import { type CrdRevision, crdRevision, REVISION_LABEL, revisionLabelOf, unpackRevision } from '../../../api/index.ts';
 import { type Client, eachObject } from '../../../runtime/index.ts';
 
 interface Earlier {
   readonly sequence: number;
-  /** JSON of the definition. */
+  /** The definition as JSON. */
   readonly text: string;
 }
 
-/** The newest revision of that name; undefined where there is none, or none that can be read. */
+/** `newestRevision` returns the newest readable revision of a definition, or undefined. */
 export async function newestRevision(
   client: Client | undefined,
   name: string,

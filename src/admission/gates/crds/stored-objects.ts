@@ -1,7 +1,7 @@
 /**
- * The objects of a definition that exist: read page by page from all namespaces, each page looked at and let go before the next is
- * asked for, until all are seen or time is up. How far it got is always told. A page is never larger than it may be, whatever the
- * objects before it were like.
+ * Reads the stored objects of a definition page by page from all namespaces, until all are checked or the time is up.
+ * Each page is released before the next one is requested. The result states how many were checked. The size of a page
+ * is bounded, whatever the size of the objects.
  */
 import { type Client, ConnectionError } from '../../../runtime/index.ts';
 import type { Json } from '../../review/decode.ts';
@@ -10,27 +10,27 @@ import type { Comparer } from './comparison-pool.ts';
 import { isEstablished, resourceOf } from './definition.ts';
 
 export interface Stored extends StoredCount {
-  /** All that there are, as far as it is known; of those that were not read only how many they are. */
+  /** The total number of objects, as far as it is known. */
   readonly total: number;
-  /** Why not all of them were looked at; undefined where they were. */
+  /** Why not all objects were checked; undefined if they were. */
   readonly incomplete: string | undefined;
 }
 
 interface StoredQuestion {
-  /** Without one nothing can be read. */
+  /** The client. Without it, no objects are read. */
   readonly client: Client | undefined;
-  /** As it is stored. */
+  /** The stored definition. */
   readonly definition: Json;
   readonly comparer: Pick<Comparer, 'add'>;
   readonly signal: AbortSignal;
 }
 
 const none: StoredCount = { checked: 0, broken: 0, first: [] };
-/** The first page tells how large objects are. */
+/** The first page shows the size of the objects. */
 const firstPage = 10;
 const largestPage = 500;
 const wantedBytes = 4 * 1024 * 1024;
-/** Large objects may come after many small ones. A page that turns out larger is given up, and a smaller one asked for. */
+/** The largest page. A larger one is discarded and requested again with a lower limit. */
 const mostBytes = 8 * 1024 * 1024;
 const step = 8;
 
@@ -41,7 +41,7 @@ export async function readStored(question: StoredQuestion): Promise<Stored> {
   let total = 0;
   const stop = (incomplete: string): Stored => ({ ...count, total: Math.max(total, count.checked), incomplete });
   if (client === undefined) return stop('there is no cluster to read them from');
-  if (path === undefined) return stop('no version of it is served, so that they cannot be read');
+  if (path === undefined) return stop('no version is served, so they cannot be read');
   try {
     for (let next: string | undefined, limit = firstPage; ; ) {
       const answer = await pageOf(client, path, { limit, next, signal });
@@ -51,7 +51,7 @@ export async function readStored(question: StoredQuestion): Promise<Stored> {
       }
       const { status, text } = answer;
       if (status === 404 && !isEstablished(definition)) return { ...none, total: 0, incomplete: undefined };
-      if (status !== 200) return stop(`the API server answers ${status} to GET ${path}${messageIn(text)}`);
+      if (status !== 200) return stop(`GET ${path} returned ${status}${messageIn(text)}`);
       const page = await comparer.add(text);
       count = page.count;
       total = count.checked + (page.remaining ?? 0);
@@ -60,24 +60,24 @@ export async function readStored(question: StoredQuestion): Promise<Stored> {
       limit = Math.min(limit * step, limitFor(text.length, page.objects));
     }
   } catch (error) {
-    if (signal.aborted) return stop('time was up');
+    if (signal.aborted) return stop('the time limit was reached');
     return stop(error instanceof Error ? error.message : String(error));
   }
 }
 
-/** How many there are, without reading them. */
+/** `countStored` counts the objects without reading them. */
 export async function countStored({
   client,
   definition,
   signal,
 }: Omit<StoredQuestion, 'comparer'>): Promise<{ total: number; first: string } | { unknown: string }> {
   const path = pathOf(definition);
-  if (client === undefined) return { unknown: 'there is no cluster to ask' };
-  if (path === undefined) return { unknown: 'no version of it is served' };
+  if (client === undefined) return { unknown: 'there is no cluster to query' };
+  if (path === undefined) return { unknown: 'no version is served' };
   try {
     const { status, text } = await list(client, path, { limit: 1, signal });
     if (status === 404 && !isEstablished(definition)) return { total: 0, first: '' };
-    if (status !== 200) return { unknown: `the API server answers ${status} to GET ${path}${messageIn(text)}` };
+    if (status !== 200) return { unknown: `GET ${path} returned ${status}${messageIn(text)}` };
     const { items, metadata } = JSON.parse(text) as {
       items?: { metadata?: { namespace?: string; name?: string } }[] | null;
       metadata?: { remainingItemCount?: number };
@@ -86,7 +86,7 @@ export async function countStored({
     const name = [first?.metadata?.namespace, first?.metadata?.name].filter((part) => part !== undefined).join('/');
     return { total: (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0), first: name };
   } catch (error) {
-    if (signal.aborted) return { unknown: 'time was up' };
+    if (signal.aborted) return { unknown: 'the time limit was reached' };
     return { unknown: error instanceof Error ? error.message : String(error) };
   }
 }
@@ -111,7 +111,7 @@ const list = (client: Client, path: string, { limit, next, ...options }: PageReq
     ...options,
   });
 
-/** Undefined where it is too large and can be made smaller. */
+/** Reads a page. It returns undefined if the page is too large and can be split. */
 async function pageOf(client: Client, path: string, request: PageRequest) {
   try {
     return await list(client, path, request.limit === 1 ? request : { ...request, maximumResponseBytes: mostBytes });
@@ -121,7 +121,7 @@ async function pageOf(client: Client, path: string, request: PageRequest) {
   }
 }
 
-/** Small objects in large pages, large ones in small pages: what is in memory at a time stays the same. */
+/** Chooses the limit of the next page, so that memory use stays constant whatever the size of the objects. */
 const limitFor = (bytes: number, objects: number): number =>
   Math.max(1, Math.min(largestPage, Math.floor(wantedBytes / Math.max(1, bytes / Math.max(1, objects)))));
 

@@ -1,32 +1,32 @@
 /**
- * What of the platform a Namespace holds: kind by kind, and only as far as it takes to know whether there is any that is not being
- * deleted already. Asked of the API server itself: a cache may not know yet what was created a moment ago.
+ * Lists the platform objects in a Namespace, kind by kind, as far as needed to know whether some are not yet being
+ * deleted. The API server is queried, because a cache might not have the newest objects.
  */
 import { application, deployableKinds, type Kind } from '../../../api/index.ts';
 import { type Client, isNotFound } from '../../../runtime/index.ts';
 
 export type Reader = Pick<Client, 'list'>;
 
-/** Objects of one kind that nobody has deleted. */
+/** Objects of one kind that are not being deleted. */
 export interface Held {
   readonly kind: string;
   readonly count: number;
-  /** Not all of them were looked at: some may be being deleted. */
+  /** Whether the count is an estimate: not all objects were read, and some may be terminating. */
   readonly isEstimate: boolean;
-  /** The names of some. */
+  /** The names of the first objects. */
   readonly first: readonly string[];
 }
 
 export interface Contents {
   readonly held: readonly Held[];
-  /** Why not every kind could be looked at; undefined where all were. */
+  /** Why not every kind could be read; undefined if all were read. */
   readonly unknown: string | undefined;
 }
 
 const kindsHeld: readonly Kind[] = [application, ...deployableKinds];
 const mostNamed = 3;
 const firstPage = 20;
-/** Only where all before it are being deleted. */
+/** The size of further pages, which are read only if all objects so far are terminating. */
 const laterPage = 500;
 
 export async function contentsOf(
@@ -50,7 +50,7 @@ async function heldOf(
   for (let next: string | undefined; ; ) {
     const page = next === undefined ? { limit: firstPage } : { limit: laterPage, continue: next };
     const list = await client.list(resource, { namespace, signal, ...page }).catch((error: unknown) => {
-      // Whoever has not installed a kind has no objects of it.
+      // A kind that is not installed has no objects.
       if (isNotFound(error)) return undefined;
       throw error;
     });
@@ -67,6 +67,6 @@ async function heldOf(
 }
 
 function reasonOf(error: unknown, signal: AbortSignal): string {
-  if (signal.aborted) return 'time was up';
+  if (signal.aborted) return 'the time limit was reached';
   return error instanceof Error ? error.message : String(error);
 }

@@ -52,23 +52,23 @@ describe('a Namespace that is deleted', () => {
       reason: 'holds one object',
       world: { databases: ['users'] },
       says: [
-        'team-backend: deleting a Namespace deletes all that is in it, data included, and it holds 1 Database (users) of the platform',
+        'team-backend: deleting a Namespace deletes everything in it, including data, and it contains 1 Database (users) of the platform',
       ],
     },
     {
       reason: 'holds several of several kinds',
       world: { applications: ['shop'], databases: many(5), secrets: ['key'] },
-      says: ['it holds 1 Application (shop), 5 Databases (n0, n1, n2, …) and 1 Secret (key) of the platform'],
+      says: ['it contains 1 Application (shop), 5 Databases (n0, n1, n2, …) and 1 Secret (key) of the platform'],
     },
     {
       reason: 'holds very many',
       world: { topics: many(1000) },
-      says: ['it holds about 1000 Topics (n0, n1, n2, …) of the platform'],
+      says: ['it contains about 1000 Topics (n0, n1, n2, …) of the platform'],
     },
     {
       reason: 'holds one that stays behind many that go',
       world: { services: [...many(700, '†'), 'last'] },
-      says: ['it holds 1 Service (last) of the platform'],
+      says: ['it contains 1 Service (last) of the platform'],
     },
     {
       reason: 'holds something, and not every kind can be looked at',
@@ -79,7 +79,7 @@ describe('a Namespace that is deleted', () => {
       reason: 'was confirmed under another uid, which was that of an earlier Namespace',
       world: { databases: ['users'] },
       metadata: { annotations: { [annotation]: 'u-0' } },
-      says: ['The annotation that is there is of another Namespace of that name'],
+      says: ['The present annotation is for an earlier Namespace with this name'],
     },
     {
       reason: 'was confirmed without saying which',
@@ -90,7 +90,7 @@ describe('a Namespace that is deleted', () => {
   ];
   test.each(denials)('is kept where it $reason', async ({ world, metadata, says }) => {
     const { violations } = await gateOver(world).gate.evaluate(requestOf(metadata), deadlineIn(60_000));
-    expect(violations).toMatchObject([{ gate: 'namespaces', code: 'HoldsObjects' }]);
+    expect(violations).toMatchObject([{ gate: 'namespaces', code: 'NamespaceNotEmpty' }]);
     const said = violations.map(({ message, next }) => `${message}. ${next}`).join();
     for (const words of [...says, `kubectl annotate namespace team-backend --overwrite ${annotation}=u-1`])
       expect(said).toContain(words);
@@ -117,7 +117,7 @@ describe('a Namespace that is deleted', () => {
     {
       reason: 'although nobody knows what it holds',
       world: { databases: answering(500, 'InternalError') },
-      says: 'objects of the platform (not all could be counted: ',
+      says: 'platform objects (not all could be counted: ',
     },
   ];
   test.each(confirmed)('goes where it was confirmed: $reason', async ({ world, says }) => {
@@ -140,7 +140,7 @@ describe('a Namespace that is deleted', () => {
         signal?.addEventListener('abort', () => reject(signal.reason));
       });
     const gate = namespaceGate({ list } as Parameters<typeof namespaceGate>[0]);
-    await expect(gate.evaluate(requestOf(), deadlineIn(1))).rejects.toThrow('time was up');
+    await expect(gate.evaluate(requestOf(), deadlineIn(1))).rejects.toThrow('the time limit was reached');
   });
 });
 

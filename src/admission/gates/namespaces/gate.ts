@@ -1,6 +1,7 @@
 /**
- * The gate of Namespaces that are deleted. One that holds objects of the platform is not deleted by surprise: they are deleted first, or
- * it is confirmed beforehand, on the Namespace, that they shall go with it. Objects that are being deleted already hold nobody up.
+ * The namespaces gate: denies the deletion of a Namespace that contains platform objects, unless they are deleted first
+ * or the deletion is confirmed by an annotation on the Namespace. Objects that are already being deleted do not block
+ * it.
  */
 
 import type { Deadline } from '../../review/deadline.ts';
@@ -12,9 +13,9 @@ import type { AsyncGate } from '../gate.ts';
 import { type Contents, contentsOf, type Held, type Reader } from './contents.ts';
 
 const gate = 'namespaces';
-/** What is left when time is up, to say so. */
+/** The reserve for the response. */
 const farewellMilliseconds = 500;
-/** A warning of more than 256 characters may be cut off on its way. */
+/** A warning of more than 256 characters may be truncated. */
 const longestWarning = 250;
 
 export function namespaceGate(client: Reader): AsyncGate {
@@ -40,39 +41,39 @@ async function checkDeletion(request: AdmissionRequest, deadline: Deadline, clie
     if (contents.held.length === 0 && contents.unknown === undefined) return nothing;
     return {
       ...nothing,
-      warnings: [cut(`${gate}: ${name} is deleted with ${wordsOf(contents)}, as its annotation confirms`)],
-      auditAnnotations: { 'namespace-holds': wordsOf(contents), 'namespace-confirmed-by': userInfo?.username ?? '' },
+      warnings: [cut(`${gate}: ${name} is deleted with ${summaryOf(contents)}, as confirmed by its annotation`)],
+      auditAnnotations: { 'namespace-holds': summaryOf(contents), 'namespace-confirmed-by': userInfo?.username ?? '' },
     };
   }
   if (contents.held.length > 0) return { ...nothing, violations: [violationOf(name, metadata, contents)] };
-  // Not denied and not let in: what becomes of it is the failurePolicy's to say.
+  // The request is neither denied nor admitted: the failurePolicy decides.
   if (contents.unknown !== undefined)
     throw new HttpError(
       503,
-      `It could not be found out whether the Namespace ${name} holds objects of the platform: ${contents.unknown}`,
+      `Could not determine whether the Namespace ${name} contains platform objects: ${contents.unknown}`,
     );
   return nothing;
 }
 
 const violationOf = (name: string, metadata: Json, contents: Contents) => ({
   gate,
-  code: 'HoldsObjects',
+  code: 'NamespaceNotEmpty',
   field: '',
-  message: `${name}: deleting a Namespace deletes all that is in it, data included, and it holds ${wordsOf(contents)}`,
-  next: `Delete these first (kubectl get kidp -n ${name}), so that their brokers clean up. If all of it shall go, confirm it first: kubectl annotate namespace ${name} --overwrite ${CONFIRM_DELETE}=${String(metadata.uid ?? '')}${strayed(metadata)}`,
+  message: `${name}: deleting a Namespace deletes everything in it, including data, and it contains ${summaryOf(contents)}`,
+  next: `Delete these objects first (kubectl get kidp -n ${name}), so that their brokers clean up. To delete everything, confirm it first: kubectl annotate namespace ${name} --overwrite ${CONFIRM_DELETE}=${String(metadata.uid ?? '')}${strayed(metadata)}`,
 });
 
-/** Left lying around in a manifest, it confirms nothing. */
+/** A confirmation for an earlier Namespace has no effect. */
 const strayed = (metadata: Json): string =>
-  annotationOf(metadata) === undefined ? '' : '. The annotation that is there is of another Namespace of that name';
+  annotationOf(metadata) === undefined ? '' : '. The present annotation is for an earlier Namespace with this name';
 
-/** `2 Databases (orders, users) and 1 Cache (sessions) of the platform`. */
-function wordsOf({ held, unknown }: Contents): string {
+/** Summarizes the contents: `2 Databases (orders, users) and 1 Cache (sessions) of the platform`. */
+function summaryOf({ held, unknown }: Contents): string {
   const counted = held.map(countedOf);
   const last = counted.pop();
   const words =
     last === undefined
-      ? 'objects of the platform'
+      ? 'platform objects'
       : `${counted.length === 0 ? '' : `${counted.join(', ')} and `}${last} of the platform`;
   return unknown === undefined ? words : `${words} (not all could be counted: ${unknown})`;
 }

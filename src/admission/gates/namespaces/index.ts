@@ -1,7 +1,8 @@
 /**
- * The deletion of Namespaces. A cluster deletes all that is in one, whatever anybody has said about the deletion of a single object in
- * it: what a broker has made there, data included, is gone before the platform's object is.
+ * The namespaces gate. A cluster deletes everything in a deleted Namespace, whatever rules apply to the deletion of a
+ * single object: provisioned resources, including data, could be removed before the platform object is.
  *
- * In: a request, the cluster to read objects of the platform from. Out: what the gate finds. Nothing else about Namespaces is its to judge.
+ * Input: a request, and the cluster to read platform objects from. Output: the findings. Other operations on Namespaces
+ * are not checked here.
  */
 export { namespaceGate } from './gate.ts';

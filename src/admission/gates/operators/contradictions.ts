@@ -1,10 +1,10 @@
-/** What in an OperatorDeployment or an Operator cannot be meant, as far as it can be told from itself. The bounds of each field are the schema's. */
+/** Detects contradictions within an OperatorDeployment or an Operator. The schema checks the bounds of each field. */
 import { millisecondsOf, type Operator, type OperatorDeployment, withoutV } from '../../../api/index.ts';
 import type { Violation } from '../../review/findings.ts';
 
 const wrong = (field: string, message: string, next: string): Violation => ({
   gate: 'operators',
-  code: 'Contradiction',
+  code: 'InvalidConfiguration',
   reason: 'Invalid',
   field: `spec.${field}`,
   message,
@@ -26,8 +26,8 @@ function inCanary({ canaryConfig }: Spec): Violation[] {
     return [
       wrong(
         `canaryConfig.stages[${falls}]`,
-        `${stages[falls]} % is not more than the stage before, ${stages[falls - 1]} %`,
-        'Name shares of all clusters that rise from stage to stage',
+        `${stages[falls]} % is not greater than the previous stage, ${stages[falls - 1]} %`,
+        'Use strictly increasing percentages of all clusters',
       ),
     ];
   }
@@ -35,8 +35,8 @@ function inCanary({ canaryConfig }: Spec): Violation[] {
   return [
     wrong(
       'canaryConfig.incrementPercentage',
-      `${initialPercentage} % and ${incrementPercentage} % more are over 100 %`,
-      'Make one of them smaller',
+      `${initialPercentage} % plus ${incrementPercentage} % exceeds 100 %`,
+      'Reduce one of them',
     ),
   ];
 }
@@ -48,20 +48,20 @@ function inOrder({ clusters, rollingConfig }: Spec): Violation[] {
   return [
     ...(twice.length === 0
       ? []
-      : [wrong('rollingConfig.clusterOrder', `"${twice[0]}" is named twice`, 'Name each cluster once')]),
+      : [wrong('rollingConfig.clusterOrder', `"${twice[0]}" is listed twice`, 'List each cluster once')]),
     ...(strange.length === 0
       ? []
       : [
           wrong(
             'rollingConfig.clusterOrder',
-            `"${strange[0]}" is not among spec.clusters`,
-            'Add it there, or leave it out here',
+            `"${strange[0]}" is not in spec.clusters`,
+            'Add it to spec.clusters, or remove it here',
           ),
         ]),
   ];
 }
 
-/** How long nothing may happen, although all is well: a deadline that is shorter could never be kept. */
+/** Returns the longest pause of a healthy rollout. A shorter deadline could never be met. */
 function longestWait(spec: Spec): { field: string; milliseconds: number } {
   const of = (field: string, duration: string) => ({ field, milliseconds: millisecondsOf(duration) });
   const waits = [
@@ -96,13 +96,13 @@ function inTimes(spec: Spec): Violation[] {
   return [
     ...zero
       .filter(([, duration]) => millisecondsOf(duration) === 0)
-      .map(([field]) => wrong(field, 'no time at all is never enough', 'Give it some, for example PT5M')),
+      .map(([field]) => wrong(field, 'must be greater than zero', 'Set it, for example, to PT5M')),
     ...(wait.milliseconds > 0 && millisecondsOf(progressDeadline) <= wait.milliseconds
       ? [
           wrong(
             'progressDeadline',
-            `${progressDeadline} is over before spec.${wait.field} is, so that the rollout would always fail`,
-            'Make it longer',
+            `${progressDeadline} is not longer than spec.${wait.field}, so the rollout would always fail`,
+            'Increase it',
           ),
         ]
       : []),

@@ -1,6 +1,7 @@
 /**
- * Whether the definitions of a version break what is there, as far as the statuses tell. Who is asked decides where somebody is; where nobody
- * is, whoever starts the rollout has to say so. What is really on the clusters Planning finds out, by the same rule.
+ * Checks whether the CustomResourceDefinitions of a version break existing versions, according to the statuses of
+ * Operator and installations. Where an Approval is required, it decides; elsewhere the requester must set
+ * spec.allowBreaking. Planning checks the actual state of the clusters by the same rule.
  */
 import {
   type Cluster,
@@ -14,7 +15,7 @@ import {
 import type { LabelSelector } from '../../../policy/index.ts';
 import { selects } from '../../../policy/internal.ts';
 import { type Findings, nothing } from '../../review/findings.ts';
-import { refusing, warning } from './messages.ts';
+import { denying, warning } from './messages.ts';
 
 type Spec = OperatorDeployment['spec'];
 
@@ -32,8 +33,8 @@ export function checkDefinitions(
   const versions = known.operator?.status?.versions ?? [];
   const wanted = versions.findIndex(({ version }) => sameVersion(version, spec.version));
   if (versions[wanted]?.compatibility !== 'breaking') return nothing;
-  const what = `version "${spec.version}" changes custom resource definitions in a way that breaks those who use them`;
-  // It was compared with the version before it: only where that one is there is it known what becomes of it.
+  const what = `version "${spec.version}" has breaking changes of CustomResourceDefinitions`;
+  // The comparison is with the previous version: the effect is known only where that version is installed.
   const before = versions.slice(wanted + 1).find(({ state }) => state === 'Available')?.version;
   const broken = environments.filter((environment) =>
     reachedBy(spec, known.clusters).some(
@@ -42,17 +43,17 @@ export function checkDefinitions(
   );
   const unasked = asksAboutBreaking === undefined ? [] : broken.filter((each) => !asksAboutBreaking(each));
   if (unasked.length === 0 || spec.allowBreaking === true) {
-    const next = 'where an Approval is asked for, the rollout waits for it';
+    const next = 'the rollout waits for an Approval where one is required';
     return { ...nothing, warnings: [warning(`${what}: ${next}`)] };
   }
-  return refusing([
+  return denying([
     {
       gate: 'operators',
       code: 'BreakingDefinitions',
       reason: 'Invalid',
       field: 'spec.allowBreaking',
-      message: `${what}: "${before}" is there in ${unasked.join(', ')}, and nobody is asked there`,
-      next: 'Set spec.allowBreaking to true if that is meant',
+      message: `${what}: "${before}" is installed in ${unasked.join(', ')}, where no Approval is required`,
+      next: 'Set spec.allowBreaking to true to roll it out anyway',
     },
   ]);
 }

@@ -98,23 +98,23 @@ describe('a rollout that is created', () => {
     {
       reason: 'waits for an Operator',
       operator: undefined as never,
-      warned: 'there is no Operator "certificates" yet',
+      warned: 'Operator "certificates" does not exist yet',
     },
     {
       reason: 'waits for the first look at the versions',
       operator: operatorWith(undefined),
-      warned: 'is not known yet',
+      warned: 'are not known yet',
     },
     {
       reason: 'waits where the repository could not be reached',
       operator: operatorWith([available('v1.1.0')], { conditions: [] }),
-      warned: 'is not known yet',
+      warned: 'are not known yet',
     },
     {
       reason: 'waits where its chart wants values, and it brings none',
       operator: operatorWith([available('v1.2.0', { doesNotRender: 'The chart does not render: set host' })]),
       spec: { values: {}, environmentValues: { Dev: {} } },
-      warned: 'does not render with the values of its chart alone, and spec.values brings no others',
+      warned: 'does not render with the default values of its chart, and spec.values is empty',
     },
     {
       reason: 'may render with values of its own',
@@ -126,16 +126,17 @@ describe('a rollout that is created', () => {
       operator: operatorWith([available('v1.2.0', { doesNotRender: 'The chart does not render: set host' })]),
       spec: { valuesSecret: 'values' },
     },
-    { reason: 'waits where we cannot look', error: new Error('away'), warned: 'is not known (away)' },
+    { reason: 'waits where we cannot look', error: new Error('away'), warned: 'could not be checked (away)' },
     {
       reason: 'needs a version that there is',
       spec: { version: 'v9.0.0' },
-      denied: 'spec.version VersionMissing: Operator "certificates" has no version "v9.0.0". There is v1.2.0, v1.1.0',
+      denied:
+        'spec.version VersionMissing: Operator "certificates" has no version "v9.0.0". Available versions: v1.2.0, v1.1.0',
     },
     {
       reason: 'needs a version that is listed',
       operator: operatorWith(undefined, { listed: ['v1.1.0'] }),
-      denied: 'does not list version "v1.2.0". There is v1.1.0',
+      denied: 'does not list version "v1.2.0". Available versions: v1.1.0',
     },
     {
       reason: 'needs a version that the repository has',
@@ -150,13 +151,13 @@ describe('a rollout that is created', () => {
     {
       reason: 'is told of definitions that break',
       operator: operatorWith([available('v1.2.0', { compatibility: 'breaking' })]),
-      warned: 'breaks those who use them',
+      warned: 'has breaking changes of CustomResourceDefinitions',
     },
-    { reason: 'waits for a Cluster', spec: { clusters: ['dev-1', 'new'] }, warned: 'there is no Cluster "new" yet' },
+    { reason: 'waits for a Cluster', spec: { clusters: ['dev-1', 'new'] }, warned: 'Cluster not found: "new"' },
     {
       reason: 'names no cluster that it leaves out',
       spec: { environments: ['Dev'] },
-      denied: 'spec.clusters Contradiction: Cluster "prod-1" is of Production',
+      denied: 'spec.clusters InvalidConfiguration: Cluster "prod-1" is in the environment Production',
     },
     {
       reason: 'is warned of all at once in Production',
@@ -183,26 +184,26 @@ describe('a rollout that is created', () => {
         strategy: 'Canary',
         canaryConfig: { initialPercentage: 60, incrementPercentage: 50, evaluationPeriod: 'PT5M' },
       },
-      denied: 'are over 100 %',
+      denied: 'exceeds 100 %',
     },
     {
       reason: 'has an order of its own clusters',
       spec: {
         rollingConfig: { clusterOrder: ['dev-1', 'dev-9'], validationPeriod: 'PT5M', pauseBetweenClusters: 'PT2M' },
       },
-      denied: '"dev-9" is not among spec.clusters',
+      denied: '"dev-9" is not in spec.clusters',
     },
     {
       reason: 'has each cluster once in its order',
       spec: {
         rollingConfig: { clusterOrder: ['dev-1', 'dev-1'], validationPeriod: 'PT5M', pauseBetweenClusters: 'PT2M' },
       },
-      denied: '"dev-1" is named twice',
+      denied: '"dev-1" is listed twice',
     },
     {
       reason: 'has time for what it waits for',
       spec: { progressDeadline: 'PT5M', rollingConfig: { validationPeriod: 'PT5M', pauseBetweenClusters: 'PT2M' } },
-      denied: 'spec.progressDeadline Contradiction: PT5M is over before spec.rollingConfig.validationPeriod is',
+      denied: 'spec.progressDeadline InvalidConfiguration: PT5M is not longer than spec.rollingConfig.validationPeriod',
     },
     { reason: 'gives Helm some time', spec: { helmTimeout: 'PT0S' }, denied: 'spec.helmTimeout' },
   ])('$reason', async (row) => {
@@ -234,13 +235,13 @@ describe('a rollout whose definitions break those who use the version before', (
     {
       reason: 'is denied where the version before is there, and nobody is asked',
       given: { installed: { 'dev-1': '1.1.0' } },
-      denied: 'spec.allowBreaking: "v1.1.0" is there in Dev, and nobody is asked there',
+      denied: 'spec.allowBreaking: "v1.1.0" is installed in Dev, where no Approval is required',
     },
     {
       reason: 'is denied where labels select such a cluster',
       given: { installed: { 'dev-1': 'v1.1.0' } },
       spec: { clusters: undefined, clusterSelector: {} },
-      denied: 'is there in Dev',
+      denied: 'is installed in Dev',
     },
     {
       reason: 'is let in where who starts it says so',
@@ -277,7 +278,7 @@ describe('a rollout that is taken back', () => {
   const asking = (allowed: boolean) => operatorsGate({ ask: () => async () => [{ allowed }] as never });
   test.each([
     { reason: 'by who may', allowed: true, codes: [] },
-    { reason: 'by who may not', allowed: false, codes: ['MayNotRollBack'] },
+    { reason: 'by who may not', allowed: false, codes: ['RollbackForbidden'] },
   ])('$reason', async ({ allowed, codes }) => {
     const request = requestOf(rollout({ rollback: true }), rollout());
     const found = await asking(allowed).evaluate(request, deadlineIn(60_000));

@@ -1,7 +1,7 @@
 /**
- * The gate of rollouts: a version that does not exist, a configuration that contradicts itself, and definitions that break what is there where
- * nobody is asked are denied; what is not known (yet) is let in with a warning, and Planning waits for it. Who takes a rollout back must
- * hold the verb `rollback`.
+ * The operators gate: denies a rollout of a version that does not exist, of a contradictory configuration, or with
+ * breaking definitions where no Approval is required. Unknown facts are admitted with a warning, and Planning waits for
+ * them. A rollback requires the verb `rollback`.
  */
 import {
   type Cluster,
@@ -25,7 +25,7 @@ import { denyAccess } from '../access.ts';
 import type { AsyncGate } from '../gate.ts';
 import { contradictionsIn, contradictionsInOperator } from './contradictions.ts';
 import { checkDefinitions } from './definitions.ts';
-import { mostNamed, refusing, warning } from './messages.ts';
+import { denying, mostNamed, warning } from './messages.ts';
 import { checkVersion } from './version.ts';
 
 const rollbackVerb = 'rollback';
@@ -33,7 +33,7 @@ const rollbackVerb = 'rollback';
 interface OperatorsGateOptions {
   readonly client?: Pick<Client, 'get' | 'list'> | undefined;
   readonly ask?: ((user: UserInfo, signal: () => AbortSignal) => AskAuthorizer) | undefined;
-  /** Whether an Approval is asked for where definitions break somebody. Left out, that is not known. */
+  /** Reports whether breaking definitions require an Approval in an environment. If omitted, this is unknown. */
   readonly asksAboutBreaking?: ((environment: Environment) => boolean) | undefined;
 }
 
@@ -46,11 +46,11 @@ export function operatorsGate({ client, ask, asksAboutBreaking }: OperatorsGateO
       subResource === undefined &&
       (operation === 'CREATE' || operation === 'UPDATE'),
     async evaluate(request, deadline) {
-      if (request.kind.kind === operator.kind) return refusing(contradictionsInOperator(specOf<Operator>(request)));
-      if (request.operation === 'UPDATE') return mayTakeBack(request, deadline, ask);
+      if (request.kind.kind === operator.kind) return denying(contradictionsInOperator(specOf<Operator>(request)));
+      if (request.operation === 'UPDATE') return checkRollback(request, deadline, ask);
       const spec = specOf<OperatorDeployment>(request);
       const contradictions = contradictionsIn(spec);
-      if (client === undefined) return refusing(contradictions);
+      if (client === undefined) return denying(contradictions);
       const known = await knownOf(spec, client, deadline);
       const found = known instanceof Error ? unknown(known) : checkKnown(spec, known, asksAboutBreaking);
       return { ...found, violations: [...contradictions, ...found.violations] };
@@ -58,18 +58,18 @@ export function operatorsGate({ client, ask, asksAboutBreaking }: OperatorsGateO
   };
 }
 
-/** The schema has been asked before us: only its types are ours to trust. */
+/** Returns the spec. The API server has validated it against the schema. */
 const specOf = <Kind extends { spec: unknown }>({ object }: AdmissionRequest): Kind['spec'] =>
   (object as Json & { spec: Kind['spec'] }).spec;
 
 interface Known {
   readonly operator: Operator | undefined;
   readonly clusters: readonly Cluster[];
-  /** Of this operator; none where they cannot be read. */
+  /** The installations of the operator; empty if they cannot be read. */
   readonly installations: readonly OperatorInstallation[];
 }
 
-/** From the management cluster alone. */
+/** Reads the facts from the management cluster only. */
 async function knownOf(
   spec: OperatorDeployment['spec'],
   client: Pick<Client, 'get' | 'list'>,
@@ -95,9 +95,7 @@ async function knownOf(
 
 const unknown = (error: Error): Findings => ({
   ...nothing,
-  warnings: [
-    warning(`whether this can be rolled out is not known (${error.message}); it waits in Planning until it is`),
-  ],
+  warnings: [warning(`the rollout could not be checked (${error.message}); it waits in Planning`)],
 });
 
 function checkKnown(
@@ -133,27 +131,27 @@ function checkClusters(spec: OperatorDeployment['spec'], all: readonly Cluster[]
     ...nothing,
     violations: outside.map((name) => ({
       gate: 'operators',
-      code: 'Contradiction',
+      code: 'InvalidConfiguration',
       reason: 'Invalid',
       field: 'spec.clusters',
-      message: `Cluster "${name}" is of ${byName.get(name)?.spec.environment}, which spec.environments leaves out`,
-      next: 'Leave out one or the other',
+      message: `Cluster "${name}" is in the environment ${byName.get(name)?.spec.environment}, which is not in spec.environments`,
+      next: 'Remove the cluster, or add its environment',
     })),
     warnings: [
       ...(missing.length === 0
         ? []
         : [
             warning(
-              `there is no Cluster ${missing
+              `Cluster not found: ${missing
                 .slice(0, mostNamed)
                 .map((each) => `"${each}"`)
-                .join(', ')} yet: the rollout waits in Planning`,
+                .join(', ')}; the rollout waits in Planning`,
             ),
           ]),
       ...(spec.strategy === 'Direct' && reachesProduction
         ? [
             warning(
-              'the strategy Direct reaches all clusters at once and is not recommended for Production: think of Canary or Rolling',
+              'the strategy Direct deploys to all clusters at once and is not recommended for Production; consider Canary or Rolling',
             ),
           ]
         : []),
@@ -161,8 +159,11 @@ function checkClusters(spec: OperatorDeployment['spec'], all: readonly Cluster[]
   };
 }
 
-/** Requirement 002: only an Admin rolls back. RBAC knows verbs, not fields, so that it has one of its own. */
-async function mayTakeBack(
+/**
+ * Only an Admin can roll back (docs/requirements.md, 002). RBAC has verbs but no fields, so rollback has a verb of its
+ * own.
+ */
+async function checkRollback(
   request: AdmissionRequest,
   deadline: Deadline,
   ask: OperatorsGateOptions['ask'],
@@ -176,13 +177,13 @@ async function mayTakeBack(
   const [answer] = await asking([{ kind: 'resource', subject: 'requester', verb: rollbackVerb, ...on, ...rest }]);
   if (answer?.allowed === true) return { ...nothing, auditAnnotations: { rollback: userInfo.username ?? '' } };
   const why = answer?.error === undefined ? '' : ` (${answer.error})`;
-  return refusing([
+  return denying([
     {
       gate: 'operators',
-      code: 'MayNotRollBack',
+      code: 'RollbackForbidden',
       field: 'spec.rollback',
-      message: `"${userInfo.username ?? ''}" does not hold the verb ${rollbackVerb} on ${on.resource}.${GROUP} "${name}"${why}`,
-      next: 'Let an Admin roll it back',
+      message: `user "${userInfo.username ?? ''}" does not hold the verb ${rollbackVerb} on ${on.resource}.${GROUP} "${name}"${why}`,
+      next: 'Ask an Admin to roll back',
     },
   ]);
 }

@@ -1,8 +1,9 @@
 /**
- * What is asked of Operators, OperatorDeployments and their Approvals when they are applied (requirement 002).
+ * The operators gate: checks Operators, OperatorDeployments and their Approvals (docs/requirements.md, 002).
  *
- * In: a request, and the management cluster to read Operators and Clusters from. Out: what the gate finds, and who asked. It calls no other
- * cluster and no repository of charts: what their reconcilers have written into a status is all that it knows of them.
+ * Input: a request, and the management cluster to read Operators and Clusters from. Output: the findings, and the
+ * requester of a rollout. It calls no other cluster and no chart repository: it uses only what reconcilers have written
+ * to statuses.
  */
 
 export { rolesIn } from '../approvals/roles.ts';

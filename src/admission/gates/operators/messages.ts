@@ -1,10 +1,10 @@
-/** How this gate says what it has found. */
+/** Helpers for the findings of the operators gate. */
 import { type Findings, nothing, type Violation } from '../../review/findings.ts';
 
-/** As many names as somebody reads. */
+/** The maximum number of names in a message. */
 export const mostNamed = 5;
 
-export const refusing = (violations: readonly Violation[]): Findings =>
+export const denying = (violations: readonly Violation[]): Findings =>
   violations.length === 0 ? nothing : { ...nothing, violations };
 
 export const warning = (text: string): string => `operators: ${text}`;

@@ -32,7 +32,7 @@ describe('who asked for a rollout', () => {
     { reason: 'stays where somebody else changes it', request: requestOf('x', saying('x'), saying('ada')), by: 'ada' },
     { reason: 'stays where it is left out', request: requestOf('x', saying(), saying('ada')), by: 'ada' },
   ])('$reason', ({ request, by }) => {
-    expect(codes(request)).toEqual(['RequesterForged']);
+    expect(codes(request)).toEqual(['RequesterMismatch']);
     const stamped = stampRequester(request);
     const patched = applyJsonPatch(request.object ?? {}, (stamped?.patches ?? []) as never);
     expect(patched).toMatchObject({ document: stamped?.object ?? {} });
@@ -45,7 +45,7 @@ describe('who asked for a rollout', () => {
   test('cannot be written later where nobody was there to write it', () => {
     const request = requestOf('x', saying('x'), saying());
     expect(stampRequester(request)).toBeUndefined();
-    expect(codes(request)).toEqual(['RequesterForged']);
+    expect(codes(request)).toEqual(['RequesterMismatch']);
     expect(codes(requestOf('x', saying(), saying()))).toEqual([]);
   });
 

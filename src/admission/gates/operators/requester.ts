@@ -1,6 +1,6 @@
 /**
- * Who asked for a rollout: admission writes it into an annotation from the user of the request, whatever the manifest says, and it stays.
- * Approvals are never given by who asked, so this is what that rule stands on.
+ * The requester of a rollout: admission records it in an annotation from the user of the request, whatever the manifest
+ * says. It never changes. The rule that requesters cannot approve their own rollouts depends on it.
  */
 import { GROUP, operatorDeployment, REQUESTED_BY_ANNOTATION } from '../../../api/index.ts';
 import { type AdmissionRequest, isObject, type Json } from '../../review/decode.ts';
@@ -16,7 +16,7 @@ const isRollout = ({ kind, subResource, operation }: AdmissionRequest): boolean 
 const annotationsOf = (object: Json | undefined): Json =>
   isObject(object?.metadata) && isObject(object.metadata.annotations) ? object.metadata.annotations : {};
 
-/** Who it must say: who creates it, and from then on who it said. */
+/** Returns the required value: the creator on CREATE, the stored value afterwards. */
 const requesterOf = ({ operation, oldObject, userInfo }: AdmissionRequest): string | undefined => {
   if (operation === 'CREATE') return userInfo?.username ?? '';
   const said = annotationsOf(oldObject)[REQUESTED_BY_ANNOTATION];
@@ -52,13 +52,13 @@ export const requesterGate: Gate = {
       violations: [
         {
           gate: 'operators',
-          code: 'RequesterForged',
+          code: 'RequesterMismatch',
           field: `metadata.annotations[${REQUESTED_BY_ANNOTATION}]`,
           message:
             requester === undefined
-              ? 'who asked for this rollout was not written down when it was created, and cannot be written later'
-              : `the one who asked for this rollout is "${requester}"`,
-          next: 'Leave it out: it is written by itself',
+              ? 'the requester of this rollout was not recorded at its creation and cannot be set later'
+              : `the requester of this rollout is "${requester}"`,
+          next: 'Remove the annotation: admission sets it automatically',
         },
       ],
     };

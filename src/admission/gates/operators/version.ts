@@ -1,14 +1,14 @@
-/** Whether the version of a rollout is there, as far as the status of its Operator tells. */
+/** Checks whether the version of a rollout exists, according to the status of its Operator. */
 import { type Operator, type OperatorDeployment, sameVersion } from '../../../api/index.ts';
 import { type Findings, nothing } from '../../review/findings.ts';
-import { mostNamed, refusing, warning } from './messages.ts';
+import { denying, mostNamed, warning } from './messages.ts';
 
 export function checkVersion(spec: OperatorDeployment['spec'], found: Operator | undefined): Findings {
   const { operator: name, version } = spec;
   if (found === undefined)
     return {
       ...nothing,
-      warnings: [warning(`there is no Operator "${name}" yet: the rollout waits in Planning for it`)],
+      warnings: [warning(`Operator "${name}" does not exist yet; the rollout waits in Planning`)],
     };
   const is = (each: { version: string }) => sameVersion(each.version, version);
   const listed = found.spec.versions;
@@ -17,18 +17,18 @@ export function checkVersion(spec: OperatorDeployment['spec'], found: Operator |
   if (known !== undefined && (known.state === 'Missing' || known.state === 'Invalid')) {
     const why = known.message === undefined ? '' : `: ${known.message}`;
     const what = known.state === 'Missing' ? 'is not in its repository' : 'cannot be installed';
-    return versionRefused(`version "${version}" of Operator "${name}" ${what}${why}`, found);
+    return versionDenied(`version "${version}" of Operator "${name}" ${what}${why}`, found);
   }
   if (listed !== undefined && !listed.some(is))
-    return versionRefused(`Operator "${name}" does not list version "${version}"`, found);
+    return versionDenied(`Operator "${name}" does not list version "${version}"`, found);
   if (known === undefined && looked !== undefined && isReached(found))
-    return versionRefused(`Operator "${name}" has no version "${version}"`, found);
+    return versionDenied(`Operator "${name}" has no version "${version}"`, found);
   if (known === undefined)
     return {
       ...nothing,
       warnings: [
         warning(
-          `whether Operator "${name}" has version "${version}" is not known yet: the rollout waits in Planning until it is`,
+          `the versions of Operator "${name}" are not known yet, so version "${version}" could not be checked; the rollout waits in Planning`,
         ),
       ],
     };
@@ -38,32 +38,40 @@ export function checkVersion(spec: OperatorDeployment['spec'], found: Operator |
     ...nothing,
     warnings: [
       warning(
-        `version "${version}" does not render with the values of its chart alone, and spec.values brings no others: the rollout waits in Planning. ${why}`,
+        `version "${version}" does not render with the default values of its chart, and spec.values is empty; the rollout waits in Planning. ${why}`,
       ),
     ],
   };
 }
 
-/** With values of its own a chart may render that does not without. */
+/** A chart may need values in order to render. */
 const bringsValues = ({ values, environmentValues, valuesSecret }: OperatorDeployment['spec']): boolean =>
   valuesSecret !== undefined || [values, ...Object.values(environmentValues ?? {})].some((each) => !isEmpty(each));
 
 const isEmpty = (values: object | undefined): boolean => Object.keys(values ?? {}).length === 0;
 
-/** An API server shows the beginning of a warning; the whole reason is in the status of the Operator. */
+/**
+ * The limit of the quoted error: the API server truncates warnings, and the status of the Operator has the whole text.
+ */
 const mostOfReason = 200;
 
-/** Whether its repository was reached for the Operator as it is now: what is not in its list then is not there. */
+/**
+ * Reports whether the repository was reached for the current generation of the Operator: a version that is not listed
+ * then does not exist.
+ */
 const isReached = ({ status, metadata }: Operator): boolean =>
   status?.observedGeneration === metadata.generation &&
   status?.conditions?.some(({ type, status: holds }) => type === 'RepositoryReachable' && holds === 'True') === true;
 
-function versionRefused(message: string, { spec, status }: Operator): Findings {
+function versionDenied(message: string, { spec, status }: Operator): Findings {
   const available = (status?.versions ?? []).filter(({ state }) => state === 'Available' || state === 'Listed');
   const names = (available.length > 0 ? available : (spec.versions ?? [])).map((each) => each.version);
   const some = names.slice(0, mostNamed).join(', ');
-  const next = some === '' ? 'See its status' : `There is ${some}${names.length > mostNamed ? ', …' : ''}`;
-  return refusing([
+  const next =
+    some === ''
+      ? 'See the status of the Operator'
+      : `Available versions: ${some}${names.length > mostNamed ? ', …' : ''}`;
+  return denying([
     { gate: 'operators', code: 'VersionMissing', reason: 'Invalid', field: 'spec.version', message, next },
   ]);
 }

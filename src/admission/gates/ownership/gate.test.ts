@@ -166,7 +166,7 @@ describe('the ownership gate', () => {
 
   it('says what is wrong, where, from what to what, and what to do', () => {
     expect(denialMessage(decide(update(team, { kind: 'Team', name: 'other-team' })))).toBe(
-      'ownership: spec.owner never changes (immutable since creation): Team backend-team → Team other-team. Create a new object under the new owner and delete this one.',
+      'ownership: spec.owner cannot be changed after creation: Team backend-team → Team other-team. Create a new object under the new owner and delete this one.',
     );
   });
 
@@ -186,7 +186,7 @@ describe('the finalizer of the platform', () => {
       ...over,
     });
   const rows: { reason: string; request: AdmissionRequest; codes: string[] }[] = [
-    { reason: 'a user takes it away', request: takesAway('ada'), codes: ['FinalizerKept'] },
+    { reason: 'a user takes it away', request: takesAway('ada'), codes: ['FinalizerProtected'] },
     { reason: 'the reconciler does', request: takesAway('kidp'), codes: [] },
     { reason: 'it is not known who does', request: { ...takesAway('ada'), userInfo: undefined as never }, codes: [] },
     {
@@ -195,7 +195,7 @@ describe('the finalizer of the platform', () => {
         oldObject: database(team, { ...deleting, finalizers: [finalizer] }),
         object: database(team, { ...deleting, finalizers: [], labels: { x: 'y' } }),
       }),
-      codes: ['FinalizerKept'],
+      codes: ['FinalizerProtected'],
     },
     {
       reason: 'a user only takes it from what is being deleted: it must be able to go',

@@ -1,6 +1,7 @@
 /**
- * The ownership gate: who owns an object is said once, at its creation (requirement 001, "Immutable after creation"). Billing,
- * lifecycle and approvals hang on it. The CRDs carry the same rule as a second line, for when this webhook is away.
+ * The ownership gate: the owner of an object is set at its creation and never changes (docs/requirements.md, 001
+ * "Immutable after creation"). Billing, lifecycle and approvals depend on it. The CRDs have the same rule for when the
+ * webhook is unavailable.
  */
 import { CLEANUP_FINALIZER, deployableKinds, GROUP } from '../../../api/index.ts';
 import { type AdmissionRequest, isObject, type Json } from '../../review/decode.ts';
@@ -23,12 +24,12 @@ function checkOwnership(request: AdmissionRequest, facts: Facts): Findings {
   }
   if (operation !== 'UPDATE' || oldObject === undefined) return found([]);
   const before = ownerOf(oldObject, request.namespace);
-  // An owner that was wrong before cannot be put right by a change; refusing every update would only keep it from going.
+  // An invalid stored owner cannot be fixed by an update, and denying every update would only prevent the deletion.
   const changes = isSame(before, after) ? [] : [changed(before, after)];
   return found(losesFinalizer(request, facts) ? [...changes, finalizerKept] : changes);
 }
 
-/** Whichever of the two the API server has converted to. */
+/** `isOurs` reports whether the request is for a platform kind, before or after conversion. */
 export const isOurs = ({ kind, resource }: AdmissionRequest): boolean =>
   kind.group === GROUP || resource?.group === GROUP;
 
@@ -46,7 +47,7 @@ function isSame(before: Owner | undefined, after: Owner | undefined): boolean {
   return equal(before.kind, after.kind) && equal(before.name, after.name) && equal(before.namespace, after.namespace);
 }
 
-/** These are strings; where a user has written something else, any difference in it counts. */
+/** Compares two values. They are strings in valid objects; in others any difference counts. */
 const equal = (one: unknown, other: unknown): boolean => one === other || asText(one) === asText(other);
 
 function wrongOwner({ kind, name }: Owner): Violation[] {
@@ -56,8 +57,8 @@ function wrongOwner({ kind, name }: Owner): Violation[] {
       gate: 'ownership',
       code: 'OwnerKindInvalid',
       field: 'spec.owner.kind',
-      message: `spec.owner.kind is ${shown(kind)}, and only a Team or an Application can own something`,
-      next: 'Name the Team that answers for this object, or the Application that it belongs to',
+      message: `spec.owner.kind is ${shown(kind)}, want Team or Application`,
+      next: 'Set the Team that is responsible for this object, or the Application that it belongs to',
     });
   }
   if (typeof name !== 'string' || name === '') {
@@ -65,8 +66,8 @@ function wrongOwner({ kind, name }: Owner): Violation[] {
       gate: 'ownership',
       code: 'OwnerNameMissing',
       field: 'spec.owner.name',
-      message: `spec.owner.name is ${shown(name)}, and an owner needs a name`,
-      next: 'Give the metadata.name of the owner',
+      message: `spec.owner.name is ${shown(name)}, want the name of the owner`,
+      next: 'Set it to the metadata.name of the owner',
     });
   }
   return violations;
@@ -79,8 +80,8 @@ function wrongChain({ end, path, foreign }: OwnerChain): Violation[] {
       gate: 'ownership',
       code: 'OwnerCycle',
       field: 'spec.owner',
-      message: `spec.owner leads back to where it began: ${path.join(' → ')}`,
-      next: 'Let one of them be owned by a Team',
+      message: `spec.owner forms a cycle: ${path.join(' → ')}`,
+      next: 'Set a Team as the owner of one of them',
     });
   }
   if (end === 'long') {
@@ -88,8 +89,8 @@ function wrongChain({ end, path, foreign }: OwnerChain): Violation[] {
       gate: 'ownership',
       code: 'OwnerChainTooLong',
       field: 'spec.owner',
-      message: `spec.owner leads to no Team in ${longestChain} steps: ${path[0]} → … → ${path.at(-1)}`,
-      next: 'Name an owner that is nearer to its Team',
+      message: `spec.owner does not resolve to a Team within ${longestChain} steps: ${path[0]} → … → ${path.at(-1)}`,
+      next: 'Set an owner that is closer to its Team',
     });
   }
   if (foreign !== undefined) {
@@ -97,31 +98,38 @@ function wrongChain({ end, path, foreign }: OwnerChain): Violation[] {
       gate: 'ownership',
       code: 'OwnerOfAnotherTeam',
       field: 'spec.owner',
-      message: `spec.owner is ${foreign.owner}, and this object is in namespace ${foreign.namespace}`,
-      next: 'Name an owner of the team that has this namespace, or create the object in the namespace of its owner',
+      message: `spec.owner is ${foreign.owner}, but this object is in namespace ${foreign.namespace}`,
+      next: 'Set an owner of the team that owns this namespace, or create the object in the namespace of its owner',
     });
   }
   return violations;
 }
 
-/** An unordered apply must work: the owner may come a moment later, and the reconciler waits for it and checks again. */
+/**
+ * Manifests can be applied in any order: a missing owner is a warning, and the reconciler waits for it and checks
+ * again.
+ */
 function warningsOf({ end, path }: OwnerChain): string[] {
   if (end !== 'missing') return [];
-  return [`ownership: ${path.at(-1)} does not exist (yet); nothing is deployed before it does`];
+  return [`ownership: ${path.at(-1)} does not exist (yet); the object is not deployed until it does`];
 }
 
 const changed = (before: Owner | undefined, after: Owner | undefined): Violation => ({
   gate: 'ownership',
   code: 'OwnerImmutable',
   field: 'spec.owner',
-  // Not "is immutable": Flux with `force: true` deletes and recreates what is denied in those words.
-  message: `spec.owner never changes (immutable since creation): ${described(before)} → ${described(after)}`,
+  // The message must not contain "is immutable": Flux with `force: true` deletes and re-creates objects that are denied
+  // with these words.
+  message: `spec.owner cannot be changed after creation: ${described(before)} → ${described(after)}`,
   next: 'Create a new object under the new owner and delete this one',
 });
 
 const described = (owner: Owner | undefined): string => (owner === undefined ? 'no owner' : describeOwner(owner));
 
-/** What runs in a cloud would be forgotten there. Who only removes finalizers from what is being deleted never gets here. */
+/**
+ * Reports whether an update removes the cleanup finalizer. Without it, deployed resources would be orphaned. Updates
+ * that only remove finalizers of a deleted object do not get here.
+ */
 function losesFinalizer(request: AdmissionRequest, facts: Facts): boolean {
   const { object, oldObject, userInfo, subResource } = request;
   if (object === undefined || oldObject === undefined || subResource !== undefined || userInfo === undefined)
@@ -136,10 +144,10 @@ function losesFinalizer(request: AdmissionRequest, facts: Facts): boolean {
 
 const finalizerKept: Violation = {
   gate: 'ownership',
-  code: 'FinalizerKept',
+  code: 'FinalizerProtected',
   field: 'metadata.finalizers',
-  message: `only the platform removes the finalizer ${CLEANUP_FINALIZER}, once what was deployed is gone`,
-  next: 'Delete the object and let the platform clean up',
+  message: `only the platform removes the finalizer ${CLEANUP_FINALIZER}, after the deployed resources are removed`,
+  next: 'Delete the object; the platform cleans up and removes the finalizer',
 };
 
 const found = (violations: readonly Violation[], warnings: readonly string[] = []): Findings => ({

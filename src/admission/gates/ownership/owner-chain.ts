@@ -1,56 +1,62 @@
 /**
- * Who owns an object in the end: the chain from `spec.owner` through Applications to a Team. It is resolved once a request, before
- * the gates are asked, so that they stay functions of values. Who has no cluster to ask (the CLI) leaves it unknown.
+ * Resolves the owner chain of an object: from `spec.owner` through Applications to a Team. It is resolved once per
+ * request, before the gates, so that they are functions of values. Without a cluster (the CLI) it is unknown.
  */
 import { isObject, type Json } from '../../review/decode.ts';
 
 export interface ReadOwner {
-  /** Ask the API server even where the cache has an answer: before a denial that hangs on it. */
+  /** Bypasses the cache. Used before a denial that depends on the result. */
   readonly live?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** From caches, with a live read on a miss. A read that fails rejects: not to know is no reason to let in. */
+/**
+ * Looks up owners in caches, with a live read on a miss. A failed read rejects, because an unknown owner must not be
+ * admitted.
+ */
 export interface OwnerLookup {
-  /** The namespace of that Team; undefined where there is no such Team. */
+  /** Returns the namespace of a Team, or undefined if the Team does not exist. */
   team(name: string, options?: ReadOwner): Promise<{ readonly namespace: string } | undefined>;
-  /** Undefined where there is no such Application. */
+  /** Returns the owner of an Application, or undefined if the Application does not exist. */
   application(
     namespace: string,
     name: string,
     options?: ReadOwner,
   ): Promise<{ readonly owner: Owner | undefined } | undefined>;
-  /** The name of the Team whose namespace this is; undefined where it is no Team's. */
+  /** Returns the name of the Team that owns the namespace, or undefined. */
   teamOf(namespace: string, options?: ReadOwner): Promise<string | undefined>;
 }
 
 export interface Owner {
   readonly kind: unknown;
   readonly name: unknown;
-  /** Never absent for an Application: its own namespace where none is written. A Team is cluster-scoped and has none. */
+  /**
+   * The namespace. For an Application it defaults to the namespace of the object; a Team is cluster-scoped and has
+   * none.
+   */
   readonly namespace: unknown;
-  /** What is written is no object: it stands as the kind. */
+  /** Set if the owner is not an object: its value is in `kind`. */
   readonly bare?: true;
 }
 
 export interface OwnerChain {
   /**
-   * `team`: resolved. `none`: the object has no owner. `missing`: somebody on the way does not exist (yet). `cycle`: it comes back
-   * to where it was. `long`: it does not end in sight. `malformed`: what is written is no owner, or nothing that a chain could go on
-   * from. `unknown`: nobody was asked.
+   * The end of the chain. `team`: resolved. `none`: the object has no owner. `missing`: an owner does not exist (yet).
+   * `cycle`: the chain is circular. `long`: the chain is too long. `malformed`: an owner is invalid. `unknown`: the
+   * chain was not resolved.
    */
   readonly end: 'team' | 'none' | 'missing' | 'cycle' | 'long' | 'malformed' | 'unknown';
   /** The namespace of the Team at the end. */
   readonly team?: string;
-  /** Everybody on the way, for people: `Application team-backend/user-service`. */
+  /** The owners in the chain, human-readable: `Application team-backend/user-service`. */
   readonly path: readonly string[];
-  /** Where the owner is one of another team than the namespace of the object: both, for people. */
+  /** The owner and the namespace, human-readable, if they belong to different teams. */
   readonly foreign?: { readonly owner: string; readonly namespace: string };
 }
 
 export const unknownChain: OwnerChain = { end: 'unknown', path: [] };
 
-/** Longer than anybody nests Applications: what comes after it is not looked at, and not let in. */
+/** The maximum length of a chain. A longer one is denied. */
 export const longestChain = 16;
 
 interface ChainRequest {
@@ -65,7 +71,7 @@ export async function resolveChain(
   lookup: OwnerLookup,
   options: ReadOwner = {},
 ): Promise<OwnerChain> {
-  // A Team is the end of its own chain.
+  // A Team ends its own chain.
   if (kind === 'Team') return ofTeam(object);
   const first = ownerOf(object, namespace);
   if (first === undefined) return { end: 'none', path: [] };
@@ -93,7 +99,7 @@ export async function resolveChain(
   }
 }
 
-/** What `spec.owner` says, however it is written; undefined where nothing is. */
+/** `ownerOf` reads `spec.owner` in any form, or returns undefined if it is not set. */
 export function ownerOf(object: Json, requestNamespace: string | undefined): Owner | undefined {
   const owner = isObject(object.spec) ? object.spec.owner : undefined;
   if (owner === undefined || owner === null) return undefined;
@@ -144,7 +150,10 @@ const identity = ({ kind, name, namespace }: Owner): string =>
 
 const nameOf = ({ metadata }: Json): unknown => (isObject(metadata) ? metadata.name : undefined);
 
-/** The Team at the end is another than the one whose namespace the object is in. In a namespace of no Team anybody may own. */
+/**
+ * Detects an owning Team that differs from the Team of the namespace. In a namespace without a Team any owner is
+ * allowed.
+ */
 async function foreignTeam(
   teamNamespace: string,
   namespace: string | undefined,
@@ -158,7 +167,7 @@ async function foreignTeam(
   return { owner: `${path.at(-1)} (namespace ${teamNamespace})`, namespace: `${namespace}, which is of Team ${home}` };
 }
 
-/** The Application is in the namespace of a Team, and the object is elsewhere. */
+/** Detects an owning Application in the namespace of a Team while the object is in another namespace. */
 async function foreignApplication(
   owner: Extract<Resolvable, { kind: 'Application' }>,
   namespace: string | undefined,

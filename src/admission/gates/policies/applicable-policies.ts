@@ -1,26 +1,29 @@
 /**
- * Which policies judge a request at one call of the API server: all that are in force, but for the Policy itself where one is
- * written, and for those that judge the same request at another call, in another version (versions.ts).
+ * Selects the policies that apply to one call of the API server: all policies in force, except the Policy that is being
+ * written itself, and those that are evaluated for the same request in another call, in another version (versions.ts).
  */
 import { GROUP, policy as policyKind } from '../../../api/index.ts';
 import { type PolicyModel, type PolicySet, policySet, type World } from '../../../policy/index.ts';
 import { policyMatchesType, type RequestType } from '../../../policy/internal.ts';
 import type { AdmissionRequest } from '../../review/decode.ts';
 
-/** A Policy is not judged by itself: one that refuses all Policies could never be mended or deleted. */
+/**
+ * `withoutItself` excludes the Policy that is being written: a Policy that denies all Policies could otherwise never be
+ * fixed or deleted.
+ */
 export function withoutItself(set: PolicySet, request: AdmissionRequest): PolicySet {
   const { kind, name, object, operation } = request;
   if (kind.group !== GROUP || kind.kind !== policyKind.kind) return set;
   const own = name ?? (object?.metadata as { name?: unknown } | undefined)?.name;
   const itself = set.policies.find(({ model }) => model.kind === 'Policy' && model.name === own);
-  // Hardly any is about Policies: only then is there anything to leave out.
+  // Hardly any Policy matches Policies; only then is there something to exclude.
   if (itself === undefined || !policyMatchesType(itself.model, typeOf(request), operation)) return set;
   return without(set, `itself ${itself.model.name}`, (model) => model === itself.model);
 }
 
 /**
- * Of a request that was converted: those that are not about it as it was sent, nor in one of `elsewhere` (`v1.autoscaling`), to
- * which it is converted too and which come first.
+ * `withoutEvaluatedElsewhere` selects the policies for a converted request: those that match neither the request as it
+ * was sent, nor one of the versions in `elsewhere` (`v1.autoscaling`), which take precedence.
  */
 export function withoutEvaluatedElsewhere(
   { set, world }: { readonly set: PolicySet; readonly world: World },
@@ -51,7 +54,10 @@ function groupVersionOf(text: string): { version: string; group: string } {
   return { version, group: group.join('.') };
 }
 
-/** What was made of a set is kept as long as it is in force: types and names are few, and a set of a thousand is not made in no time. */
+/**
+ * The derived sets, cached while the original set is in force: there are few types and names, and building a set of a
+ * thousand policies takes time.
+ */
 const made = new WeakMap<PolicySet, Map<string, PolicySet>>();
 const mostMade = 64;
 

@@ -1,7 +1,4 @@
-/**
- * The gate of Policies: asks the engine about a request, by one revision of the policies from beginning to end, and puts what it
- * answers into the words of a denial.
- */
+/** The policies gate: evaluates one revision of the policies for a request and turns the results into a denial. */
 import {
   type AskAuthorizer,
   decide,
@@ -16,14 +13,20 @@ import type { AdmissionRequest } from '../../review/decode.ts';
 import type { Findings, Violation } from '../../review/findings.ts';
 import { withoutItself } from './applicable-policies.ts';
 
-/** Policies as they are now; whoever asks holds on to one answer for the whole of a request. */
+/** The current policies. A caller uses one snapshot for a whole request. */
 export interface PolicySource {
   current(): { readonly set: PolicySet; readonly world: World };
-  /** Whether all policies, exceptions and what they look at are known. Until then nothing is judged. */
+  /**
+   * Reports whether all policies, exceptions and the objects that they read are cached. Until then no request is
+   * evaluated.
+   */
   synced(): boolean;
-  /** Called when `current` would answer otherwise, for who keeps the webhook configurations in line. Returns what ends it. */
+  /**
+   * Calls back when `current` changes, so that the webhook configurations can be synced. Returns a function that ends
+   * the subscription.
+   */
   subscribe?(listener: () => void): () => void;
-  /** Reads a Namespace that was made a moment ago, so that the world knows it. */
+  /** Reads a new Namespace from the API server, so that the policies can see it. */
   knowNamespace?(name: string, signal?: AbortSignal): Promise<void>;
 }
 
@@ -32,11 +35,13 @@ interface PolicyQuestion {
   readonly world: World;
   readonly request: AdmissionRequest;
   readonly ask: AskAuthorizer;
-  /** Milliseconds since 1970. */
+  /** The deadline in milliseconds since 1970. */
   readonly deadline: number;
 }
 
-/** At once where no rule asks who may do what: a promise for each request would be felt. */
+/**
+ * `evaluatePolicies` is synchronous unless a rule uses `authorizer`: a promise for each request would be measurable.
+ */
 export function evaluatePolicies(question: PolicyQuestion): PolicyDecision | Promise<PolicyDecision> {
   const { request, world, ask, deadline } = question;
   const set = withoutItself(question.set, request);
@@ -51,7 +56,7 @@ export function findingsOf(decision: PolicyDecision, microseconds: number): Find
     if (result.denies) violations.push(violationOf(result));
     else if (result.result === 'warn') warnings.push(`${gateOf(result)}: ${resultText(result)}`);
   }
-  // Somebody has to be asked still: what would come of it is not known, and must not pass.
+  // Authorization checks are pending: the result is unknown, so the request must not be admitted.
   if (decision.questions.length > 0) violations.push(unanswered);
   if (decision.matched.length === 0) return { violations, warnings, patches: [] };
   return { violations, warnings, patches: [], auditAnnotations: annotationsOf(decision, microseconds) };
@@ -59,10 +64,10 @@ export function findingsOf(decision: PolicyDecision, microseconds: number): Find
 
 const unanswered: Violation = {
   gate: 'policies',
-  code: 'TooManyQuestions',
+  code: 'AuthorizerRoundsExceeded',
   field: '',
-  message: 'a policy goes on asking who may do what',
-  next: 'Let its author ask less of authorizer',
+  message: 'a policy requests too many rounds of authorizer checks',
+  next: 'Ask its author to use fewer authorizer checks',
 };
 
 export function violationOf(result: RuleResult): Violation {
@@ -77,11 +82,11 @@ export function violationOf(result: RuleResult): Violation {
   };
 }
 
-/** `policy require-backup, rule enabled`: whom to ask, and what to look for there. */
+/** Names the policy and the rule: `policy require-backup, rule enabled`. */
 const gateOf = ({ policy, binding, rule }: RuleResult): string =>
   `policy ${policy}${binding === undefined ? '' : ` (binding ${binding})`}, rule ${rule}`;
 
-/** An annotation is one line of an audit log, whatever the number of policies. */
+/** The maximum number of names in an audit annotation. */
 const mostNamed = 20;
 
 function annotationsOf(decision: PolicyDecision, microseconds: number): Readonly<Record<string, string>> {
@@ -98,7 +103,10 @@ function annotationsOf(decision: PolicyDecision, microseconds: number): Readonly
   return annotations;
 }
 
-/** The API server puts the name of the webhook and a `/` in front, drops a key with two of them, and has room for 63 characters. */
+/**
+ * Shortens the key of an annotation: the API server prefixes it with the webhook name and a `/`, drops keys with two
+ * slashes, and allows 63 characters.
+ */
 const keyOf = (key: string): string =>
   key
     .replaceAll('/', '.')

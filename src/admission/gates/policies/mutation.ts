@@ -1,4 +1,4 @@
-/** The mutations of Policies on one request, and what of them refuses it. */
+/** Applies the mutations of Policies to a request. */
 import type { AuthorizationAnswer, AuthorizationAttributes } from '../../../cel/index.ts';
 import {
   type AskAuthorizer,
@@ -17,9 +17,9 @@ interface MutationQuestion {
   readonly world: World;
   readonly request: AdmissionRequest;
   readonly ask: AskAuthorizer;
-  /** Only the mutations that want to be asked again, or those that do not. */
+  /** Selects the mutations by their reinvocation policy. */
   readonly reinvocation: 'Never' | 'IfNeeded';
-  /** Milliseconds since 1970. */
+  /** The deadline in milliseconds since 1970. */
   readonly deadline: number;
 }
 
@@ -29,7 +29,7 @@ export interface PolicyMutationResult {
   readonly findings: Findings;
 }
 
-/** A mutation may ask more once it has an answer; one that never comes to an end is not waited for. */
+/** The maximum number of rounds of authorization checks. A mutation may request more checks after each result. */
 const mostRounds = 8;
 
 export async function applyPolicyMutations(question: MutationQuestion): Promise<PolicyMutationResult> {
@@ -49,7 +49,7 @@ export async function applyPolicyMutations(question: MutationQuestion): Promise<
     if (decision.questions.length === 0 || round === mostRounds) return resultOf(decision);
     const given = await ask(decision.questions);
     for (const [index, asked] of decision.questions.entries()) {
-      answers.set(keyOf(asked), given[index] ?? { allowed: false, error: 'there was no answer' });
+      answers.set(keyOf(asked), given[index] ?? { allowed: false, error: 'the access review returned no result' });
     }
   }
 }
@@ -61,10 +61,10 @@ function resultOf({ object, changed, results, questions }: MutationDecision): Po
   if (questions.length > 0) {
     violations.push({
       gate: 'policies',
-      code: 'TooManyQuestions',
+      code: 'AuthorizerRoundsExceeded',
       field: '',
-      message: `a mutation still asks who may do what after ${mostRounds} rounds`,
-      next: 'Let its author ask less of authorizer',
+      message: `a mutation still requests authorizer checks after ${mostRounds} rounds`,
+      next: 'Ask its author to use fewer authorizer checks',
     });
   }
   return { object, changed, findings: violations.length === 0 ? nothing : { ...nothing, violations } };

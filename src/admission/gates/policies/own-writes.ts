@@ -1,19 +1,19 @@
 /**
- * What the platform itself writes while it follows policies: no policy of a user may keep it from saying what is wrong, from leading,
- * or, asking who may do what, be asked about its own question.
+ * Exempts writes that the platform needs in order to enforce policies: no policy may prevent it from reporting errors
+ * or holding its leader Lease, or be evaluated for the platform's own access reviews.
  */
 import { GROUP } from '../../../api/index.ts';
 import type { AdmissionRequest } from '../../review/decode.ts';
 
 interface Written {
   readonly group: string;
-  /** Left out: any. */
+  /** The resource. If omitted, any resource. */
   readonly resource?: string;
-  /** Left out: only the resource itself. */
+  /** The subresource. If omitted, only the resource itself. */
   readonly subresource?: string;
 }
 
-/** The configurations of webhooks are not among them: an API server asks no webhook about those. */
+/** The exempt writes. Webhook configurations are not listed: an API server calls no webhook for them. */
 const written: readonly Written[] = [
   { group: GROUP, subresource: 'status' },
   { group: 'openreports.io' },
@@ -24,7 +24,7 @@ const written: readonly Written[] = [
   { group: 'authorization.k8s.io', resource: 'subjectaccessreviews' },
 ];
 
-/** `users`: who the platform is to the API server. */
+/** `isOwnWrite` reports whether the request is an exempt write of one of the platform's own `users`. */
 export function isOwnWrite(request: AdmissionRequest, users: readonly string[]): boolean {
   const { userInfo, resource, kind, subResource = '' } = request;
   if (userInfo?.username === undefined || !users.includes(userInfo.username)) return false;
