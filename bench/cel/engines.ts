@@ -16,9 +16,9 @@ export interface Engine {
 const ourEnvironment = environment('kubernetes-1.36', { variables: { object: types.DYN } });
 
 /**
- * Ours, with costs counted and open to interruption, as a webhook runs it. `trusted`: the host says of its variables that they
- * are data, which it knows because it has just parsed them, in the same record for all expressions of a request; the code by
- * hand takes that for granted. Elsewhere the engine makes sure of every object itself.
+ * Ours, with costs counted and open to interruption, as a webhook runs it. `trusted`: the host says of its variables
+ * that they are data, which it knows because it has just parsed them, in the same record for all expressions of a
+ * request; the code by hand takes that for granted. Elsewhere the engine makes sure of every object itself.
  */
 function ours(name: string, backend: 'code' | 'closures', trusted: boolean): Engine {
   return {

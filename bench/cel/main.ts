@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- cel`: our engine beside cel-go, Kubernetes' environment, two JavaScript libraries and code by hand, in one
- * run, in CPU time, with costs counted and interruption possible. What is evaluated is compiled once and kept, as a webhook
- * keeps it. The engines take turns, and of each the best turn counts: a busy machine makes slower, never faster. Answers
- * whether every target was met.
+ * `npm run bench -- cel`: our engine beside cel-go, Kubernetes' environment, two JavaScript libraries and code by hand,
+ * in one run, in CPU time, with costs counted and interruption possible. What is evaluated is compiled once and kept,
+ * as a webhook keeps it. The engines take turns, and of each the best turn counts: a busy machine makes slower, never
+ * faster. Answers whether every target was met.
  */
 import { compile, environment, types } from '../../src/cel/index.ts';
 import { cases, subject } from './cases.ts';
@@ -89,8 +89,8 @@ const renamed = (expression: string, serial: number): string =>
   expression.replace(/spec|metadata/, (field) => `${field}${serial}`);
 
 /**
- * The operation, where the engine comes to the right answer: one that is wrong is not fast. It meets another object each
- * time, as a webhook does: with one object only, a compiler moves the whole work out of the loop.
+ * The operation, where the engine comes to the right answer: one that is wrong is not fast. It meets another object
+ * each time, as a webhook does: with one object only, a compiler moves the whole work out of the loop.
  */
 function working(engine: Engine, expression: string): (() => unknown) | undefined {
   const prepared = engine.prepare(expression);
@@ -115,7 +115,10 @@ function keepBest(table: Table, engine: string, index: number, nanoseconds: numb
   table.set(engine, row);
 }
 
-/** Bytes that a typical compiled expression keeps, once it has run: a few times, or so often that it has code of its own. */
+/**
+ * Bytes that a typical compiled expression keeps, once it has run: a few times, or so often that it has code of its
+ * own.
+ */
 function memory(runs: number): number {
   const known = environment('kubernetes-1.36', { variables: { object: types.DYN } });
   return bytesOf((index) => {

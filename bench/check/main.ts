@@ -1,6 +1,6 @@
 /**
- * `kidp check` of a repository of 1,000 objects and 100 policies beside parsing its YAML alone, each in a process of its own, start
- * and end included, turn by turn: medians of the turns and of their ratios.
+ * `kidp check` of a repository of 1,000 objects and 100 policies beside parsing its YAML alone, each in a process of
+ * its own, start and end included, turn by turn: medians of the turns and of their ratios.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

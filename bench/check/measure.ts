@@ -1,4 +1,6 @@
-/** Preloaded into both contestants: at the end, writes what the process has taken to the file that KIDP_MEASURES names. */
+/**
+ * Preloaded into both contestants: at the end, writes what the process has taken to the file that KIDP_MEASURES names.
+ */
 import { writeFileSync } from 'node:fs';
 
 process.on('exit', () => {

@@ -1,4 +1,7 @@
-/** A repository as teams have them: 1,000 objects in 500 files, 100 policies of two rules, and some objects that violate them. */
+/**
+ * A repository as teams have them: 1,000 objects in 500 files, 100 policies of two rules, and some objects that violate
+ * them.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -20,7 +23,7 @@ export function writeRepository(directory: string, violating: number): void {
   }
 }
 
-/** Half of them about what is there, half about other namespaces, and each with an expression of its own. */
+/** Half of the policies match the objects, half match other namespaces. Each has its own expression. */
 const policy = (number: number): string => `apiVersion: platform.company.com/v1
 kind: Policy
 metadata:

@@ -49,7 +49,8 @@ export interface Rejected {
 }
 
 /**
- * `compile` parses, type-checks and compiles an expression. A rejected expression has no `evaluate`, but `issues` and a `message`.
+ * `compile` parses, type-checks and compiles an expression. A rejected expression has no `evaluate`, but `issues` and a
+ * `message`.
  *
  *     const env = environment('kubernetes-1.36', { variables: { object: types.DYN } });
  *     const compiled = compile('object.spec.replicas <= 5', env);

@@ -10,10 +10,10 @@
  *       ],
  *     };
  *
- * An implementation is called only with arguments that match the declared parameters at run time: the right kind,
- * and for a list or map the right kind of its first element (that is all cel-go looks at, so an implementation
- * checks the other elements itself and answers `noSuchOverload()`). It never gets an error or an unknown, must not
- * throw, must not mutate its arguments, and answers with a value or a CelError.
+ * An implementation is called only with arguments that match the declared parameters at run time: the right kind, and
+ * for a list or map the right kind of its first element (that is all cel-go looks at, so an implementation checks the
+ * other elements itself and answers `noSuchOverload()`). It never gets an error or an unknown, must not throw, must not
+ * mutate its arguments, and answers with a value or a CelError.
  */
 import type { Call, Expr } from './ast.ts';
 import type { Type } from './types.ts';
@@ -53,7 +53,9 @@ export interface Overload {
   readonly singleton?: boolean;
   /** Cost of one call at run time; 1 when it is not declared. */
   readonly cost?: RuntimeCost;
-  /** Like `cost`, but only if type checking selected this single overload; otherwise 1. The standard library uses it. */
+  /**
+   * Like `cost`, but only if type checking selected this single overload; otherwise 1. The standard library uses it.
+   */
   readonly soleCost?: RuntimeCost;
   /** Cost before running; 1 when it is not declared. */
   readonly estimate?: StaticCost;

@@ -30,8 +30,8 @@ export interface LanguageOptions {
   /** Presence tests and `.?` on what has no fields are errors instead of absent. */
   readonly strictPresence: boolean;
   /**
-   * Anything may be compared with null, and a number with a number of another type. Types that come from schemas do not say where
-   * JSON holds null, and what runs on JSON compares numbers by their value.
+   * Anything may be compared with null, and a number with a number of another type. Types that come from schemas do not
+   * say where JSON holds null, and what runs on JSON compares numbers by their value.
    */
   readonly looseEquality: boolean;
   readonly container: string;

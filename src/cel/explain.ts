@@ -1,6 +1,6 @@
 /**
- * Explains a result: the value of every sub-expression, as data and as a diagram under the source. It evaluates with instrumented closures,
- * which is slower than `evaluate` and gives the same result.
+ * Explains a result: the value of every sub-expression, as data and as a diagram under the source. It evaluates with
+ * instrumented closures, which is slower than `evaluate` and gives the same result.
  */
 import { type Expr, walk } from './ast.ts';
 import type { Compiled } from './compile.ts';
@@ -20,8 +20,8 @@ export interface ExplainOptions {
   readonly budget?: Budget;
   readonly costLimit?: number;
   /**
-   * Called for each step. A returned text is shown in place of the value, and the value is removed from the step: for example for
-   * everything that was read from `object.data` of a Secret.
+   * Called for each step. A returned text is shown in place of the value, and the value is removed from the step: for
+   * example for everything that was read from `object.data` of a Secret.
    */
   readonly redact?: (step: { text: string; path: string | undefined; value: Result }) => string | undefined;
 }

@@ -1,4 +1,7 @@
-/** Formats a syntax tree as source in a canonical style. Parsing the result gives the same tree; macros keep their written form. */
+/**
+ * Formats a syntax tree as source in a canonical style. Parsing the result gives the same tree; macros keep their
+ * written form.
+ */
 import type { Call, Expr, MapEntry, StructField } from './ast.ts';
 import { Double, Uint, type Value } from './values.ts';
 

@@ -1,12 +1,13 @@
 /**
  * The Common Expression Language over JSON, with the semantics, functions and costs of Kubernetes 1.36.
  *
- * Stability: beta. Everything that this file exports follows semantic versioning from 1.0.0 on. Until then a minor release may change
- * it, and the changelog lists each change. Error messages follow cel-go and may change with it; error codes do not.
+ * Stability: beta. Everything that this file exports follows semantic versioning from 1.0.0 on. Until then a minor
+ * release may change it, and the changelog lists each change. Error messages follow cel-go and may change with it;
+ * error codes do not.
  *
- * Input: the source of an expression, an environment (typed variables and function libraries) and values.
- * Output: a value, or an error as a value, with its position in the source and its cost.
- * This module does not know policies, Kubernetes objects or any other module of this project.
+ * Input: the source of an expression, an environment (typed variables and function libraries) and values. Output: a
+ * value, or an error as a value, with its position in the source and its cost. This module does not know policies,
+ * Kubernetes objects or any other module of this project.
  *
  *     import { compile, environment, types } from 'kidp/cel';
  *
@@ -39,7 +40,8 @@ export { compare, equal } from './compare.ts';
 export { type Compiled, type CompileOptions, compile, type Rejected } from './compile.ts';
 // Variables that are expressions, computed when they are first read (`variables.x` of a policy).
 export { ComposedVariables, compose, composedType, withComposed } from './compose.ts';
-// Analysis: the value of every part of an expression, its worst-case cost, the fields that it reads, its canonical source.
+// Analysis: the value of every part of an expression, its worst-case cost, the fields that it reads, its canonical
+// source.
 export { estimate, type SizeBounds } from './cost/estimate.ts';
 // Environments: the variables, types and functions that an expression may use.
 export {

@@ -1,6 +1,6 @@
 /**
- * Parts of the language that other modules of this project use and that are no public API: the package does not export this file, and
- * it may change in any release.
+ * Parts of the language that other modules of this project use and that are no public API: the package does not export
+ * this file, and it may change in any release.
  */
 
 // Suggestions for misspelled names.

@@ -1,4 +1,7 @@
-/** Finds the variables and fields that an expression reads, from its syntax tree: whether it needs `request`, or which kinds to watch. */
+/**
+ * Finds the variables and fields that an expression reads, from its syntax tree: whether it needs `request`, or which
+ * kinds to watch.
+ */
 import { type Comprehension, children, type Expr } from './ast.ts';
 
 /** A variable and a path into it. Everything below the path may be read too. */

@@ -20,7 +20,10 @@ export type TypeKind =
   | 'map'
   /** The type of a type: `type(int)`. */
   | 'type'
-  /** A type by name with fields (from a schema, `Object.spec`, `JSONPatch`) or without (quantity): null may stand for it. */
+  /**
+   * A type by name with fields (from a schema, `Object.spec`, `JSONPatch`) or without (quantity): null may stand for
+   * it.
+   */
   | 'object'
   /** A type by name, perhaps with parameters, whose inside is a library's affair: optional_type, net.IP. */
   | 'opaque'

@@ -4,8 +4,9 @@ import type { PolicyKind } from './model.ts';
 import type { Json } from './request.ts';
 
 /**
- * `fail`: denied. `warn`: admitted with a warning. `audit`: admitted and reported. `error`: an expression failed (denied if the failurePolicy is
- * Fail). `skip`: not evaluated, because of an exception or because information about the request is missing.
+ * `fail`: denied. `warn`: admitted with a warning. `audit`: admitted and reported. `error`: an expression failed
+ * (denied if the failurePolicy is Fail). `skip`: not evaluated, because of an exception or because information about
+ * the request is missing.
  */
 export type ResultKind = 'pass' | 'fail' | 'warn' | 'audit' | 'error' | 'skip';
 
@@ -21,7 +22,10 @@ export interface RuleResult {
   readonly audited: boolean;
   /** The author's message, or a default; empty on pass. */
   readonly message: string;
-  /** The sub-expression that made the rule false, with its values: `spec.containers[1].image is "x", want prefix "y/"`. Limited in length, redacted. */
+  /**
+   * The sub-expression that made the rule false, with its values: `spec.containers[1].image is "x", want prefix "y/"`.
+   * Limited in length, redacted.
+   */
   readonly why?: string;
   /** The field that violates the rule: its fieldPath, or the field that the explanation found. */
   readonly field?: string;

@@ -1,12 +1,14 @@
 /**
  * From a Policy, ValidatingAdmissionPolicy or MutatingAdmissionPolicy to a decision.
  *
- * Stability: beta. Everything that this file exports follows semantic versioning from 1.0.0 on. Until then a minor release may change
- * it, and the changelog lists each change. Message texts are for people and may change; codes and result kinds do not.
+ * Stability: beta. Everything that this file exports follows semantic versioning from 1.0.0 on. Until then a minor
+ * release may change it, and the changelog lists each change. Message texts are for people and may change; codes and
+ * result kinds do not.
  *
- * Input: compiled policies, a request and a `World` (the cluster state that policies may read). Output: a decision with its reasons.
- * This module does not know where a request comes from (webhook, CLI, scan, test or reconciler) and does no input or output: a decision
- * depends on its arguments only. The one exception is a `deadline`, which is compared with the time of day.
+ * Input: compiled policies, a request and a `World` (the cluster state that policies may read). Output: a decision with
+ * its reasons. This module does not know where a request comes from (webhook, CLI, scan, test or reconciler) and does
+ * no input or output: a decision depends on its arguments only. The one exception is a `deadline`, which is compared
+ * with the time of day.
  *
  *     import { compilePolicy, decide, emptyWorld, policySet, readPolicy } from 'kidp/policy';
  *

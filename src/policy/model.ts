@@ -1,6 +1,6 @@
 /**
- * One shape for every kind of policy: our Policy, ValidatingAdmissionPolicy and MutatingAdmissionPolicy with a binding, and what
- * `kidp convert` reads. Loaders make it, the engine compiles it; it is plain data.
+ * The common model of all policy kinds: Policy, ValidatingAdmissionPolicy and MutatingAdmissionPolicy with a binding,
+ * and the inputs of `kidp convert`. Loaders create it and the engine compiles it; it is plain data.
  */
 import type { Json, Operation } from './request.ts';
 import type { LabelSelector } from './world.ts';
@@ -10,13 +10,13 @@ export type PolicyKind = 'Policy' | 'ValidatingAdmissionPolicy' | 'MutatingAdmis
 export interface PolicyModel {
   readonly kind: PolicyKind;
   readonly name: string;
-  /** Of a native policy. */
+  /** The binding of a native policy. */
   readonly binding?: string;
-  /** Tells one state of the policy from another: uid and generation, or a digest of the text. */
+  /** Identifies a state of the policy: uid and generation, or a digest of the text. */
   readonly revision: string;
   readonly match: MatchModel;
   readonly exclude?: MatchModel;
-  /** Native policies match what binding and policy both match. */
+  /** The selector of the binding: native policies match if both policy and binding match. */
   readonly alsoMatch?: MatchModel;
   readonly matchConditions: readonly NamedExpression[];
   readonly params?: ParamsModel;
@@ -31,7 +31,7 @@ export interface PolicyModel {
   readonly tests: readonly Json[];
 }
 
-/** An expression, and where it stands in the policy, such as `spec.rules[0].expression`. */
+/** An expression and its path in the policy, such as `spec.rules[0].expression`. */
 export interface ExpressionModel {
   readonly path: string;
   readonly text: string;
@@ -41,13 +41,13 @@ export interface NamedExpression extends ExpressionModel {
   readonly name: string;
 }
 
-/** All that are given must hold; in a list, any. */
+/** All fields that are set must match; in a list, one match is enough. */
 export interface MatchModel {
   readonly types?: readonly TypeMatch[];
-  /** Types that are left out of `types`, as native excludeResourceRules. */
+  /** Types that are excluded from `types`, like native excludeResourceRules. */
   readonly excludeTypes?: readonly TypeMatch[];
   readonly operations?: readonly Operation[];
-  /** On object or oldObject: one of them is enough. */
+  /** Matched against object and oldObject; one match is enough. */
   readonly objectSelector?: LabelSelector;
   readonly namespaces?: readonly string[];
   readonly namespaceSelector?: LabelSelector;
@@ -55,26 +55,26 @@ export interface MatchModel {
   readonly users?: readonly string[];
   readonly groups?: readonly string[];
   readonly serviceAccounts?: readonly string[];
-  /** False: kube-system and the platform's own namespace are exempt. */
+  /** If false, kube-system and the platform's own namespace are exempt. */
   readonly includeSystemNamespaces?: boolean;
 }
 
-/** Each field is an exact value, `*`, or a pattern with `*` inside where our Policy allows one. The core group is the empty text. */
+/** Each field is an exact value, `*`, or, in a Policy, a pattern with `*`. The core group is the empty string. */
 export interface TypeMatch {
   readonly group: string;
   readonly version: string;
-  /** Our policies name kinds, native ones resources (plural, lower case); one of the two is given. */
+  /** A Policy names kinds, native policies name resources (plural, lower case); one of the two is set. */
   readonly kind?: string;
   readonly resource?: string;
-  /** Left out: only the resource itself. `*`: the resource and all of its subresources. */
+  /** If absent, only the resource itself. `*` is the resource and all its subresources. */
   readonly subresource?: string;
-  /** Native rules carry operations of their own. */
+  /** The operations of a native rule. */
   readonly operations?: readonly Operation[];
   readonly resourceNames?: readonly string[];
   readonly scope?: '*' | 'Cluster' | 'Namespaced';
-  /** Native `Equivalent` (the default) also matches other versions of the group; ours always does only what `version` says. */
+  /** Native `Equivalent` (the default) also matches other versions of the group; a Policy matches `version` only. */
   readonly equivalent?: boolean;
-  /** Leaves out Events, Leases and access reviews, as our `*` does. */
+  /** Excludes Events, Leases and access reviews, like `*` in a Policy. */
   readonly sparing?: boolean;
 }
 
@@ -89,9 +89,9 @@ export interface RuleModel {
   readonly reason?: string;
   readonly severity: 'info' | 'low' | 'medium' | 'high' | 'critical';
   readonly category?: string;
-  /** Ours has one; a native binding may have Warn and Audit together, or Deny and Audit. */
+  /** A Policy rule has one action; a native binding may have Warn and Audit, or Deny and Audit. */
   readonly actions: readonly Action[];
-  /** Milliseconds since 1970: until then the rule only audits. */
+  /** In milliseconds since 1970. Until then the rule only audits. */
   readonly enforceAfter?: number;
   readonly ratchet: boolean;
   readonly exceptions: 'Allowed' | 'Never';
@@ -104,7 +104,7 @@ export interface MutationModel {
   readonly expression: ExpressionModel;
 }
 
-/** With neither name nor selector (a native policy whose binding has no paramRef) `params` is null. */
+/** Without name and selector (a native policy whose binding has no paramRef), `params` is null. */
 export interface ParamsModel {
   readonly apiVersion: string;
   readonly kind: string;
@@ -124,14 +124,14 @@ export interface ContextModel {
 }
 
 export interface PodControllersModel {
-  /** Of the six of Kubernetes. */
+  /** Kinds of the six workload controllers of Kubernetes. */
   readonly kinds: readonly string[];
   readonly additional: readonly { readonly type: TypeMatch; readonly path: string }[];
 }
 
 export interface ExceptionModel {
   readonly name: string;
-  /** As that of a policy. */
+  /** Like the revision of a policy. */
   readonly revision: string;
   readonly namespace: string;
   readonly policies: readonly { readonly name: string; readonly rules?: readonly string[] }[];
@@ -143,19 +143,19 @@ export interface ExceptionModel {
   readonly expiresAt?: number;
 }
 
-/** What is wrong with a policy, for its author. */
+/** An issue of a policy, for its author. */
 export interface PolicyIssue {
   readonly severity: 'error' | 'warning';
-  /** Stable, for programs. */
+  /** A stable code for programs. */
   readonly code: string;
   readonly policy: string;
-  /** The field of the policy, such as `spec.rules[0].expression`; empty for the whole. */
+  /** The field of the policy, such as `spec.rules[0].expression`; empty for the whole policy. */
   readonly path: string;
-  /** Within the text of the field, from 1. */
+  /** The position in the text of the field, starting at 1. */
   readonly line?: number;
   readonly column?: number;
-  /** What is wrong and what to do about it, with the caret picture where it is an expression. */
+  /** The problem and its fix, with a caret diagram for expressions. */
   readonly message: string;
-  /** The type of resource that it does not fit, where it is about one. */
+  /** The resource type that the issue concerns, if any. */
   readonly resourceType?: string;
 }

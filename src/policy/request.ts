@@ -24,7 +24,10 @@ export interface UserInfo {
 /** A JSON object from a user. Its shape is not validated. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The parts of a request that a stored object does not have. Scans, reconcilers and the CLI may lack them and must not guess. */
+/**
+ * The parts of a request that a stored object does not have. Scans, reconcilers and the CLI may lack them and must not
+ * guess.
+ */
 export type RequestPart = 'operation' | 'oldObject' | 'userInfo' | 'authorizer';
 
 export interface AdmissionRequest {
@@ -46,6 +49,8 @@ export interface AdmissionRequest {
   readonly oldObject?: Json;
   readonly dryRun?: boolean;
   readonly options?: Json;
-  /** The unknown parts; none by default. A rule that reads one of them is skipped ("needs a request") and never passes. */
+  /**
+   * The unknown parts; none by default. A rule that reads one of them is skipped ("needs a request") and never passes.
+   */
   readonly unknown?: readonly RequestPart[];
 }

@@ -1,7 +1,8 @@
 import type { RuleResult } from './decision.ts';
 
 /**
- * `resultText` writes a result as one sentence of facts and one of advice: the value that made the rule false, then the author's message.
+ * `resultText` writes a result as one sentence of facts and one of advice: the value that made the rule false, then the
+ * author's message.
  *
  *     resultText({ why: 'spec.backup.enabled is false, want true', message: 'Set it to true.' });
  *     // spec.backup.enabled is false, want true. Set it to true.

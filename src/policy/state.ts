@@ -1,4 +1,6 @@
-/** The state of one Policy in a running cluster. The live policies publish it, and the background controllers read it. */
+/**
+ * The state of one Policy in a running cluster. The live policies publish it, and the background controllers read it.
+ */
 import type { CompiledPolicy } from './engine/index.ts';
 import type { PolicyIssue, PolicyModel } from './model.ts';
 import type { ObjectQuery } from './world.ts';

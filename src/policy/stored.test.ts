@@ -33,7 +33,7 @@ function modelOf(selector: object, more: object = {}): PolicyModel {
   return model;
 }
 
-describe('the types whose stored objects a policy is about', () => {
+describe('the types whose stored objects a policy matches', () => {
   test.each([
     { reason: 'the one it names', resourceTypes: ['apps/v1/Deployment'], expected: ['deployments v1'] },
     {
@@ -47,7 +47,7 @@ describe('the types whose stored objects a policy is about', () => {
       expected: ['horizontalpodautoscalers v1'],
     },
     {
-      reason: 'what creates Pods, with Pods',
+      reason: 'workload controllers, with Pods',
       resourceTypes: ['core/v1/Pod'],
       expected: ['pods v1', 'deployments v1', 'jobs v1'],
     },
@@ -62,7 +62,7 @@ describe('the types whose stored objects a policy is about', () => {
     expect(found.map(({ plural, version }) => `${plural} ${version}`).sort()).toEqual(expected.toSorted());
   });
 
-  test('are none where the policy is about one operation only: nobody knows how an object got there', () => {
+  test('are none if the policy matches one operation only', () => {
     expect(storedTypes(modelOf({ resourceTypes: ['*'], operations: ['CREATE'] }), served)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Evaluates stored objects without a request: for the background scan, the blast radius of a policy, and reconcilers. The missing parts of the
- * request are marked as unknown, so that rules that read them are skipped and never pass.
+ * Evaluates stored objects without a request: for the background scan, the blast radius of a policy, and reconcilers.
+ * The missing parts of the request are marked as unknown, so that rules that read them are skipped and never pass.
  */
 import { isGlob } from './match/globs.ts';
 import { isEmptySelector } from './match/labels.ts';
@@ -63,7 +63,10 @@ export function storedSelection(model: PolicyModel, type: StoredType): StoredSel
   return { ...(exact ? { namespaces } : {}), ...(narrows ? { selector: objectSelector } : {}) };
 }
 
-/** A policy for only one of CREATE and UPDATE cannot be evaluated on stored objects, because it is not known which of them happened. */
+/**
+ * A policy for only one of CREATE and UPDATE cannot be evaluated on stored objects, because it is not known which of
+ * them happened.
+ */
 function matchesStored(match: MatchModel | undefined): boolean {
   const { operations } = match ?? {};
   return operations === undefined || (operations.includes('CREATE') && operations.includes('UPDATE'));

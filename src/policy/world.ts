@@ -24,7 +24,10 @@ export interface World {
   readonly now: number;
   /** `namespace` returns a Namespace object, or undefined if it is not known. */
   namespace(name: string): Json | undefined;
-  /** `find` returns objects of a kind in a stable order, or undefined if the kind is not available (not declared, not synced, no cluster). */
+  /**
+   * `find` returns objects of a kind in a stable order, or undefined if the kind is not available (not declared, not
+   * synced, no cluster).
+   */
   find(query: ObjectQuery): readonly Json[] | undefined;
   /** `authorize` answers a question of `authorizer`, or returns undefined; then the decision lists the question. */
   authorize?(attributes: AuthorizationAttributes): AuthorizationAnswer | undefined;

@@ -1,6 +1,6 @@
 /**
- * Input that is wrong, by accident or on purpose: always an error that says where, or a bounded answer; never a crash or a hang,
- * and never `true` where Kubernetes does not say true.
+ * Input that is wrong, by accident or on purpose: always an error that says where, or a bounded answer; never a crash
+ * or a hang, and never `true` where Kubernetes does not say true.
  */
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';

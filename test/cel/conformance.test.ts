@@ -1,6 +1,7 @@
 /**
- * The conformance tests of the cel-spec that are about JSON. `kubernetes-1.36` must pass each that the real environment of
- * Kubernetes passes, which is asked here and now; `extended` must pass all. A test that is left out stands in left-out.ts.
+ * The conformance tests of the cel-spec for JSON values. `kubernetes-1.36` must pass each that the real environment of
+ * Kubernetes passes, which is asked here and now; `extended` must pass all. A test that is left out stands in
+ * left-out.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type EnvironmentName, types, type Value } from '../../src/cel/index.ts';
@@ -95,7 +96,7 @@ function passes(each: ConformanceTest, said: OracleAnswer | EngineAnswer): strin
   if (each.errors !== undefined) {
     if (error === undefined) return `wanted an error (${each.errors[0]}), got ${JSON.stringify(said.value)}`;
     const wanted = codesFor(each.expression, each.errors);
-    // Before it runs only what types can tell may be refused: an error of the data must be an error of the evaluation.
+    // Only type errors may be reported before evaluation; a data error must be an evaluation error.
     if (error.kind !== 'eval' && error.kind !== 'program' && !wanted.static)
       return `wanted an error when it runs, got ${error.message}`;
     // The oracle has no codes; a function that is not there at all is not the error a test is about.
@@ -120,7 +121,8 @@ function passes(each: ConformanceTest, said: OracleAnswer | EngineAnswer): strin
 /** An error that Kubernetes finds when it runs the expression must not be found earlier or later here. */
 function differs(said: EngineAnswer, real: OracleAnswer | undefined): string | undefined {
   if (said.error === undefined || real?.error === undefined) return undefined;
-  // What cel-go finds when it folds constants is found before the run here too, or in it: both come to a refused policy.
+  // What cel-go finds when it folds constants is found before the run here too, or in it: both come to a refused
+  // policy.
   if (real.error.kind === 'program') return undefined;
   const early = (kind: string) => kind === 'check' || kind === 'parse';
   return early(said.error.kind) === early(real.error.kind) ? undefined : `Kubernetes says at ${real.error.kind} time`;

@@ -1,7 +1,7 @@
 /**
- * The table of policy expressions, put to the real API server as ValidatingAdmissionPolicies and to our engine. Policies
- * only warn, so one dry run tells of every validation that does not hold; those that come to an error are told apart by
- * the server's message.
+ * The table of policy expressions, put to the real API server as ValidatingAdmissionPolicies and to our engine.
+ * Policies only warn, so one dry run reports every violated validation; those with an error are distinguished by the
+ * server's message.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Value } from '../../src/cel/index.ts';
@@ -152,7 +152,7 @@ async function writePolicy(
 ): Promise<string> {
   const name = uniqueName('cel');
   written.push(name);
-  const canary: Row = ['false', 'false', 'tells that the policy is in force'];
+  const canary: Row = ['false', 'false', 'shows that the policy is enforced'];
   const binding = {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'ValidatingAdmissionPolicyBinding',

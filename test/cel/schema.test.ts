@@ -1,6 +1,6 @@
 /**
- * Schemas of CRDs, random ones: what the checker says of an expression over a typed object, what it estimates, what comes out
- * and what that costs, all as Kubernetes' validation rules have it.
+ * Schemas of CRDs, random ones: what the checker says of an expression over a typed object, what it estimates, what
+ * comes out and what that costs, all as Kubernetes' validation rules have it.
  */
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -49,7 +49,7 @@ const table: readonly (SchemaCase & { readonly reason: string })[] = [
     expression: '!has(object.spec.n)',
   },
   {
-    reason: 'what is not nullable may not',
+    reason: 'a value that is not nullable',
     schema: spec({ n: { type: 'integer' } }),
     object: '{"spec":{"n":1}}',
     expression: 'object.spec.n == null',

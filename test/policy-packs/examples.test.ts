@@ -1,7 +1,7 @@
 /**
- * Everything that this repository shows as an example goes through the starter policies: the concrete resources of the requirements,
- * the examples of the kinds, the quickstart and the policies themselves. What is denied, warned of or put on record is written down
- * here, so that no policy says anything by accident.
+ * Everything that this repository shows as an example goes through the starter policies: the concrete resources of the
+ * requirements, the examples of the kinds, the quickstart and the policies themselves. What is denied, warned of or put
+ * on record is written down here, so that no policy says anything by accident.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

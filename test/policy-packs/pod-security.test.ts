@@ -1,6 +1,6 @@
 /**
- * The pack of the Pod Security Standards beside Kubernetes' own admission of them: the same pods are let in and refused. Each pod is
- * also judged as the API server would show it to a webhook, with its defaults filled in.
+ * The pack of the Pod Security Standards beside Kubernetes' own admission of them: the same pods are admitted and
+ * denied. Each pod is also judged as the API server would show it to a webhook, with its defaults filled in.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AdmissionRequest, Json, World } from '../../src/policy/index.ts';

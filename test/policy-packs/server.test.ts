@@ -1,6 +1,6 @@
 /**
- * What is known of Kubernetes offline is what a real API server says: the kinds, their schemas, and with them the same answers about
- * policies. The starter policies are taken by it as they stand.
+ * What is known of Kubernetes offline is what a real API server says: the kinds, their schemas, and with them the same
+ * answers about policies. The starter policies are taken by it as they stand.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../src/api/index.ts';

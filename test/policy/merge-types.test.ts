@@ -1,6 +1,7 @@
 /**
- * How the kinds of Kubernetes merge is a table in src/policy/mutation/kubernetes-types.ts. It is what the API server says in
- * its OpenAPI documents; `npx vitest run --project integration test/policy/merge-types.test.ts -u` writes it anew.
+ * How the kinds of Kubernetes merge is a table in src/policy/mutation/kubernetes-types.ts. It is what the API server
+ * says in its OpenAPI documents; `npx vitest run --project integration test/policy/merge-types.test.ts -u` writes it
+ * again.
  */
 import { expect, test } from 'vitest';
 import { sharedCluster } from '../support/cluster.ts';

@@ -1,4 +1,7 @@
-/** Lists that are maps are merged in the same order as the API server's server-side apply merges them, whatever stands in them. */
+/**
+ * Lists that are maps are merged in the same order as the API server's server-side apply merges them, whatever stands
+ * in them.
+ */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mergeConfiguration } from '../../src/policy/mutation/merge.ts';

@@ -1,6 +1,6 @@
 /**
- * Policies of Kubernetes on the real API server and in our engine: the same requests, and the same comes of them. The API server is
- * one of its own, because its audit log is part of its answer.
+ * Policies of Kubernetes on the real API server and in our engine: the same requests, and the same comes of them. The
+ * API server is one of its own, because its audit log is part of its answer.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -66,7 +66,7 @@ describe.each(scenarios.map((scenario, index) => ({ ...scenario, index })))('$na
   });
 });
 
-/** The server tells of one denial, which must be one of ours. */
+/** The server reports one denial, which must be one of ours. */
 function compareDenials(ours: OurAnswer['denials'], { denial }: ServerAnswer, { ownWords }: Row): void {
   if (denial === undefined) return;
   if (ownWords !== true) expect(ours).toContainEqual(denial);
@@ -126,7 +126,10 @@ function setOf({ policies }: Scenario, namespace: string): PolicySet {
   });
 }
 
-/** The request as policies see it: with the defaults that the server has filled in, which it tells where no policy is. */
+/**
+ * The request as policies see it: with the defaults that the server has filled in, which it returns if there is no
+ * policy.
+ */
 async function requestOf(row: Row, index: number): Promise<AdmissionRequest> {
   const { operation = 'CREATE', subresource, old } = row;
   const sent = (row.object ?? old) as { apiVersion: string; kind: string; metadata: { name: string } };
@@ -185,7 +188,7 @@ function withoutSystemFields(object: Json): Json {
     namespace: _namespace,
     ...metadata
   } = object.metadata as Json;
-  // What the server computes of the rest is told anew with every write.
+  // The server computes the other fields again with every write.
   const { status: _status, ...others } = object;
   return { ...others, metadata };
 }

@@ -1,5 +1,5 @@
 // The Go side of the benchmark: evaluates and compiles expressions with cel-go and with Kubernetes' environment, as often as
-// it is told to, and says how much CPU time that took. It reads the cases on its first line of input and a task on each further
+// the task says, and prints the CPU time. It reads the cases on its first line of input and a task on each further
 // one, so that the two sides of a comparison can take turns on the same machine.
 package main
 
@@ -14,7 +14,7 @@ import (
 	k8sjson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Case is one expression with the object it is about.
+// Case is one expression with its object.
 type Case struct {
 	Expression string          `json:"expression"`
 	Object     json.RawMessage `json:"object"`

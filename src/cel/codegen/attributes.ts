@@ -141,7 +141,10 @@ function step(
   return found;
 }
 
-/** Nothing is looked up in an optional that holds nothing: its key is not computed and cannot fail. That is the closures' affair. */
+/**
+ * Nothing is looked up in an optional that holds nothing: its key is not computed and cannot fail. That is the
+ * closures' affair.
+ */
 function leaveOptional(g: Generator, operand: string, key: Plan, start: HostVariable | undefined): void {
   if (start === undefined && key.op !== 'local') {
     g.emit(`if (${operand} instanceof ${g.h.Optional}) ${g.h.bail}();`);
@@ -157,7 +160,7 @@ function orElse(g: Generator, found: string, helper: string, target: Target): vo
 }
 
 /**
- * A field of an object of JSON, or undefined. Own properties only: `constructor` tells an object of JSON from
+ * Reads a field of a JSON object, or undefined. Own properties only: `constructor` distinguishes a JSON object from
  * everything else, and names that Object.prototype has are left to the helper.
  */
 function inline(operand: string, key: Value): string {

@@ -1,10 +1,11 @@
 /**
- * Many expressions of one form → one function that runs them in a row. A thousand policies tend to say a few things with other numbers
- * and names in them; to call a thousand functions, each with constants of its own in another corner of the memory, takes longer than
- * what they do. Here the constants that differ stand side by side, those that do not are read once, and one loop goes over them.
+ * Compiles many expressions of the same form into one function with a loop. A thousand policies tend to contain a few
+ * forms of expressions with different numbers and names; calling a thousand functions, each with its own constants,
+ * takes longer than the work they do. A batch stores the constants that differ side by side and reads the others once.
  *
- * A batch answers which expression is the first that is not plainly true. What that one is, false or an error, its own evaluation
- * says: so a batch needs no words for errors, and no clock, because it gives up on what costs more than a little.
+ * A batch returns the first expression that is not true. The expression's own evaluation then decides whether it is
+ * false or an error, so a batch needs no error values. It needs no deadline either, because it gives up on expensive
+ * expressions.
  */
 import { safeVariables } from '../host.ts';
 import type { Program } from '../plan/plan.ts';
@@ -14,29 +15,29 @@ import { Generator, type Target } from './generator.ts';
 import { RUNTIME, type State, Step } from './runtime.ts';
 
 export interface Batch {
-  /** Which of the programs that were given, in the order in which they run. */
+  /** The indices of the programs, in the order in which they run. */
   readonly members: readonly number[];
-  /** What those that were true in the last run have cost, each as many times as it weighs. */
+  /** The weighted cost of the members that were true in the last run. */
   readonly cost: number;
-  /** Runs the members from `from` on until one is not true: that one, or `to`. */
+  /** `run` evaluates the members from `from` to `to`, and returns the index of the first that is not true, or `to`. */
   run(variables: Variables, from: number, to: number): number;
 }
 
-/** What an expression may cost in a batch. It takes about as long as the look at a clock costs many times over. */
+/** The cost limit of one expression in a batch. Reading the time is cheap compared with it. */
 export const BATCH_COST_LIMIT = 10_000;
-/** Fewer are not worth a function of their own. */
+/** The minimum number of members; fewer do not justify a function. */
 const FEWEST = 4;
 const MAX_SIZE = 200;
 const MAX_FORMS = 1000;
 
-/** Everything that programs of one form have in common. */
+/** The code that programs of one form share. */
 interface Form {
   readonly body: string;
   readonly helpers: readonly string[];
   readonly loops: boolean;
-  /** Of the first of them: where others have the same, they have these very ones. */
+  /** The constants of the first program. Equal constants of other programs are these same objects. */
   readonly constants: readonly unknown[];
-  /** By which of the constants differ. */
+  /** The compiled functions, keyed by the indices of the constants that differ. */
   readonly functions: Map<string, Make>;
 }
 
@@ -56,7 +57,7 @@ type Run = (
   to: number,
 ) => number;
 
-/** The programs that share a form with enough others; `weights`: how many times the cost of each counts. */
+/** `batches` groups the programs that share a form. `weights` multiplies the cost of each program. */
 export function batches(programs: readonly Program[], weights: readonly number[]): readonly Batch[] {
   const byForm = new Map<Form, number[]>();
   programs.forEach((program, index) => {
@@ -71,7 +72,7 @@ export function batches(programs: readonly Program[], weights: readonly number[]
   );
 }
 
-/** Makes now what `batches` would have to make of a program first: most of what a batch takes, and the same in every batch. */
+/** `prepareForBatch` computes the form of a program ahead of time, which is most of the work of `batches`. */
 export function prepareForBatch(program: Program): void {
   formedOf(program);
 }
@@ -94,10 +95,11 @@ function batchOf(form: Form, members: readonly number[], programs: readonly Prog
   };
 }
 
+// Caches, keyed by program and by source. They do not influence results.
 const FORMED = new WeakMap<Program, Formed | undefined>();
 const FORMS = new Map<string, Form>();
 
-/** The form of a program and its constants; undefined for one that is too large. */
+/** Returns the form and the constants of a program, or undefined if it is too large. */
 function formedOf(program: Program): Formed | undefined {
   if (program.size > MAX_SIZE) return undefined;
   let known = FORMED.get(program);
@@ -124,14 +126,14 @@ function formed(program: Program): Formed {
     constants: g.constants,
     functions: new Map(),
   };
-  // The one that was asked for last stands last, and the first is the one that goes.
+  // The map is ordered by last use; the least recently used entry is evicted.
   FORMS.delete(body);
   FORMS.set(body, form);
   if (FORMS.size > MAX_FORMS) FORMS.delete(FORMS.keys().next().value as string);
   return { form, constants: g.constants.map((each, index) => shared(each, form.constants[index])) };
 }
 
-/** Where in its source a step stands makes no difference here. */
+/** The source position of a step does not matter in a batch, so equal steps are shared. */
 function shared(value: unknown, first: unknown): unknown {
   if (!(value instanceof Step && first instanceof Step)) return value;
   const same = value.key === first.key && value.strict === first.strict && value.from?.name === first.from?.name;
@@ -157,11 +159,11 @@ function sourceOf({ body, helpers, loops, constants }: Form, varying: readonly n
     common.length > 0 ? `const ${common.join(', ')};` : '',
     'return function batch(V, S, O, W, from, to) {',
     'const limit = S.limit, interrupt = undefined; let total = 0, N = from;',
-    // Whatever is thrown, the evaluation of the one that threw it says it again.
+    // The evaluation of the failing expression itself reports the error.
     'try {',
     'for (; N < to; N++) {',
     'let cost = 0;',
-    // Nobody has to be asked whether to stop before all is spent.
+    // The cost limit ends the loop before an interrupt check would be due.
     loops ? 'let ask = limit;' : '',
     own.length > 0 ? `const ${own.join(', ')};` : '',
     body,

@@ -1,4 +1,7 @@
-/** Calls and equality as JavaScript: arguments in cel-go's order, the common cases inline, the rest through their implementations. */
+/**
+ * Calls and equality as JavaScript: arguments in cel-go's order, the common cases inline, the rest through their
+ * implementations.
+ */
 
 import { sizeOf } from '../cost/size.ts';
 import type { CallPlan, EqualityPlan, Plan } from '../plan/plan.ts';
@@ -44,7 +47,7 @@ function both(
   return [a, b];
 }
 
-/** One side by itself: its value or its failure. */
+/** Evaluates one operand to a value or a failure. */
 function side(g: Generator, values: Values, plan: Plan): string {
   const value = g.name();
   const size = g.name('z');
@@ -185,7 +188,10 @@ function general(g: Generator, plan: CallPlan, args: readonly string[]): string 
   return condition === '' ? direct : `${condition} ? ${direct} : ${dispatched()}`;
 }
 
-/** A test that an argument is of a parameter's type: '' when it surely is, undefined when it takes more to tell. */
+/**
+ * Code that tests whether an argument has the type of a parameter: '' if it always has, undefined if inline code cannot
+ * decide.
+ */
 function guard(type: Type, argument: string, plan: Plan): string | undefined {
   switch (type.kind) {
     case 'dyn':
@@ -204,7 +210,7 @@ function guard(type: Type, argument: string, plan: Plan): string | undefined {
   }
 }
 
-/** Whether the argument comes from a library's function that makes nothing but this type, whose inside it does not tell. */
+/** Whether the argument is the result of a library function that always returns this opaque type. */
 function isMadeAs(type: Type, plan: Plan): boolean {
   if (plan.op !== 'call' || plan.overloads.length === 0 || type.parameters.length > 0) return false;
   return plan.overloads.every(({ result }) => sameType(result, type));

@@ -58,9 +58,9 @@ export class Generator {
   }
 
   /**
-   * A value of the expression's own, or a place in it. Numbers and strings are not written out, so that expressions which
-   * differ in nothing else have the same source and share its code. (Nor would it be faster: V8 makes loops of its own of
-   * `startsWith` and the like with a string that it knows, and they are slower than its function.)
+   * A value of the expression's own, or a place in it. Numbers and strings are not written out, so that expressions
+   * which differ in nothing else have the same source and share its code. (Nor would it be faster: V8 makes loops of
+   * its own of `startsWith` and the like with a string that it knows, and they are slower than its function.)
    */
   literal(value: unknown): string {
     return value === null || typeof value === 'boolean' ? String(value) : this.constant(value);

@@ -1,4 +1,4 @@
-/** Plan → a JavaScript function, through `new Function`; undefined where the host does not allow that. */
+/** Compiles a plan to a JavaScript function with `new Function`. */
 import type { Program } from '../plan/plan.ts';
 import type { Variables } from '../run/frame.ts';
 import type { Result } from '../values.ts';
@@ -8,12 +8,16 @@ import { RUNTIME, type State } from './runtime.ts';
 
 export type Run = (variables: Variables, state: State) => Result;
 
-/** Whether this process may generate code: `node --disallow-code-generation-from-strings` forbids it. */
+/**
+ * `codeAllowed` reports whether the process may generate code; `node --disallow-code-generation-from-strings` forbids
+ * it.
+ */
 export function codeAllowed(): boolean {
   allowed ??= probe();
   return allowed;
 }
 
+/** A cache: the flag of the process does not change. */
 let allowed: boolean | undefined;
 
 function probe(): boolean {
@@ -27,8 +31,8 @@ function probe(): boolean {
 type Factory = (constants: readonly unknown[], runtime: object) => Run;
 
 /**
- * Functions by their source. Expressions that differ only in their literals have one source, and then one code: a thousand
- * policies that each name another registry take the memory and the warm-up of one.
+ * A cache of functions by source. Expressions that differ only in literals share one source and one function: a
+ * thousand policies with different registries need the memory and the warm-up of one.
  */
 const FACTORIES = new Map<string, Factory>();
 const MAX_FACTORIES = 1000;
@@ -36,14 +40,14 @@ const MAX_FACTORIES = 1000;
 export function compileCode(program: Program): Run {
   const { source, constants } = generate(program);
   const factory = FACTORIES.get(source) ?? (new Function('K', 'H', source) as Factory);
-  // The one that was asked for last stands last, and the first is the one that goes.
+  // The map is ordered by last use; the least recently used entry is evicted.
   FACTORIES.delete(source);
   FACTORIES.set(source, factory);
   if (FACTORIES.size > MAX_FACTORIES) FACTORIES.delete(FACTORIES.keys().next().value as string);
   return factory(constants, RUNTIME);
 }
 
-/** The source of the function and the constants it takes; to look at, too. */
+/** `generate` returns the source of the function and its constants. */
 export function generate(program: Program): { source: string; constants: readonly unknown[] } {
   const g = new Generator();
   const target: Target = { fail: (error, costs) => `${g.owed(costs)}S.cost = cost; return ${error};` };

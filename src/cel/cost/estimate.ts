@@ -1,4 +1,7 @@
-/** Estimates the cost of an expression before it runs, from the size bounds of a schema, by the rules of cel-go and the Kubernetes libraries. */
+/**
+ * Estimates the cost of an expression before it runs, from the size bounds of a schema, by the rules of cel-go and the
+ * Kubernetes libraries.
+ */
 import type { Call, Comprehension, Expr, ListLiteral, MapLiteral } from '../ast.ts';
 import type { Checked } from '../check/checked.ts';
 import type { CallEstimate, EstimateNode, Overload, Range } from '../declarations.ts';

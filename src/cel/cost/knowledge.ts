@@ -85,7 +85,7 @@ export class Knowledge {
     return node.kind === 'identifier' ? this.local(node.name)?.entries : undefined;
   }
 
-  /** What the estimate of an overload is told of its argument. */
+  /** Describes an argument to the cost estimate of an overload. */
   describe(node: Expr): EstimateNode {
     const size = this.size(node);
     const of = this.type(node);

@@ -118,7 +118,9 @@ function insertionSort(order: number[], less: (left: number, right: number) => b
 
 const SORTED_INPUT = '@__sortBy_input__';
 
-/** `list.sortBy(e, key)`: the list is bound to a name, its keys are mapped, and a function sorts the one by the other. */
+/**
+ * `list.sortBy(e, key)`: the list is bound to a name, its keys are mapped, and a function sorts the one by the other.
+ */
 export const sortBy: Macro = {
   name: 'sortBy',
   member: true,

@@ -1,4 +1,6 @@
-/** cel-go's strings extension as it is declared, with what differs between its versions and the hosts' costs left open. */
+/**
+ * cel-go's strings extension as it is declared, with what differs between its versions and the hosts' costs left open.
+ */
 import { fn, type Library, member, type Overload, overload, type StaticCost } from '../declarations.ts';
 import { DYN, INT, list, STRING } from '../types.ts';
 import type { Value } from '../values.ts';

@@ -60,7 +60,10 @@ export function upperAscii(text: string): string {
   return BEYOND_ASCII.test(text) ? text.replace(/[a-z]+/g, (part) => part.toUpperCase()) : text.toUpperCase();
 }
 
-/** As Go's strings.Replace: the first `limit` from the left, all when it is negative; "" is found around every character. */
+/**
+ * As Go's strings.Replace: the first `limit` from the left, all when it is negative; "" is found around every
+ * character.
+ */
 export function replace(text: string, old: string, by: string, limit: Int): string | CelError {
   if (limit === 0 || old === by) return text;
   if (old === '') return replaceEmpty([...text], by, limit);

@@ -101,7 +101,7 @@ export class Lexer {
     }
   }
 
-  /** Whether a number follows the current token: tells `-1`, a literal, from `-x`, a call. */
+  /** Whether a number follows the current token: distinguishes the literal `-1` from the call `-x`. */
   numberFollows(): boolean {
     const at = this.#match(BLANK, this.end) ?? this.end;
     return this.#match(NUMBER, at) !== undefined;

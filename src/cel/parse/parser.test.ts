@@ -95,7 +95,7 @@ describe('limits', () => {
     expect(read(Array.from({ length: 5000 }, (_, index) => `a${index}`).join(' && ')).issues).toEqual([]);
   });
 
-  test('more mistakes than are told before the first word', () => {
+  test('more errors than the limit before the first token', () => {
     const { ast, issues } = read('#'.repeat(300));
     expect(ast).toBeUndefined();
     expect(issues.length).toBeGreaterThan(1);

@@ -368,7 +368,7 @@ class Parser {
     return true;
   }
 
-  /** Reports what is there in the place of `expected`, and stands in for it. */
+  /** Reports the actual token in place of `expected`, and returns a placeholder node. */
   #missing(expected: string): Expr {
     const start = this.#tokens.start;
     this.#tokens.unexpected(expected);

@@ -1,6 +1,6 @@
 /**
- * Plan → closures: the back end for where code may not be generated, and the one that explain watches.
- * Every closure answers a value, an error or an unknown, and charges what cel-go charges for the same step.
+ * Compiles a plan to closures: the back end for hosts that forbid code generation, and for explain, which observes
+ * values. Every closure answers a value, an error or an unknown, and charges what cel-go charges for the same step.
  */
 import { equalOrError } from '../compare.ts';
 import { dispatch } from '../plan/dispatch.ts';

@@ -14,8 +14,8 @@ const MAX_CODE_SIZE = 2000;
 export const DEFAULT_COST_LIMIT = 1_000_000;
 
 /**
- * A cost budget that several evaluations share. Each evaluation adds its cost to `spent`; one that would exceed `limit` stops with the
- * error `cost_exceeded`.
+ * A cost budget that several evaluations share. Each evaluation adds its cost to `spent`; one that would exceed `limit`
+ * stops with the error `cost_exceeded`.
  */
 export interface Budget {
   /** Kubernetes gives a policy 10,000,000. */

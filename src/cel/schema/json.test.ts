@@ -1,4 +1,7 @@
-/** Types of values that are the JSON as it came, as policies see them: exact where the schema is, and never wrong about what runs. */
+/**
+ * Types of values that are the JSON as it came, as policies see them: exact where the schema is, and never wrong about
+ * what runs.
+ */
 import { describe, expect, test } from 'vitest';
 import { type Compiled, compile } from '../compile.ts';
 import { environment } from '../environments.ts';

@@ -20,8 +20,8 @@ export interface SchemaOptions {
    */
   readonly unknownFields?: 'dyn' | 'hidden';
   /**
-   * What values look like when expressions run: `converted` by `valueBySchema`, or the `json` as it came. Then formats are
-   * text, objects may be used as maps, numbers may be whole, and properties go by their own names.
+   * What values look like when expressions run: `converted` by `valueBySchema`, or the `json` as it came. Then formats
+   * are text, objects may be used as maps, numbers may be whole, and properties go by their own names.
    */
   readonly values?: 'converted' | 'json';
   readonly resolve?: Resolve;
@@ -185,7 +185,10 @@ export class SchemaNode {
     return new SchemaNode(properties[property] as Schema, `${this.#name}.${name}`, false, this.#context);
   }
 
-  /** A property by its own name: what it goes by in expressions, and what it is; undefined where expressions cannot name it. */
+  /**
+   * A property by its own name: what it goes by in expressions, and what it is; undefined where expressions cannot name
+   * it.
+   */
   property(key: string): NamedNode | undefined {
     let found = this.#named.get(key);
     if (found === undefined) {

@@ -26,8 +26,9 @@ import { escapeProperty } from './escape.ts';
 import type { SchemaNode, SchemaTypes } from './types.ts';
 
 /**
- * The value, or an error that says what in it is not as the schema says. Where the schema hides what it does not know, as for the rules
- * of CRDs, a part that is not as it says is an error only for what reads it, and what is hidden still counts when objects are compared.
+ * The value, or an error that says what in it is not as the schema says. Where the schema hides what it does not know,
+ * as for the rules of CRDs, a part that is not as it says is an error only for what reads it, and what is hidden still
+ * counts when objects are compared.
  */
 export function valueBySchema(value: Value, types: SchemaTypes): Result {
   return markClean(convert(value, types.root));
@@ -103,7 +104,8 @@ function convertMap(value: JsonMap, node: SchemaNode): Value | CelError {
       if (!node.hidesUnknown) return converted;
       faulty = true;
     }
-    // Rules compare objects by the names that properties have, and read them by those that can be written: one property, not two.
+    // Rules compare objects by the names that properties have, and read them by those that can be written: one
+    // property, not two.
     const [seen, alias] = node.hidesUnknown ? [key, name] : [name, property?.reserved === true ? key : name];
     setOwn(made, seen, converted as Value);
     if (alias !== seen) Object.defineProperty(made, alias, { value: converted });

@@ -37,7 +37,7 @@ export class Automaton {
     this.#state([], true);
   }
 
-  /** Whether the pattern matches somewhere in the text; undefined when it takes RE2 to tell. */
+  /** Whether the pattern matches anywhere in the text; undefined if only RE2 can decide. */
   test(text: string): boolean | undefined {
     if (this.#empty && !this.#anchoredEnd) return true;
     if (this.#empty && text.length === 0) return true;

@@ -78,7 +78,7 @@ export const NEWEST_OPTIONALS: readonly FunctionDeclaration[] = [
   ]),
 ];
 
-/** The value may be null, which `??` does not tell from none. */
+/** The value may be null, which `??` would treat like an absent value. */
 function absent(value: Optional): Value | CelError {
   return value.value === null ? null : new CelError('invalid_argument', 'optional.none() dereference');
 }

@@ -1,4 +1,7 @@
-/** Durations as OpenAPI's format takes them: those of Go, and numbers with units in words, `5 minutes`, `1d`, also inside other text. */
+/**
+ * Durations as OpenAPI's format takes them: those of Go, and numbers with units in words, `5 minutes`, `1d`, also
+ * inside other text.
+ */
 import { Duration } from '../values.ts';
 import { parseDuration } from './text.ts';
 import { SECOND } from './values.ts';

@@ -280,7 +280,7 @@ describe('native policies decide alike as ours', () => {
     ]);
   });
 
-  it('says that params which no binding names have no counterpart', () => {
+  it('notes that params without a paramRef have no equivalent', () => {
     const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
     const reads = [{ expression: 'params == null', message: 'm' }];
     const source = validating({ resourceRules: [rule({})] }, [{}], { paramKind, validations: reads });
@@ -313,7 +313,7 @@ describe('native policies decide alike as ours', () => {
   });
 });
 
-describe('what has no counterpart is said', () => {
+describe('notes on fields without an equivalent', () => {
   it.each([
     { field: 'sensitivePaths: [spec.token]', path: 'spec.sensitivePaths' },
     { field: 'context: [{name: others, apiVersion: v1, kind: Pod}]', path: 'spec.context' },
@@ -364,7 +364,7 @@ rules: [{name: a, expression: "true"}]`);
     expect(convert([source], 'native').notes.map(({ path }) => path)).toContain('spec.exclude.namespaceSelector');
   });
 
-  it('guesses the resource of a kind that nobody knows, and says so; a CRD tells', () => {
+  it('guesses the resource of an unknown kind and notes it; a CRD provides it', () => {
     const source = policy(`
 selector: {resourceTypes: [example.com/v1/Ox]}
 rules: [{name: a, expression: "true"}]`);

@@ -28,8 +28,9 @@ export interface Conversion {
 }
 
 /**
- * `convertPolicies` converts policies between kidp, Kubernetes, Gatekeeper and Kyverno. Objects of the target's kinds are returned unchanged;
- * objects that are no policies are omitted. CRDs among the objects provide the resource names of their kinds.
+ * `convertPolicies` converts policies between kidp, Kubernetes, Gatekeeper and Kyverno. Objects of the target's kinds
+ * are returned unchanged; objects that are no policies are omitted. CRDs among the objects provide the resource names
+ * of their kinds.
  *
  *     const { objects, notes } = convertPolicies([policy], { to: 'native', now: Date.now() });
  *     for (const { severity, path, message } of notes) console.error(severity, path, message);

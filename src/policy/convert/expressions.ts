@@ -35,7 +35,10 @@ function tree(text: string): Expr | undefined {
   return parse(text, { macros, ...language }).ast;
 }
 
-/** Where short names stand that no loop has made its own. A macro may have its argument in several places: each counts once. */
+/**
+ * Where short names stand that no loop has made its own. A macro may have its argument in several places: each counts
+ * once.
+ */
 function findFree(node: Expr, bound: ReadonlySet<string>, places: Set<number>): void {
   switch (node.kind) {
     case 'literal':

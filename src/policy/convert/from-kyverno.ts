@@ -1,4 +1,7 @@
-/** Kyverno's policies in CEL → Policies of ours: ValidatingPolicy and MutatingPolicy, and ClusterPolicy with validate.cel. */
+/**
+ * Kyverno's policies in CEL → Policies of ours: ValidatingPolicy and MutatingPolicy, and ClusterPolicy with
+ * validate.cel.
+ */
 import { compilePolicy } from '../engine/compile.ts';
 import { readPolicy } from '../load/index.ts';
 import { readNative } from '../native/read.ts';
@@ -89,7 +92,10 @@ function withinNamespace(policy: Json, namespace: string): Json {
   return { ...policy, spec: { ...spec, selector: { ...objectIn(spec.selector), namespaces: [namespace] } } };
 }
 
-/** Kyverno's own functions (`resource.Get`, `image(…)`, `http.Get` …) are not there: an expression that calls one is named. */
+/**
+ * Kyverno's own functions (`resource.Get`, `image(…)`, `http.Get` …) are not there: an expression that calls one is
+ * named.
+ */
 function compiles(policy: Json, notes: SourceNotes): boolean {
   const { model, issues } = readPolicy(policy);
   const found = model === undefined ? issues : compilePolicy(model).issues;

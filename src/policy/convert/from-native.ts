@@ -15,7 +15,7 @@ interface FromNativeOptions {
   /** Of the Policy; the native one's own where it has a single binding. */
   readonly name: string;
   readonly description?: string | undefined;
-  /** What else the source says about Pods in other objects. Left out, it is about Pods alone, as in Kubernetes. */
+  /** The workload controllers that the source also covers; none by default, as in Kubernetes. */
   readonly podControllers?: readonly string[] | undefined;
 }
 

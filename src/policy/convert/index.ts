@@ -1,8 +1,8 @@
 /**
- * Policies of other systems into ours and ours into theirs: ValidatingAdmissionPolicy and MutatingAdmissionPolicy, Gatekeeper's
- * templates in CEL, Kyverno's policies in CEL.
+ * Conversion of policies between kidp, Kubernetes (ValidatingAdmissionPolicy and MutatingAdmissionPolicy), Gatekeeper
+ * (templates in CEL) and Kyverno (policies in CEL).
  *
- * In: objects. Out: objects, and a note on everything that has no counterpart. It must not know files or commands.
+ * Input: objects. Output: objects, and a note on every field without an equivalent. It does not know files or commands.
  */
 export {
   type Conversion,

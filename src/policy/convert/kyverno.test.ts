@@ -50,7 +50,7 @@ spec:
 `;
 
 describe('ValidatingPolicy', () => {
-  it('becomes a policy that also holds for what creates Pods, as there', () => {
+  it('becomes a policy that also covers workload controllers, as in Kyverno', () => {
     const { objects, notes } = convert(VALIDATING);
     expect(notes).toEqual([]);
     expect(objects).toMatchObject([{ metadata: { name: 'images' }, spec: { description: 'why' } }]);
@@ -201,7 +201,7 @@ spec:
       path: 'spec.rules[0].preconditions',
       reason: 'preconditions that are not CEL',
     },
-  ])('says that there is no counterpart for $reason', ({ fields, path }) => {
+  ])('notes that there is no equivalent for $reason', ({ fields, path }) => {
     expect(convert(rule(fields)).notes).toMatchObject([{ severity: 'warning', path }]);
   });
 

@@ -57,7 +57,7 @@ function* narrowing(match: MatchModel): Iterable<readonly [string, string]> {
   if (match.serviceAccounts !== undefined) yield ['service-accounts', serviceAccountsAre(match.serviceAccounts)];
 }
 
-/** Our policies leave these alone unless told otherwise. */
+/** The namespaces that a Policy exempts by default. */
 export const systemNamespaces = (platformNamespace: string): Json => ({
   key: 'kubernetes.io/metadata.name',
   operator: 'NotIn',

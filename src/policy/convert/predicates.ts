@@ -2,7 +2,10 @@
 import { literal, type Value } from '../../cel/index.ts';
 import type { LabelSelector } from '../world.ts';
 
-/** JSON data as an expression. Elements of different types are let in, as Kubernetes lets them in nowhere else. */
+/**
+ * Writes JSON data as an expression. Elements of different types are wrapped in dyn(), because Kubernetes rejects mixed
+ * literals.
+ */
 export function jsonLiteral(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((each) => `dyn(${jsonLiteral(each)})`).join(', ')}]`;
   if (typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype) {

@@ -15,7 +15,10 @@ export interface PolicyCompileOptions {
   /** The cost limit of all evaluations of a policy for one request. */
   readonly policyCostLimit?: number;
   readonly backend?: 'auto' | 'code' | 'closures';
-  /** Called for each expression. The returned function receives the value of every sub-expression. For coverage; evaluation becomes slow. */
+  /**
+   * Called for each expression. The returned function receives the value of every sub-expression. For coverage;
+   * evaluation becomes slow.
+   */
   readonly watch?: (expression: ExpressionModel) => NonNullable<UnitNeeds['watch']>;
 }
 

@@ -1,4 +1,7 @@
-/** Match conditions, with the meaning they have in Kubernetes: one false is no match whatever else failed, else a failure counts. */
+/**
+ * Match conditions, with the meaning they have in Kubernetes: one false is no match whatever else failed, else a
+ * failure counts.
+ */
 import { NonValue, type Result } from '../../cel/index.ts';
 import type { Missing } from '../match/match.ts';
 import type { CompiledCondition } from './compile.ts';
@@ -36,7 +39,7 @@ export function conditionsAnswer(
     if (result === false) return { answer: false, message: '', name };
     cost += charge(unit);
     if (cost > COST_LIMIT) return { answer: 'error', message: 'match conditions ran out of cost budget', name };
-    // What is known to fail counts for more than what cannot be told.
+    // A known failure takes precedence over missing information.
     if (result instanceof NonValue || result !== true) {
       errors.push(words(unit, result));
       answer = { answer: 'error', message: errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]`, name };

@@ -1,6 +1,6 @@
 /**
- * Decides a request: one function for the webhook, the CLI, the background scan, policy tests and reconcilers. A rule that passes costs one
- * call and allocates nothing.
+ * Decides a request: one function for the webhook, the CLI, the background scan, policy tests and reconcilers. A rule
+ * that passes costs one call and allocates nothing.
  */
 import type { AuthorizationAnswer, AuthorizationAttributes } from '../../cel/index.ts';
 import type { PolicyDecision } from '../decision.ts';
@@ -21,8 +21,8 @@ export interface DecideOptions {
 }
 
 /**
- * `decide` evaluates the policies of a set on a request. It does no input or output; the result depends on its arguments only, except that a
- * `deadline` is compared with the time of day.
+ * `decide` evaluates the policies of a set on a request. It does no input or output; the result depends on its
+ * arguments only, except that a `deadline` is compared with the time of day.
  *
  *     const decision = decide(policySet({ policies: [policy] }), request, emptyWorld(Date.now()));
  *     if (!decision.allowed) for (const result of decision.results) console.error(result.rule, resultText(result));
@@ -48,8 +48,8 @@ const MAX_ROUNDS = 8;
 export type AskAuthorizer = (questions: readonly AuthorizationAttributes[]) => Promise<readonly AuthorizationAnswer[]>;
 
 /**
- * `decideWithAuthorizer` is `decide` with an asynchronous authorizer: `ask` answers the questions of `authorizer` expressions, in order, for
- * example with SubjectAccessReviews.
+ * `decideWithAuthorizer` is `decide` with an asynchronous authorizer: `ask` answers the questions of `authorizer`
+ * expressions, in order, for example with SubjectAccessReviews.
  */
 export async function decideWithAuthorizer(
   set: PolicySet,

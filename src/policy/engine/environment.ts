@@ -1,6 +1,7 @@
 /**
- * What an expression of a policy may refer to. The variables are those of Kubernetes' own policies, with its types for `request`
- * and `namespaceObject`; our policies also have short names for the parts of the object, and the variables of `context`.
+ * What an expression of a policy may refer to. The variables are those of Kubernetes' own policies, with its types for
+ * `request` and `namespaceObject`; our policies also have short names for the parts of the object, and the variables of
+ * `context`.
  */
 import {
   composedType,

@@ -1,6 +1,7 @@
 /**
- * The time limit of one decision. Each call of `decide` or `mutate` makes its own clock and passes it to everything that it evaluates.
- * A compiled expression keeps a reference to the clock of its last evaluation, so a clock holds numbers only and never the request.
+ * The time limit of one decision. Each call of `decide` or `mutate` makes its own clock and passes it to everything
+ * that it evaluates. A compiled expression keeps a reference to the clock of its last evaluation, so a clock holds
+ * numbers only and never the request.
  */
 import type { Budget } from '../../cel/index.ts';
 
@@ -33,8 +34,9 @@ export class EvaluationClock {
   }
 
   /**
-   * One expression may take half of the remaining time, so that an expensive one leaves time for the others. The first check of an
-   * expression happens when a loop starts; most loops end soon, so the time is read from the second check on.
+   * One expression may take half of the remaining time, so that an expensive one leaves time for the others. The first
+   * check of an expression happens when a loop starts; most loops end soon, so the time is read from the second check
+   * on.
    */
   #isExpressionOver(): boolean {
     if (this.#checks++ === 0 || this.#deadline === Number.POSITIVE_INFINITY) return false;

@@ -182,7 +182,7 @@ describe('the variables', () => {
     ).toBe('pass');
   });
 
-  it('does not let in by accident what it cannot look up, and skips where there is no request', () => {
+  it('does not admit an object because a lookup failed, and skips the rule without a request', () => {
     const spec = {
       context: [{ name: 'things', apiVersion: 'example.com/v1', kind: 'Thing' }],
       ...rule({ expression: 'things.size() < 3' }),

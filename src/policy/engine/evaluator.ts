@@ -1,4 +1,4 @@
-/** The rules of the policies that match one view of a request. */
+/** Evaluates the rules of the policies that match one view of a request. */
 import type { Result } from '../../cel/index.ts';
 import type { RuleResult } from '../decision.ts';
 import type { Missing } from '../match/match.ts';
@@ -20,12 +20,15 @@ import { failure, failureText, sensitiveIn, violation } from './violation.ts';
 const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
 const OUT_OF_TIME = 'the deadline passed before this rule was evaluated';
 
-/** Violations of one request that come with the reason. */
+/** The maximum number of violations per request that are explained. */
 const MAX_EXPLAINED = 100;
-/** How many rules are asked before the clock is looked at. */
+/** The number of rules that are evaluated between two checks of the deadline. */
 const RULES_BETWEEN_LOOKS = 32;
 
-/** Numbers each evaluation of a policy in the process, so that a shared variable is charged once to each. */
+/**
+ * The last evaluation number of the process: a shared variable is charged once per policy and number. No result depends
+ * on its value.
+ */
 let evaluations = 0;
 
 export class RuleEvaluator {
@@ -61,7 +64,7 @@ export class RuleEvaluator {
     }
   }
 
-  /** Where every rule holds, these loops are all there is. */
+  /** Evaluates the shared rules. If every rule passes, these loops are the whole evaluation. */
   #tally({ batches, entries }: Tally): void {
     let cost = 0;
     for (const each of batches) cost += this.#batch(each);
@@ -88,7 +91,7 @@ export class RuleEvaluator {
     return cost;
   }
 
-  /** Answers what it has cost. */
+  /** Evaluates one expression for all its owners and returns the cost. */
   #entry({ unit, owners, split }: TallyEntry, late: boolean): number {
     if (late) {
       for (const { policy, rule, position } of owners) this.#failed(policy, rule, position, OUT_OF_TIME);
@@ -114,13 +117,13 @@ export class RuleEvaluator {
     const found = params === undefined ? undefined : findParams(policy, scope);
     if (found === undefined) this.#conditional(policy, position);
     else if ('objects' in found) {
-      // Conditions may read params too.
+      // Match conditions may read params too.
       for (const each of found.objects) {
         scope.useParams(each);
         this.#conditional(policy, position);
       }
     } else if ('none' in found && found.none === 'Deny' && kind !== 'Policy') {
-      // Kubernetes looks for params before it asks the conditions.
+      // Kubernetes looks up params before it evaluates match conditions.
       this.#all(policy, position, (rule) => failed(policy, rule, scope, `no params found: ${found.description}`));
     } else if (this.#isUnconditional(policy)) this.#withoutParams(policy, position, found);
   }
@@ -137,7 +140,7 @@ export class RuleEvaluator {
       );
       if (answer === false) return;
       if (answer === 'error') {
-        // Kubernetes takes a condition that fails under Ignore for one that is not met.
+        // With failurePolicy Ignore, Kubernetes treats a failed condition as not met.
         if (policy.model.failurePolicy === 'Fail')
           this.#all(policy, position, (rule) => failed(policy, rule, scope, message));
         return;
@@ -151,7 +154,7 @@ export class RuleEvaluator {
     this.#rules(policy, position, stamp);
   }
 
-  /** Whether no condition that can be asked without params rules the policy out. */
+  /** Whether no match condition that does not read params excludes the policy. */
   #isUnconditional({ conditions }: CompiledPolicy): boolean {
     const others = conditions.filter(({ unit }) => !unit.readsParams);
     return conditionsAnswer(others, this.#view.scope).answer !== false;
@@ -191,7 +194,7 @@ export class RuleEvaluator {
       }
       if (rule.annotations.length > 0) {
         const errors = annotate(policy, rule, scope, this.#outcome, sensitiveIn(policy, this.#view));
-        // Kubernetes refuses what it cannot annotate, whatever the actions are; ours have nothing to say then.
+        // Kubernetes denies a request if an audit annotation fails, whatever the actions are; a Policy does not.
         if (policy.model.kind !== 'Policy') {
           const denies = policy.model.failurePolicy === 'Fail';
           for (const message of errors)
@@ -248,7 +251,7 @@ export class RuleEvaluator {
     this.#outcome.add(position, rules.indexOf(rule), result);
   }
 
-  /** What `unit` cost, and each variable that it read, the first time that this policy reads it. */
+  /** Returns the cost of `unit` and of each variable that this policy reads for the first time. */
   #charge(unit: Unit, stamp: number): number {
     let { cost } = unit;
     for (const variable of unit.used) {

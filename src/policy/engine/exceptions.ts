@@ -8,7 +8,9 @@ import type { PolicySet } from './set.ts';
 
 type Exemption = { readonly exception: string } | Missing | undefined;
 
-/** `original` is the request as it was sent; `scope` may see it as the Pod of a template. Either may be what is exempt. */
+/**
+ * `original` is the request as it was sent; `scope` may see it as the Pod of a template. Either may be what is exempt.
+ */
 export function exemption(
   set: PolicySet,
   policy: CompiledPolicy,
@@ -40,7 +42,7 @@ function isAbout({ model }: CompiledException, policy: CompiledPolicy, rule: Com
 const isOver = ({ model }: CompiledException, now: number): boolean =>
   model.expiresAt !== undefined && now >= model.expiresAt;
 
-/** What cannot be told exempts nobody; where a request could tell, it is said. */
+/** A condition that cannot be evaluated exempts nothing; if it needs a request, the result says so. */
 function answerOf({ match, conditions }: CompiledException, scope: Scope, subject: Subject): boolean | Missing {
   const matched = match === undefined ? true : match.answer(subject);
   if (matched === false) return false;

@@ -1,6 +1,6 @@
 /**
- * Explains a decision to policy authors: for each policy whether it matched and which field of the selector did not, the values of its
- * variables, and the value of every sub-expression of each rule.
+ * Explains a decision to policy authors: for each policy whether it matched and which field of the selector did not,
+ * the values of its variables, and the value of every sub-expression of each rule.
  */
 import { explain, type Result, show } from '../../cel/index.ts';
 import type { RuleResult } from '../decision.ts';

@@ -1,8 +1,8 @@
 /**
  * The engine: models into policies that judge, policies into sets, a set and a request into a decision.
  *
- * In: models, requests, a world of caches. Out: decisions with their reasons. It does no input or output, and must not know
- * where a model or a request came from.
+ * In: models, requests, a world of caches. Out: decisions with their reasons. It does no input or output, and must not
+ * know where a model or a request came from.
  */
 export {
   type CompiledException,

@@ -1,4 +1,6 @@
-/** The values of the variables that every policy may read, made from a request when the first expression asks for them. */
+/**
+ * The values of the variables that every policy may read, made from a request when the first expression asks for them.
+ */
 import {
   type AuthorizationAnswer,
   type AuthorizationAttributes,

@@ -1,9 +1,9 @@
 /**
  * The index: from a request to the policies that can match it, without touching the others.
  *
- * Policies with the same match form a group, asked once. The groups of a type of resource and an operation stand in a lane for
- * each view of the object (as sent, or as the Pod of a template), filed under one thing that a request must have for them to match:
- * a label, a label's key, a namespace or a name. What demands none of these is asked always.
+ * Policies with the same match form a group, asked once. The groups of a type of resource and an operation stand in a
+ * lane for each view of the object (as sent, or as the Pod of a template), filed under one thing that a request must
+ * have for them to match: a label, a label's key, a namespace or a name. What demands none of these is asked always.
  */
 import { type Glob, globs, isGlob } from '../match/globs.ts';
 import type { Labels } from '../match/labels.ts';
@@ -134,7 +134,10 @@ function file(shelf: Map<string, MatchGroup[]>, keys: readonly string[], group: 
 const MAX_TYPES = 2048;
 const MAX_NAMESPACES = 1024;
 
-/** Every lane of a set. Made from the groups when a type is first met: a set that is replaced soon has paid little for it. */
+/**
+ * Every lane of a set. Made from the groups when a type is first met: a set that is replaced soon has paid little for
+ * it.
+ */
 export class Lanes {
   readonly #views: readonly { readonly path: string | undefined; readonly groups: readonly MatchGroup[] }[];
   readonly #lanes = new Map<string, readonly Lane[]>();

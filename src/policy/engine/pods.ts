@@ -1,8 +1,8 @@
 /**
  * The Pod that a controller's template describes, so that a rule written for Pods runs on a Deployment as it stands.
  *
- * The Pod has the metadata of the template, the name of the controller and its namespace. What a policy selects by (labels, names,
- * namespaces) and what its expressions see is this Pod; `request` stays what was sent.
+ * The Pod has the metadata of the template, the name of the controller and its namespace. What a policy selects by
+ * (labels, names, namespaces) and what its expressions see is this Pod; `request` stays what was sent.
  */
 import type { PodControllersModel, TypeMatch } from '../model.ts';
 import type { Json } from '../request.ts';

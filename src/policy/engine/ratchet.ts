@@ -1,7 +1,7 @@
 /**
- * A rule with `ratchet: true` lets an object that was wrong before be changed as long as it gets no worse: the rule is false on the
- * old object too, and no `all` at its outside fails for more elements than it did. What the policy was not about before was not
- * wrong: who makes a database a production one by a label has to have backups from then on.
+ * A rule with `ratchet: true` lets an object that was wrong before be changed as long as it gets no worse: the rule is
+ * false on the old object too, and no `all` at its outside fails for more elements than it did. What the policy was not
+ * about before was not wrong: who makes a database a production one by a label has to have backups from then on.
  */
 import type { Expr } from '../../cel/index.ts';
 import { selects } from '../match/labels.ts';
@@ -36,8 +36,9 @@ export function isNoWorse(
 }
 
 /**
- * Of what a policy selects by, an update changes the labels, and what conditions read. An exclusion by labels that the object had
- * still holds for this request; a condition on oldObject is about the change, and says nothing of what was before it.
+ * Of what a policy selects by, an update changes the labels, and what conditions read. An exclusion by labels that the
+ * object had still holds for this request; a condition on oldObject is about the change, and says nothing of what was
+ * before it.
  */
 function wasJudged({ model, conditions }: CompiledPolicy, before: Scope): boolean {
   const { objectSelector } = model.match;

@@ -1,6 +1,7 @@
 /**
- * Everything that the expressions of one request share: the variables, the answers so far, what they cost. A scope belongs to one
- * view of the request (as it was sent, or as the Pod of a template) and, for what reads them, to one object of `params`.
+ * The state that the expressions of one request share: variables, results so far and their cost. A scope belongs to one
+ * view of the request (as it was sent, or as the Pod of a template) and, for expressions that read them, to one params
+ * object.
  */
 import {
   type AuthorizationAttributes,
@@ -24,13 +25,16 @@ import type { SplitRule } from './shared-terms.ts';
 import type { TallyBatch } from './tally.ts';
 import type { Unit } from './unit.ts';
 
-/** What one decision shares among its scopes. */
+/** The state that one decision shares among its scopes. */
 export interface Evaluation {
   readonly questions: Map<string, AuthorizationAttributes>;
   readonly clock: EvaluationClock;
 }
 
-/** Numbers each scope of the process: an answer that carries another number is not of this request. */
+/**
+ * The last scope number of the process. A unit caches its result together with the number of the scope, so numbers must
+ * be unique; no result depends on their value.
+ */
 let epochs = 0;
 
 export class Scope {
@@ -59,7 +63,7 @@ export class Scope {
     this.#inputs = trust(inputs) as Record<string, Result>;
   }
 
-  /** What has to be known before `unit` can be asked, and is not. */
+  /** `missing` returns information that `unit` needs and that is not available. */
   missing(unit: Unit): Missing | undefined {
     const { unknown } = this.subject;
     if (unknown.length > 0) {
@@ -72,7 +76,7 @@ export class Scope {
     return this.#missingContext(unit);
   }
 
-  /** The answer of a rule, from this request or from a policy that said the same. */
+  /** `evaluate` returns the result of a rule. A rule that several policies share is evaluated once per request. */
   evaluate(unit: Unit): Result {
     const epoch = unit.readsParams ? this.#paramsEpoch : this.#epoch;
     if (unit.epoch === epoch) return unit.result;
@@ -88,13 +92,16 @@ export class Scope {
     return result;
   }
 
-  /** The first of a batch, from `from` up to `to`, that is not plainly true and has to be asked by itself; `to` where there is none. */
+  /**
+   * `firstNotTrue` returns the first entry of a batch in [`from`, `to`) that is not true and must be evaluated alone,
+   * or `to`.
+   */
   firstNotTrue({ batch, readsObjectAlone }: TallyBatch, from: number, to: number): number {
     if (!readsObjectAlone) this.#fill();
     return batch.run(this.#inputs, from, to);
   }
 
-  /** As `ask`, from the terms that it has in common with others. */
+  /** Like `evaluate`, from the terms that the rule shares with other rules. */
   evaluateTerms(unit: Unit, { terms, decisive }: SplitRule): Result {
     if (unit.epoch === this.#epoch) return unit.result;
     let cost = 0;
@@ -102,7 +109,7 @@ export class Scope {
     for (const term of terms) {
       const result = this.evaluate(term);
       cost += term.cost;
-      // What is more than true or false, or more than may be spent, is for the whole to say.
+      // Errors and exceeded budgets are reported by the whole expression.
       if (typeof result !== 'boolean' || cost > unit.needs.costLimit) return this.evaluate(unit);
       if (result === decisive) {
         answer = decisive;
@@ -123,12 +130,12 @@ export class Scope {
     return result;
   }
 
-  /** As `ask`, for what may answer with a part of the object: it is not kept. */
+  /** Like `evaluate`, without caching, because the result may contain parts of the object. */
   compute(unit: Unit): { readonly result: Result; readonly cost: number; readonly used: readonly Unit[] } {
     return this.#evaluate(unit);
   }
 
-  /** The values of the variables, for an explanation. */
+  /** `inputsOf` returns the values of the variables, for an explanation. */
   inputsOf(unit: Unit): Readonly<Record<string, Result>> {
     this.#fill();
     this.#declareContext(unit);
@@ -140,7 +147,7 @@ export class Scope {
     return (this.#inputs.params ?? null) as Json | null;
   }
 
-  /** From here on `params` is this object. */
+  /** `useParams` sets the params object for the following evaluations. */
   useParams(params: Json | null): void {
     this.#inputs.params = params as Value;
     this.#paramsEpoch = ++epochs;
@@ -176,7 +183,7 @@ export class Scope {
     }
     const outer = { variables: this.#inputs.variables, used: this.#used };
     const used: Unit[] = [];
-    // What it reads is evaluated meanwhile, and pays for itself.
+    // Variables are evaluated meanwhile and are charged separately.
     const budget = this.clock.newBudget();
     this.#used = used;
     this.#inputs.variables = new Variables(unit.variables, this);
@@ -243,7 +250,10 @@ const NONE: readonly Unit[] = [];
 
 const VARIABLES = new TypeValue('kubernetes.variables');
 
-/** `variables`: each computed when it is first read, and once for all policies that define it alike. */
+/**
+ * The `variables` object. Each variable is evaluated when it is first read, once for all policies with the same
+ * definition.
+ */
 class Variables extends HostObject {
   override readonly type = VARIABLES;
   readonly #units: ReadonlyMap<string, Unit>;

@@ -1,4 +1,7 @@
-/** The policies and exceptions that are evaluated together. A set is immutable, so every request sees one consistent state. */
+/**
+ * The policies and exceptions that are evaluated together. A set is immutable, so every request sees one consistent
+ * state.
+ */
 import { digest } from '../load/envelope.ts';
 import type { Operation } from '../request.ts';
 import type { ObjectQuery } from '../world.ts';

@@ -1,8 +1,8 @@
 /**
- * Loops that several rules have in common. `a.all(…) && b` and `a.all(…) && c` are two expressions, but the loop need run only once a
- * request: a rule whose outermost `&&` or `||` has a term that another rule has as well is asked term by term, each kept for the
- * others and charged to every rule that has it. Where that does not give a plain true or false the rule is asked as a whole, so an
- * error is the same in every way.
+ * Loops that several rules have in common. `a.all(…) && b` and `a.all(…) && c` are two expressions, but the loop need
+ * run only once a request: a rule whose outermost `&&` or `||` has a term that another rule has as well is asked term
+ * by term, each kept for the others and charged to every rule that has it. Where that does not give a plain true or
+ * false the rule is asked as a whole, so an error is the same in every way.
  */
 import { type Expr, format, walk } from '../../cel/index.ts';
 import { type Unit, unitFor } from './unit.ts';

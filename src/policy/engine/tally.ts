@@ -1,6 +1,6 @@
 /**
- * The rules of policies that match alike, each expression once, with everyone who says it. Where all is well, which is the usual case,
- * a thousand policies that say the same cost what one of them costs, and none of them is touched.
+ * The rules of policies with the same selector, each expression once, with all rules that contain it. If every rule
+ * passes, which is the usual case, a thousand policies with the same expression cost as much as one.
  */
 import { BATCH_COST_LIMIT, type Batch, batches, codeAllowed, prepareForBatch } from '../../cel/internal.ts';
 import { type CompiledPolicy, type CompiledRule, EXPRESSION_COST_LIMIT } from './compile.ts';
@@ -8,28 +8,31 @@ import { prepareTerms, type SplitRule, sharedTerms } from './shared-terms.ts';
 import type { Unit } from './unit.ts';
 
 export interface Tally {
-  /** Expressions that differ only in their numbers and names, asked in one go. */
+  /** Expressions that differ only in literals, evaluated together. */
   readonly batches: readonly TallyBatch[];
-  /** All others, asked one by one. */
+  /** All other expressions, evaluated one by one. */
   readonly entries: readonly TallyEntry[];
-  /** Positions of the policies that these are of. */
+  /** The positions of the policies of these rules. */
   readonly positions: readonly number[];
   readonly names: readonly string[];
-  /** Policies that must be judged one by one: with conditions, params, variables, annotations or more rules than are sure to fit their budget. */
+  /**
+   * Policies that must be evaluated one by one: with conditions, params, variables, annotations, or a cost budget that
+   * might be exceeded.
+   */
   readonly others: readonly { readonly policy: CompiledPolicy; readonly position: number }[];
 }
 
 export interface TallyBatch {
   readonly batch: Batch;
-  /** One for each member. */
+  /** One entry per member of the batch. */
   readonly entries: readonly TallyEntry[];
-  /** Whether all of them read the object and nothing else. */
+  /** Whether all of them read only the object. */
   readonly readsObjectAlone: boolean;
 }
 
 export interface TallyEntry {
   readonly unit: Unit;
-  /** Where it has something in common with others. */
+  /** How to evaluate it from terms that it shares with other rules. */
   readonly split: SplitRule | undefined;
   readonly owners: readonly Owner[];
 }

@@ -1,6 +1,6 @@
 /**
- * An expression that is ready to run, with what it depends on. Two policies that say the same get the same unit, however they space
- * it: so it is compiled once a process and evaluated once a request, and a thousand policies stay small.
+ * A compiled expression with its dependencies. Policies with the same expression share one unit, whatever its
+ * whitespace: it is compiled once per process and evaluated once per request, and a thousand policies stay small.
  */
 import {
   type Compiled,
@@ -22,34 +22,35 @@ import type { RequestPart } from '../request.ts';
 import { type EnvironmentNeeds, policyEnvironment, SHORTHANDS } from './environment.ts';
 
 export class Unit {
-  /** Equal for what gives the same answer to the same request. */
+  /** Equal for units that give the same result for the same request. */
   readonly key: string;
   readonly compiled: Compiled;
   readonly evaluate: Evaluate;
-  /** What it reads itself; through variables: see `variables`. */
+  /** The paths that it reads itself. See `variables` for indirect reads. */
   readonly reads: readonly Read[];
-  /** The definitions that it reads as `variables.x`, those alone. */
+  /** The definitions of the variables that it reads as `variables.x`. */
   readonly variables: ReadonlyMap<string, Unit> | undefined;
   readonly context: readonly ContextModel[];
-  /** What it was made with, to make its parts alike. */
+  /** The options it was compiled with, to compile its terms in the same way. */
   readonly needs: UnitNeeds;
-  /** What only a request can tell and this must know, through variables too. */
+  /** The parts of the request that it reads, including reads through variables. */
   readonly parts: readonly RequestPart[];
   readonly readsParams: boolean;
   readonly readsNamespace: boolean;
-  /** Needs nothing but the object: nothing can be missing. */
+  /** Whether it needs only the object, so that no information can be missing. */
   readonly plain: boolean;
-  /** Not even what `request` says of the object. */
+  /** Whether it does not even read the object's metadata in `request`. */
   readonly readsObjectAlone: boolean;
 
-  // The answer to the request that was judged last. It is kept here, not in a table of the request, because passing must cost
-  // nothing: `epoch` tells whether it is still the answer. Only rules are kept so; their results hold on to no object.
+  // The result for the last request. It is stored here and not in a map of the request, because a passing rule must not
+  // allocate; `epoch` identifies the scope that it belongs to. Only rules are cached, and their results reference no
+  // object.
   epoch = 0;
   result: Result = null;
   cost = 0;
-  /** Variables that the evaluation read. */
+  /** The variables that the evaluation read. */
   used: readonly Unit[] = NONE;
-  /** The policy that was charged for it last, as a number that no other evaluation has. */
+  /** The number of the last policy evaluation that was charged for it. */
   charged = 0;
 
   constructor(parts: {
@@ -90,7 +91,7 @@ const NONE: readonly Unit[] = [];
 
 const OF_AN_OBJECT: ReadonlySet<string> = new Set(['object', ...SHORTHANDS]);
 
-/** Fields of `request` that are known of any object. */
+/** The fields of `request` that are known for any object. */
 const OF_THE_OBJECT = new Set([
   'kind',
   'resource',
@@ -119,11 +120,11 @@ function* partsOf(all: readonly Read[]): Iterable<RequestPart> {
 
 export interface UnitNeeds extends Omit<EnvironmentNeeds, 'context' | 'variables'> {
   readonly context: readonly ContextModel[];
-  /** Left out where `variables` must not be read. */
+  /** Absent if the expression must not read `variables`. */
   readonly variables?: ReadonlyMap<string, { readonly unit: Unit; readonly type: Type }>;
   readonly backend: 'auto' | 'code' | 'closures';
   readonly costLimit: number;
-  /** Sees what every part of the expression gives. Such a unit is nobody else's. */
+  /** Called with the value of every sub-expression. Such a unit is not shared. */
   readonly watch?: (node: Expr, value: Result) => void;
 }
 
@@ -131,7 +132,7 @@ type UnitOrIssues =
   | { readonly unit: Unit; readonly issues?: undefined }
   | { readonly issues: readonly Issue[]; readonly message: string };
 
-/** The unit for a text, made when nobody has it. */
+/** `unitFor` returns the shared unit for a text, and compiles it if there is none. */
 export function unitFor(text: string, needs: UnitNeeds): UnitOrIssues {
   const written = writtenKey(text, needs);
   const same = written === undefined ? undefined : UNITS.get(written)?.deref();
@@ -141,7 +142,7 @@ export function unitFor(text: string, needs: UnitNeeds): UnitOrIssues {
   return made;
 }
 
-/** For what is written alike and knows the same: it need not even be parsed. Undefined where it hangs on more than that. */
+/** A key for identical text and options, which avoids parsing. Undefined if the unit depends on more than these. */
 function writtenKey(text: string, needs: UnitNeeds): string | undefined {
   const { native, params, authorizer, backend, costLimit, context, variables, watch } = needs;
   if (watch !== undefined || context.length > 0 || (variables !== undefined && variables.size > 0)) return undefined;
@@ -190,7 +191,7 @@ function keep(key: string, unit: Unit): void {
 
 const PLAIN = environment('kubernetes-1.36', { variables: { object: types.DYN } });
 
-/** A unit lives as long as a policy that has it. */
+/** A cache of units by key. It does not influence results; a unit lives as long as a policy that uses it. */
 const UNITS = new Map<string, WeakRef<Unit>>();
 const FORGET = new FinalizationRegistry<string>((key) => {
   if (UNITS.get(key)?.deref() === undefined) UNITS.delete(key);
@@ -199,7 +200,7 @@ const FORGET = new FinalizationRegistry<string>((key) => {
 const typesOf = (variables: NonNullable<UnitNeeds['variables']>): Record<string, Type> =>
   Object.fromEntries([...variables].map(([name, { type }]) => [name, type]));
 
-/** Those whose names are read; all of them where it cannot be told. */
+/** The variables whose names are read, or all of them if the names are computed. */
 function usedVariables(
   variables: NonNullable<UnitNeeds['variables']>,
   found: readonly Read[],

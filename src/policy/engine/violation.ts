@@ -1,4 +1,4 @@
-/** A rule that does not hold: what is said about it, and whether it may stay so because it did not hold before. */
+/** The result of a violated rule: its message and explanation, and whether `ratchet` admits it. */
 import { CelError, type Result } from '../../cel/index.ts';
 import type { RuleResult } from '../decision.ts';
 import { HIDDEN, type Place, Sensitive, stepsText, type Why, whyFalse, whyMissing } from '../why/index.ts';
@@ -11,7 +11,7 @@ import type { Evaluation } from './scope.ts';
 import type { Unit } from './unit.ts';
 import type { View } from './views.ts';
 
-/** `explains`: whether to say why. Nobody reads hundreds of reasons, and to find one takes longer than to judge. */
+/** `explains` adds the explanation. It is limited, because explaining takes longer than evaluating. */
 export function violation(
   policy: CompiledPolicy,
   rule: CompiledRule,
@@ -30,7 +30,10 @@ export function violation(
   return violated(policy, rule, scope, { ...parts, result: 'fail' });
 }
 
-/** A rule that could not be evaluated. An error may quote a value, so one that may quote a hidden value says less. */
+/**
+ * `failure` is the result of a rule that failed. An error may quote a value, so its text is shortened for sensitive
+ * expressions.
+ */
 export function failure(policy: CompiledPolicy, rule: CompiledRule, view: View, result: Result): RuleResult {
   const sensitive = sensitiveIn(policy, view);
   const message = failureText(rule.unit, result, sensitive);
@@ -56,7 +59,7 @@ function whyParts({ model }: CompiledRule, view: View, why: Why | undefined): Pi
   };
 }
 
-/** Only a field of what was sent can be mended. */
+/** Only a field of the new object can be fixed by the user. */
 function fieldOf(place: Place | undefined, { scope }: View): string | undefined {
   const sent = scope.subject.object === null ? 'oldObject' : 'object';
   return place?.root === sent && place.steps.length > 0 ? stepsText(place.steps) : undefined;

@@ -1,4 +1,4 @@
-/** What every object of ours has around its spec: kind, name, and what tells one state of it from another. */
+/** Reads the common parts of a resource: kind, name and revision. */
 import { hash } from 'node:crypto';
 import { API_VERSION, type Kind } from '../../api/index.ts';
 import type { PolicyIssue } from '../model.ts';

@@ -193,7 +193,7 @@ describe('readPolicy', () => {
     expect(model?.match.objectSelector).toBeUndefined();
   });
 
-  it('tells one state from another', () => {
+  it('has a revision per state', () => {
     const one = readPolicy(object({ selector, rules })).model?.revision;
     expect(readPolicy(object({ selector, rules })).model?.revision).toBe(one);
     expect(readPolicy(object({ selector, rules: [{ name: 'r', expression: 'false' }] })).model?.revision).not.toBe(one);

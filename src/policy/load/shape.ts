@@ -1,6 +1,7 @@
 /**
- * Whether a value has the shape that a schema of the platform says. Offline no API server looks at an object first, so whatever a
- * user may have written ends up here: every field of a wrong type, every unknown name and every broken bound is one complaint.
+ * Whether a value has the shape that a schema of the platform says. Offline no API server looks at an object first, so
+ * whatever a user may have written ends up here: every field of a wrong type, every unknown name and every broken bound
+ * is one complaint.
  */
 import type { OpenApiSchema } from '../../api/index.ts';
 import { type Compiled, compile, environment, types } from '../../cel/index.ts';
@@ -12,7 +13,9 @@ interface Complaint {
   readonly message: string;
 }
 
-/** Everything that is wrong with `value`, in the order it is written; null counts as left out, as for the API server. */
+/**
+ * Everything that is wrong with `value`, in the order it is written; null counts as left out, as for the API server.
+ */
 export function complaints(schema: OpenApiSchema, value: unknown, path: string): readonly Complaint[] {
   const found: Complaint[] = [];
   inspect(schema, value, path, found);
@@ -56,7 +59,7 @@ function inspect(
         break;
     }
   }
-  // A rule may take the shape for granted.
+  // The rules of a schema assume a valid shape.
   if (found.length === before) inspectRules(schema, value, path, found);
 }
 
@@ -114,7 +117,7 @@ function inspectList(schema: OpenApiSchema, value: unknown, path: string, found:
   }
 }
 
-/** What tells an entry of a set, or of a list with keys, from the others. */
+/** Returns the identity of an entry of a set or of a list with keys. */
 function identity(schema: OpenApiSchema, element: unknown): string | undefined {
   const kind = schema['x-kubernetes-list-type'];
   if (kind === 'set') return typeof element === 'string' || typeof element === 'number' ? String(element) : undefined;
@@ -134,7 +137,7 @@ function patternOf(text: string): RegExp {
   return pattern;
 }
 
-/** A pattern is no help by itself: what the field is for tells what to write. */
+/** The description of the field is part of the message, because a pattern alone does not help. */
 function inspectText(schema: OpenApiSchema, value: unknown, path: string, found: Complaint[], about: string): void {
   if (typeof value !== 'string') {
     wrongType('a string', value, path, found);
@@ -148,7 +151,8 @@ function inspectText(schema: OpenApiSchema, value: unknown, path: string, found:
     return;
   }
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
-  // Characters are counted only where it may matter: there are never more than units of UTF-16, and at least half as many.
+  // Characters are counted only where it may matter: there are never more than units of UTF-16, and at least half as
+  // many.
   const length = value.length > maxLength || value.length < 2 * minLength ? [...value].length : value.length;
   if (length < minLength) complain('must not be empty');
   else if (length > maxLength) complain(`must have at most ${schema.maxLength} characters`);
@@ -168,7 +172,7 @@ function inspectInteger(schema: OpenApiSchema, value: unknown, path: string, fou
   }
 }
 
-/** The rules in CEL of the schema: what the API server would refuse is refused here as well. */
+/** Evaluates the CEL rules of the schema, like the API server does. */
 function inspectRules(schema: OpenApiSchema, value: unknown, path: string, found: Complaint[]): void {
   for (const { rule, message, fieldPath } of schema['x-kubernetes-validations'] ?? []) {
     if (rule.includes('oldSelf')) continue;

@@ -1,6 +1,6 @@
 /**
- * Whether a request is one that a match is about. The answer has three values: yes, no, and the part of the request that would
- * have to be known first. A `no` of one field outweighs what is not known of another.
+ * Whether a request is one that a match is about. The answer has three values: yes, no, and the part of the request
+ * that would have to be known first. A `no` of one field outweighs what is not known of another.
  */
 import type { MatchModel, TypeMatch } from '../model.ts';
 import type { Operation } from '../request.ts';
@@ -9,10 +9,10 @@ import { isEmptySelector, labelsOf, selects } from './labels.ts';
 import type { Subject } from './subject.ts';
 import { matchesRequest, matchesType } from './types.ts';
 
-/** `true`, `false`, or what is missing to tell. */
+/** `true`, `false`, or the information that is missing to decide. */
 export type MatchAnswer = boolean | Missing;
 
-/** Something that is needed to judge and is not known here. */
+/** Information that is needed to decide and not available. */
 export interface Missing {
   readonly what: 'request' | 'namespace' | 'objects';
   readonly detail: string;
@@ -126,8 +126,8 @@ function operationTest(operations: readonly Operation[], purpose: Purpose): Test
 }
 
 /**
- * An object that is looked at without a request got there by CREATE or UPDATE. What is about both is about it; what is about one
- * of them, or about DELETE, would have to know. An exclusion of neither leaves nothing out.
+ * An object that is looked at without a request got there by CREATE or UPDATE. What is about both is about it; what is
+ * about one of them, or about DELETE, would have to know. An exclusion of neither leaves nothing out.
  */
 function withoutOperation(operations: readonly Operation[], purpose: Purpose): MatchAnswer {
   const stored = (['CREATE', 'UPDATE'] as const).filter((each) => operations.includes(each)).length;

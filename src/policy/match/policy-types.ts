@@ -1,4 +1,7 @@
-/** Whether a policy is about a type of resource at all, be it by its selector or as a controller of the Pods that it is about. */
+/**
+ * Decides whether a policy can match a resource type, by its selector or as a workload controller of the Pods that it
+ * selects.
+ */
 import { controllerTypes } from '../engine/pods.ts';
 import type { PolicyModel } from '../model.ts';
 import type { Operation } from '../request.ts';

@@ -1,17 +1,17 @@
-/** Which types of resources a policy is about. */
+/** Matches resource types against the types of a selector. */
 import type { TypeMatch } from '../model.ts';
 import { pluralOf } from '../native/plural.ts';
 import type { Operation } from '../request.ts';
 import { glob } from './globs.ts';
 
-/** The type of a request: all that can be told apart by it alone. */
+/** The resource type of a request. */
 export interface RequestType {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly resource: string;
   readonly subresource: string;
-  /** Of a subresource: the kind that its resource is of, where the cluster says it; else it is guessed from the plural. */
+  /** The kind of the parent resource of a subresource, if it is known; otherwise it is guessed from the plural. */
   readonly parentKind?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export function matchesType(type: TypeMatch, request: RequestType, operation?: O
   return type.sparing !== true || !isNoise(request);
 }
 
-/** What native rules also ask of a request. */
+/** Matches the resource names and the scope of native rules. */
 export function matchesRequest(type: TypeMatch, name: string, namespaced: boolean): boolean {
   if (type.resourceNames !== undefined && type.resourceNames.length > 0 && !type.resourceNames.includes(name))
     return false;
@@ -45,14 +45,14 @@ function matchesKind(type: TypeMatch, request: RequestType): boolean {
   const { kind = '*' } = type;
   if (kind === '*' || (kind === request.kind && request.subresource === '')) return true;
   if (request.subresource === '') return false;
-  // `core/v1/Pod/exec` is sent as a PodExecOptions: only the resource says that it is about a Pod.
+  // `core/v1/Pod/exec` is sent as a PodExecOptions; only the resource identifies the Pod.
   const { parentKind } = request;
   return (
     kind === request.kind || (parentKind === undefined ? pluralOf(kind) === request.resource : kind === parentKind)
   );
 }
 
-/** What happens every second, or asks who may do what: a policy on everything does not mean these. */
+/** Events, Leases and access reviews are too frequent for a policy that selects everything. */
 function isNoise({ group, resource }: RequestType): boolean {
   if (group === '' || group === 'events.k8s.io') return resource === 'events';
   if (group === 'coordination.k8s.io') return resource === 'leases';

@@ -6,7 +6,10 @@ export type JsonPatchOperation =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string };
 
-/** Lists whose product of lengths is beyond this are compared element by element: the table would be larger than the patch is worth. */
+/**
+ * Lists whose product of lengths is beyond this are compared element by element: the table would be larger than the
+ * patch is worth.
+ */
 const MAX_TABLE = 10_000;
 
 /** Operations that, applied to `before` in this order, give `after`. None where they are the same. */

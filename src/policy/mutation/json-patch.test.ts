@@ -51,7 +51,7 @@ describe('applyJsonPatch', () => {
     expect(patched.error).toMatch(message);
   });
 
-  it('tells a test that fails from an error', () => {
+  it('distinguishes a failed test from an error', () => {
     const operations = [
       { op: 'add', path: '/b', value: 1 },
       { op: 'test', path: '/a', value: 2 },

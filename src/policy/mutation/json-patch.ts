@@ -1,6 +1,6 @@
 /**
- * JSON patches (RFC 6902), applied as the API server applies those of its own policies. That is more lenient than the RFC in two
- * ways: `replace` sets a field that is not there, and an index counts from the end where it is negative.
+ * JSON patches (RFC 6902), applied as the API server applies those of its own policies. That is more lenient than the
+ * RFC in two ways: `replace` sets a field that is not there, and an index counts from the end where it is negative.
  */
 import { isJsonObject, type JsonObject, sameJson, withField, withoutField } from './json.ts';
 

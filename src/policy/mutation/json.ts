@@ -1,6 +1,6 @@
 /**
- * JSON data as policies hold it: what JSON.parse or `decodeJson` gives, so a number may also be a `Double` or a bigint. Here it is
- * compared, copied and written.
+ * JSON data as policies hold it: what JSON.parse or `decodeJson` gives, so a number may also be a `Double` or a bigint.
+ * Here it is compared, copied and written.
  */
 import { Double, doubleOf } from '../../cel/index.ts';
 

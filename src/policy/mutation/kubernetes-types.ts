@@ -1,6 +1,6 @@
 /**
- * How the kinds of Kubernetes 1.36 merge, as merge-type.ts reads it. Written by test/policy/merge-types.test.ts from what the
- * API server says of itself.
+ * How the kinds of Kubernetes 1.36 merge, as merge-type.ts reads it. Written by test/policy/merge-types.test.ts from
+ * what the API server says of itself.
  */
 export const KUBERNETES_TYPES = `
 @/v1/Binding core.v1.Binding

@@ -1,4 +1,6 @@
-/** How the objects of any kind merge: Kubernetes' own by the table, ours by our schemas, custom resources by their CRD. */
+/**
+ * How the objects of any kind merge: Kubernetes' own by the table, ours by our schemas, custom resources by their CRD.
+ */
 import { GROUP, openApiOf, kinds as platformKinds, VERSION } from '../../api/index.ts';
 import type { Schema } from '../../cel/index.ts';
 import { pluralOf } from '../native/plural.ts';

@@ -1,6 +1,6 @@
 /**
- * How the parts of a type of object merge: what server-side apply reads out of a schema and no more. Those of the kinds of
- * Kubernetes come from a table, those of custom resources from the schema in their CRD.
+ * How the parts of a type of object merge: what server-side apply reads out of a schema and no more. Those of the kinds
+ * of Kubernetes come from a table, those of custom resources from the schema in their CRD.
  */
 import type { Schema } from '../../cel/index.ts';
 import type { GroupVersionKind } from '../request.ts';
@@ -13,7 +13,7 @@ interface StructType {
   readonly kind: 'struct';
   readonly atomic: boolean;
   readonly fields: ReadonlyMap<string, MergeType>;
-  /** Whether other fields are let in. */
+  /** Whether other fields are allowed. */
   readonly open: boolean;
 }
 
@@ -41,7 +41,9 @@ export function kubernetesMergeType({ group, version, kind }: GroupVersionKind):
   return name === undefined ? undefined : typeNamed(name);
 }
 
-/** How an object of this schema merges, as the API server reads it: what has no marking is atomic where it is a list. */
+/**
+ * How an object of this schema merges, as the API server reads it: what has no marking is atomic where it is a list.
+ */
 export function mergeTypeOf(schema: Schema, root = true): MergeType {
   const open = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const markings = schema as Schema & { readonly 'x-kubernetes-map-type'?: string };
@@ -124,7 +126,8 @@ function typeNamed(name: string): MergeType {
 
 /**
  * What stands behind the name of a field: nothing for a plain value, `*` for anything, `:Type`, `!:Type` (only whole),
- * `[!]` `[=]` `[key,key="default"]` for lists, `{}` `{!}` for maps, the last two with what their elements are behind them.
+ * `[!]` `[=]` `[key,key="default"]` for lists, `{}` `{!}` for maps, the last two with what their elements are behind
+ * them.
  */
 function typeOfSuffix(suffix: string): MergeType {
   if (suffix === '') return SCALAR;

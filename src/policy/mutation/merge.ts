@@ -1,7 +1,7 @@
 /**
- * A partial object merged into an object as server-side apply merges it: objects field by field, lists that are maps by their
- * keys, sets by their values. Like the API server's own policies it refuses to touch what is atomic (a list or map that can only be
- * replaced whole), because fields that the author did not think of would be lost.
+ * A partial object merged into an object as server-side apply merges it: objects field by field, lists that are maps by
+ * their keys, sets by their values. Like the API server's own policies it refuses to touch what is atomic (a list or
+ * map that can only be replaced whole), because fields that the author did not think of would be lost.
  */
 import { isJsonObject, type JsonObject, sameJson, setField, writeJson } from './json.ts';
 import type { ListType, MergeType } from './merge-type.ts';
@@ -124,8 +124,8 @@ function fieldOf(type: MergeType, name: string): MergeType | undefined {
 }
 
 /**
- * Elements that both have are merged, in the order of the right; those that only one has keep their place among their neighbours,
- * the left's before the right's.
+ * Elements that both have are merged, in the order of the right; those that only one has keep their place among their
+ * neighbours, the left's before the right's.
  */
 function mergeLists(left: readonly unknown[], right: readonly unknown[], type: ListType): readonly unknown[] {
   const leftKeys = left.map((each) => keyOf(each, type) ?? '');
@@ -170,7 +170,7 @@ function mergeLists(left: readonly unknown[], right: readonly unknown[], type: L
   return merged;
 }
 
-/** What tells an element of a list from the others; undefined where it has nothing of the kind. */
+/** Returns the merge key of a list element, or undefined if it has none. */
 function keyOf(element: unknown, type: ListType): string | undefined {
   if (type.relation === 'set') {
     return isJsonObject(element) || Array.isArray(element) || element === null ? undefined : writeJson(element);

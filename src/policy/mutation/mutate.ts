@@ -1,9 +1,10 @@
 /**
- * Applies the mutations of policies to one request, in the order of the set. As with MutatingAdmissionPolicies, each mutation sees the result
- * of the previous ones, and the matching policies are selected before the first mutation.
+ * Applies the mutations of policies to one request, in the order of the set. As with MutatingAdmissionPolicies, each
+ * mutation sees the result of the previous ones, and the matching policies are selected before the first mutation.
  *
- * Only the API server knows whether a call is a reinvocation; an AdmissionReview does not say so. Policies with `reinvocationPolicy: Never`
- * and `IfNeeded` are therefore served by two webhooks, and each selects its own policies with `reinvocation`.
+ * Only the API server knows whether a call is a reinvocation; an AdmissionReview does not say so. Policies with
+ * `reinvocationPolicy: Never` and `IfNeeded` are therefore served by two webhooks, and each selects its own policies
+ * with `reinvocation`.
  */
 import type { AuthorizationAttributes, Result } from '../../cel/index.ts';
 import { NonValue, type Value } from '../../cel/index.ts';
@@ -68,7 +69,10 @@ interface About {
   readonly subject: Subject;
 }
 
-/** Selects the policies that match the request. Mutations for Pods apply to Pods only, not to the templates of workload controllers. */
+/**
+ * Selects the policies that match the request. Mutations for Pods apply to Pods only, not to the templates of workload
+ * controllers.
+ */
 function policiesAbout(
   set: PolicySet,
   request: AdmissionRequest,
@@ -199,7 +203,9 @@ class Run {
     return new Scope(sent.withObjects(this.#object, sent.oldObject), this.evaluation);
   }
 
-  /** Like for rules, a mutation that needs an absent part of the request is skipped, and a failed lookup is a failure. */
+  /**
+   * Like for rules, a mutation that needs an absent part of the request is skipped, and a failed lookup is a failure.
+   */
   #notEvaluated(
     policy: CompiledPolicy,
     { subject }: Scope,

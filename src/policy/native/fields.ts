@@ -1,4 +1,6 @@
-/** Reads an object whose shape is its author's: what is not as it must be becomes an issue with its path, never a crash. */
+/**
+ * Reads an object whose shape is its author's: what is not as it must be becomes an issue with its path, never a crash.
+ */
 import type { PolicyIssue } from '../model.ts';
 import type { Json } from '../request.ts';
 import type { LabelSelector } from '../world.ts';

@@ -6,8 +6,8 @@ import type { Fields } from './fields.ts';
 const OPERATIONS: readonly Operation[] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'];
 
 /**
- * What the API server never asks a policy about, whatever its rules say: a policy that denied these would lock out whoever could
- * repair it.
+ * What the API server never asks a policy about, whatever its rules say: a policy that denied these would lock out
+ * whoever could repair it.
  */
 export const NEVER_ASKED: readonly TypeMatch[] = [
   ...['selfsubjectreviews', 'tokenreviews'].map((resource) => never('authentication.k8s.io', resource)),

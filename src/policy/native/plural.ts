@@ -1,6 +1,6 @@
 /**
- * The resource of a kind where nobody has said it: native policies name resources (`pods`), manifests kinds (`Pod`). The rule is
- * the one that Kubernetes itself guesses by; the exceptions are all that its own kinds make of it.
+ * The resource of a kind where nobody has said it: native policies name resources (`pods`), manifests kinds (`Pod`).
+ * The rule is the one that Kubernetes itself guesses by; the exceptions are all that its own kinds make of it.
  */
 
 const EXCEPTIONS: Readonly<Record<string, string>> = {

@@ -28,8 +28,8 @@ export function isNative(object: Json): boolean {
 }
 
 /**
- * A model for each policy and binding, in the order of the policies. What is no native policy is passed over. A policy with an
- * error gives no model, because half a policy would say yes where the whole says no.
+ * A model for each policy and binding, in the order of the policies. What is no native policy is passed over. A policy
+ * with an error gives no model, because half a policy would say yes where the whole says no.
  */
 export function readNative(objects: readonly Json[]): { models: PolicyModel[]; issues: PolicyIssue[] } {
   const issues: PolicyIssue[] = [];
@@ -205,7 +205,7 @@ function policyNameOf(binding: Json): string | undefined {
   return typeof policyName === 'string' ? policyName : undefined;
 }
 
-/** In a cluster uid and generation tell states apart; in a file only the text does. */
+/** A revision: uid and generation in a cluster, a digest of the text in a file. */
 function revisionOf(...objects: readonly Json[]): string {
   const digest = createHash('sha256');
   for (const object of objects) {
@@ -240,7 +240,7 @@ function dangling(binding: Json, kind: NativeKind): PolicyIssue {
   };
 }
 
-/** A policy with several bindings would tell of its own mistakes once for each. */
+/** Removes duplicates: a policy with several bindings is read once per binding and has the same issues each time. */
 function unique(issues: readonly PolicyIssue[]): PolicyIssue[] {
   const seen = new Map(issues.map((issue) => [JSON.stringify(issue), issue]));
   return [...seen.values()];

@@ -10,14 +10,14 @@ export interface AuthorizerAnswer {
   readonly namespace?: string;
   readonly name?: string;
   readonly path?: string;
-  /** Left out, it is about the user who asks. */
+  /** The user of the request by default. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string };
   readonly allowed?: boolean;
   readonly reason?: string;
   readonly error?: string;
 }
 
-/** The first answer that is for a question counts; where there is none, the user may not. */
+/** The first matching answer is used; without one the check is denied. */
 export function answering(
   answers: readonly AuthorizerAnswer[],
 ): (question: AuthorizationAttributes) => AuthorizationAnswer {

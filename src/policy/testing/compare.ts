@@ -1,11 +1,11 @@
-/** What a test expects against what came of it, in words that show the difference. */
+/** Compares the expectation of a test with the actual result and describes the differences. */
 import type { Json } from '../request.ts';
 import type { Expectation } from './request.ts';
 
-/** What came of a test, as far as a test can tell. */
+/** The actual result of a test. */
 export interface Actual {
   readonly allowed: boolean;
-  /** What denies. */
+  /** The texts of the denials. */
   readonly denials: readonly string[];
   readonly warnings: readonly string[];
   readonly audited: readonly string[];
@@ -13,7 +13,7 @@ export interface Actual {
   readonly object: Json | undefined;
 }
 
-/** One line for each thing that is not as expected. */
+/** `differences` returns one line per difference. */
 export function differences(expected: Expectation, actual: Actual): readonly string[] {
   const found: string[] = [];
   if (expected.allowed !== undefined && expected.allowed !== actual.allowed) {
@@ -32,7 +32,7 @@ export function differences(expected: Expectation, actual: Actual): readonly str
 
 const because = (messages: readonly string[]): string => (messages.length === 0 ? '' : `: ${messages.join('; ')}`);
 
-/** Parts of texts in any order: each text must have a part of its own, and each part a text. */
+/** Matches parts with texts in any order: each text must contain its own part, and each part must have a text. */
 function listDifference(name: string, parts: readonly string[], texts: readonly string[]): readonly string[] {
   const takenBy = new Map<number, number>();
   const place = (part: number, tried: Set<number>): boolean =>
@@ -52,7 +52,7 @@ function listDifference(name: string, parts: readonly string[], texts: readonly 
   ];
 }
 
-/** Every field that is expected must be so; others may be there too. Lists are compared element by element. */
+/** Compares every expected field; the actual object may have more fields. Lists are compared element by element. */
 function objectDifferences(expected: unknown, actual: unknown, path: string): readonly string[] {
   if (Array.isArray(expected)) {
     if (!Array.isArray(actual)) return [`${path}: expected a list, got ${shown(actual)}`];

@@ -1,6 +1,7 @@
 /**
- * Which parts of the expressions the tests of a policy have reached. What can be true or false must have been both: each side of
- * `&&` and `||`, the condition of `?:` and its branches, what a loop asks of each element. What is neither must have been computed.
+ * Which parts of the expressions the tests of a policy have reached. What can be true or false must have been both:
+ * each side of `&&` and `||`, the condition of `?:` and its branches, what a loop asks of each element. What is neither
+ * must have been computed.
  */
 import { children, type Expr, type Result, reads, type Source } from '../../cel/index.ts';
 
@@ -82,7 +83,9 @@ export const percent = ({ covered, total }: Pick<Coverage, 'covered' | 'total'>)
 const MAX_TEXT = 80;
 const shortened = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text);
 
-/** A part begins and ends with what it is made of: parentheses around its first or last piece are taken in, for the eye. */
+/**
+ * A part begins and ends with what it is made of: parentheses around its first or last piece are taken in, for the eye.
+ */
 function withParentheses(text: string, { start, end }: Expr): { start: number; end: number } {
   const place = { start, end };
   let open = 0;

@@ -1,7 +1,7 @@
-/** Why a policy is not about a request, in a few words. */
+/** Describes why a policy does not match a request. */
 import type { PolicyExplanation } from '../engine/index.ts';
 
-/** Which field of the selector or the binding says no, or which exclusion or condition. */
+/** `mismatch` names the field of the selector or binding that does not match, or the exclusion or condition. */
 export function mismatch({ match, conditions }: PolicyExplanation): string {
   const refused = match.filter(({ part, answer }) => part !== 'exclude' && answer === 'no');
   if (refused.length > 0) {

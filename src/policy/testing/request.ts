@@ -36,7 +36,10 @@ export interface Expectation {
   readonly object?: Json;
 }
 
-/** Who asks, and what they may do, is unknown where the test does not say: rules that want to know are skipped, and the report says so. */
+/**
+ * Who asks, and what they may do, is unknown where the test does not say: rules that want to know are skipped, and the
+ * report says so.
+ */
 export function requestOf(test: PolicyTest): AdmissionRequest {
   const { object, oldObject, request = {}, user } = test;
   const about = object ?? oldObject ?? {};

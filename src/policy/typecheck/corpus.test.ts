@@ -1,4 +1,7 @@
-/** Expressions as policies have them, of which the real API server has said what comes of them: none that runs is called wrong. */
+/**
+ * Expressions as policies have them, of which the real API server has said what comes of them: none that runs is called
+ * wrong.
+ */
 import { describe, expect, test } from 'vitest';
 import { groups } from '../../../test/cel/support/policy-expressions.ts';
 import { readPolicy } from '../load/index.ts';

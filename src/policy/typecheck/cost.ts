@@ -1,7 +1,7 @@
 /**
- * What an expression costs, before it has ever run. Kubernetes' worst case is no help for policies: most fields of built-in kinds
- * have no bound, so nearly every loop could cost more than is allowed. We assume sizes instead, and say so: usual ones for the
- * cost that the status of a policy shows, and large but plausible ones for a warning.
+ * What an expression costs, before it has ever run. Kubernetes' worst case is no help for policies: most fields of
+ * built-in kinds have no bound, so nearly every loop could cost more than is allowed. We assume sizes instead, and say
+ * so: usual ones for the cost that the status of a policy shows, and large but plausible ones for a warning.
  */
 import { type Checked, estimate, type SchemaTypes, type SizeBounds, UNBOUNDED } from '../../cel/index.ts';
 import { SHORTHANDS } from '../engine/environment.ts';

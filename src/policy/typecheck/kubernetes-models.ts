@@ -1,6 +1,6 @@
 /**
- * Schemas of Kubernetes' own types without a cluster: from the models of the client library, each of which says the types of its
- * fields. One model is a small file of its own, read when a schema first refers to it.
+ * Schemas of Kubernetes' own types without a cluster: from the models of the client library, each of which says the
+ * types of its fields. One model is a small file of its own, read when a schema first refers to it.
  */
 import { createRequire } from 'node:module';
 import type { Schema } from '../../cel/index.ts';

@@ -70,8 +70,8 @@ function make(): SchemaSource {
 }
 
 /**
- * What stands for the object of a subresource: `same` for the kind's own schema, a reference for another one, undefined where it
- * is not known (exec, proxy and what custom resources have).
+ * What stands for the object of a subresource: `same` for the kind's own schema, a reference for another one, undefined
+ * where it is not known (exec, proxy and what custom resources have).
  */
 export function subresourceModel(
   kind: string,

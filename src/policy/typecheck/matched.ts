@@ -1,4 +1,7 @@
-/** Which types of resources a policy matches, of those that there are schemas for, and which of those it names are not there. */
+/**
+ * Which types of resources a policy matches, of those that there are schemas for, and which of those it names are not
+ * there.
+ */
 import { type Schema, type SchemaTypes, typesFromSchema } from '../../cel/index.ts';
 import { nearest } from '../../cel/internal.ts';
 import { resourceTypeText } from '../load/index.ts';

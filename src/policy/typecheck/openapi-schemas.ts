@@ -1,4 +1,7 @@
-/** The schemas that an API server publishes under /openapi/v3: built-in kinds and definitions alike, as they are served now. */
+/**
+ * The schemas that an API server publishes under /openapi/v3: built-in kinds and definitions alike, as they are served
+ * now.
+ */
 import type { Schema } from '../../cel/index.ts';
 import type { GroupVersionKind, Json } from '../request.ts';
 import { kindKey, type SchemaKind, type SchemaSource } from './schemas.ts';

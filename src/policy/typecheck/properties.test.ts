@@ -14,7 +14,10 @@ interface Way {
   readonly expression: string;
 }
 
-/** `choices` pick a field at each step; a list is gone through with `all`, a map with a key. `mangle` makes one name wrong. */
+/**
+ * `choices` pick a field at each step; a list is gone through with `all`, a map with a key. `mangle` makes one name
+ * wrong.
+ */
 function wayThrough(
   kindIndex: number,
   choices: readonly number[],

@@ -1,6 +1,6 @@
 /**
- * Where the schemas come from that policies are checked against: definitions of custom resources, the platform's own kinds, the
- * kinds of Kubernetes (kubernetes-schemas.ts) and what a live API server publishes (openapi-schemas.ts).
+ * Where the schemas come from that policies are checked against: definitions of custom resources, the platform's own
+ * kinds, the kinds of Kubernetes (kubernetes-schemas.ts) and what a live API server publishes (openapi-schemas.ts).
  */
 import { GROUP, openApiOf, kinds as platformKinds, VERSION } from '../../api/index.ts';
 import type { Schema } from '../../cel/index.ts';

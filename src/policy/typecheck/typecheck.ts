@@ -1,6 +1,6 @@
 /**
- * Whether the expressions of a policy fit what it matches. A policy says `object.spec.replicas` of every type it matches: where no
- * type has such a field, the policy can never have worked; where some do not, it will fail on those.
+ * Whether the expressions of a policy fit what it matches. A policy says `object.spec.replicas` of every type it
+ * matches: where no type has such a field, the policy can never have worked; where some do not, it will fail on those.
  */
 import {
   type Checked,
@@ -36,7 +36,10 @@ export function typeCheck(model: PolicyModel, schemas: SchemaSource): PolicyIssu
   return typeCheckPolicy(model, schemas).issues;
 }
 
-/** `typeCheckPolicy` checks the expressions of a compiled policy against the schemas of all types that it matches, and estimates their cost. */
+/**
+ * `typeCheckPolicy` checks the expressions of a compiled policy against the schemas of all types that it matches, and
+ * estimates their cost.
+ */
 export function typeCheckPolicy(model: PolicyModel, schemas: SchemaSource): TypeCheckReport {
   const { matched, missing } = matchedTypes(model, schemas);
   const issues: PolicyIssue[] = missing.map(({ index, text, suggestion }) => {
@@ -122,7 +125,10 @@ function environmentOf(model: PolicyModel, schemas: SchemaSource, issues: Policy
   return plainEnvironment(model).extend({ variables, types: providers, language: { looseEquality: true } });
 }
 
-/** Types that look the same to these expressions: those that read only metadata are asked once, not for each of a hundred kinds. */
+/**
+ * Types that look the same to these expressions: those that read only metadata are asked once, not for each of a
+ * hundred kinds.
+ */
 function groupsOf(
   matched: readonly MatchedType[],
   expressions: readonly CheckedExpression[],
@@ -208,7 +214,10 @@ function objectVariables(object: SchemaTypes | undefined): Readonly<Record<strin
   return variables;
 }
 
-/** Reports shorthand names that the type does not have. The checker treats them as errors already reported, so each is reported once. */
+/**
+ * Reports shorthand names that the type does not have. The checker treats them as errors already reported, so each is
+ * reported once.
+ */
 function absentParts({ ast, source }: CheckedExpression, object: SchemaTypes | undefined): readonly Issue[] {
   if (object === undefined) return [];
   return reads(ast)

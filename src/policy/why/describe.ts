@@ -50,7 +50,7 @@ export function cut(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit - 1).toWellFormed()}…` : text;
 }
 
-/** Whether a part says something by itself: a literal, or what is made of literals alone. */
+/** Whether a sub-expression consists of literals only. */
 export function isConstant(node: Expr): boolean {
   switch (node.kind) {
     case 'literal':

@@ -1,8 +1,8 @@
 /**
- * Why a rule does not hold, in words that name the field and its value.
+ * Explains in one sentence why a rule is violated, with the field and its value.
  *
- * In: a compiled expression that gave false, and the request. Out: a sentence of bounded length and the field it is about. What a
- * policy or a Secret keeps to itself is never in it.
+ * Input: a compiled expression that is false, and the request. Output: a sentence of limited length and the field. It
+ * never contains values of Secrets or sensitive paths.
  */
 export { cut } from './describe.ts';
 export { Inspector, inspection, NO_LOCALS } from './inspector.ts';

@@ -1,6 +1,6 @@
 /**
- * Looks into an expression that has been evaluated: the value of any part of it, inside loops too, and where in the object that value
- * stands. Parts are compiled when they are first asked about, which only a rule that did not hold ever does.
+ * Inspects an evaluated expression: the value of any sub-expression, also inside loops, and its path in the object.
+ * Sub-expressions are compiled on first use, which happens only for violated rules.
  */
 import {
   type Budget,
@@ -22,7 +22,7 @@ import type { Unit } from '../engine/unit.ts';
 import { below, type Place, placeText } from './place.ts';
 import type { Origin, Sensitive } from './sensitive.ts';
 
-/** A variable of a loop, at one turn of it. */
+/** A loop variable in one iteration. */
 export interface Local {
   readonly value: Value;
   readonly place: Place | undefined;
@@ -33,18 +33,18 @@ export type Locals = ReadonlyMap<string, Local>;
 
 export const NO_LOCALS: Locals = new Map();
 
-/** As much as one expression may cost. */
+/** The cost limit of an explanation: the same as that of one expression. */
 const MAX_COST = 1_000_000;
 
-/** What all inspectors of one explanation share. */
+/** The state that all inspectors of one explanation share. */
 interface Inspection {
   readonly scope: Scope;
   readonly sensitive: Sensitive;
-  /** Where the Pod that is seen stands in the controller that was sent. */
+  /** The path of the Pod template in the workload controller. */
   readonly prefix: string | undefined;
-  /** For all that is evaluated to explain: an explanation must not take longer than what it explains. */
+  /** The budget of the whole explanation, which must not take longer than the evaluation. */
   readonly budget: Budget;
-  /** Whether the budget was too small to tell all. */
+  /** Whether the budget was exhausted before the explanation was complete. */
   exhausted: boolean;
 }
 
@@ -52,6 +52,7 @@ export function inspection(scope: Scope, sensitive: Sensitive, prefix: string | 
   return { scope, sensitive, prefix, budget: scope.clock.newBudget(MAX_COST), exhausted: false };
 }
 
+/** A cache of compiled sub-expressions by their text. */
 const PARTS = new WeakMap<Unit, Map<string, Compiled | undefined>>();
 
 export class Inspector {
@@ -63,17 +64,17 @@ export class Inspector {
     this.inspection = inspection;
   }
 
-  /** As it would be written; the source itself may have parentheses that belong to no part. */
+  /** `text` formats a node; the original source may contain parentheses that belong to no node. */
   text(node: Expr): string {
     return format(node);
   }
 
-  /** A place for people, in terms of what was sent. */
+  /** `nameOf` writes a path in terms of the request. */
   nameOf(place: Place): string {
     return placeText(place, this.inspection.prefix);
   }
 
-  /** The value of a part; undefined where it cannot be had. */
+  /** `value` evaluates a sub-expression; undefined if that is not possible. */
   value(node: Expr, locals: Locals): Result | undefined {
     if (node.kind === 'literal') return node.value;
     const { budget } = this.inspection;
@@ -98,7 +99,7 @@ export class Inspector {
     return this.inspection.sensitive.originOf(range, this.unit, originsOf(locals));
   }
 
-  /** The inspector of a variable's own expression, where `node` is `variables.x`. */
+  /** `variable` returns the inspector of a variable's expression if `node` is `variables.x`. */
   variable(node: Expr, locals: Locals): Inspector | undefined {
     if (node.kind !== 'select' || node.test || node.operand.kind !== 'identifier') return undefined;
     if (node.operand.name !== 'variables' || locals.has('variables')) return undefined;
@@ -106,7 +107,7 @@ export class Inspector {
     return unit === undefined ? undefined : new Inspector(unit, this.inspection);
   }
 
-  /** Where the value of `node` stands; undefined for what is computed. */
+  /** `place` returns the path of the value of `node`, or undefined if it is computed. */
   place(node: Expr, locals: Locals): Place | undefined {
     switch (node.kind) {
       case 'identifier':
@@ -139,7 +140,7 @@ export class Inspector {
       case 'orValue':
       case 'value':
         return node.target === undefined ? undefined : this.place(node.target, locals);
-      // What only gives another form to a value stands where the value does.
+      // A conversion keeps the path of its operand.
       case 'string':
       case 'int':
       case 'double':
@@ -187,5 +188,5 @@ export class Inspector {
 const originsOf = (locals: Locals): ReadonlyMap<string, Origin> =>
   new Map([...locals].map(([name, { origin }]) => [name, origin]));
 
-/** Parts were checked within the whole; alone they are only resolved. */
+/** Sub-expressions were type-checked as part of the whole expression, so they are only resolved here. */
 const LOOSE = environment('kubernetes-1.36', { variables: { object: types.DYN } });

@@ -30,7 +30,7 @@ export function loopOf(
   const predicate = written.args.at(-1) as Expr;
   const names = written.args.slice(0, -1).flatMap((each) => (each.kind === 'identifier' ? [each.name] : []));
   if (names.length !== written.args.length - 1) return undefined;
-  // One more than may be looked at tells whether there are more.
+  // One element more than the limit shows whether there are more.
   const turns = turnsOf(inspector, range, names, locals, maxTurns + 1);
   return {
     macro: MACROS[written.function] as Loop['macro'],

@@ -1,4 +1,4 @@
-/** One reason: the words, and the place that they are about. */
+/** One reason: its text and the path that it refers to. */
 import type { Place } from './place.ts';
 
 export interface Reason {

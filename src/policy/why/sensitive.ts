@@ -1,6 +1,7 @@
 /**
- * What must never be shown: the values of Secrets and of the paths that a policy marks. A value is hidden where anything that it was
- * computed from is, be it through variables, loops or strings that are put together; that is told from the expression alone.
+ * What must never be shown: the values of Secrets and of the paths that a policy marks. A value is hidden where
+ * anything that it was computed from is, be it through variables, loops or strings that are put together; this is
+ * derived from the expression alone.
  */
 import { GROUP } from '../../api/index.ts';
 import { type Expr, type Read, reads } from '../../cel/index.ts';
@@ -92,7 +93,7 @@ export class Sensitive {
     if (variable === 'request' || variable === 'namespaceObject') return false;
     const [root, steps] = longForm(variable, rest);
     const paths = this.#paths.get(root);
-    // A key may have dots in it, and a picture does not tell them from steps.
+    // A key may contain dots, which a path text does not distinguish from steps.
     return paths === undefined || paths.some((each) => meet(each.join('.').split('.'), steps));
   }
 

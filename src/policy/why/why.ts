@@ -1,6 +1,6 @@
 /**
- * Why a rule does not hold: the part of its expression that decided, with the values that made it so. It goes down the tree the way
- * the evaluation went: into the first false of `&&`, into every `||`, into the element of `all` that failed, into variables.
+ * Finds the sub-expression that made a rule false, with its values. It descends the tree like the evaluation did: into
+ * the first false operand of `&&`, every operand of `||`, the failing element of `all`, and variables.
  */
 import { type Call, CelError, type Expr } from '../../cel/index.ts';
 import type { Scope } from '../engine/scope.ts';
@@ -13,9 +13,9 @@ import type { Place } from './place.ts';
 import type { Reason } from './reason.ts';
 import type { Sensitive } from './sensitive.ts';
 
-/** The whole explanation, and one part of it where there are several. */
+/** The maximum length of an explanation. */
 const MAX_WHY = 300;
-/** Terms of an `||` that are named. */
+/** The maximum number of `||` operands that are listed. */
 const MAX_TERMS = 3;
 
 export interface Why {
@@ -23,14 +23,14 @@ export interface Why {
   readonly place: Place | undefined;
 }
 
-/** For a rule that gave false. */
+/** `whyFalse` explains a rule that is false. */
 export function whyFalse(unit: Unit, scope: Scope, sensitive: Sensitive, prefix?: string): Why {
   const inspector = new Inspector(unit, inspection(scope, sensitive, prefix));
   const { text, place } = because(inspector, unit.compiled.ast, NO_LOCALS, true);
   return { text: cut(text, MAX_WHY), place };
 }
 
-/** For a rule that failed because something is not there: what that is. */
+/** `whyMissing` explains a rule that failed because of an absent field. */
 export function whyMissing(
   unit: Unit,
   error: CelError,
@@ -47,7 +47,7 @@ export function whyMissing(
 
 function selectionAt(node: Expr, offset: number): Expr | undefined {
   if (node.kind === 'select' && node.offset === offset) return node;
-  // Inside a loop one would have to know the turn.
+  // Inside a loop the iteration is not known.
   if (node.kind === 'comprehension') return undefined;
   const inside =
     node.kind === 'select'
@@ -62,7 +62,7 @@ function selectionAt(node: Expr, offset: number): Expr | undefined {
   return undefined;
 }
 
-/** Why `node` is not `wanted`. */
+/** `because` explains why `node` does not have the value `wanted`. */
 function because(inspector: Inspector, node: Expr, locals: Locals, wanted: boolean): Reason {
   if (node.kind === 'comprehension') {
     const loop = loopOf(inspector, node, locals);
@@ -123,8 +123,8 @@ function becauseOfTerms(inspector: Inspector, node: Call, locals: Locals, wanted
       ? plainReason(inspector, node, locals, wanted)
       : because(inspector, first, locals, wanted);
   }
-  const telling = deciding.filter((each) => !isGuard(each));
-  const chosen = (telling.length > 0 ? telling : deciding).slice(0, MAX_TERMS);
+  const informative = deciding.filter((each) => !isGuard(each));
+  const chosen = (informative.length > 0 ? informative : deciding).slice(0, MAX_TERMS);
   const reasons = chosen.map((each) => because(inspector, each, locals, wanted));
   if (reasons.length === 0) return plainReason(inspector, node, locals, wanted);
   return { text: reasons.map(({ text }) => text).join('; '), place: reasons[0]?.place };

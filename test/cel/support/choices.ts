@@ -1,7 +1,7 @@
 /**
- * Decisions read from a tape of numbers. Generators that decide by a tape can be as free as a program, and fast-check still
- * shrinks what they make: a shorter tape with smaller numbers is a simpler case. Past its end the tape is all zeros, and
- * every generator takes its simplest branch on zero.
+ * Decisions read from a tape of numbers. Generators that decide by a tape can be as free as a program, and fast-check
+ * still shrinks what they make: a shorter tape with smaller numbers is a simpler case. Past its end the tape is all
+ * zeros, and every generator takes its simplest branch on zero.
  */
 export class Choices {
   readonly #tape: readonly number[];

@@ -42,7 +42,7 @@ const authorizer: OracleAuthorizer = {
     { path: '/healthz', decision: 'allow', reason: 'everybody may' },
     { resource: 'pods', verb: 'get', decision: 'allow', reason: 'reader' },
     { user: 'system:serviceaccount:default:web-1', group: 'apps', decision: 'allow' },
-    { resource: 'secrets', decision: 'deny', reason: 'secret', error: 'cannot tell' },
+    { resource: 'secrets', decision: 'deny', reason: 'secret', error: 'not known' },
   ],
   resource: { group: '', version: 'v1', resource: 'pods', namespace: 'default', name: 'x' },
 };
@@ -109,8 +109,8 @@ async function judge(
     expression: each.expression,
     variables: JSON.stringify(each.variables),
     backend,
-    kubernetes: told(first),
-    ours: told(ours),
+    kubernetes: textOf(first),
+    ours: textOf(ours),
   };
   if (verdict === 'wrong') findings.wrong.push(difference);
   else if (verdict === 'early') findings.early.push(difference);
@@ -143,8 +143,8 @@ function verdictOn(real: OracleAnswer, ours: EngineAnswer, { uses }: Case): Verd
 }
 
 /**
- * cel-go appends the right side of a sum of bytes in place where the left has room, so that in a loop a later sum may write
- * over an earlier one: what the bytes are is then an accident, how many they are is not.
+ * cel-go appends the right side of a sum of bytes in place where the left has room, so that in a loop a later sum may
+ * write over an earlier one: what the bytes are is then an accident, how many they are is not.
  */
 const withoutBytes = (value: WireValue): string =>
   canonical(value).replace(
@@ -155,7 +155,7 @@ const withoutBytes = (value: WireValue): string =>
 /** Whether it came to an evaluation. */
 const isRun = ({ error }: OracleAnswer) => error === undefined || error.kind === 'eval';
 
-function told(said: OracleAnswer | EngineAnswer): string {
+function textOf(said: OracleAnswer | EngineAnswer): string {
   const { value, error, cost } = said;
   const what = error === undefined ? canonical(value ?? {}) : `${error.kind} error: ${error.message}`;
   return `${what} (cost ${cost ?? 'none'})`;

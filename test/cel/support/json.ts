@@ -1,6 +1,6 @@
 /**
- * JSON text as Kubernetes reads it: a whole number is an int while int64 holds it, everything else a double. This is the
- * plain way to do it; src/cel has a faster one, which is tested against this.
+ * JSON text as Kubernetes reads it: a whole number is an int while int64 holds it, everything else a double. This is
+ * the plain way to do it; src/cel has a faster one, which is tested against this.
  */
 import { double, INT_MAX, INT_MIN, type Value } from '../../../src/cel/index.ts';
 

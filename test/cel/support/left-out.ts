@@ -8,7 +8,10 @@ export interface LeftOut {
   readonly reason: string;
 }
 
-/** What the real environment of Kubernetes does not pass is left out of `kubernetes-1.36` by itself: see conformance.test.ts. */
+/**
+ * Tests that the real environment of Kubernetes does not pass are excluded from `kubernetes-1.36` automatically; see
+ * conformance.test.ts.
+ */
 export const leftOut: readonly LeftOut[] = [
   {
     environment: 'extended',

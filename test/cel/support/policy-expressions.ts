@@ -276,7 +276,7 @@ export const groups: readonly Group[] = [
       [
         "!format.named('dns1123Subdomain').value().validate('Not_A_Subdomain').hasValue()",
         'false',
-        'what is wrong is told',
+        'errors are reported',
       ],
       [
         "'%s runs %d containers'.format([object.metadata.name, object.spec.containers.size()]) == 'web runs 2 containers'",
@@ -503,7 +503,7 @@ export const groups: readonly Group[] = [
       [
         "authorizer.serviceAccount('default', 'nobody').group('').resource('secrets').namespace('default').check('get').allowed()",
         'false',
-        'another account may not',
+        'another account is denied',
       ],
       [
         "authorizer.serviceAccount('default', 'nobody').group('').resource('pods').subresource('exec').name('x').check('create').errored()",

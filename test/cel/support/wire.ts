@@ -52,7 +52,7 @@ function objectToWire(value: Exclude<Result, null | boolean | bigint | number | 
   return { map: [...mapEntries(value as CelMap)].map(([key, element]) => [toWire(key), toWire(element)]) };
 }
 
-/** JSONPatch has its four fields always; an Object is told as the plain data it stands for. */
+/** A JSONPatch always has its four fields; an Object is written as plain data. */
 function structToWire(value: StructValue): WireValue {
   if (value.typeName === 'JSONPatch') {
     const { op = '', path = '', from = '', value: patched } = value.fields;
@@ -92,7 +92,8 @@ function sorted(wire: WireValue): unknown {
   if (typeof wire.double === 'string') return { double: doubleText(Number(wire.double)) };
   if (isOpaque(wire.opaque)) {
     const { type, text } = wire.opaque;
-    // Formats and the steps of an authorisation check have no text of their own; a quantity can be written in many ways.
+    // Formats and the steps of an authorisation check have no text of their own; a quantity can be written in many
+    // ways.
     if (/NamedFormat|authorization/.test(type)) return { type };
     return { type, text: type === 'kubernetes.Quantity' ? amountOf(text) : text };
   }

@@ -79,7 +79,8 @@ export function definitionTests(running: () => FluxStage): void {
 
     test('a commit without the definition: Flux deletes what it applied, but not what still has objects of others', async () => {
       await client.create(resourceOf(before), objectOf(before, 'by-hand', { size: 1 }));
-      // Flux forgets what it could not delete: at its next try, which must not come before we have looked, it says that all is well.
+      // Flux forgets objects that it could not delete and reports success on the next attempt, which must not happen
+      // before this check.
       const body = { spec: { retryInterval: '30m' } };
       await client.patch(kustomizations, { namespace: flux.namespace, name: 'definitions' }, { type: 'merge', body });
       const without = await commit(undefined, mood('lonely'));

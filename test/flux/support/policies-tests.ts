@@ -1,4 +1,7 @@
-/** What teams and policy authors commit comes into the cluster through real Flux, past our admission on a real API server. */
+/**
+ * What teams and policy authors commit comes into the cluster through real Flux, past our admission on a real API
+ * server.
+ */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import {
@@ -131,7 +134,7 @@ const yaml = (...objects: object[]) => objects.map((each) => stringify(each)).jo
 
 /** Each test goes on from the commit that the one before has made. */
 export function policyTests(running: () => FluxStage): void {
-  describe('a repository of policies and of what they are about', () => {
+  describe('a repository of policies and the resources that they select', () => {
     let live: PolicyPlane;
     let client: Client;
     let flux: Flux;
@@ -267,7 +270,7 @@ export function policyTests(running: () => FluxStage): void {
       await expect(client.get(configMaps, { namespace, name: 'new' })).rejects.toSatisfy(isNotFound);
     });
 
-    test('heals without help once the commit is mended', async () => {
+    test('recovers automatically once the commit is fixed', async () => {
       const commit = await repository.commit({
         'apps/backend.yaml': yaml(usersObject({ size: 'large' }), applicationObject, namespaceObject, teamObject),
       });
@@ -316,9 +319,9 @@ export function policyTests(running: () => FluxStage): void {
       expect(await live.condition('trusted-images', 'Ready')).toMatchObject({ status: 'True' });
       expect(await versions()).toEqual(before);
 
-      const mended = await repository.commit({ 'policies/images.yaml': yaml(trustedImages()) });
-      expect(await flux.outcome('apps', mended)).toMatchObject({ status: 'True' });
-      expect(await flux.outcome('policies', mended)).toMatchObject({ status: 'True' });
+      const fixed = await repository.commit({ 'policies/images.yaml': yaml(trustedImages()) });
+      expect(await flux.outcome('apps', fixed)).toMatchObject({ status: 'True' });
+      expect(await flux.outcome('policies', fixed)).toMatchObject({ status: 'True' });
     });
 
     test('with a policy and what it denies in one commit: it is in force before the rest is tried, and an exception lets that in', async () => {
@@ -340,7 +343,7 @@ export function policyTests(running: () => FluxStage): void {
       );
       expect(await versions()).toEqual(before);
 
-      // No commit mends it this time: Flux tries again.
+      // No commit fixes it this time; Flux retries.
       await client.create(policyException.resource, {
         apiVersion: 'platform.company.com/v1',
         kind: 'PolicyException',

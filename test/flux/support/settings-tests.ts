@@ -1,4 +1,7 @@
-/** Flux itself, before anything of ours is in its way: what is committed lands, what is denied does not, what is no longer there goes. */
+/**
+ * Flux itself, before anything of ours is in its way: what is committed lands, what is denied does not, what is no
+ * longer there goes.
+ */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Client, isNotFound, type KubernetesObject, type Resource } from '../../../src/runtime/index.ts';
 import { eventually } from '../../../src/runtime/testing/index.ts';

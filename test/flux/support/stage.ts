@@ -1,4 +1,7 @@
-/** The platform on a control plane of its own, with real Flux beside it: one for all that comes through Git, for it takes longer to start than any of it. */
+/**
+ * The platform on a control plane of its own, with real Flux beside it: one for all that comes through Git, for it
+ * takes longer to start than any of it.
+ */
 import { eventually } from '../../../src/runtime/testing/index.ts';
 import { definitions } from '../../admission/support/platform.ts';
 import { deep, refusalOf, widgets } from '../../crd-gate/support/platform.ts';
@@ -23,7 +26,7 @@ export async function startFluxStage(): Promise<FluxStage> {
     stops.push(() => live.stop());
     const server = await serveGit();
     stops.push(() => server.close());
-    // Not as whom the platform itself works: it may do what others may not.
+    // Use another user than the platform itself, which has more permissions than others.
     const kubeconfig = await live.plane.kubeconfigFor({ name: 'flux', groups: ['system:masters'] });
     const [flux] = await Promise.all([startFlux({ kubeconfig }), live.start()]);
     stops.push(() => flux.stop());
@@ -35,7 +38,7 @@ export async function startFluxStage(): Promise<FluxStage> {
   }
 }
 
-/** Whether the API server calls our webhooks: what the gate never lets in is refused by it. */
+/** Whether the API server calls our webhooks: an object that the gate always denies is denied. */
 async function isAsked({ client }: PolicyPlane): Promise<boolean> {
   const probe = () => client.create(definitions, widgets('probes', deep(400)), { dryRun: true });
   return (await refusalOf(probe)).includes('crd compatibility');

@@ -1,6 +1,6 @@
 /**
- * Policies of Kubernetes and requests that meet them. What comes of each is not written down here: the API server says it, and our
- * engine must say the same.
+ * Policies of Kubernetes and requests that meet them. What comes of each is not written down here: the API server says
+ * it, and our engine must say the same.
  */
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -409,7 +409,7 @@ const expressions: readonly Scenario[] = [
       ),
     ],
     rows: [
-      { reason: 'all is well, and what is not read does not fail', object: deployment('a') },
+      { reason: 'compliant, and an unread variable does not fail', object: deployment('a') },
       { reason: 'a variable of a variable', object: deployment('b', {}, { image: 'docker.io/x' }) },
       {
         reason: 'a variable that fails',
@@ -445,7 +445,7 @@ const expressions: readonly Scenario[] = [
       { reason: 'a new one', object: configMap('a', { v: '1' }) },
       { reason: 'no change', operation: 'UPDATE', old: configMap('b', { v: '1' }), object: configMap('b', { v: '1' }) },
       { reason: 'a change', operation: 'UPDATE', old: configMap('c', { v: '1' }), object: configMap('c', { v: '2' }) },
-      { reason: 'may not go', operation: 'DELETE', old: configMap('d', { keep: 'yes' }) },
+      { reason: 'must not be deleted', operation: 'DELETE', old: configMap('d', { keep: 'yes' }) },
       { reason: 'may go', operation: 'DELETE', old: configMap('e', { keep: 'no' }) },
     ],
   },
@@ -592,7 +592,7 @@ const actions: readonly Scenario[] = [
         validationActions: ['Warn'],
       }),
     ],
-    rows: [{ reason: 'is let in', object: configMap('a') }],
+    rows: [{ reason: 'is admitted', object: configMap('a') }],
   },
   {
     name: 'audit annotations',
@@ -614,7 +614,7 @@ const actions: readonly Scenario[] = [
       },
     ],
     rows: [
-      { reason: 'where all is well', object: configMap('a', { x: '1' }) },
+      { reason: 'compliant', object: configMap('a', { x: '1' }) },
       { reason: 'where it is not', object: configMap('b', { bad: '1' }) },
     ],
   },
@@ -729,7 +729,7 @@ const mutations: readonly Scenario[] = [
     ],
   },
   {
-    name: 'what may not be merged because its elements are atomic',
+    name: 'a merge that is invalid because its elements are atomic',
     policies: [
       mutating(
         'atomic-elements',
@@ -740,7 +740,7 @@ const mutations: readonly Scenario[] = [
     rows: [{ reason: 'elements that can only be replaced whole', object: pod('a'), ownWords: true }],
   },
   {
-    name: 'what may not be merged',
+    name: 'an invalid merge',
     policies: [
       mutating(
         'atomic',
@@ -751,7 +751,7 @@ const mutations: readonly Scenario[] = [
     rows: [{ reason: 'an atomic list', object: pod('a'), ownWords: true }],
   },
   {
-    name: 'what may not be merged, under Ignore',
+    name: 'an invalid merge, with Ignore',
     policies: [
       mutating(
         'atomic-ignored',
@@ -851,7 +851,7 @@ const mutations: readonly Scenario[] = [
     ],
     rows: [
       { reason: 'the default is judged', object: pod('b') },
-      { reason: 'and let in', object: pod('a') },
+      { reason: 'and admitted', object: pod('a') },
       { reason: 'what was there stays', object: pod('c', {}, { labels: { owner: 'ada' } }) },
     ],
   },
@@ -915,7 +915,7 @@ const mutations: readonly Scenario[] = [
         },
       }),
     ],
-    rows: [{ reason: 'may not be merged', object: thing('a', { plain: ['y'] }), ownWords: true }],
+    rows: [{ reason: 'cannot be merged', object: thing('a', { plain: ['y'] }), ownWords: true }],
   },
 ];
 

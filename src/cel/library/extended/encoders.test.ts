@@ -110,7 +110,7 @@ describe('base64 for URLs', () => {
 
 describe('json.parse', () => {
   it.each([
-    { text: '{"a": [1, 1.0]}', is: { a: [1, new Double(1)] }, reason: 'an object, with ints and doubles told apart' },
+    { text: '{"a": [1, 1.0]}', is: { a: [1, new Double(1)] }, reason: 'an object, with distinct ints and doubles' },
     { text: 'null', is: null, reason: 'null' },
   ])('reads $reason', ({ text, is }) => expect(call('json_parse_string', text)).toEqual(new Optional(is)));
 

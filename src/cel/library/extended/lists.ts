@@ -1,4 +1,6 @@
-/** cel-go's lists extension at its newest version: as version 3, with costs that know the elements, and a bounded range. */
+/**
+ * cel-go's lists extension at its newest version: as version 3, with costs that know the elements, and a bounded range.
+ */
 import { sizeOf } from '../../cost/size.ts';
 import { type EstimateNode, fn, type Library, member, overload, type Range, UNBOUNDED } from '../../declarations.ts';
 import { BOOL, DYN, INT, list, parameter } from '../../types.ts';

@@ -63,7 +63,9 @@ export const regex: Library = {
   ],
 };
 
-/** The matches of a pattern with one group at most: the group where there is one, or the whole. Empty groups are none. */
+/**
+ * The matches of a pattern with one group at most: the group where there is one, or the whole. Empty groups are none.
+ */
 function captured(text: string, pattern: string, limit: number): readonly string[] | CelError {
   const expression = regularExpression(pattern);
   if (expression instanceof CelError) return expression;

@@ -93,7 +93,7 @@ it.each([
   { answer: { allowed: true }, is: [true, '', false, ''], reason: 'allowed' },
   { answer: { allowed: false, reason: 'no rule' }, is: [false, 'no rule', false, ''], reason: 'denied' },
   { answer: { allowed: false, error: 'timeout' }, is: [false, '', true, 'timeout'], reason: 'not known' },
-])('a decision tells: $reason', ({ answer, is }) => {
+])('decision: $reason', ({ answer, is }) => {
   const path = call('authorizer_path', host(answer).authorizer, '/') as Value;
   const decision = call('pathcheck_check', path, 'get') as Value;
   expect(['allowed', 'reason', 'errored', 'error'].map((part) => call(`decision_${part}`, decision))).toEqual(is);

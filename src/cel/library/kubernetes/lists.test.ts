@@ -102,7 +102,7 @@ it.each([
   { of: [1], item: double(1), first: 0, last: 0, reason: 'equal across number types' },
   { of: [1], item: 'a', first: -1, last: -1, reason: 'not there' },
   { of: [[1], [2]], item: [2], first: 1, last: 1, reason: 'a list in a list' },
-])('indexOf and lastIndexOf of what is there $reason', ({ of, item, first, last }) => {
+])('indexOf and lastIndexOf of an existing element: $reason', ({ of, item, first, last }) => {
   expect(call('list_a_index_of_int', of as Value[], item as Value)).toBe(first);
   expect(call('list_a_last_index_of_int', of as Value[], item as Value)).toBe(last);
 });

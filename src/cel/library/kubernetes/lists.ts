@@ -163,7 +163,9 @@ function sumDoubles(of: List): Value | CelError {
   return double(total);
 }
 
-/** A duration added to a time is a time, so a time among the durations makes the sum one; a second time does not fit. */
+/**
+ * A duration added to a time is a time, so a time among the durations makes the sum one; a second time does not fit.
+ */
 function sumDurations(of: List): Value | CelError {
   let total = 0n;
   let time: Timestamp | undefined;

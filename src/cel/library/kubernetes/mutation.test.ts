@@ -35,7 +35,7 @@ describe('misnamedObjects', () => {
       count: 0,
       reason: 'lists and maps have no name of their own',
     },
-    { value: object('Object.spec', { a: object('Object.b', {}) }), count: 2, reason: 'every wrong one is told' },
+    { value: object('Object.spec', { a: object('Object.b', {}) }), count: 2, reason: 'every wrong name is reported' },
   ])('finds $count: $reason', ({ value, count }) => expect(misnamedObjects(value)).toHaveLength(count));
 });
 

@@ -70,7 +70,10 @@ export function decodePart(text: Bytes, part: Part): Bytes | UrlProblem {
   return spaced.replace(/%([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-/** In a host only bytes beyond ASCII may be escaped (RFC 6874), and the percent sign; in a zone what a host may hold too. */
+/**
+ * In a host only bytes beyond ASCII may be escaped (RFC 6874), and the percent sign; in a zone what a host may hold
+ * too.
+ */
 function mayBeEscaped(escaped: string, part: Part): boolean {
   if (escaped === '%25' || (part !== 'host' && part !== 'zone')) return true;
   const code = Number.parseInt(escaped.slice(1), 16);
