@@ -1,9 +1,10 @@
-/** Patterns in the syntax of Go, compiled once for all who match with them or look into them. */
+/** Compiled patterns in the syntax of Go, shared by validation and analysis. */
 import { RE2JS } from 're2js';
 
-/** A pattern that is none, or one this room cannot follow. */
+/** A pattern with a syntax error, or one that cannot be analysed. */
 export class PatternError extends Error {}
 
+/** A cache: a compiled pattern depends on its text only. */
 const KNOWN = new Map<string, RE2JS | PatternError>();
 /** Definitions use few patterns, in many places and in each of their versions. */
 const MOST = 200;
@@ -12,7 +13,7 @@ export function expressionOf(pattern: string): RE2JS | PatternError {
   const known = KNOWN.get(pattern);
   if (known !== undefined) return known;
   const made = compile(pattern);
-  // The oldest goes first: a Map keeps the order of insertion.
+  // A Map keeps the order of insertion, so this evicts the oldest entry.
   if (KNOWN.size >= MOST) KNOWN.delete(KNOWN.keys().next().value as string);
   KNOWN.set(pattern, made);
   return made;

@@ -1,6 +1,6 @@
 /**
- * A pattern in RE2 syntax → a nondeterministic program over sets of code points. RE2JS parses and compiles it: what is decided about
- * a pattern here is decided about the very program that matches it elsewhere.
+ * Nondeterministic programs over sets of code points, from patterns in RE2 syntax. RE2JS parses and compiles a pattern, so the program that
+ * is analysed here is the one that matches during validation.
  */
 import { ANY, type CodePoints, NOT_NEWLINE } from './characters.ts';
 import { expressionOf, PatternError } from './expression.ts';
@@ -10,7 +10,7 @@ export { PatternError };
 export type Instruction =
   | { readonly kind: 'split'; readonly to: readonly number[] }
   | { readonly kind: 'character'; readonly set: CodePoints; readonly to: number }
-  /** Goes on where all of `conditions` hold between two characters. */
+  /** Continues if all of `conditions` hold between two characters. */
   | { readonly kind: 'assert'; readonly conditions: number; readonly to: number }
   | { readonly kind: 'match' }
   | { readonly kind: 'fail' };
@@ -18,13 +18,13 @@ export type Instruction =
 export interface Program {
   readonly instructions: readonly Instruction[];
   readonly start: number;
-  /** All conditions that are asserted somewhere. */
+  /** All conditions that the program asserts. */
   readonly conditions: number;
-  /** Whether the pattern matches somewhere in the text. */
+  /** Whether the pattern matches anywhere in the text. */
   readonly matches: (text: string) => boolean;
 }
 
-/** The bits that RE2 programs use. */
+/** The bits of assertions in RE2 programs. */
 export const Condition = {
   beginLine: 1,
   endLine: 2,
@@ -35,19 +35,20 @@ export const Condition = {
 } as const;
 
 const MAX_KEPT = 128;
+/** A cache: a program depends on its pattern only. */
 const kept = new Map<string, Program | PatternError>();
 
 export function programOf(pattern: string): Program | PatternError {
   const known = kept.get(pattern);
   if (known !== undefined) return known;
   const made = compile(pattern);
-  // The oldest goes first: a Map keeps the order of insertion.
+  // A Map keeps the order of insertion, so this evicts the oldest entry.
   if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value as string);
   kept.set(pattern, made);
   return made;
 }
 
-/** The instructions of RE2JS as its version 2.10 numbers them. */
+/** The private opcodes of RE2JS 2.10. opcodes.test.ts fails if a new version changes them (docs/decisions/0026). */
 const [ALT, ALT_MATCH, CAPTURE, EMPTY_WIDTH, FAIL, MATCH, NOP, RUNE, RUNE1, RUNE_ANY, RUNE_ANY_NOT_NL] = [
   1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
 ];
@@ -67,10 +68,10 @@ function compile(pattern: string): Program | PatternError {
   const program: { readonly inst: readonly Re2Instruction[]; readonly start: number } = expression.re2().prog;
   const instructions = program.inst.map(translate);
   const unknown = instructions.indexOf(undefined);
-  if (unknown >= 0) return new PatternError(`instruction ${program.inst[unknown]?.op} of RE2 is not known here`);
+  if (unknown >= 0) return new PatternError(`instruction ${program.inst[unknown]?.op} of RE2JS is unknown`);
   const found = instructions as Instruction[];
   const conditions = found.reduce((all, each) => (each.kind === 'assert' ? all | each.conditions : all), 0);
-  // A lone surrogate reaches the API server as the replacement character.
+  // The API server receives a lone surrogate as the replacement character.
   const matches = (text: string): boolean => expression.test(text.toWellFormed());
   return { instructions: found, start: program.start, conditions, matches };
 }
@@ -108,11 +109,12 @@ function codePoints(instruction: Re2Instruction): CodePoints {
   return (instruction.arg & FOLD_CASE) === 0 ? [only, only] : foldOf(only, instruction);
 }
 
-/** Letters with another case are below this code point. */
+/** All letters with case variants are below this code point. */
 const AFTER_CASED = 0x20000;
+/** A cache: the case variants of a letter never change. */
 const folds = new Map<number, CodePoints>();
 
-/** A letter in all its cases, such as k, K and the sign of Kelvin: whatever the instruction itself takes. */
+/** The case variants of a letter, such as k, K and the Kelvin sign, as the instruction itself matches them. */
 function foldOf(letter: number, instruction: Re2Instruction): CodePoints {
   const known = folds.get(letter);
   if (known !== undefined) return known;
