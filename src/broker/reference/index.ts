@@ -1,8 +1,8 @@
 /**
- * Reference brokers: what carries out requests, in a Kubernetes cluster or on a Kafka, and reports back.
+ * Reference brokers: they carry out requests in a Kubernetes or Kafka cluster, and report back.
  *
- * In: requests of the platform, through Kafka or over HTTP. Out: the things that were asked for, and reports about them. It must not
- * know reconcilers, nor anything of the platform beyond what any broker is told: the messages and the platform's keys.
+ * In: requests of the platform, through Kafka or over HTTP. Out: deployments, and reports on them. This module does not
+ * know reconcilers, nor anything of the platform beyond the messages and its keys.
  */
 import type { KafkaProviderOptions } from './kafka/provider.ts';
 import type { Provider } from './provider.ts';
@@ -14,7 +14,7 @@ export type { DeploymentRecord } from './record.ts';
 export { type BrokerOptions, type RunningBroker, startBroker } from './start.ts';
 export type { PriceTable } from './usage.ts';
 
-/** With its client of Kafka, which takes most of a second to load: only for who wants one. */
+/** Loads the Kafka client only when it is needed: that takes most of a second. */
 export async function kafkaProvider(options: KafkaProviderOptions): Promise<Provider> {
   const { kafkaProvider: make } = await import('./kafka/provider.ts');
   return make(options);

@@ -1,6 +1,7 @@
 /**
- * Takes requests, whichever way they came: claims what is new, knows again what is not, and answers questions. The claim is one
- * write over the record that it was decided on, so it does not matter how many instances take the same request at the same time.
+ * Receives requests from both channels: claims new deployments, recognises duplicates, and answers queries. A claim is
+ * one write over the record that it was decided on, so any number of instances may receive the same request at the same
+ * time.
  */
 import type { Logger } from '../../runtime/index.ts';
 import type { ChannelName } from '../channel.ts';
@@ -23,17 +24,17 @@ export interface Intake {
 interface IntakeOptions {
   readonly records: RecordStore;
   readonly reporter: Reporter;
-  /** Somebody has to carry it out. */
+  /** Called for a claimed object, which must now be reconciled. */
   readonly claimed: (uid: string) => void;
   readonly instance: string;
   readonly now: () => number;
-  /** As long as tombstones are kept: what is older and unknown may have been done and forgotten. */
+  /** How long tombstones are kept: an older, unknown request may have been carried out and forgotten. */
   readonly keptMilliseconds: number;
   readonly metrics: BrokerMetrics;
   readonly log: Logger;
 }
 
-/** Each try that fails means that another one succeeded. */
+/** The limit of attempts: a failed attempt means that another one succeeded. */
 const maxAttempts = 50;
 
 export function openIntake(options: IntakeOptions): Intake {
@@ -52,7 +53,7 @@ export function openIntake(options: IntakeOptions): Intake {
           class: 'transient',
           code: 'request-expired',
           message:
-            'the request is older than anything this broker remembers: it may have been carried out and undone since',
+            'the request is older than the records of this broker: it may have been carried out and reverted since',
         },
       });
       return 'stale';
@@ -83,7 +84,7 @@ export function openIntake(options: IntakeOptions): Intake {
     async receive(event, channel) {
       const { action, deploymentId, resource } = event.data;
       const isQuestion = action === 'Query';
-      // A question is about now; a claim that was decided on an old record is refused when it is written.
+      // A query asks for the current state; a claim that was decided on a stale record is rejected when it is written.
       let present = isQuestion ? await records.get(resource.uid) : records.known(resource.uid);
       for (let tries = 0; tries < maxAttempts; tries += 1) {
         const outcome = isQuestion ? await answerQuery(event, present) : await claimDeployment(event, present);
@@ -102,7 +103,7 @@ export function openIntake(options: IntakeOptions): Intake {
         }
         present = await records.get(resource.uid);
       }
-      throw new Error(`the record of ${resource.uid} changes faster than it can be written`);
+      throw new Error(`cannot write the record of ${resource.uid}: too many concurrent changes`);
     },
   };
 }

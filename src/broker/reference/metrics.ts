@@ -1,11 +1,11 @@
-/** What a broker counts, for its /metrics. */
+/** The metrics of a reference broker. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ChannelName } from '../channel.ts';
 import type { Action } from '../messages.ts';
 
 export interface BrokerMetrics {
   requested(channel: ChannelName, action: Action, outcome: 'accepted' | 'duplicate' | 'stale'): void;
-  /** A request that was not taken, by why. */
+  /** Counts a refused request by reason. */
   refused(channel: ChannelName, reason: string): void;
   executed(kind: string, action: Action, result: string, seconds: number): void;
   reported(
@@ -22,32 +22,32 @@ export function brokerMetrics(
   const registers = [registry];
   const requests = new Counter({
     name: 'kidp_reference_broker_requests_total',
-    help: 'Requests that were taken, by what became of them',
+    help: 'Accepted requests, by outcome',
     labelNames: ['channel', 'action', 'outcome'],
     registers,
   });
   const refusals = new Counter({
     name: 'kidp_reference_broker_requests_refused_total',
-    help: 'Requests that were not taken, by reason',
+    help: 'Refused requests, by reason',
     labelNames: ['channel', 'reason'],
     registers,
   });
   const work = new Histogram({
     name: 'kidp_reference_broker_work_duration_seconds',
-    help: 'How long it took to bring something about, to look after it or to remove it, by result',
+    help: 'Duration of applying, observing or removing a deployment, by result',
     labelNames: ['kind', 'action', 'result'],
     buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
   const reports = new Counter({
     name: 'kidp_reference_broker_reports_total',
-    help: 'What was sent to the platform, by result',
+    help: 'Reports sent to the platform, by result',
     labelNames: ['channel', 'type', 'result'],
     registers,
   });
   new Gauge({
     name: 'kidp_reference_broker_leads',
-    help: 'Whether this instance is the one that works',
+    help: 'Whether this instance is the leader',
     registers,
     collect() {
       this.set(Number(state.leads()));
@@ -55,7 +55,7 @@ export function brokerMetrics(
   });
   new Gauge({
     name: 'kidp_reference_broker_records',
-    help: 'Objects that the broker knows about',
+    help: 'Objects with a record',
     registers,
     collect() {
       this.set(state.records());

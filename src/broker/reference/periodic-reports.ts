@@ -1,4 +1,4 @@
-/** What a broker says unasked and again and again: that it is alive, and what things cost. A later one replaces an earlier one. */
+/** Sends what a broker reports periodically: heartbeats and costs. A later report replaces an earlier one. */
 import type { Clock, Logger } from '../../runtime/index.ts';
 import { sleep } from '../../runtime/internal.ts';
 import { heartbeatEvent, usageEvent } from '../contract/index.ts';
@@ -21,7 +21,7 @@ interface PeriodicReportOptions {
   readonly log: Logger;
 }
 
-/** Runs until the signal ends it. */
+/** Sends heartbeats until the signal is aborted. */
 export async function sendHeartbeats(options: PeriodicReportOptions, signal: AbortSignal): Promise<void> {
   const { broker, version, provider, clock } = options;
   while (!signal.aborted) {
@@ -34,7 +34,10 @@ export async function sendHeartbeats(options: PeriodicReportOptions, signal: Abo
   }
 }
 
-/** Of what is there. What is gone is told once, by the reporter. Runs until the signal ends it, on the instance that leads. */
+/**
+ * Sends the costs of existing deployments until the signal is aborted, on the leader. The reporter sends the final cost
+ * of a deleted one.
+ */
 export async function sendUsage(
   options: PeriodicReportOptions,
   prices: PriceTable,
@@ -65,8 +68,8 @@ async function attempt(
   try {
     metrics.reported(await sender.send(event, replyTo, key), kind, 'acknowledged');
   } catch (error) {
-    // The next one says the same, and is due soon.
+    // The next report is due soon and contains the same, so this one is not retried.
     metrics.reported('none', kind, 'failed');
-    log.warn('not heard', { kind, error });
+    log.warn('periodic report not acknowledged', { kind, error });
   }
 }

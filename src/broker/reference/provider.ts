@@ -1,32 +1,33 @@
 /**
- * What the shell asks of whoever can bring things about: a provider. The shell knows messages, order and reports; a provider knows
- * one kind of infrastructure, and where records are kept beside the things they are about.
+ * The interface between the shell of a broker and its provider. The shell knows messages, order and reports; a provider
+ * knows one kind of infrastructure, and keeps the records next to the deployments.
  */
 import type { ErrorClass } from '../messages.ts';
 import type { DeploymentRecord, Report } from './record.ts';
 
 export interface Provider {
-  /** `Database/postgresql`, `Topic` …, as in a Broker's `spec.capabilities`. */
+  /** The supported kinds, such as `Database/postgresql` or `Topic`, as in `spec.capabilities` of a Broker. */
   readonly capabilities: readonly string[];
   readonly records: RecordStore;
   readonly leadership: Leadership;
-  /** Begins to follow the things that were made. `changed` is told of each object (by uid) that something happened to. */
+  /** Starts watching the deployments. `changed` is called with the uid of each object whose deployment changed. */
   start(changed: (uid: string) => void): Promise<void>;
   /**
-   * What has to be written down before anything is made or removed, such as what was taken over from other brokers
-   * (`request.formerBrokers`); undefined where nothing has. Rejects as `bring` does.
+   * Returns notes to store before anything is created or removed, such as what was taken over from other brokers
+   * (`request.formerBrokers`); undefined if there are none. Rejects like `apply`.
    */
   prepare?(record: DeploymentRecord): Promise<Readonly<Record<string, string>> | undefined>;
   /**
-   * Brings about what the record asks for, or goes on with it: it may be called again for the same record, also where an earlier
-   * call was cut short anywhere. Rejects with a `ProviderFailure` where it cannot be done; any other rejection is tried again.
+   * Carries out the request of a record, or continues with it: it may be called again for the same record, even if an
+   * earlier call was interrupted anywhere. Rejects with a `ProviderFailure` if the request cannot be carried out; any
+   * other rejection is retried.
    */
   apply(record: DeploymentRecord): Promise<ProviderState>;
-  /** How what was brought about fares. Changes nothing but what falls due by itself, such as new credentials. */
+  /** Returns the current state of a deployment. It changes only what falls due automatically, such as credentials. */
   observe(record: DeploymentRecord): Promise<ProviderState>;
-  /** Has it removed. `gone` only once nothing of it is left. */
+  /** Removes a deployment. `gone` is true only once nothing is left. */
   remove(record: DeploymentRecord): Promise<Removal>;
-  /** Address and credentials as they are now, to be encrypted; or where they lie, if that is in the management cluster. */
+  /** The current address and credentials, to be encrypted; or a reference to them in the management cluster. */
   credentials(record: DeploymentRecord): Promise<Credentials | undefined>;
   stop(): Promise<void>;
 }
@@ -34,7 +35,7 @@ export interface Provider {
 export interface ProviderState {
   readonly report: Report;
   readonly notes?: Readonly<Record<string, string>>;
-  /** Look again then, even where nothing changes. */
+  /** Observe again after this time, even if nothing changes. */
   readonly requeueAfterMilliseconds?: number;
 }
 
@@ -46,7 +47,7 @@ export type Credentials =
   | { readonly revision: string; readonly values: Readonly<Record<string, string>> }
   | { readonly revision: string; readonly secretRef: { readonly namespace: string; readonly name: string } };
 
-/** What was asked for cannot be done. `message` says to the user why, and what to do. */
+/** A request that cannot be carried out. `message` tells the user why and what to do. */
 export class ProviderFailure extends Error {
   readonly class: ErrorClass;
   readonly code: string;
@@ -62,11 +63,14 @@ export class ProviderFailure extends Error {
 export const permanent = (code: string, message: string): ProviderFailure =>
   new ProviderFailure({ class: 'permanent', code, message });
 
-/** To be taken over, and not to be seen: whether something was made, and where, only those know who had it. */
+/**
+ * The failure of a takeover from a broker whose deployments are not visible here: only that broker knows whether and
+ * where it created something.
+ */
 export const formerNotVisible = (formers: readonly string[], what: string): ProviderFailure =>
   permanent(
     'former-unseen',
-    `what Broker ${formers.join(' and ')} has made for it cannot be seen here (${what}), so it is neither made anew nor called gone: let the DeploymentTarget name that Broker again and take it over from this one; where nothing was made, delete the object with abandon-cleanup and create it anew`,
+    `deployments of Broker ${formers.join(' and ')} are not visible here (${what}), so nothing is created or reported as deleted. Let the DeploymentTarget name that Broker again; if it never deployed the object, delete the object with abandon-cleanup and create it again`,
   );
 
 export interface StoredRecord {
@@ -76,37 +80,39 @@ export interface StoredRecord {
 }
 
 export interface RecordStore {
-  /** Up to date: what was written by any instance before the call is seen. */
+  /** Reads the current record, including writes of other instances before the call. */
   get(uid: string): Promise<StoredRecord | undefined>;
-  /** As far as this instance has heard; for work that is repeated when it hears more. */
+  /** Reads the record as far as this instance knows it, for work that is repeated when it changes. */
   known(uid: string): StoredRecord | undefined;
   all(): Iterable<StoredRecord>;
-  /** Writes over this version, or where there is none yet (undefined). Resolves to undefined where someone else was faster. */
+  /** Writes over this version, or creates the record (undefined). Resolves to undefined if another write was faster. */
   put(record: DeploymentRecord, over: string | undefined): Promise<StoredRecord | undefined>;
-  /** Forgets a record, if it is still this version. */
+  /** Deletes a record if it still has this version. */
   drop(uid: string, version: string): Promise<void>;
-  /** Told of each record that is there or comes, whoever wrote it. Returns what ends it. */
+  /**
+   * Calls `changed` for each existing, new or changed record, whoever wrote it. Returns the function that unsubscribes.
+   */
   subscribe(changed: (uid: string) => void): () => void;
 }
 
-/** Of several instances of a broker one works at a time; the others are there to take over. */
+/** Of several instances of a broker one is the leader; the others are standbys. */
 export interface Leadership {
-  /** Whether only the leader may write records: then only the leader takes requests. */
+  /** Whether only the leader may write records: then only the leader receives requests. */
   readonly exclusive: boolean;
   readonly isLeader: boolean;
-  /** Resolves once this instance leads; rejects where the signal ends it. */
+  /** Resolves once this instance is the leader; rejects if the signal is aborted. */
   acquire(signal: AbortSignal): Promise<void>;
-  /** Aborted when the right to work is lost: the process is to end and to be started anew. */
+  /** Aborted when leadership is lost: the process must end and be restarted. */
   readonly lost: AbortSignal;
   release(): Promise<void>;
 }
 
-/** This instance does not lead, and its store takes writes of the leader only. */
+/** This instance is not the leader, and its store accepts writes of the leader only. */
 export class NotLeader extends Error {
   readonly code = 'broker/not-leading';
 
   constructor() {
-    super('another instance of this broker leads: send it there, or again in a moment');
+    super('another instance of this broker is the leader: send the request there, or retry');
     this.name = 'NotLeading';
   }
 }

@@ -1,4 +1,4 @@
-/** How a report reaches the platform: through Kafka first, over HTTP where that is away. */
+/** Sends reports to the platform: through Kafka first, over HTTP if Kafka is not available. */
 
 import { Agent, request } from 'undici';
 import { isSafeToReach, parseStrictly, readAtMost } from '../../runtime/internal.ts';
@@ -9,7 +9,10 @@ import type { KafkaProducer } from '../kafka/index.ts';
 import { type BrokerEvent, type ReplyTo, USAGE_TYPE } from '../messages.ts';
 
 export interface StatusSender {
-  /** Resolves once it is acknowledged. Rejects with a `ChannelError`: `refused` where the platform will never take it. */
+  /**
+   * Resolves once the report is acknowledged. Rejects with a `ChannelError`: `refused` if the platform will never
+   * accept it.
+   */
   send(event: BrokerEvent, replyTo: Pick<ReplyTo, 'statusTopic' | 'statusUrl'>, key: string): Promise<ChannelName>;
   close(): Promise<void>;
 }
@@ -21,9 +24,9 @@ interface StatusSenderOptions {
   readonly kafka?: KafkaProducer | undefined;
   readonly statusTopic: string;
   readonly statusUrl?: string | undefined;
-  /** PEM: whom to trust at the status URL. */
+  /** The certificate authorities trusted at the status URL, as PEM. */
   readonly ca?: string | undefined;
-  /** Tokens over plain HTTP beyond this machine: for clusters whose mesh encrypts. */
+  /** Allows plain HTTP to other machines: for clusters whose service mesh encrypts. */
   readonly insecureHttp?: boolean | undefined;
   readonly timeoutMilliseconds?: number;
 }
@@ -51,7 +54,7 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
   async function byHttp(event: BrokerEvent, url: string): Promise<void> {
     const address = URL.parse(url);
     if (address === null || !isSafeToReach(address, options.insecureHttp ?? false)) {
-      throw failure('unavailable', `${url} is not encrypted, and our token would be read on the way: use https`);
+      throw failure('unavailable', `${url} is not encrypted and would expose the broker's token: use https`);
     }
     let status: number;
     let body: Buffer;
@@ -98,8 +101,7 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
       }
       if (url === undefined) {
         throw (
-          failed ??
-          failure('unavailable', 'there is no way to the platform: neither Kafka nor the address of its status API')
+          failed ?? failure('unavailable', 'no channel to the platform: configure Kafka or the URL of the status API')
         );
       }
       await byHttp(event, url);
@@ -109,22 +111,31 @@ export function statusSender(options: StatusSenderOptions): StatusSender {
   };
 }
 
-/** What a proxy on the way says, a page to log in at or one that is not found, is no word of the platform: the report would be lost. */
+/**
+ * Parses the platform's answer. A login or error page of a proxy is not an answer of the platform: treating it as one
+ * would lose the report.
+ */
 function parseAnswer(body: Buffer): { readonly result?: unknown; readonly code?: unknown } {
   const parsed = parseStrictly(body);
   return 'value' in parsed && typeof parsed.value === 'object' && parsed.value !== null ? parsed.value : {};
 }
 
-/** What Kafka refuses of ours is always about the topic, that it is missing or not ours to write to: somebody will mend that. */
+/**
+ * Makes refusals of Kafka retryable: they are about the topic, which is missing or not writable until an administrator
+ * fixes it.
+ */
 function asRetryable(error: unknown): unknown {
   if (!(error instanceof ChannelError) || error.failure !== 'refused') return error;
   return new ChannelError({ channel: 'Kafka', failure: 'unavailable', message: error.message, cause: error });
 }
 
-/** 401 and 403 may be about keys that the platform does not have yet; what else it understood and refused, it refuses again. */
+/**
+ * Whether a status is final. 401 and 403 may be about keys that the platform does not have yet; any other refusal would
+ * be repeated.
+ */
 const isFinal = (status: number): boolean => [400, 404, 409, 410, 413, 415, 422].includes(status);
 
-/** Costs of what another broker has now. */
+/** Costs of an object that another broker has taken over. */
 const isSupersededUsage = ({ type }: BrokerEvent, code: unknown): boolean =>
   type === USAGE_TYPE && code === 'wrong-broker';
 

@@ -1,4 +1,4 @@
-/** The HTTP side of a broker: takes requests, says what it knows, and shows its keys, health and metrics. */
+/** The HTTP server of a broker: receives requests, shows deployments, and serves its keys, health and metrics. */
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
@@ -32,7 +32,7 @@ interface BrokerServerOptions {
   readonly keys: KeyRing;
   readonly registry: Registry;
   readonly metrics: BrokerMetrics;
-  /** Whether `GET /v1/ledger` lists every claim: for tests that judge a broker. */
+  /** Whether `GET /v1/ledger` lists every claim: for tests. */
   readonly ledger: boolean;
   readonly ready: () => boolean;
   readonly log: Logger;
@@ -51,7 +51,7 @@ export async function startBrokerServer(options: BrokerServerOptions): Promise<B
   let listener: ReturnType<typeof makeListener> | undefined;
   const app = fastify({
     logger: false,
-    // A little more than an event may have, so that one that is too large is told so by its own code.
+    // A little more than the maximum size of an event, so that one that is too large gets its own error code.
     bodyLimit: MAX_EVENT_BYTES + 64 * 1024,
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
@@ -108,7 +108,7 @@ function addDeployments(app: FastifyInstance, options: BrokerServerOptions): voi
         throw new Problem(400, 'idempotency-key', 'Idempotency-Key must be the id of the event, or be left out');
       }
       if (event.data.broker !== broker) {
-        throw new Problem(422, 'wrong-broker', `this is the broker ${broker}, not ${event.data.broker}`);
+        throw new Problem(422, 'wrong-broker', `this is Broker ${broker}, not ${event.data.broker}`);
       }
       return reply.code(202).send(await intake.receive(event, 'HTTP'));
     },
@@ -117,7 +117,7 @@ function addDeployments(app: FastifyInstance, options: BrokerServerOptions): voi
     onRequest,
     async handler(request, reply) {
       const stored = await provider.records.get(request.params.uid);
-      if (stored === undefined) throw new Problem(404, 'absent', 'nothing is known of this object');
+      if (stored === undefined) throw new Problem(404, 'absent', 'this broker does not know the object');
       return reply.send(publicView(stored.record));
     },
   });
@@ -131,7 +131,7 @@ function addDeployments(app: FastifyInstance, options: BrokerServerOptions): voi
   });
 }
 
-/** Of a record what others may know: neither what the request was nor what the provider remembers. */
+/** The public fields of a record: neither the request nor the notes of the provider. */
 function publicView(record: DeploymentRecord): object {
   const { uid, deploymentId, state, report, sequence, acknowledged, ledger, request, changedAt } = record;
   const { action, resource } = request;
@@ -184,14 +184,14 @@ function setErrorHandlers(app: FastifyInstance, { log, metrics }: BrokerServerOp
     const problem = problemOf(error);
     metrics.refused('HTTP', error instanceof IdentityError ? error.reason : (problem?.code ?? 'unavailable'));
     if (problem !== undefined) return send(reply, problem);
-    // The store of records is away, most likely: whoever asks has an outbox, and asks again.
-    log.error('a request cannot be taken now', { error });
-    const away = new Problem(503, 'unavailable', 'it cannot be taken now: send it again', {
+    // Most likely the record store is unavailable. The platform has an outbox and retries.
+    log.error('request could not be processed', { error });
+    const away = new Problem(503, 'unavailable', 'the request could not be processed now: send it again', {
       headers: retryAfter(2_000),
     });
     return send(reply, away);
   });
   app.setNotFoundHandler((_request, reply) =>
-    send(reply, new Problem(404, 'not-found', 'there is nothing here: docs/brokers.md says what there is')),
+    send(reply, new Problem(404, 'not-found', 'no such path: docs/brokers.md lists the paths')),
   );
 }

@@ -1,4 +1,4 @@
-/** From the body of a request to what became of each event in it. */
+/** Parses the events of a request body and collects the result of each. */
 import { Problem, retryAfter } from '../../runtime/internal.ts';
 import { brokerEventKinds, type EventProblem, readEvent } from '../contract/index.ts';
 import type { BrokerEvent } from '../messages.ts';
@@ -6,7 +6,7 @@ import type { ReportOutcome } from '../sink.ts';
 
 export const MAX_EVENTS = 100;
 
-/** Of one event, in the order they came. `retry`: it could not be taken now, send it again. */
+/** The result of one event, in the order of the events. `retry`: the event must be sent again. */
 interface Result {
   readonly id?: string;
   readonly result: 'applied' | 'duplicate' | 'stale' | 'refused' | 'retry';
@@ -16,24 +16,27 @@ interface Result {
   readonly message?: string;
 }
 
-/** Throws a `Problem` where it is neither an event nor a batch of them. `type`: the media type, without parameters. */
+/**
+ * Returns the events of a body. Throws a `Problem` if it is neither an event nor a batch. `type` is the media type
+ * without parameters.
+ */
 export function parseEvents(body: unknown, type: string): readonly unknown[] {
   const isBatch = Array.isArray(body);
   if (
     (type === 'application/cloudevents+json' && isBatch) ||
     (type === 'application/cloudevents-batch+json' && !isBatch)
   ) {
-    throw new Problem(400, 'malformed', `the body is ${isBatch ? 'a list' : 'no list'}, which ${type} is not`);
+    throw new Problem(400, 'malformed', `${type} does not allow ${isBatch ? 'a list' : 'a single event'} as the body`);
   }
   if (!isBatch) return [body];
-  if (body.length === 0) throw new Problem(400, 'malformed', 'a batch has at least one event');
+  if (body.length === 0) throw new Problem(400, 'malformed', 'a batch must have at least one event');
   if (body.length > MAX_EVENTS) {
-    throw new Problem(413, 'oversized', `a batch has at most ${MAX_EVENTS} events, this has ${body.length}`);
+    throw new Problem(413, 'oversized', `the batch has ${body.length} events, at most ${MAX_EVENTS} are allowed`);
   }
   return body;
 }
 
-/** Those of one object one after the other, in their order; of several objects at the same time. */
+/** Receives events of one object in order, and events of several objects concurrently. */
 export async function receiveAll(
   events: readonly unknown[],
   take: (event: BrokerEvent) => Promise<ReportOutcome>,
@@ -63,8 +66,13 @@ async function receiveOne(event: BrokerEvent, take: (event: BrokerEvent) => Prom
     const { code, message } = outcome;
     return { id: event.id, result: 'refused', code, message };
   } catch {
-    // Why is in the log: it is nothing that a broker could do anything about.
-    return { id: event.id, result: 'retry', code: 'unavailable', message: 'it could not be taken now: send it again' };
+    // The log has the reason, which a broker can do nothing about.
+    return {
+      id: event.id,
+      result: 'retry',
+      code: 'unavailable',
+      message: 'the event could not be processed now: send it again',
+    };
   }
 }
 
@@ -84,7 +92,10 @@ const statusOf: Readonly<Record<string, number>> = {
   'unknown-deployment': 409,
 };
 
-/** What is answered with 202. Throws the `Problem` of a single event that was not taken, and of a batch of which some is to be sent again. */
+/**
+ * Returns the body of a 202. Throws the `Problem` of a single event that was refused, and of a batch with events to
+ * retry.
+ */
 export function responseFor(results: readonly Result[], isBatch: boolean): object {
   const [only] = results;
   if (isBatch || only === undefined) {
@@ -92,7 +103,7 @@ export function responseFor(results: readonly Result[], isBatch: boolean): objec
     throw new Problem(
       503,
       'unavailable',
-      'some events could not be taken now: send those with the result `retry` again',
+      'some events could not be processed now: send those with the result `retry` again',
       {
         headers: retryAfter(2000),
         more: { results },
@@ -105,7 +116,7 @@ export function responseFor(results: readonly Result[], isBatch: boolean): objec
   throw new Problem(statusOf[code] ?? 422, code, message, path === undefined ? {} : { more: { path } });
 }
 
-/** A sink that hangs must not hold a request for ever: what is not taken by then is to be sent again. */
+/** Limits the time of the sink: a report that is not processed in time must be sent again. */
 export function withTimeout(
   take: (event: BrokerEvent, signal: AbortSignal) => Promise<ReportOutcome>,
   milliseconds: number,

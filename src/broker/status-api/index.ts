@@ -1,8 +1,8 @@
 /**
- * The status API: where brokers report over HTTP.
+ * The status API: brokers report here over HTTP.
  *
- * In: requests of anybody. Out: reports of brokers that are known, to the sink; answers that say what became of them. It must not
- * know what a report changes.
+ * In: requests from anywhere. Out: reports of verified brokers to the sink, and a response with the result of each.
+ * This module does not know what a report changes.
  */
 export type { ListenerLimits, ServingCertificate } from '../../runtime/internal.ts';
 export type { RateLimit } from './rate-limit.ts';

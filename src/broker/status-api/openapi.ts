@@ -1,4 +1,4 @@
-/** What the status API says of itself: an OpenAPI 3.1 document, whose schemas of events are the published ones. */
+/** The OpenAPI 3.1 document of the status API. Its event schemas are the published ones. */
 import { brokerEventKinds, eventDefinitions, type JsonSchema } from '../contract/index.ts';
 import { MAX_EVENTS } from './batch.ts';
 
@@ -9,7 +9,7 @@ export function openApi(): JsonSchema {
       title: 'kidp status API',
       version: '1.0.0',
       description:
-        'Brokers report here how deployments fare, that they are alive, and what things cost. Every report may be sent again: it has an effect once.',
+        'Brokers report the state of deployments, heartbeats and costs here. A report may be sent more than once: it has an effect once.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -29,11 +29,11 @@ export function openApi(): JsonSchema {
       '/readyz': {
         get: page(
           'getReadiness',
-          'Whether reports can be taken now',
+          'Whether reports are accepted now',
           'text/plain',
           { type: 'string' },
           {
-            503: { description: 'Not now.', content: { 'text/plain': { schema: { type: 'string' } } } },
+            503: { description: 'Not ready.', content: { 'text/plain': { schema: { type: 'string' } } } },
           },
         ),
       },
@@ -57,7 +57,7 @@ const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}
 
 const nameOf = { status: 'StatusEvent', heartbeat: 'HeartbeatEvent', usage: 'UsageEvent' } as const;
 
-/** Within the document they have no address of their own. */
+/** Inside the document the schemas have no address of their own. */
 function eventSchemas(): Record<string, JsonSchema> {
   return Object.fromEntries(
     brokerEventKinds.map((kind) => {
@@ -74,15 +74,15 @@ const result: JsonSchema = {
   type: 'object',
   required: ['result'],
   properties: {
-    id: { type: 'string', description: 'Of the event.' },
+    id: { type: 'string', description: 'The id of the event.' },
     result: {
       type: 'string',
       enum: ['applied', 'duplicate', 'stale', 'refused', 'retry'],
-      description: '`duplicate` and `stale` changed nothing and are no fault. `retry`: send it again.',
+      description: '`duplicate` and `stale` changed nothing and are not errors. `retry`: send the event again.',
     },
-    code: { type: 'string', description: 'Why it was refused, for programs.' },
-    path: { type: 'string', description: 'Where in the event, as a JSON Pointer.' },
-    message: { type: 'string', description: 'Why, for people.' },
+    code: { type: 'string', description: 'Why the event was refused, for programs.' },
+    path: { type: 'string', description: 'The place in the event, as a JSON Pointer.' },
+    message: { type: 'string', description: 'Why the event was refused, for people.' },
   },
 };
 
@@ -100,15 +100,15 @@ const problem: JsonSchema = {
     type: { type: 'string' },
     title: { type: 'string' },
     status: { type: 'integer' },
-    code: { type: 'string', description: 'For programs.' },
-    detail: { type: 'string', description: 'For people.' },
-    path: { type: 'string', description: 'Where in the event, as a JSON Pointer.' },
-    results: { type: 'array', items: ref('Result'), description: 'Of a batch.' },
+    code: { type: 'string', description: 'A stable code for programs.' },
+    detail: { type: 'string', description: 'A message for people.' },
+    path: { type: 'string', description: 'The place in the event, as a JSON Pointer.' },
+    results: { type: 'array', items: ref('Result'), description: 'The results of a batch.' },
   },
 };
 
 const retryAfterHeader = {
-  'Retry-After': { description: 'In so many seconds.', schema: { type: 'integer', minimum: 1 } },
+  'Retry-After': { description: 'Seconds to wait before the next request.', schema: { type: 'integer', minimum: 1 } },
 };
 
 const refusal = (description: string, headers?: JsonSchema): JsonSchema => ({
@@ -120,13 +120,13 @@ const refusal = (description: string, headers?: JsonSchema): JsonSchema => ({
 const postStatus: JsonSchema = {
   operationId: 'postStatus',
   summary: 'Report one event, or a batch',
-  description: `At most 1 MiB and ${MAX_EVENTS} events. Events of one object are taken in their order.`,
+  description: `At most 1 MiB and ${MAX_EVENTS} events. Events of one object are applied in order.`,
   security: [{ broker: [] }],
   parameters: [
     {
       name: 'traceparent',
       in: 'header',
-      description: 'W3C trace context; that of an event comes first.',
+      description: 'W3C trace context; the one in an event takes precedence.',
       schema: { type: 'string' },
     },
   ],
@@ -140,23 +140,23 @@ const postStatus: JsonSchema = {
   },
   responses: {
     202: {
-      description: 'Taken. Of a batch: what became of each.',
+      description: 'Accepted. For a batch, the result of each event.',
       content: { 'application/json': { schema: { oneOf: [ref('Result'), ref('Results')] } } },
     },
-    400: refusal('It cannot be read.'),
-    401: refusal('The token is not believed; `code` says why.', {
+    400: refusal('The body cannot be parsed.'),
+    401: refusal('The token was rejected; `code` says why.', {
       'WWW-Authenticate': { description: 'As in RFC 6750.', schema: { type: 'string' } },
     }),
-    403: refusal('The token may not be used for this, or the object is not of a target of this broker.'),
-    404: refusal('There is no such object.'),
-    405: refusal('Another method.'),
-    409: refusal('This deployment was never asked for.'),
+    403: refusal('The token lacks the scope, or the target of the object uses another broker.'),
+    404: refusal('The object does not exist.'),
+    405: refusal('The method is not allowed.'),
+    409: refusal('The deployment was never dispatched.'),
     413: refusal('The body or the batch is too large.'),
-    415: refusal('Another content type, or compressed.'),
-    422: refusal('The event is not as its schema says.'),
+    415: refusal('The content type is not supported, or the body is compressed.'),
+    422: refusal('The event does not conform to its schema.'),
     429: refusal('Too many reports.', retryAfterHeader),
-    500: refusal('A fault of the platform.'),
-    503: refusal('Not now: send it again.', retryAfterHeader),
+    500: refusal('An internal error of the platform.'),
+    503: refusal('Temporarily unavailable: send the events again.', retryAfterHeader),
   },
 };
 

@@ -1,8 +1,8 @@
-/** What the status API says no with. */
+/** Maps errors of the status API to problem details. */
 import { Problem, retryAfter } from '../../runtime/internal.ts';
 import { IdentityError } from '../identity/index.ts';
 
-/** RFC 6750. */
+/** Maps an identity error as RFC 6750 requires. */
 function problemOfIdentity({ reason, message }: IdentityError): Problem {
   if (reason === 'keys-unavailable') return new Problem(503, reason, message, { headers: retryAfter(5000) });
   const isScope = reason === 'missing-scope';
@@ -10,7 +10,7 @@ function problemOfIdentity({ reason, message }: IdentityError): Problem {
   return new Problem(isScope ? 403 : 401, reason, message, { headers: { 'www-authenticate': challenge } });
 }
 
-/** Of anything that was thrown; undefined where it is a bug of ours. */
+/** Maps any error to a problem; undefined for an internal error. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof IdentityError) return problemOfIdentity(error);
@@ -23,7 +23,7 @@ export function problemOf(error: unknown): Problem | undefined {
     default:
   }
   if (typeof statusCode !== 'number' || statusCode < 400 || statusCode >= 500) return undefined;
-  return new Problem(statusCode, 'malformed', 'the request cannot be read');
+  return new Problem(statusCode, 'malformed', 'the request cannot be parsed');
 }
 
 export const unsupported = (): Problem =>

@@ -1,17 +1,17 @@
-/** How much a broker may say: so many reports a second (Broker.spec.rateLimit), and so many requests at once. */
+/** Limits a broker to a rate of reports (Broker.spec.rateLimit) and a number of concurrent requests. */
 import type { Clock } from '../../runtime/index.ts';
 import { Problem, retryAfter } from '../../runtime/internal.ts';
 
 export interface RateLimit {
   readonly requestsPerSecond: number;
-  /** Default: what comes in in ten seconds. */
+  /** Default: ten times `requestsPerSecond`. */
   readonly burst?: number | undefined;
 }
 
-/** A thousand objects that become ready at once report a few times each. */
+/** Sized for a thousand objects that become ready at once and report a few times each. */
 const defaultLimit: RateLimit = { requestsPerSecond: 200, burst: 2000 };
 const maxAtOnce = 32;
-/** Names are those of Broker objects that exist. Beyond it, whoever was heard longest ago begins anew. */
+/** Only existing Brokers have an account. Beyond this number the least recently seen one is reset. */
 const maxBrokers = 1000;
 
 interface Account {
@@ -21,9 +21,9 @@ interface Account {
 }
 
 interface Limiter {
-  /** A request begins. Throws a 429 where there are too many at once; returns what ends it. */
+  /** Starts a request, and returns the function that ends it. Throws a 429 if there are too many concurrent ones. */
   acquire(broker: string): () => void;
-  /** Throws a 429 where so many reports are too many now. `paid`: how many of them were paid for already. */
+  /** Throws a 429 if there are too many reports. `paid` is how many of them are already accounted for. */
   spend(broker: string, reports: number, paid?: number): void;
 }
 
@@ -42,7 +42,7 @@ export function limiter(limitOf: (broker: string) => RateLimit | undefined, cloc
     acquire(broker) {
       const account = accountOf(broker);
       if (account.open >= maxAtOnce) {
-        throw new Problem(429, 'too-many-at-once', `at most ${maxAtOnce} requests of a broker at once`, {
+        throw new Problem(429, 'too-many-at-once', `a broker may have at most ${maxAtOnce} concurrent requests`, {
           headers: retryAfter(1000),
         });
       }
@@ -59,11 +59,11 @@ export function limiter(limitOf: (broker: string) => RateLimit | undefined, cloc
       const now = clock.monotonic();
       account.tokens = Math.min(burst, account.tokens + ((now - account.at) / 1000) * requestsPerSecond);
       account.at = now;
-      // A batch that is larger than the burst has to wait for a full one, or it would never pass.
+      // A batch larger than the burst waits for a full bucket; otherwise it would never pass.
       const cost = Math.min(reports, burst) - paid;
       if (account.tokens < cost) {
         const wait = ((cost - account.tokens) / requestsPerSecond) * 1000;
-        const message = `${broker} may report ${requestsPerSecond} times a second (spec.rateLimit of its Broker)`;
+        const message = `Broker ${broker} may send ${requestsPerSecond} reports per second (spec.rateLimit)`;
         throw new Problem(429, 'rate-limited', message, { headers: retryAfter(wait) });
       }
       account.tokens -= cost;

@@ -1,6 +1,6 @@
 /**
- * The status API (requirement 000): brokers report here where Kafka is not at hand. Who it is is known before a byte of the body is
- * read; then it is a matter of the sink.
+ * The status API (docs/requirements.md, 000): brokers report here if they do not use Kafka. The sender is verified
+ * before the body is read; then the sink decides.
  */
 
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -29,27 +29,27 @@ import { limiter, type RateLimit } from './rate-limit.ts';
 
 export interface StatusApiOptions {
   readonly host?: string;
-  /** 0 or nothing: any free port. */
+  /** Default: 0, any free port. */
   readonly port?: number;
-  /** Without it, plain HTTP: behind somebody who encrypts, or on one machine. */
+  /** Without it the API serves plain HTTP: behind a proxy that terminates TLS, or on one machine. */
   readonly tls?: ServingCertificate | undefined;
   readonly verifier: BrokerVerifier;
   readonly sink: ReportSink;
-  /** The platform's public keys (`keyRing.jwks`): brokers verify requests by them. */
+  /** The platform's public keys (`keyRing.jwks`), with which brokers verify requests. */
   readonly jwks: () => object;
-  /** Of a Broker object; undefined: a sensible one. */
+  /** The rate limit of a Broker; undefined means the default. */
   readonly rateLimit?: (broker: string) => RateLimit | undefined;
   readonly registry: Registry;
   readonly log: Logger;
-  /** Whether reports can be taken now: Brokers are known. Until then they are asked to come again. */
+  /** Whether reports are accepted: the Brokers are known. Until then brokers are asked to retry. */
   readonly ready?: () => boolean;
   readonly clock?: Clock;
   readonly limits?: Partial<ListenerLimits>;
-  /** How long the sink may take for a request. Default: 20 s. */
+  /** The time limit of the sink for one request. Default: 20 s. */
   readonly sinkMilliseconds?: number;
 }
 
-/** Reports go to `/v1/status` below its address. */
+/** The running API. Reports go to `/v1/status` below its address. */
 export type StatusApi = Served;
 
 const maxBytes = 1024 * 1024;
@@ -62,7 +62,7 @@ export async function startStatusApi(options: StatusApiOptions): Promise<StatusA
 
 const what = 'the status API';
 
-/** All of it but the port. */
+/** Builds the application without listening. */
 export function makeStatusApi(options: StatusApiOptions): MadeApp {
   const { tls, limits, log } = options;
   const made = makeApp((given) => fastify(given), { what, tls, limits, mostBytes: maxBytes, problemOf, log });
@@ -71,7 +71,7 @@ export function makeStatusApi(options: StatusApiOptions): MadeApp {
   return made;
 }
 
-/** Who sent it, from the token. */
+/** The verified sender of each request. */
 const brokers = new WeakMap<FastifyRequest, VerifiedBroker>();
 
 function addReportRoute(app: FastifyInstance, options: StatusApiOptions): void {
@@ -85,12 +85,12 @@ function addReportRoute(app: FastifyInstance, options: StatusApiOptions): void {
     const parsed = parseStrictly(body);
     if ('value' in parsed) return parsed.value;
     metrics.rejected('HTTP', 'malformed');
-    throw new Problem(400, 'malformed', `the body cannot be read: ${parsed.problem}`);
+    throw new Problem(400, 'malformed', `the body cannot be parsed: ${parsed.problem}`);
   });
 
   app.post('/v1/status', {
     async onRequest(request, reply) {
-      // Before the Brokers are known, nobody could be told from a stranger.
+      // Before the Brokers are known, no sender can be verified.
       if (options.ready?.() === false) {
         throw new Problem(503, 'not-ready', 'the platform is starting: send it again', { headers: retryAfter(2000) });
       }
@@ -99,7 +99,7 @@ function addReportRoute(app: FastifyInstance, options: StatusApiOptions): void {
         throw error;
       });
       const leave = limits.acquire(from.name);
-      // Who has hung up meanwhile will not do so again.
+      // A closed connection emits no further `close` event.
       if (reply.raw.destroyed) leave();
       else reply.raw.once('close', leave);
       limits.spend(from.name, 1);
@@ -109,7 +109,7 @@ function addReportRoute(app: FastifyInstance, options: StatusApiOptions): void {
     },
     async handler(request, reply) {
       const from = brokers.get(request);
-      if (from === undefined) throw new Error('a report got past the check of who sent it');
+      if (from === undefined) throw new Error('a report reached the handler without a verified sender');
       const events = parseEvents(request.body, mediaTypeOf(request));
       limits.spend(from.name, events.length, 1);
       const trace = parseTraceparent(request.headers.traceparent as string | undefined);
@@ -130,17 +130,17 @@ function addInfoRoutes(app: FastifyInstance, { jwks, registry }: StatusApiOption
   app.get('/.well-known/jwks.json', (_request, reply) =>
     reply
       .type('application/jwk-set+json')
-      // Less than keys are published ahead of their use.
+      // Shorter than the time that keys are published before they are used.
       .header('cache-control', 'public, max-age=300')
       .send(JSON.stringify(jwks())),
   );
 }
 
-/** An event that says nothing of a trace is of that of the request. */
+/** An event without a trace gets that of the request. */
 const traced = (event: BrokerEvent, trace: TraceParent | undefined): BrokerEvent =>
   event.traceparent !== undefined || trace === undefined ? event : { ...event, traceparent: formatTraceparent(trace) };
 
-/** Empty where there is none: that is refused, logged and counted like any other. */
+/** The bearer token; empty if there is none, which is then rejected, logged and counted like any other. */
 function bearerOf({ headers }: FastifyRequest): string {
   const [, token = ''] = /^Bearer +([^\s]+)$/i.exec(headers.authorization ?? '') ?? [];
   return token;
