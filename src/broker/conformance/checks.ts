@@ -1,4 +1,4 @@
-/** What every broker must do, one check after the other: the order tells a story about one object, from its first deployment to its end. */
+/** The checks that every broker must pass. Their order follows one object from its first deployment to its deletion. */
 import { randomUUID } from 'node:crypto';
 import { parseTraceparent } from '../contract/index.ts';
 import { badTokens, type SigningIdentity } from './identity.ts';
@@ -11,7 +11,7 @@ export interface Check {
 }
 
 const outcomeOf = ({ body }: Answer): unknown => (body as { outcome?: unknown } | undefined)?.outcome;
-const describeAnswer = ({ status, text }: Answer): string => `it answered ${status} ${text.slice(0, 200)}`;
+const describeAnswer = ({ status, text }: Answer): string => `the broker answered ${status} ${text.slice(0, 200)}`;
 const isRefusal = ({ status }: Answer): boolean => status >= 400 && status < 500;
 
 function assertReceipt(answer: Answer, deploymentId: string, outcome: string): void {
@@ -26,7 +26,7 @@ function assertReceipt(answer: Answer, deploymentId: string, outcome: string): v
 const endpoints: readonly Check[] = [
   {
     id: 'health',
-    title: 'GET /v1/health says name, version and capabilities',
+    title: 'GET /v1/health returns name, version and capabilities',
     async run(subject) {
       const answer = await subject.get('/v1/health');
       const { version, capabilities } = (answer.body ?? {}) as { version?: unknown; capabilities?: unknown };
@@ -44,7 +44,7 @@ const endpoints: readonly Check[] = [
   },
   {
     id: 'jwks',
-    title: 'GET /.well-known/jwks.json shows public signing keys, and only public ones',
+    title: 'GET /.well-known/jwks.json returns public signing keys, and no private ones',
     async run(subject) {
       const answer = await subject.get('/.well-known/jwks.json');
       const keys = ((answer.body ?? {}) as { keys?: Record<string, unknown>[] }).keys ?? [];
@@ -59,7 +59,7 @@ const endpoints: readonly Check[] = [
   },
   {
     id: 'metrics',
-    title: 'GET /metrics answers in the format of Prometheus',
+    title: 'GET /metrics returns metrics in the Prometheus format',
     async run(subject) {
       const answer = await subject.get('/metrics');
       assert(
@@ -70,16 +70,16 @@ const endpoints: readonly Check[] = [
   },
 ];
 
-/** A request that must not be taken is not carried out either: nothing is known of its object afterwards. */
+/** A refused request must not be carried out either: the broker must not know its object afterwards. */
 async function assertNotAccepted(subject: Subject, uid: string): Promise<void> {
   const record = await subject.get(`/v1/deployments/${uid}`, await subject.token());
-  assert(record.status === 404, `must not have taken it; GET /v1/deployments/${uid}: ${describeAnswer(record)}`);
+  assert(record.status === 404, `must not have accepted it; GET /v1/deployments/${uid}: ${describeAnswer(record)}`);
 }
 
 const refusals: readonly Check[] = [
   {
     id: 'malformed',
-    title: 'what is no JSON is refused',
+    title: 'a body that is not JSON is refused',
     async run(subject) {
       const answer = await subject.post(Buffer.from('{"specversion":'));
       assert(isRefusal(answer), `must answer 4xx; ${describeAnswer(answer)}`);
@@ -87,7 +87,7 @@ const refusals: readonly Check[] = [
   },
   {
     id: 'unknown-version',
-    title: 'a type of another version is refused',
+    title: 'an event type of another version is refused',
     async run(subject) {
       const uid = randomUUID();
       const event = subject.event({ uid });
@@ -109,7 +109,7 @@ const refusals: readonly Check[] = [
   },
   {
     id: 'contradiction',
-    title: 'a deployment of another object than the request names is refused',
+    title: 'a deploymentId of another object is refused',
     async run(subject) {
       const [uid, other] = [randomUUID(), randomUUID()];
       const event = subject.event({ uid, data: { deploymentId: `${other}/1/0` } });
@@ -122,11 +122,11 @@ const refusals: readonly Check[] = [
     title: 'a request of several megabytes is refused',
     async run(subject) {
       const event = subject.event({ uid: randomUUID(), data: { spec: { padding: 'x'.repeat(4 * 1024 * 1024) } } });
-      // Who closes the connection on it has refused it too.
+      // Closing the connection also counts as a refusal.
       const answer = await subject.post(event).catch(() => undefined);
       if (answer !== undefined) assert(isRefusal(answer), `must answer 413; ${describeAnswer(answer)}`);
       const alive = await subject.get('/v1/health');
-      assert(alive.status === 200, 'must go on afterwards');
+      assert(alive.status === 200, 'must still answer afterwards');
     },
   },
 ];
@@ -134,21 +134,21 @@ const refusals: readonly Check[] = [
 const lifecycle: readonly Check[] = [
   {
     id: 'deploy-once',
-    title: 'the same request, sent five times at once, is accepted once and known four times',
+    title: 'a request sent five times concurrently is accepted once and a duplicate four times',
     async run(subject) {
-      const event = { ...subject.event(), additional: 'fields of later versions are no reason to refuse it' };
+      const event = { ...subject.event(), additional: 'unknown fields must be ignored' };
       const answers = await Promise.all(Array.from({ length: 5 }, () => subject.post(event)));
       for (const answer of answers) assert(answer.status === 202, `must answer 202; ${describeAnswer(answer)}`);
       const outcomes = answers.map(outcomeOf).sort();
       assert(
         outcomes.join() === 'accepted,duplicate,duplicate,duplicate,duplicate',
-        `one must be accepted and four be duplicates; they are ${outcomes.join(', ')}`,
+        `want one accepted and four duplicates, got ${outcomes.join(', ')}`,
       );
     },
   },
   {
     id: 'ready',
-    title: 'it is reported ready, with a token that the platform believes',
+    title: 'the deployment is reported ready, with a valid token',
     async run(subject) {
       const { uid } = subject.object;
       const done = await subject.waitForReport(
@@ -156,15 +156,18 @@ const lifecycle: readonly Check[] = [
         'is ready (or failed)',
         ({ phase }) => phase === 'ready' || phase === 'failed',
       );
-      assert(done.phase === 'ready', `must be ready, but it failed: ${done.error?.message ?? 'without an error'}`);
+      assert(done.phase === 'ready', `must be ready, but failed: ${done.error?.message ?? 'without an error'}`);
       assert(done.broker === subject.broker, `the report must name the broker ${subject.broker}, not ${done.broker}`);
-      assert(done.deploymentId === `${uid}/1/0`, `the report must be on ${uid}/1/0, not on ${done.deploymentId}`);
-      assert(subject.receiver.refusals.length === 0, `no report may have a bad token: ${subject.receiver.refusals[0]}`);
+      assert(done.deploymentId === `${uid}/1/0`, `the report must be for ${uid}/1/0, not for ${done.deploymentId}`);
+      assert(
+        subject.receiver.refusals.length === 0,
+        `no report must have an invalid token: ${subject.receiver.refusals[0]}`,
+      );
     },
   },
   {
     id: 'trace',
-    title: 'reports go on with the trace and the correlation id of the request',
+    title: 'reports continue the trace and the correlation id of the request',
     async run(subject) {
       const wanted = parseTraceparent(subject.traceparent)?.traceId;
       for (const { event } of subject.receiver.reportsOf(subject.object.uid)) {
@@ -181,7 +184,7 @@ const lifecycle: readonly Check[] = [
   },
   {
     id: 'credentials',
-    title: 'credentials are encrypted to the platform, or a reference',
+    title: 'credentials are encrypted to the platform, or references',
     async run(subject) {
       for (const { report } of subject.receiver.reportsOf(subject.object.uid)) {
         const { credentials } = report;
@@ -192,14 +195,14 @@ const lifecycle: readonly Check[] = [
         const { password } = values;
         assert(
           password === undefined || !JSON.stringify(report.outputs ?? {}).includes(password),
-          'outputs must not hold the password',
+          'outputs must not contain the password',
         );
       }
     },
   },
   {
     id: 'duplicate',
-    title: 'sent once more, it is a duplicate, and what is known is told again',
+    title: 'a repeated request is a duplicate, and the state is reported again',
     async run(subject) {
       const { uid } = subject.object;
       const before = subject.receiver.reportsOf(uid).length;
@@ -209,7 +212,7 @@ const lifecycle: readonly Check[] = [
   },
   {
     id: 'record',
-    title: 'GET /v1/deployments/UID shows the deployment, to the platform only',
+    title: 'GET /v1/deployments/UID returns the deployment, to the platform only',
     async run(subject) {
       const { uid } = subject.object;
       const answer = await subject.get(`/v1/deployments/${uid}`, await subject.token());
@@ -219,12 +222,12 @@ const lifecycle: readonly Check[] = [
         `must answer 200 with ${uid}/1/0; ${describeAnswer(answer)}`,
       );
       const stranger = await subject.get(`/v1/deployments/${uid}`);
-      assert(stranger.status === 401, `without a token it must answer 401; ${describeAnswer(stranger)}`);
+      assert(stranger.status === 401, `must answer 401 without a token; ${describeAnswer(stranger)}`);
     },
   },
   {
     id: 'order',
-    title: 'what is older than what was done is stale, and changes nothing',
+    title: 'an older request is stale and changes nothing',
     async run(subject) {
       const { uid } = subject.object;
       assertReceipt(await subject.post(subject.event({ generation: 3 })), `${uid}/3/0`, 'accepted');
@@ -244,7 +247,7 @@ const lifecycle: readonly Check[] = [
   },
   {
     id: 'query',
-    title: 'a question is answered with the present state, as something new',
+    title: 'a query is answered with the current state and a higher sequence',
     async run(subject) {
       const { uid } = subject.object;
       const highest = Math.max(...subject.receiver.reportsOf(uid).map(({ report }) => report.sequence));
@@ -259,7 +262,7 @@ const lifecycle: readonly Check[] = [
   },
   {
     id: 'query-unknown',
-    title: 'a question about something unknown is answered "absent"',
+    title: 'a query for an unknown deployment is answered "absent"',
     async run(subject) {
       const uid = randomUUID();
       const answer = await subject.post(subject.event({ uid, action: 'Query' }));
@@ -269,7 +272,7 @@ const lifecycle: readonly Check[] = [
   },
   {
     id: 'delete',
-    title: 'a deletion is reported, once it is gone',
+    title: 'a deletion is reported once everything is removed',
     async run(subject) {
       const { uid } = subject.object;
       assertReceipt(await subject.post(subject.event({ generation: 4, action: 'Delete' })), `${uid}/4/0`, 'accepted');
@@ -282,7 +285,7 @@ const lifecycle: readonly Check[] = [
   },
   {
     id: 'delete-twice',
-    title: 'a deletion that comes twice is answered "deleted" twice',
+    title: 'a repeated deletion is answered "deleted" again',
     async run(subject) {
       const { uid } = subject.object;
       const deleted = () => subject.receiver.reportsOf(uid).filter(({ report }) => report.phase === 'deleted').length;
@@ -293,7 +296,7 @@ const lifecycle: readonly Check[] = [
   },
   {
     id: 'delete-unknown',
-    title: 'a deletion of something unknown is answered "deleted"',
+    title: 'a deletion of an unknown deployment is answered "deleted"',
     async run(subject) {
       const uid = randomUUID();
       const answer = await subject.post(
@@ -305,7 +308,7 @@ const lifecycle: readonly Check[] = [
   },
   {
     id: 'no-return',
-    title: 'what was deleted does not come back by an old request',
+    title: 'an old request does not re-create a deleted deployment',
     async run(subject) {
       const { uid } = subject.object;
       assertReceipt(await subject.post(subject.event({ generation: 3, attempt: 1 })), `${uid}/3/1`, 'stale');
@@ -313,7 +316,7 @@ const lifecycle: readonly Check[] = [
   },
   {
     id: 'sequence',
-    title: 'sequences rise: no two different reports of a deployment have the same',
+    title: 'sequences increase: different reports of a deployment have different sequences',
     async run(subject) {
       const seen = new Map<string, string>();
       for (const { report } of subject.receiver.reportsOf(subject.object.uid)) {
@@ -322,7 +325,7 @@ const lifecycle: readonly Check[] = [
         const known = seen.get(`${deploymentId} ${sequence}`);
         assert(
           known === undefined || known === phase,
-          `${deploymentId} has both ${known} and ${phase} under the sequence ${sequence}`,
+          `${deploymentId} reports both ${known} and ${phase} with sequence ${sequence}`,
         );
         seen.set(`${deploymentId} ${sequence}`, phase);
       }
@@ -332,7 +335,7 @@ const lifecycle: readonly Check[] = [
         const isFirst = report.phase === 'accepted' && before?.phase === 'ready';
         assert(
           !(isFirst && report.sequence > before.sequence),
-          `${report.deploymentId} was ready, and accepted after it`,
+          `${report.deploymentId} was reported accepted after it was ready`,
         );
         final.set(report.deploymentId, report);
       }
@@ -340,7 +343,7 @@ const lifecycle: readonly Check[] = [
   },
 ];
 
-/** All of them, those with bad tokens first: a broker that believes anybody should hear of that before anything is made. */
+/** All checks, those with invalid tokens first: a broker that accepts them should fail before anything is created. */
 export async function checksFor(identity: SigningIdentity, broker: string): Promise<Check[]> {
   const tokens = await badTokens(identity, broker);
   return [

@@ -1,4 +1,7 @@
-/** The platform as a broker under test knows it: a key that signs good tokens, and every kind of token that must not be believed. */
+/**
+ * The platform's identity for a broker under test: a key that signs valid tokens, and every kind of token that must be
+ * refused.
+ */
 import { createHmac, randomUUID } from 'node:crypto';
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
 import { DEPLOYMENTS_SCOPE } from '../identity/index.ts';
@@ -10,7 +13,7 @@ export interface SigningIdentity {
   readonly publicKey: JWK;
 }
 
-/** From a private JSON Web Key (Ed25519), or a new one. */
+/** Uses a private JSON Web Key (Ed25519), or creates one. */
 export async function signingIdentity(issuer: string, privateJwk?: JWK): Promise<SigningIdentity> {
   if (privateJwk !== undefined) {
     const privateKey = (await importJWK(privateJwk, 'EdDSA')) as CryptoKey;
@@ -65,15 +68,15 @@ export async function badTokens(identity: SigningIdentity, broker: string): Prom
   const unsigned = (alg: string) =>
     [{ alg, typ: 'JWT', kid: keyId }, claims(identity, broker)].map((part) => base64(JSON.stringify(part))).join('.');
   return [
-    { id: 'token-missing', title: 'no token is refused', token: undefined },
+    { id: 'token-missing', title: 'a request without a token is refused', token: undefined },
     {
       id: 'token-forged',
-      title: 'a token of another key under the same id is refused',
+      title: 'a token signed by another key with the same key id is refused',
       token: await of({}, stranger.privateKey),
     },
     {
       id: 'token-unknown-key',
-      title: 'a token of an unknown key is refused',
+      title: 'a token signed by an unknown key is refused',
       token: await of({}, stranger.privateKey, randomUUID()),
     },
     {

@@ -1,4 +1,7 @@
-/** The same contract through Kafka: a signed request is carried out and reported with a signature, a forged one is not. */
+/**
+ * Verifies the contract through Kafka: a signed request is carried out and reported with a signature, a forged one is
+ * not.
+ */
 import { randomUUID } from 'node:crypto';
 import { CompactSign, generateKeyPair } from 'jose';
 import { silentLogger } from '../../runtime/index.ts';
@@ -29,7 +32,9 @@ export interface KafkaChecks {
   stop(): Promise<void>;
 }
 
-/** `received` is told of each report whose signature is believed, `refused` of why one is not. */
+/**
+ * Opens the Kafka checks. `received` gets each report with a valid signature, `refused` the reason for an invalid one.
+ */
 export async function openKafkaChecks(
   options: ConformanceKafka,
   identity: SigningIdentity,
@@ -57,7 +62,7 @@ export async function openKafkaChecks(
         await verifier.signature(value, headers.get('signature') ?? '');
         received(read.event);
       } catch (error) {
-        // The topic is everybody's: only what says that it is of this broker counts against it.
+        // All brokers share the topic: only an invalid report in the name of this broker counts.
         if (error instanceof IdentityError && error.claimed !== undefined) refused(`${error.reason}: ${error.message}`);
       }
     },
@@ -107,11 +112,14 @@ export async function openKafkaChecks(
           const uid = randomUUID();
           const stranger = await generateKeyPair('EdDSA', { crv: 'Ed25519' });
           await send(eventFor(subject, uid), stranger.privateKey);
-          // Of the same key, so it is looked at after it.
+          // The same message key, so the broker reads it after the forged one.
           await send(eventFor(subject, uid, { action: 'Query' }), identity.privateKey);
           await subject.waitForReport(uid, 'is absent', ({ phase }) => phase === 'absent');
           const record = await subject.get(`/v1/deployments/${uid}`, await subject.token());
-          assert(record.status === 404, `must not have taken it; GET /v1/deployments/${uid} answered ${record.status}`);
+          assert(
+            record.status === 404,
+            `must not have accepted it; GET /v1/deployments/${uid} answered ${record.status}`,
+          );
         },
       },
     ],

@@ -1,4 +1,4 @@
-/** Where a broker under test reports to: the real status API, which keeps what it was told and who could not be believed. */
+/** The receiver of reports: a real status API that keeps the reports and the reasons of refused ones. */
 import { Registry } from 'prom-client';
 import type { Broker } from '../../api/index.ts';
 import { silentLogger } from '../../runtime/index.ts';
@@ -13,10 +13,10 @@ export interface Receiver {
   /** Why reports were refused. */
   readonly refusals: readonly string[];
   readonly verifier: BrokerVerifier;
-  /** What came another way. */
+  /** Adds an event that arrived through Kafka. */
   receive(event: BrokerEvent): void;
   refuse(why: string): void;
-  /** The reports about an object, in the order in which they came. */
+  /** The reports of an object, in the order of arrival. */
   reportsOf(uid: string): { readonly event: BrokerEvent; readonly report: StatusReport }[];
   stop(): Promise<void>;
 }
@@ -24,11 +24,11 @@ export interface Receiver {
 interface ReceiverOptions {
   readonly identity: SigningIdentity;
   readonly broker: string;
-  /** Where the broker's keys are. */
+  /** The address of the broker's key set. */
   readonly jwksUri: string;
   readonly host: string;
   readonly port: number;
-  /** Claims of the broker's tokens, where they are not its name. */
+  /** The issuer in the broker's tokens. Default: its name. */
   readonly brokerIssuer?: string | undefined;
   readonly insecureHttp?: boolean | undefined;
 }

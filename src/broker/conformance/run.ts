@@ -1,4 +1,4 @@
-/** Runs every check against a broker, whoever wrote it. */
+/** Runs every check against a broker. */
 import type { JWK } from 'jose';
 import { ConfigError } from '../../runtime/index.ts';
 import { memoryKeyStore, openKeyRing, PLATFORM_ISSUER } from '../identity/index.ts';
@@ -10,27 +10,30 @@ import { startReceiver } from './receiver.ts';
 import { exchange, type Health, NotConforming, openSubject } from './subject.ts';
 
 export interface ConformanceOptions {
-  /** Of the broker: `https://broker.example.com`. */
+  /** The URL of the broker: `https://broker.example.com`. */
   readonly url: string;
   readonly issuer?: string;
-  /** The platform's private key (Ed25519). Without it one is made up, and shown at `/.well-known/jwks.json` where reports go. */
+  /**
+   * The platform's private key (Ed25519). Without it, one is generated and served at `/.well-known/jwks.json` of the
+   * receiver.
+   */
   readonly key?: JWK | undefined;
-  /** Where reports are taken. */
+  /** The address that the receiver of reports listens on. */
   readonly listen?: { readonly host?: string; readonly port?: number };
-  /** The address of that for the broker, where it is another. */
+  /** The URL of the receiver as the broker reaches it, if it differs. */
   readonly replyUrl?: string | undefined;
-  /** What is deployed to try it. Without it, something small of the broker's first capability. */
+  /** The kind to deploy. Default: a small object of a kind that the broker supports. */
   readonly kind?: DeployableKind | undefined;
   readonly spec?: Readonly<Record<string, unknown>> | undefined;
   readonly namespace?: string;
   readonly parameters?: Readonly<Record<string, string>>;
   readonly brokerIssuer?: string | undefined;
-  /** How long a deployment may take. */
+  /** The time limit of a deployment. */
   readonly timeoutMilliseconds?: number;
   readonly insecureHttp?: boolean;
-  /** Where requests and reports of this broker also go; without it only HTTP is tried. */
+  /** The Kafka cluster of the broker; without it only HTTP is verified. */
   readonly kafka?: ConformanceKafka | undefined;
-  /** Told of each check as it ends. */
+  /** Called with each result. */
   readonly onResult?: (result: CheckResult) => void;
 }
 
@@ -38,12 +41,12 @@ export interface CheckResult {
   readonly id: string;
   readonly title: string;
   readonly result: 'pass' | 'fail';
-  /** What was seen, and what should have been. */
+  /** What was observed, and what is required. */
   readonly message?: string;
   readonly milliseconds: number;
 }
 
-/** Something small of each kind, that a broker can be asked for without much ado. */
+/** A small object of each kind. */
 const samples: Readonly<Record<DeployableKind, Readonly<Record<string, unknown>>>> = {
   Secret: { type: 'Opaque', keys: [{ name: 'value', generate: { length: 16 } }] },
   Topic: { type: 'topic', partitions: 1 },
@@ -53,7 +56,7 @@ const samples: Readonly<Record<DeployableKind, Readonly<Record<string, unknown>>
 };
 const easiestFirst: readonly DeployableKind[] = ['Secret', 'Topic', 'Cache', 'Database', 'Service'];
 
-/** Rejects with a `ConfigError` where there is no broker to try. */
+/** Rejects with a `ConfigError` if no broker answers at the URL. */
 export async function verifyBroker(options: ConformanceOptions): Promise<CheckResult[]> {
   const url = options.url.replace(/\/+$/, '');
   const health = await healthOf(url);
@@ -95,7 +98,7 @@ export async function verifyBroker(options: ConformanceOptions): Promise<CheckRe
       const failure = await check.run(subject).then(
         () => undefined,
         (error: unknown) =>
-          error instanceof NotConforming ? error.message : `it could not be asked: ${(error as Error).message}`,
+          error instanceof NotConforming ? error.message : `the request failed: ${(error as Error).message}`,
       );
       const result: CheckResult = {
         id: check.id,
@@ -118,12 +121,12 @@ export async function verifyBroker(options: ConformanceOptions): Promise<CheckRe
 async function healthOf(url: string): Promise<Health> {
   const path = `${url}/v1/health`;
   const answer = await exchange(path, 'GET', {}).catch((error: Error) => {
-    throw noBroker(`${path} cannot be asked: ${error.message}`);
+    throw noBroker(`${path} cannot be reached: ${error.message}`);
   });
   const { broker } = (answer.body ?? {}) as Partial<Health>;
   if (answer.status !== 200 || typeof broker !== 'string') {
     throw noBroker(
-      `${path} does not say the name of a broker: it answered ${answer.status} ${answer.text.slice(0, 100)}`,
+      `${path} does not return the name of a broker: it answered ${answer.status} ${answer.text.slice(0, 100)}`,
     );
   }
   return answer.body as Health;
@@ -133,12 +136,12 @@ const noBroker = (message: string) =>
   new ConfigError({
     code: 'no-broker',
     message,
-    hint: 'Give the address under which the broker serves /v1/deployments',
+    hint: 'Pass the base URL below which the broker serves /v1/deployments',
   });
 
 function kindOf({ capabilities }: Health): DeployableKind {
   const kinds = new Set((Array.isArray(capabilities) ? capabilities : []).map((each) => each.split('/')[0]));
   const found = easiestFirst.find((kind) => kinds.has(kind));
   if (found !== undefined) return found;
-  throw noBroker('the broker says that it can bring about nothing');
+  throw noBroker('the broker has no capabilities');
 }

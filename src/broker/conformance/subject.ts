@@ -1,4 +1,4 @@
-/** The broker under test, as the platform talks to it. */
+/** The broker under test, with the requests that the platform sends to it. */
 import { randomUUID } from 'node:crypto';
 import { request } from 'undici';
 import { readAtMost } from '../../runtime/internal.ts';
@@ -9,7 +9,7 @@ import type { Action, DeployableKind, DeploymentRequest, RequestEvent, StatusRep
 import { goodToken, type SigningIdentity } from './identity.ts';
 import type { Receiver } from './receiver.ts';
 
-/** A check that did not hold: what was seen, and what should have been. */
+/** A failed check: what was observed, and what is required. */
 export class NotConforming extends Error {}
 
 export function assert(holds: boolean, message: string): asserts holds {
@@ -31,10 +31,10 @@ export interface Health {
 export interface Subject {
   readonly broker: string;
   readonly kind: DeployableKind;
-  /** One object that the checks deploy, change and delete. */
+  /** The object that the checks deploy, change and delete. */
   readonly object: { readonly uid: string; readonly name: string };
   get(path: string, token?: string | undefined): Promise<Answer>;
-  /** With a good token, unless another (or none) is given. */
+  /** Sends a request with a valid token, unless another one (or none) is given. */
   post(body: Buffer | RequestEvent, options?: { token?: string | undefined; key?: string }): Promise<Answer>;
   token(): Promise<string>;
   event(sketch?: {
@@ -46,7 +46,7 @@ export interface Subject {
     query?: number;
     data?: object;
   }): RequestEvent;
-  /** Waits until a report about an object is as asked for. */
+  /** Waits for a matching report of an object. */
   waitForReport(uid: string, what: string, matches: (report: StatusReport) => boolean): Promise<StatusReport>;
   readonly receiver: Receiver;
   readonly keys: KeyRing;
@@ -129,10 +129,10 @@ export function openSubject(options: SubjectOptions): Subject {
         const found = receiver.reportsOf(uid).find(({ report }) => matches(report));
         if (found !== undefined) return found.report;
         if (performance.now() > deadline) {
-          const told = receiver.reportsOf(uid).map(({ report }) => `${report.deploymentId} ${report.phase}`);
+          const reported = receiver.reportsOf(uid).map(({ report }) => `${report.deploymentId} ${report.phase}`);
           const refused = receiver.refusals.slice(-3).map((each) => `; a report was refused (${each})`);
           throw new NotConforming(
-            `no report within ${Math.round(timeoutMilliseconds / 1000)} s that ${what}; there came ${told.length === 0 ? 'none' : told.slice(-5).join(', ')}${refused.join('')}`,
+            `no report within ${Math.round(timeoutMilliseconds / 1000)} s that ${what}; received: ${reported.length === 0 ? 'none' : reported.slice(-5).join(', ')}${refused.join('')}`,
           );
         }
         await new Promise((resolve) => setTimeout(resolve, 50));

@@ -1,4 +1,7 @@
-/** Makes the objects of a plan and removes those that an earlier plan had: by server-side apply, over nobody else's. */
+/**
+ * Applies the objects of a plan with server-side apply and removes those of an earlier plan. Objects of others are
+ * never overwritten.
+ */
 import { type Client, keyOf, type Resource, type UnknownObject } from '../../../runtime/index.ts';
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
@@ -14,9 +17,9 @@ const FIELD_MANAGER = 'kidp-broker';
 const SCALE_MANAGER = 'kidp-broker-scale';
 
 interface Applied {
-  /** As the API server answered, by reference. */
+  /** The objects as the API server returned them, by reference. */
   readonly objects: ReadonlyMap<string, UnknownObject>;
-  /** What each looked like then, by reference. */
+  /** The digest of each object after it was applied, by reference. */
   readonly digests: Readonly<Record<string, string>>;
 }
 
@@ -43,14 +46,14 @@ async function applyOne(
 ): Promise<{ answer: UnknownObject; applied: Manifest }> {
   const resource = resourceOf(manifest);
   const { namespace = '', name } = manifest.metadata;
-  const doing = `making ${manifest.kind} ${namespace}/${name}`;
+  const doing = `applying ${manifest.kind} ${namespace}/${name}`;
   try {
     const known = cluster.find(resource, { namespace, name });
     const live = known ?? (await getOrUndefined<UnknownObject>(client, resource, { namespace, name }));
     if (live !== undefined && !isOurs(live.metadata, request)) {
       throw permanent(
         'name-taken',
-        `there is a ${manifest.kind} ${namespace}/${name} that was not made for this ${request.resource.kind}: rename one of them, or delete what is there`,
+        `${manifest.kind} ${namespace}/${name} exists and does not belong to this ${request.resource.kind}. Rename one of them, or delete the existing one`,
       );
     }
     const applied = live === undefined ? manifest : await keepImmutableFields(client, manifest, live);
@@ -63,8 +66,9 @@ async function applyOne(
 }
 
 /**
- * Without a number of copies of ours an apply takes back the one we set before, and one copy is left until the autoscaler has
- * looked. So the number goes to a manager of its own first, from which the autoscaler takes it.
+ * Hands `spec.replicas` over to the autoscaler. If an apply simply omitted replicas, server-side apply would remove the
+ * field and scale to one until the autoscaler reacts. So a separate field manager takes the field first, and the
+ * autoscaler takes it from there.
  */
 async function handOverScale(
   client: Client,
@@ -95,7 +99,10 @@ interface ClaimTemplate {
   spec: { resources: { requests: { storage: string } } };
 }
 
-/** What Kubernetes lets nobody change stays as it is: claims of a StatefulSet are grown one by one, and never shrunk. */
+/**
+ * Keeps fields that Kubernetes does not let anyone change. The claims of a StatefulSet are grown one by one, and never
+ * shrunk.
+ */
 async function keepImmutableFields(client: Client, manifest: Manifest, live: UnknownObject): Promise<Manifest> {
   if (manifest.kind === 'PersistentVolumeClaim') {
     const [wanted, present] = [storageOf(manifest), storageOf(live)];
@@ -109,7 +116,7 @@ async function keepImmutableFields(client: Client, manifest: Manifest, live: Unk
     if (wanted === present) return manifest;
     throw permanent(
       'storage-fixed',
-      `whether ${refOf(manifest)} is kept on disk cannot change: parameters.storage of the target was another when it was made`,
+      `${refOf(manifest)} cannot change between persistent and ephemeral storage: restore parameters.storage of the DeploymentTarget`,
     );
   }
   await growClaim(client, manifest, wanted.spec.resources.requests.storage);
@@ -130,10 +137,10 @@ const storageOf = (claim: UnknownObject): string => (claim as unknown as ClaimTe
 const cannotShrink = (from: string, to: string) =>
   permanent(
     'storage-cannot-shrink',
-    `storage cannot go from ${from} down to ${to}: ask for at least ${from}, or make another Database and move the data`,
+    `storage cannot shrink from ${from} to ${to}: request at least ${from}, or create another Database and move the data`,
   );
 
-/** Removes what was made for the object earlier and is not wanted any more. */
+/** Removes objects of earlier deployments that the plan no longer contains. */
 export async function prune(
   { client, cluster, request }: ApplyContext,
   wanted: ReadonlySet<string>,
@@ -153,17 +160,17 @@ export async function prune(
   }
 }
 
-/** The claims that a StatefulSet makes are its own. */
+/** Whether an object is part of the plan: the claims that a StatefulSet creates are not. */
 export const isTopLevel = ({ kind, metadata }: UnknownObject): boolean =>
   kind !== 'PersistentVolumeClaim' || !/^data-.*-\d+$/.test(metadata.name);
 
-/** Looks something up, in what is watched or in what is stored. */
+/** Finds an object, in the cache or on the API server. */
 export type Find = (
   resource: Resource,
   key: { readonly namespace: string; readonly name: string },
 ) => Promise<UnknownObject | undefined>;
 
-/** What of the plan is no longer as it was made: a sentence for each. */
+/** Finds objects of the plan that were changed or deleted, as one sentence each. */
 export async function findDrift(
   client: Client,
   find: Find,
@@ -191,9 +198,12 @@ export async function findDrift(
   return drift;
 }
 
-/** Asks the API server what applying it once more would change: how it writes amounts and fills in defaults is its business. */
+/**
+ * Checks with a dry run whether applying the manifest again would change the object: only the API server knows its
+ * defaults and formats.
+ */
 async function wouldChange(client: Client, manifest: Manifest, live: UnknownObject): Promise<boolean> {
-  // The plan of a Secret is read from the Secret itself: applying it would change nothing, but it was changed.
+  // The plan of a Secret is read from the Secret itself, so a dry run would never find a change.
   if (manifest.kind === 'Secret') return true;
   const wanted = manifest.kind === 'StatefulSet' ? await keepImmutableFields(client, manifest, live) : manifest;
   const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true };

@@ -1,6 +1,6 @@
 /**
- * From a request to the Kubernetes objects that it comes to: nothing is asked and nothing is done here. What has to be known
- * beside the request (values that were made up before, connections that were decrypted) is in the context.
+ * Maps a request to Kubernetes objects. These are pure functions: everything besides the request (stored values,
+ * decrypted connections) is in the context.
  */
 import type { DeploymentRequest } from '../../messages.ts';
 import { permanent } from '../provider.ts';
@@ -11,15 +11,15 @@ import { secretManifests } from './secret.ts';
 import { serviceManifests } from './service.ts';
 
 export interface ManifestContext {
-  /** Of a Database, Cache or Secret: the values of its Kubernetes Secret, and what that one remembers of its rotation. */
+  /** The values of the Kubernetes Secret of a Database, Cache or Secret, and its rotation annotations. */
   readonly values: Readonly<Record<string, string>>;
   readonly rotation: Readonly<Record<string, string>>;
-  /** Of a Service: the connections of what it uses, as environment variables. */
+  /** The connections of the resources that a Service uses, as environment variables. */
   readonly environment: Readonly<Record<string, string>>;
   readonly images: Readonly<Record<string, string>>;
 }
 
-/** Throws a `ProviderFailure` where what is asked for cannot be had here. */
+/** Throws a `ProviderFailure` if the request is not supported. */
 export function manifestsFor(request: DeploymentRequest, context: ManifestContext): Manifest[] {
   switch (request.resource.kind) {
     case 'Service':
@@ -33,7 +33,7 @@ export function manifestsFor(request: DeploymentRequest, context: ManifestContex
     default:
       throw permanent(
         'unsupported-kind',
-        `this broker makes no ${request.resource.kind}: choose a target whose broker can (this one has Service, Database, Cache and Secret)`,
+        `this broker does not support ${request.resource.kind}, only Service, Database, Cache and Secret. Choose a DeploymentTarget whose broker supports it`,
       );
   }
 }

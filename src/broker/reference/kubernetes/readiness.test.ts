@@ -94,7 +94,7 @@ describe('a workload', () => {
         observedGeneration: 1,
         conditions: [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'exceeded quota: q' }],
       }),
-      message: '0 of 2 copies can take requests',
+      message: '0 of 2 replicas are ready',
     },
   ])('goes on: $reason', ({ object, message }) => {
     expect(readinessOf(object, [], false)).toEqual({ phase: 'deploying', message });

@@ -1,4 +1,4 @@
-/** How what was made fares, from the status of workloads and pods. */
+/** Derives the state of a deployment from the status of its workloads and Pods. */
 import type { UnknownObject } from '../../../runtime/index.ts';
 import type { ErrorClass } from '../../messages.ts';
 import { isQuota } from './failures.ts';
@@ -26,8 +26,9 @@ interface Workload extends UnknownObject {
 }
 
 /**
- * Of a Deployment or StatefulSet, with its pods. What was ready is so until its controller says otherwise: it looks anew after every
- * edit, those of annotations too; and an autoscaler may take copies away. What is new is ready when it has no copy too many.
+ * The readiness of a Deployment or StatefulSet with its Pods. A ready workload stays ready until its controller reports
+ * otherwise: observedGeneration lags after every edit, also of annotations, and an autoscaler may remove replicas. A
+ * new workload is ready once it has no surplus replicas.
  */
 export function readinessOf(object: UnknownObject, pods: readonly UnknownObject[], wasReady: boolean): Readiness {
   const workload = object as Workload;
@@ -47,8 +48,8 @@ export function readinessOf(object: UnknownObject, pods: readonly UnknownObject[
   const hindrance = observed ? conditionOf(workload, 'ReplicaFailure', 'True')?.message : undefined;
   if (hindrance !== undefined) return { phase: 'deploying', message: hindrance };
   const message = settled
-    ? `${available ?? 0} of ${wanted} copies can take requests`
-    : `${status.replicas} copies are there, ${wanted} are wanted: the others are being ended`;
+    ? `${available ?? 0} of ${wanted} replicas are ready`
+    : `${status.replicas} replicas exist, ${wanted} are wanted: the others are being terminated`;
   return { phase: 'deploying', message };
 }
 
@@ -63,8 +64,8 @@ const conditionOf = ({ status }: Workload, type: string, value: string) =>
   status?.conditions?.find((each) => each.type === type && each.status === value);
 
 /**
- * Pods that are not let in by anybody's rules. Whatever else keeps them from being made may pass: in a namespace that was just made
- * there is not even a service account yet. Kubernetes goes on trying, and says when it has tried for too long.
+ * Pods that admission rejects. Other reasons may pass: a new namespace does not even have a service account yet.
+ * Kubernetes keeps trying, and reports when its deadline is exceeded.
  */
 const isAdmissionDenial = (message: string): boolean => /violates PodSecurity|\bdenied\b| is invalid: /.test(message);
 
@@ -74,7 +75,7 @@ function workloadError(workload: Workload): WorkloadError | undefined {
   if (isAdmissionDenial(message)) return { class: 'permanent', code: 'pods-refused', message };
   const progressing = conditionOf(workload, 'Progressing', 'False');
   if (progressing?.reason !== 'ProgressDeadlineExceeded') return undefined;
-  return { class: 'transient', code: 'no-progress', message: progressing.message ?? 'the roll-out stands still' };
+  return { class: 'transient', code: 'no-progress', message: progressing.message ?? 'the rollout makes no progress' };
 }
 
 interface Pod extends UnknownObject {
@@ -83,7 +84,7 @@ interface Pod extends UnknownObject {
   };
 }
 
-/** A container that has ended so often is not just waiting for something that starts beside it. */
+/** A container that restarted this often is not just waiting for a dependency. */
 const crashLoopRestarts = 3;
 
 function podError(pod: UnknownObject): WorkloadError | undefined {
