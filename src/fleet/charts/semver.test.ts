@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { sameVersion } from '../../api/index.ts';
 import { compareVersions, isVersion } from './semver.ts';
 
-test('in the order that semver.org gives, with and without a v', () => {
+test('follows the order of semver.org, with and without a v', () => {
   const inOrder = [
     'not a version',
     '1.0.0-alpha',
@@ -25,20 +25,20 @@ test('in the order that semver.org gives, with and without a v', () => {
 
 test.each([
   { version: '1.2.3', reason: 'plain', expected: true },
-  { version: 'v1.2.3-rc.1+build.5', reason: 'with all it may have', expected: true },
+  { version: 'v1.2.3-rc.1+build.5', reason: 'with pre-release and build metadata', expected: true },
   { version: '1.2', reason: 'a number is missing', expected: false },
   { version: '01.2.3', reason: 'a number begins with 0', expected: false },
   { version: '1.2.3-', reason: 'nothing after the dash', expected: false },
   { version: 'latest', reason: 'a word', expected: false },
 ])('$version: $reason', ({ version, expected }) => expect(isVersion(version)).toBe(expected));
 
-test('what differs in the v alone is the same; what is built differently compares as the same', () => {
+test('a leading v and build metadata are ignored', () => {
   expect(sameVersion('v1.2.3', '1.2.3')).toBe(true);
   expect(sameVersion('1.2.3', '1.2.4')).toBe(false);
   expect(compareVersions('1.2.3+a', 'v1.2.3+b')).toBe(0);
 });
 
-test('an order: either way round, and over three', () => {
+test('the order is antisymmetric and transitive', () => {
   const part = fc.constantFrom('0', '1', '2', '10');
   const before = fc.constantFrom('', '-a', '-a.1', '-1', '-a.b');
   const version = fc.tuple(part, part, part, before).map(([a, b, c, d]) => `${a}.${b}.${c}${d}`);

@@ -1,8 +1,11 @@
-/** Semantic versions, with or without the `v` that many charts and images write before them. */
+/**
+ * Semantic versions, with or without the leading `v` of many charts and images, ordered like Helm does
+ * (docs/decisions/0027).
+ */
 
 interface Parsed {
   readonly numbers: readonly [bigint, bigint, bigint];
-  readonly before: readonly string[];
+  readonly preRelease: readonly string[];
 }
 
 const VERSION =
@@ -10,7 +13,10 @@ const VERSION =
 
 export const isVersion = (text: string): boolean => VERSION.test(text);
 
-/** By semver 2.0, the older first. What is no version is older than all. What is built differently is the same version. */
+/**
+ * `compareVersions` orders by semver 2.0, older first. An invalid version is older than all others. Build metadata is
+ * ignored.
+ */
 export function compareVersions(one: string, other: string): number {
   const [a, b] = [parse(one), parse(other)];
   if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined);
@@ -18,17 +24,17 @@ export function compareVersions(one: string, other: string): number {
     const against = b.numbers[index] ?? 0n;
     if (number !== against) return number < against ? -1 : 1;
   }
-  return comparePreReleases(a.before, b.before);
+  return comparePreReleases(a.preRelease, b.preRelease);
 }
 
 function parse(text: string): Parsed | undefined {
   const match = VERSION.exec(text);
   if (match === null) return undefined;
-  const [, major = '0', minor = '0', patch = '0', before] = match;
-  return { numbers: [BigInt(major), BigInt(minor), BigInt(patch)], before: before?.split('.') ?? [] };
+  const [, major = '0', minor = '0', patch = '0', preRelease] = match;
+  return { numbers: [BigInt(major), BigInt(minor), BigInt(patch)], preRelease: preRelease?.split('.') ?? [] };
 }
 
-/** A release is newer than what came before it; numbers are older than words. */
+/** A release is newer than its pre-releases; numeric identifiers are older than alphanumeric ones. */
 function comparePreReleases(one: readonly string[], other: readonly string[]): number {
   if (one.length === 0 || other.length === 0) return Number(one.length === 0) - Number(other.length === 0);
   for (let index = 0; index < Math.max(one.length, other.length); index += 1) {
