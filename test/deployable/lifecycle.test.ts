@@ -95,7 +95,7 @@ test.each(allKinds)('%s: created, deployed, changed, deleted', async (kind) => {
   expect(actions).toEqual(['Deploy', 'Deploy', 'Delete']);
   expect(broker.of(name).at(-1)?.data.deploymentId).toBe(`${ready.metadata.uid}/3/1`);
   const object = `${kindOf(kind).plural}/${namespace}/${name}`;
-  // What is done is told a moment after it was.
+  // The report follows a moment after the work is done.
   await eventually(() => {
     const lines = running.audit.filter((line) => line.object === object && line.result === 'applied');
     expect(lines.map((line) => line.phase)).toEqual(expect.arrayContaining(['ready', 'deleted']));
@@ -183,7 +183,7 @@ describe('errors', () => {
     { phase: 'failed' as const, error: { class: kind, code: 'Broken', message: 'it broke' } },
   ];
 
-  test('a transient one is tried again by itself', async () => {
+  test('a transient one is retried automatically', async () => {
     broker.answers = (event) => (event.data.deploymentId.endsWith('/3') ? obliging(event) : failing('transient'));
     await create('Database', 'shaky');
     const ready = await objects.until('Database', 'shaky', isReady);
@@ -367,12 +367,12 @@ test('the broker that has it keeps it when the target names another, until that 
   old.sink = running.sink;
   await old.report(await broker.newestOf(first), { phase: 'ready', sequence: 1_000_000 });
   await addTarget(client, 'moves', 'new');
-  const told = await objects.until(
+  const reported = await objects.until(
     'Cache',
     'stays',
     (object) => conditionOf(object, 'TargetResolved')?.reason === 'BrokerChanged',
   );
-  expect(told.status).toMatchObject({ phase: 'ready', targetRef: { broker: 'old' } });
+  expect(reported.status).toMatchObject({ phase: 'ready', targetRef: { broker: 'old' } });
   await client.patch(
     deploymentTarget.resource,
     { name: 'moves' },
@@ -381,7 +381,7 @@ test('the broker that has it keeps it when the target names another, until that 
   const taken = await objects.until('Cache', 'stays', (object) => object.status?.targetRef?.broker === 'new');
   expect(taken.status).toMatchObject({ attempt: 2, targetRef: { formerBrokers: ['old'] } });
   await remove('Cache', 'stays');
-  // Whoever has it now is told whose it was, or would find nothing and call it gone.
+  // The new broker must know the former one, or it would find nothing and report it as deleted.
   await eventually(async () => {
     const { action, broker: to, formerBrokers } = (await broker.newestOf(taken)).data;
     expect({ action, to, formerBrokers }).toEqual({ action: 'Delete', to: 'new', formerBrokers: ['old'] });

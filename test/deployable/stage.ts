@@ -181,7 +181,7 @@ export async function addBroker(client: Client, name: string, more: object = {})
 
 export interface Objects {
   get(kind: string, name: string): Promise<Deployable>;
-  /** Once it holds; fails with what is there. */
+  /** Resolves once the condition holds; fails with the current object. */
   until(kind: string, name: string, holds: (object: Deployable) => boolean): Promise<Deployable>;
   condition(kind: string, name: string, type: string): Promise<Condition | undefined>;
   gone(kind: string, name: string): Promise<void>;

@@ -1,4 +1,4 @@
-/** The way into a cluster: what the temporary credentials may do there and what not, how long they last, and who is told of it. */
+/** Cluster access: the permissions and lifetime of the temporary credentials, and the audit. */
 import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { cluster as clusterKind } from '../../src/api/index.ts';
@@ -111,7 +111,7 @@ export function accessTests(
   const observe = () => of().running.fleet.connect('plain', { kind: 'observe' }, {});
 
   describe('the observer', () => {
-    test('sees how operators fare, and no Secret, and writes nothing', async () => {
+    test('reads the health of operators and no Secrets, and writes nothing', async () => {
       const { client, kubernetesVersion, environment } = await observe();
       expect({ environment, kubernetesVersion }).toMatchObject({
         environment: 'Production',
@@ -195,7 +195,7 @@ export function accessTests(
           () => client.patch(rbac('ClusterRole'), { name: 'cluster-admin' }, { type: 'merge', body: {} }),
         ],
         [
-          'bind a role that it was not told of',
+          'bind a role that is not in its snapshot',
           () =>
             client.create(
               rbac('ClusterRoleBinding'),
@@ -240,7 +240,7 @@ export function accessTests(
   });
 
   describe('access', () => {
-    test('each is told, with whom it was for', () => {
+    test('each access is audited with its subject', () => {
       const { accesses } = of().running;
       expect(accesses.find(({ purpose }) => purpose === 'install')).toEqual({
         event: 'cluster.access',
@@ -299,7 +299,7 @@ export function accessTests(
       const account = { namespace: systemNamespace, name: 'kidp-observer' };
       const before = await management.client.get(serviceAccounts, account);
       await management.client.delete(serviceAccounts, account);
-      // An API server remembers for some seconds whom it has let in.
+      // An API server caches an authenticated token for some seconds.
       await eventually(async () => {
         await client.list(pods);
         const { metadata } = await management.client.get(serviceAccounts, account);

@@ -1,4 +1,4 @@
-/** Clusters on a real API server: registered, looked at, tampered with, out of reach, sealed anew, deleted. */
+/** Clusters on a real API server: registered, probed, tampered with, unreachable, resealed, deleted. */
 
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net';
@@ -115,7 +115,7 @@ test('what cannot be trusted is refused, each with its reason, and no connection
   expect(running.accesses.filter(({ cluster }) => names.has(cluster))).toEqual([]);
 });
 
-test('who has no rights there is told which one is missing', async () => {
+test('missing permissions are named in the condition', async () => {
   const file = await management.plane.kubeconfigFor({ name: 'somebody-without-rights' });
   await addCluster(management, keys, 'powerless', readFileSync(file, 'utf8'));
   const cluster = await whenCluster(management.client, 'powerless', says('Reachable', 'False', 'Forbidden'));
@@ -123,7 +123,7 @@ test('who has no rights there is told which one is missing', async () => {
   expect(JSON.stringify(cluster.status)).not.toContain('somebody-without-rights');
 });
 
-test('one that goes out of reach is Unhealthy, and Healthy again when it is back', async () => {
+test('an unreachable cluster is Unhealthy, and Healthy again once it is reachable', async () => {
   const { client, kubeconfig, plane } = management;
   await addCluster(management, keys, 'far', kubeconfig.replaceAll(plane.url, proxy.url));
   await whenCluster(client, 'far', says('Ready', 'True', 'ResourceReady'));
@@ -135,15 +135,15 @@ test('one that goes out of reach is Unhealthy, and Healthy again when it is back
   proxy.restore();
   const back = await whenCluster(client, 'far', says('Ready', 'True', 'ResourceReady'));
   expect(back.status).toMatchObject({ health: 'Healthy', failures: 0 });
-  // What is in the status is told a moment later.
+  // Events follow the status a moment later.
   await eventually(() => {
-    const told = running.events.filter(({ regarding }) => regarding.metadata.name === 'far');
-    expect(told[0]).toMatchObject({ type: 'Warning', reason: 'Unreachable' });
-    expect(told.at(-1)).toMatchObject({ type: 'Normal', reason: 'ResourceReady' });
+    const recorded = running.events.filter(({ regarding }) => regarding.metadata.name === 'far');
+    expect(recorded[0]).toMatchObject({ type: 'Warning', reason: 'Unreachable' });
+    expect(recorded.at(-1)).toMatchObject({ type: 'Normal', reason: 'ResourceReady' });
   }, patient);
 });
 
-test('with another key every kubeconfig is sealed anew, and the old key is not needed any more', async () => {
+test('with a new key every kubeconfig is resealed, and the old key is no longer needed', async () => {
   const { client } = management;
   const before = (await keys.current()).sealing.id;
   await keys.rotate();
@@ -175,7 +175,7 @@ test('nothing of a kubeconfig is in a status, an event, the log or the audit', a
   const { client, kubeconfig, plane } = management;
   const parsed = JSON.parse(kubeconfig);
   const { items } = await client.list<Cluster>(clusterKind.resource);
-  const told = [
+  const visible = [
     JSON.stringify(items),
     JSON.stringify(running.events),
     JSON.stringify(running.accesses),
@@ -191,7 +191,7 @@ test('nothing of a kubeconfig is in a status, an event, the log or the audit', a
     new URL(proxy.url).host,
     'eyJhbGciOiJSUzI1NiIs',
   ];
-  for (const word of words) expect(told.includes(String(word))).toBe(false);
+  for (const word of words) expect(visible.includes(String(word))).toBe(false);
 });
 
 test('deleting Clusters erases their Secrets, what is known of operators there, and all that was made on the clusters', async () => {
@@ -221,7 +221,7 @@ test('deleting Clusters erases their Secrets, what is known of operators there, 
   const secrets = await client.list<SecretObject>(coreSecrets, { namespace: systemNamespace });
   // One of another type was never the Cluster's.
   expect(secrets.items.map(({ metadata }) => metadata.name)).toEqual(['cluster-typeless']);
-  // One that is out of reach does not stay for ever, and it is told what is left on it.
+  // The deletion of an unreachable cluster is not blocked forever, and the remaining objects are reported.
   await eventually(
     () =>
       running.events.some(

@@ -23,10 +23,10 @@ export function commandTests(of: () => { readonly management: Management }): voi
   };
 
   const kidp = async (words: readonly string[], input = '') => {
-    const told = { out: '', err: '' };
+    const output = { out: '', err: '' };
     const sink = (to: 'out' | 'err') => ({
       write(text: string) {
-        told[to] += text;
+        output[to] += text;
       },
     });
     let code = 0;
@@ -41,9 +41,9 @@ export function commandTests(of: () => { readonly management: Management }): voi
     try {
       await command.parseAsync(words, { from: 'user' });
     } catch (error) {
-      return { ...told, code: 2, failure: String(error) };
+      return { ...output, code: 2, failure: String(error) };
     }
-    return { ...told, code, failure: '' };
+    return { ...output, code, failure: '' };
   };
   const management = () => ['--kubeconfig', of().management.plane.kubeconfig];
   /** Those that were made for a Cluster of that name. */
@@ -54,7 +54,7 @@ export function commandTests(of: () => { readonly management: Management }): voi
   const gone = (work: Promise<unknown>) => expect(work).rejects.toSatisfy(isNotFound);
 
   describe('kidp clusters', () => {
-    test('add tries the kubeconfig, seals it here and registers the cluster; list, status, pause and resume tell of it', async () => {
+    test('add tries the kubeconfig, seals it here and registers the cluster; list, status, pause and resume work with it', async () => {
       const { client, plane, kubeconfig } = of().management;
       const added = await kidp([
         'add',

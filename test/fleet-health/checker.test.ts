@@ -28,14 +28,14 @@ const checker = healthChecker();
 let client: Client;
 let webhook: TestWebhook;
 let parts: Parts;
-/** Of what is there: replaced by those who change it. */
+/** The current state, replaced by the tests that change it. */
 let snapshot: Snapshot;
 
 const check = (target: HealthTarget): Promise<HealthReport> => checker.check(connectionOf(client), target, {});
-const untilIt = (target: HealthTarget, fares: (report: HealthReport) => boolean): Promise<HealthReport> =>
+const untilIt = (target: HealthTarget, holds: (report: HealthReport) => boolean): Promise<HealthReport> =>
   eventually(async () => {
     const report = await check(target);
-    if (!fares(report)) throw new Error(JSON.stringify(report));
+    if (!holds(report)) throw new Error(JSON.stringify(report));
     return report;
   }, patient);
 const isHealthy = ({ state }: HealthReport) => state === 'Healthy';
@@ -64,7 +64,7 @@ afterAll(async () => {
   await client.close();
 });
 
-describe('an operator that is well', () => {
+describe('a healthy operator', () => {
   it('is healthy, and its webhook was asked about an object that was made up and is not there afterwards', async () => {
     const before = webhook.asked.length;
     const report = await untilIt(targetOf(snapshot), isHealthy);

@@ -43,7 +43,7 @@ import {
 const parts: Parts = { namespace: 'default', group: 'rounds.test' };
 const near = installationName('widgets', 'near');
 const far = installationName('widgets', 'far');
-const told: EventInput[] = [];
+const recorded: EventInput[] = [];
 const stop = new AbortController();
 let plane: ControlPlane;
 let client: Client;
@@ -129,7 +129,7 @@ beforeAll(async () => {
     fleet,
     health: healthChecker(),
     snapshots,
-    recorder: { record: (input) => void told.push(input) },
+    recorder: { record: (input) => void recorded.push(input) },
     // The test asks for each round itself.
     intervalMilliseconds: 3_600_000,
     settleMilliseconds: 0,
@@ -149,7 +149,7 @@ afterAll(async () => {
 });
 
 describe('rounds', () => {
-  it('write how an installation fares, count it at its Operator, and say when the cluster was looked at', async () => {
+  it('write the health of an installation, count it in its Operator, and record when the cluster was checked', async () => {
     const { status } = await installation(near);
     expect(status).toMatchObject({
       health: 'Healthy',
@@ -191,7 +191,7 @@ describe('rounds', () => {
       await round();
       return (await installation(near)).status?.health === 'Unhealthy';
     }, patient);
-    await eventually(() => told.some(({ reason }) => reason === 'OperatorUnhealthy'), patient);
+    await eventually(() => recorded.some(({ reason }) => reason === 'OperatorUnhealthy'), patient);
   });
 
   it('count failures in a row, and call a deployment degraded that was completed', async () => {
@@ -208,7 +208,7 @@ describe('rounds', () => {
     expect((await installation(near)).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
   });
 
-  it('see when it is well again', async () => {
+  it('detect when it is healthy again', async () => {
     await putWidget(client, parts, 'widget-1');
     await eventually(async () => {
       await round();
@@ -217,7 +217,7 @@ describe('rounds', () => {
     await eventually(async () => {
       expect(await degraded()).toMatchObject({ status: 'False' });
     }, patient);
-    await eventually(() => told.some(({ reason }) => reason === 'OperatorHealthy'), patient);
+    await eventually(() => recorded.some(({ reason }) => reason === 'OperatorHealthy'), patient);
   });
 
   it('do not take what is not kept any more for a failure', async () => {

@@ -155,7 +155,7 @@ export function snapshotOf(
   };
 }
 
-/** Thresholds that a loaded machine meets; a test names those that it is about. */
+/** Thresholds that a loaded machine meets; a test overrides those it checks. */
 export function targetOf(snapshot: Snapshot, health: Operator['spec']['health'] = {}): HealthTarget {
   const webhook = { maxLatency: 'PT30S', ...health?.webhook };
   return { operator: { spec: { health: { ...health, webhook } } } as Operator, snapshot, revision: 1 };

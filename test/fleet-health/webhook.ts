@@ -1,4 +1,4 @@
-/** A webhook that answers over HTTPS as it is told: late, with a refusal, with another certificate, or not at all. */
+/** An HTTPS webhook with configurable behaviour: late, denying, with another certificate, or silent. */
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { issueAuthority, issueLeaf, type KeyPair } from '../../src/runtime/internal.ts';

@@ -170,7 +170,7 @@ test('a chart that Helm has pushed to a registry, behind a token', async () => {
   await registry.stop();
 });
 
-test('later values go over earlier ones, and what it was rendered from is told by digests', async () => {
+test('later values override earlier ones, and digests identify the inputs', async () => {
   const chart = { name: 'quiet', version: '1.0.0' };
   plane.repository.serve([chart]);
   const fetched = await plane.charts.fetch(operatorFrom('quiet', plane.repository.url), '1.0.0', {});

@@ -106,7 +106,7 @@ const helmsFor = (name: string): readonly string[] =>
     }
   });
 
-test('what is not ready in time is told by name, and can be taken back', async () => {
+test('a workload that is not ready in time is named, and can be removed', async () => {
   const name = uniqueName('slow');
   const one = await plane.snapshot({ name, version: '1.0.0', nodeSelector: { [name]: 'never' } }, name);
   // It is installed with all the time it takes; only the wait that comes after it is short.
@@ -121,7 +121,7 @@ test('what is not ready in time is told by name, and can be taken back', async (
   expect(await revisionsThere(name, name)).toEqual([]);
 });
 
-test('what the API server refuses is told without the values that it quotes', async () => {
+test('a rejection by the API server is reported without quoted values', async () => {
   const name = uniqueName('refused');
   const service = {
     apiVersion: 'v1',

@@ -81,18 +81,18 @@ describe('forward and back', () => {
     expect(await allWidgets(name)).toEqual(before);
   });
 
-  test('the way back is a helm rollback; the definition stays wide, custom resources stay', async () => {
+  test('a rollback is a helm rollback; the definition and custom resources are kept', async () => {
     const before = await allWidgets(name);
     expect(await plane.installer.restore(plane.connection, one, applying('b-1'))).toEqual({ revision: 3 });
     expect(await versionThere(name, namespace)).toBe('1.0.0');
     expect(await maximumOf(name)).toBe('30');
     expect(await allWidgets(name)).toEqual(before);
-    // The revision of that time, chart and all: nothing was made anew.
+    // The revision of that time, with its chart: nothing was rendered again.
     expect(await releaseNow(one)).toMatchObject({ revision: 3, attempt: 'a-1', snapshotDigest: one.digest });
     expect(await plane.installer.restore(plane.connection, one, applying('b-1'))).toEqual({ revision: 3 });
   });
 
-  test('where its revision is gone, the way back is an upgrade to the snapshot', async () => {
+  test('without its revision, a rollback is an upgrade to the snapshot', async () => {
     await plane.installer.apply(plane.connection, two, applying('a-3'));
     for (const revision of [1, 3]) {
       await plane.client.delete(resources.secrets, { namespace, name: `sh.helm.release.v1.${name}.v${revision}` });
@@ -153,7 +153,7 @@ describe('a release made by hand, with the definition among its templates', () =
     expect(await allWidgets(name)).toEqual(before);
   });
 
-  test('the way back does not bring the old definition with it', async () => {
+  test('a rollback does not restore the old definition', async () => {
     expect(await plane.installer.restore(plane.connection, there, applying('b-1'))).toEqual({ revision: 3 });
     expect(await versionThere(name, namespace)).toBe('0.9.0');
     expect(await maximumOf(name)).toBe('40');

@@ -62,7 +62,7 @@ async function leave(chart: OperatorChart): Promise<void> {
 /** Whoever may still be at it has had the time for it. */
 const later = { ...systemClock, now: () => Date.now() + 120_000 };
 
-test('it is gone for who looks, and is made anew where it is to come back', async () => {
+test('it counts as absent, and is installed again on request', async () => {
   const name = uniqueName('leaving');
   await leave({ name, version: '1.0.0' });
   expect(await plane.installer.current(plane.connection, { name, namespace: name }, {})).toBeUndefined();

@@ -123,12 +123,12 @@ describe('what a repository has', () => {
     ]);
   });
 
-  test('one that is new is found by itself', async () => {
+  test('a new version is found automatically', async () => {
     repository.serve([chart('1.0.0', 20), chart('1.2.0', 30), chart('3.0.0', 40)]);
     await versionsBecome(name, ['3.0.0 Available safe', '1.2.0 Available safe', '1.0.0 Available']);
   });
 
-  test('a repository that is away is told, what was known stays, and it is seen when it is back', async () => {
+  test('an unavailable repository is reported, known versions are kept, and it recovers', async () => {
     repository.answer(500);
     const away = await eventually(async () => {
       const operator = await read(name);
@@ -194,7 +194,7 @@ test('a definition that cannot be used makes its version invalid, and the Operat
   expect(condition(operator, 'Ready')).toMatchObject({ status: 'False', reason: 'NoUsableVersion' });
 });
 
-test('a version whose chart wants values says so, and can be rolled out all the same', async () => {
+test('a version whose chart requires values reports it, and can still be rolled out', async () => {
   const name = 'wanting';
   const wants = '{{- $_ := required "set host, for example example.com" .Values.host }}';
   repository.serve([

@@ -76,7 +76,7 @@ describe.each([
   });
 });
 
-test('what is upgraded in its place leaves nothing outside that it no longer has, and the way back brings it again', async () => {
+test('an in-place upgrade removes stale objects outside of the release, and a rollback restores them', async () => {
   const name = uniqueName('inplace');
   const role = stringify({
     apiVersion: 'rbac.authorization.k8s.io/v1',

@@ -74,7 +74,7 @@ export interface HelmPlane {
   readonly systemNamespace: string;
   /** Fetched, rendered and kept. */
   snapshot(chart: OperatorChart, namespace: string, values?: Readonly<Record<string, unknown>>): Promise<Snapshot>;
-  /** What is there, without what the server writes; undefined where it is not. */
+  /** The current object, without server-side fields; undefined if it does not exist. */
   read(resource: Resource, name: string, namespace?: string): Promise<UnknownObject | undefined>;
   stop(): Promise<void>;
 }

@@ -18,7 +18,7 @@ interface Parts {
   subjects?: { namespace?: string }[];
 }
 
-/** All that tells the sides apart. */
+/** The differences between the sides. */
 async function picture(name: string, sides: readonly string[]) {
   const read = async (...place: Parameters<HelmPlane['read']>) => (await plane.read(...place)) as Parts | undefined;
   const replicas = await Promise.all(
@@ -145,7 +145,7 @@ describe('from a whole release to sides and back to a whole one', () => {
     expect(await plane.read(resources.clusterRoles, name)).toBeDefined();
   });
 
-  test('a whole release takes back what was outside, and the side that is given up then takes nothing of it', async () => {
+  test('a whole release regains objects from outside, and removing the other side keeps them', async () => {
     expect(await plane.installer.apply(plane.connection, one, applying('a-3'))).toEqual({ revision: 1 });
     await plane.switcher.retire(plane.connection, two, one, {});
     expect(await picture(name, [whole, green])).toEqual({

@@ -35,7 +35,7 @@ const pairs = [
   { reason: 'majors above 2^53', older: '9007199254740992.0.0', newer: '9007199254740993.0.0', node: false },
 ];
 
-let inOrderOfHelm: readonly string[] = [];
+let helmOrder: readonly string[] = [];
 
 beforeAll(async () => {
   const { helm } = await ensureAssets(['helm']);
@@ -49,14 +49,14 @@ beforeAll(async () => {
   const repository = ['--repository-config', config, '--repository-cache', directory];
   const words = ['search', 'repo', 'charts/shop', '--versions', '--devel', '-o', 'json', ...repository];
   const found = execFileSync(helm, words, { encoding: 'utf8', env: { HOME: directory } });
-  inOrderOfHelm = (JSON.parse(found) as { version: string }[]).map(({ version }) => version);
+  helmOrder = (JSON.parse(found) as { version: string }[]).map(({ version }) => version);
 }, 300_000);
 
 test.each(pairs)('$reason: $newer is newer than $older, for Helm and for us', ({ older, newer }) => {
   expect([older, newer].every(isVersion)).toBe(true);
   expect(compareVersions(older, newer)).toBe(-1);
-  expect(inOrderOfHelm.indexOf(newer)).toBeGreaterThanOrEqual(0);
-  expect(inOrderOfHelm.indexOf(newer)).toBeLessThan(inOrderOfHelm.indexOf(older));
+  expect(helmOrder.indexOf(newer)).toBeGreaterThanOrEqual(0);
+  expect(helmOrder.indexOf(newer)).toBeLessThan(helmOrder.indexOf(older));
 });
 
 test.each(pairs)('$reason: node-semver orders them like Helm: $node', ({ older, newer, node }) => {

@@ -63,8 +63,8 @@ describe('on the command line', () => {
 
   const verdicts = async (...words: string[]) => {
     const { out, err } = await runCrd([...words, '-o', 'json'], { directory: charts.directory });
-    const told = JSON.parse(out) as { name: string; verdict: string; changes: { kind: string }[] }[];
-    return { err, told: told.map(({ name, verdict, changes }) => `${name} ${verdict} ${changes[0]?.kind}`) };
+    const reported = JSON.parse(out) as { name: string; verdict: string; changes: { kind: string }[] }[];
+    return { err, reported: reported.map(({ name, verdict, changes }) => `${name} ${verdict} ${changes[0]?.kind}`) };
   };
 
   test.each([
@@ -73,7 +73,7 @@ describe('on the command line', () => {
   ])('%s: crds/, templates and subcharts are compared as Helm installs them', async (form) => {
     expect(await verdicts('diff', form, 'new', '--set', 'definitions=true')).toEqual({
       err: '',
-      told: [
+      reported: [
         'gadgets.example.com safe maximum-raised',
         'gizmos.example.com safe undefined',
         'widgets.example.com breaking maximum-lowered',
@@ -81,7 +81,7 @@ describe('on the command line', () => {
     });
     expect(await verdicts('diff', form, 'new', '--set', 'sub.enabled=false')).toEqual({
       err: '',
-      told: [
+      reported: [
         'gadgets.example.com safe crd-created',
         'gizmos.example.com safe crd-created',
         'widgets.example.com breaking maximum-lowered',
@@ -89,12 +89,12 @@ describe('on the command line', () => {
     });
   });
 
-  test('the lines of crds/ are told', async () => {
+  test('the lines of crds/ are reported', async () => {
     const { out } = await runCrd(['diff', 'shop', 'new'], { directory: charts.directory });
     expect(out).toMatch(/- shop\/crds\/widgets\.yaml:19:37/);
   });
 
-  test('a chart that cannot be rendered is told with what Helm says', async () => {
+  test('a render failure is reported with the message of Helm', async () => {
     charts.write({
       'broken/Chart.yaml': chartNamed('broken'),
       'broken/templates/a.yaml': `{{ required "say which" .Values.which }}\n${widget(2)}`,
@@ -127,7 +127,7 @@ describe('on the command line', () => {
     });
     expect(await verdicts('check', 'tree')).toEqual({
       err: '',
-      told: ['gadgets.example.com breaking maximum-lowered', 'widgets.example.com safe undefined'],
+      reported: ['gadgets.example.com breaking maximum-lowered', 'widgets.example.com safe undefined'],
     });
   });
 

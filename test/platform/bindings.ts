@@ -129,7 +129,7 @@ export function bindingTests(running: () => RunningPlatform): void {
       }, patient);
     });
 
-    test('exactly one: two are too many, what it has it keeps, and a label more tells them apart', async () => {
+    test('exactly one: two are ambiguous, an existing binding is kept, and another label selects one', async () => {
       const labels = { app: 'one-of' };
       await ready('Topic', 'red', 'orders', labels);
       const dependencies = { topicSelector: { matchLabels: labels, expect: 'One' } };
@@ -243,7 +243,7 @@ export function bindingTests(running: () => RunningPlatform): void {
       expect(await client.get(coreSecrets, key)).toMatchObject({ data: { own: '' } });
     });
 
-    test('another leader goes on where the last one stopped, and writes nothing anew', async () => {
+    test('a new leader continues where the last one stopped, and rewrites nothing', async () => {
       await ready('Database', 'red', 'steady', { app: 'steady' });
       const user = await uses('Service', 'red', 'steady', { databaseSelector: { matchLabels: { app: 'steady' } } });
       const before = await whenCondition(client, user, bound({ status: 'True' }));

@@ -170,7 +170,7 @@ export function brokerTests(running: () => RunningPlatform): void {
           status: { phase: 'failed' },
         });
         await whenCondition(client, shop, { status: 'False', reason: 'ResourcesFailed' });
-        // Each kind is watched by itself: what was made first may be heard of last.
+        // Each kind has its own watch, so events of different kinds are not ordered.
         await eventually(async () => {
           const { status, metadata } = await client.get(resourceOf('Application'), { namespace, name: 'shop' });
           expect(metadata.labels).toMatchObject({ 'platform.company.com/team': namespace });
@@ -317,7 +317,7 @@ export function brokerTests(running: () => RunningPlatform): void {
         await writeStatus(client, cache, { targetRef });
         const next = july(cache, '0.5', '2026-07-20T02:00:00Z', { broker: 'next' });
         expect(await take(next, 'next')).toEqual({ result: 'applied' });
-        // It may not know that it was taken over.
+        // It might not know about the takeover.
         const counting = july(cache, '241', '2026-07-20T03:00:00Z');
         expect(await take(counting)).toMatchObject({ code: 'wrong-broker' });
         const last = july(cache, '240.25', '2026-07-20T01:00:00Z', { final: true });

@@ -46,7 +46,7 @@ export function commandTests(running: () => RunningPlatform): void {
 `);
     });
 
-    test('kidp cost tells each resource, what is gone as well', async () => {
+    test('kidp cost lists each resource, including deleted ones', async () => {
       const flags = [...kubeconfig, '--team', 'billed', '--month', '2026-05', '-o', 'csv'];
       const { code, out } = await runCommand(declareCost, flags, {});
       expect(code).toBe(0);

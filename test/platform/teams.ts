@@ -86,7 +86,8 @@ export function teamTests(running: () => RunningPlatform): void {
           { namespace, name: 'team-quota' },
           { type: 'merge', body: { metadata: { labels: null }, spec: { hard: { 'requests.memory': '999Gi' } } } },
         );
-        // To what a binding leads cannot be changed, so it is made anew: before the platform has made its own.
+        // The roleRef of a binding is immutable, so it is re-created; this one exists before the platform creates its
+        // own.
         const hostile = await eventually(async () => {
           await client.delete(roleBindings, { namespace, name: 'team-developer' }).catch(unlessNotFound);
           return client.create(roleBindings, {
@@ -170,7 +171,7 @@ export function teamTests(running: () => RunningPlatform): void {
       test('that two Teams name is the older one’s, and the other’s when that goes', async () => {
         const older = await createTeam(client, 'elder', { namespace: 'contested' });
         await whenCondition(client, older, { status: 'True' });
-        // Ages are told in seconds, and then by name.
+        // Ages have a resolution of seconds; ties are broken by name.
         const younger = await createTeam(client, 'younger', { namespace: 'contested' });
         const { status } = await whenCondition(client, younger, { status: 'False', reason: 'NamespaceTaken' });
         expect(status?.conditions?.[0]?.message).toContain('Team elder');

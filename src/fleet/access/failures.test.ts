@@ -56,11 +56,11 @@ describe('an access failure', () => {
       says: 'kidp clusters add production --replace',
     },
   ])('$code: $says', ({ error, code, says }) => {
-    const told = accessFailure('production', error) as FleetError;
-    expect(told).toMatchObject({ code });
-    expect(told.cause).toBeUndefined();
-    expect(told.message).toContain(says);
-    expect(told.message).not.toContain('secret');
+    const failure = accessFailure('production', error) as FleetError;
+    expect(failure).toMatchObject({ code });
+    expect(failure.cause).toBeUndefined();
+    expect(failure.message).toContain(says);
+    expect(failure.message).not.toContain('secret');
   });
 
   test('other errors are returned unchanged', () => {

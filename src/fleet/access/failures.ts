@@ -64,7 +64,7 @@ export function accessFailure(cluster: string, error: unknown): unknown {
 
 /** `redactingClient` wraps a client so that its errors do not contain the server address. */
 export function redactingClient(client: Client, cluster: string): Client {
-  const told = (error: unknown): unknown => {
+  const redacted = (error: unknown): unknown => {
     const fleet = fleetErrorIn(error);
     if (fleet !== undefined) return fleet;
     if (!(error instanceof ConnectionError)) return error;
@@ -77,7 +77,7 @@ export function redactingClient(client: Client, cluster: string): Client {
   };
   const guard = <Answer>(work: Promise<Answer>): Promise<Answer> =>
     work.catch((error: unknown) => {
-      throw told(error);
+      throw redacted(error);
     });
   const { listEach } = client;
   return {
@@ -93,7 +93,7 @@ export function redactingClient(client: Client, cluster: string): Client {
       try {
         yield* client.watch(resource, options) as AsyncIterable<WatchEvent<T>>;
       } catch (error) {
-        throw told(error);
+        throw redacted(error);
       }
     },
     create: (resource, object, options) => guard(client.create(resource, object, options)),

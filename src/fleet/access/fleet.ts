@@ -174,7 +174,7 @@ export function openFleet(options: FleetOptions): ManagedFleet {
     },
     async removeAccess(cluster) {
       const { name } = cluster.metadata;
-      const told = (outcome: ClusterAccess['outcome']) =>
+      const audit = (outcome: ClusterAccess['outcome']) =>
         audited({ event: 'cluster.erase', cluster: name, purpose: 'erase', outcome });
       fleet.forget(name);
       try {
@@ -182,9 +182,9 @@ export function openFleet(options: FleetOptions): ManagedFleet {
           namespace: remoteNamespace,
           budgets,
         });
-        told('allowed');
+        audit('allowed');
       } catch (error) {
-        told(error instanceof FleetError ? error.code : 'failed');
+        audit(error instanceof FleetError ? error.code : 'failed');
         throw error;
       }
     },

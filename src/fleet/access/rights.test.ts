@@ -210,7 +210,7 @@ describe('the observer', () => {
     expect(allows(rules, verb, group, resource)).toBe(may);
   });
 
-  test('may not create on a cluster without ValidatingAdmissionPolicies', () => {
+  test('cannot create on a cluster without ValidatingAdmissionPolicies', () => {
     const unguarded = observerRules({ definitions: [widgets], webhooks: [webhook([''], ['pods'])], guarded: false });
     expect(unguarded.some(({ verbs }) => verbs.includes('create'))).toBe(false);
   });

@@ -44,11 +44,11 @@ test.each([
   },
 ])('values of a Secret: $reason reports the location and nothing else', async ({ said, code, place }) => {
   const input = { bytes, releaseName: 'shop', namespace: 'shops', values: [{ password: 'hunter2' }] };
-  const told = renderChart(helm(said, code), { ...input, hasSecrets: true });
-  await expect(told).rejects.toMatchObject({
+  const rendering = renderChart(helm(said, code), { ...input, hasSecrets: true });
+  await expect(rendering).rejects.toMatchObject({
     code: 'chart/does-not-render',
     message: expect.stringContaining(`it fails${place}`),
   });
-  await expect(told).rejects.not.toThrow(/2retnuh|hunter2/);
+  await expect(rendering).rejects.not.toThrow(/2retnuh|hunter2/);
   await expect(renderChart(helm(said, code), input)).rejects.toThrow(/a\.yaml|…/);
 });

@@ -170,10 +170,10 @@ describe('a custom resource', () => {
   for (const { reason, looks, behind } of rows) {
     it(`that ${reason}`, () => {
       const memory = new StalenessMemory();
-      const told = looks.map(({ at: time, object, expected = true }) =>
+      const results = looks.map(({ at: time, object, expected = true }) =>
         memory.behindFor(object, expected, start + time),
       );
-      expect(told.at(-1)).toBe(behind);
+      expect(results.at(-1)).toBe(behind);
     });
   }
 });

@@ -31,7 +31,7 @@ interface Given {
 }
 
 function definition({ conversion, versions = ['v1'], stored, by, annotations = {} }: Given): Definition {
-  const told = versions.map((each) => each.split(':') as [string, string?]);
+  const parsed = versions.map((each) => each.split(':') as [string, string?]);
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -43,17 +43,17 @@ function definition({ conversion, versions = ['v1'], stored, by, annotations = {
       group: 'shop.example.com',
       scope: 'Namespaced',
       names: { plural: 'widgets', kind: 'Widget' },
-      versions: told.map(([version, schema = 'same'], index) => ({
+      versions: parsed.map(([version, schema = 'same'], index) => ({
         name: version,
         served: true,
-        storage: index === told.length - 1,
+        storage: index === parsed.length - 1,
         schema: { openAPIV3Schema: { type: 'object', description: version, title: schema } },
       })),
       ...(conversion === undefined ? {} : { conversion }),
     },
     status: {
       conditions: [{ type: 'Established', status: 'True' }],
-      storedVersions: stored ?? [told.at(-1)?.[0] ?? ''],
+      storedVersions: stored ?? [parsed.at(-1)?.[0] ?? ''],
     },
   };
 }

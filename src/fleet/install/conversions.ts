@@ -28,15 +28,15 @@ export function conversionActionFor(
   wanted: Definition | undefined,
   { to, from }: { readonly to?: Pick<Snapshot, 'version' | 'namespace'>; readonly from?: string },
 ): ConversionAction {
-  const told = wanted?.spec.conversion?.strategy;
-  if (told === 'Webhook') return 'apply';
+  const declared = wanted?.spec.conversion?.strategy;
+  if (declared === 'Webhook') return 'apply';
   if (live.spec.conversion?.strategy !== 'Webhook') return 'leave';
   // The version itself declares no conversion: breaking changes were approved before the rollout.
-  if (told === 'None' && live.metadata.annotations?.[versionAnnotation] === to?.version) return 'none';
+  if (declared === 'None' && live.metadata.annotations?.[versionAnnotation] === to?.version) return 'none';
   if (from === undefined || converterOf(live) !== from) return 'leave';
   if (areAlike(live)) return 'none';
   // If the versions differ and the chart declares no conversion, its controllers configure it at runtime.
-  const isItsOwn = wanted !== undefined && told === undefined && !areAlike(wanted);
+  const isItsOwn = wanted !== undefined && declared === undefined && !areAlike(wanted);
   return isItsOwn || from === to?.namespace ? 'leave' : 'hold';
 }
 
