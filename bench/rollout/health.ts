@@ -11,7 +11,7 @@ import {
 } from '../../src/api/index.ts';
 import { healthChecker, openFleet, openSnapshotStore } from '../../src/fleet/index.ts';
 import { silentLogger } from '../../src/runtime/index.ts';
-import { startWebhook } from '../../test/fleet-health/webhook.ts';
+import { startWebhook } from '../../test/fleet-health/support/webhook.ts';
 import { addWidgets } from '../../test/rollout-e2e/support/testbed.ts';
 import { type Figure, inParallel, percentile, say } from './figures.ts';
 import { rollOut } from './rollouts.ts';

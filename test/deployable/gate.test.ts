@@ -31,7 +31,7 @@ import {
   type Running,
   StageBroker,
   startReconcilers,
-} from './stage.ts';
+} from './support/stage.ts';
 
 const namespace = 'team-backend';
 let platform: Platform;

@@ -25,7 +25,7 @@ import {
   StageBroker,
   startReconcilers,
   unavailable,
-} from './stage.ts';
+} from './support/stage.ts';
 
 const namespace = 'team-deploy';
 const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };

@@ -8,8 +8,8 @@ import { fetchSealingKey, type SecretObject, sealedSecret, sealKubeconfig } from
 import { type Client, isNotFound, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
 import { coreSecrets } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
-import { accessTests } from './access.ts';
-import { commandTests } from './commands.ts';
+import { accessTests } from './support/access.ts';
+import { commandTests } from './support/commands.ts';
 import {
   addCluster,
   conditionOf,
@@ -23,7 +23,7 @@ import {
   type TestKeys,
   testKeys,
   whenCluster,
-} from './support.ts';
+} from './support/setup.ts';
 
 let management: Management;
 let keys: TestKeys;

@@ -20,8 +20,8 @@ import {
   webhookConfigurations,
   webhookOf,
   widgetsOf,
-} from './support.ts';
-import { expiredAuthority, expiredLeafOf, leafOf, startWebhook, type TestWebhook } from './webhook.ts';
+} from './support/setup.ts';
+import { expiredAuthority, expiredLeafOf, leafOf, startWebhook, type TestWebhook } from './support/webhook.ts';
 
 const shared = sharedCluster();
 const checker = healthChecker();

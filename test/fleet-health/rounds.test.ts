@@ -38,7 +38,7 @@ import {
   putWidget,
   snapshotOf,
   widgetsOf,
-} from './support.ts';
+} from './support/setup.ts';
 
 const parts: Parts = { namespace: 'default', group: 'rounds.test' };
 const near = installationName('widgets', 'near');

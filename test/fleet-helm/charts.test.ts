@@ -9,7 +9,7 @@ import { serveRegistry } from '../support/chart-registry.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import { type Helm, realHelm } from '../support/helm.ts';
 import { chartFiles, type OperatorChart, operatorFrom, packChart } from '../support/operator-charts.ts';
-import { environment, type HelmPlane, kubernetesVersion, openHelmPlane, resources } from './support.ts';
+import { environment, type HelmPlane, kubernetesVersion, openHelmPlane, resources } from './support/setup.ts';
 
 let plane: HelmPlane;
 let helm: Helm;

@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import type { Snapshot } from '../../src/fleet/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { definitionOf, type OperatorChart } from '../support/operator-charts.ts';
-import { applying, type HelmPlane, openHelmPlane, resources, widgetsOf } from './support.ts';
+import { applying, type HelmPlane, openHelmPlane, resources, widgetsOf } from './support/setup.ts';
 
 let plane: HelmPlane;
 beforeAll(async () => {

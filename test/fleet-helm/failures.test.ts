@@ -9,7 +9,7 @@ import type { Client } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import { eventuallyFrom, startTestProcess } from '../support/test-process.ts';
-import { applying, type HelmPlane, openHelmPlane, resources } from './support.ts';
+import { applying, type HelmPlane, openHelmPlane, resources } from './support/setup.ts';
 
 let plane: HelmPlane;
 beforeAll(async () => {

@@ -5,8 +5,8 @@ import type { UnknownObject } from '../../src/runtime/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import type { OperatorChart } from '../support/operator-charts.ts';
-import { installByHand } from './by-hand.ts';
-import { applying, type HelmPlane, openHelmPlane, resources, widgetsOf } from './support.ts';
+import { installByHand } from './support/by-hand.ts';
+import { applying, type HelmPlane, openHelmPlane, resources, widgetsOf } from './support/setup.ts';
 
 let plane: HelmPlane;
 beforeAll(async () => {

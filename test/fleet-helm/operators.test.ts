@@ -22,7 +22,7 @@ import {
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { type ControlPlane, startControlPlane } from '../support/cluster.ts';
 import { type ChartRepository, operatorFrom, packChart, serveRepository } from '../support/operator-charts.ts';
-import { resources } from './support.ts';
+import { resources } from './support/setup.ts';
 
 const systemNamespace = 'kidp-system';
 const patient = { within: 180_000, every: 100 };

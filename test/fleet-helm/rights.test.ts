@@ -2,10 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ClusterConnection, type Fleet, openFleet, type Snapshot } from '../../src/fleet/index.ts';
-import { addCluster, type Management, startManagement, systemNamespace, testKeys } from '../fleet-access/support.ts';
+import {
+  addCluster,
+  type Management,
+  startManagement,
+  systemNamespace,
+  testKeys,
+} from '../fleet-access/support/setup.ts';
 import { sharedCluster, uniqueName } from '../support/cluster.ts';
 import type { OperatorChart } from '../support/operator-charts.ts';
-import { applying, type HelmPlane, openHelmPlane, resources } from './support.ts';
+import { applying, type HelmPlane, openHelmPlane, resources } from './support/setup.ts';
 
 let plane: HelmPlane;
 let management: Management;

@@ -5,7 +5,7 @@ import type { Snapshot } from '../../src/fleet/index.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import type { OperatorChart } from '../support/operator-charts.ts';
-import { applying, type HelmPlane, openHelmPlane, resources, widgetsOf } from './support.ts';
+import { applying, type HelmPlane, openHelmPlane, resources, widgetsOf } from './support/setup.ts';
 
 let plane: HelmPlane;
 beforeAll(async () => {

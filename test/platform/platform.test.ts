@@ -1,10 +1,10 @@
 /** The reconcilers of the platform on one real API server, which takes longer to start than any of these tests. */
 import { afterAll, beforeAll } from 'vitest';
-import { bindingTests } from './bindings.ts';
-import { brokerTests } from './brokers.ts';
-import { commandTests } from './commands.ts';
-import { type RunningPlatform, startReconciledPlatform } from './support.ts';
-import { teamTests } from './teams.ts';
+import { bindingTests } from './support/bindings.ts';
+import { brokerTests } from './support/brokers.ts';
+import { commandTests } from './support/commands.ts';
+import { type RunningPlatform, startReconciledPlatform } from './support/setup.ts';
+import { teamTests } from './support/teams.ts';
 
 let platform: RunningPlatform;
 beforeAll(async () => {

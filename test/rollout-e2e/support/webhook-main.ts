@@ -1,5 +1,5 @@
 /** Runs a slow webhook in a process of its own: prints its URL and certificate authority as JSON, and serves until it is killed. */
-import { startWebhook } from '../../fleet-health/webhook.ts';
+import { startWebhook } from '../../fleet-health/support/webhook.ts';
 
 // Standard input closes when the test runner ends, even after kill -9: this process must not outlive it.
 process.stdin.resume().on('close', () => process.exit());

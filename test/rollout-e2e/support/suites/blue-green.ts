@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { Resource, UnknownObject } from '../../../../src/runtime/index.ts';
 import { eventually } from '../../../../src/runtime/testing/index.ts';
-import { startWebhook, type TestWebhook } from '../../../fleet-health/webhook.ts';
+import { startWebhook, type TestWebhook } from '../../../fleet-health/support/webhook.ts';
 import type { OperatorChart } from '../../../support/operator-charts.ts';
 import type { Show } from '../suite-context.ts';
 import { addWidgets, patient, rollOut, type Stage, statesOf, untilPhase, widgetsOn } from '../testbed.ts';

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { sharedCluster } from '../support/cluster.ts';
-import { type OperatorChart, packChart } from '../support/operator-charts.ts';
+import { sharedCluster } from '../../support/cluster.ts';
+import { type OperatorChart, packChart } from '../../support/operator-charts.ts';
 
 /** Where the signal comes it is killed, and this rejects. */
 export async function byHand(program: string, words: readonly string[], signal?: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 /** The deployable reconcilers on a real API server, with a broker in this process in place of Kafka and HTTP. */
 import { Registry } from 'prom-client';
-import { broker, deployableKinds, deploymentTarget, type Kind, kindNamed } from '../../src/api/index.ts';
+import { broker, deployableKinds, deploymentTarget, type Kind, kindNamed } from '../../../src/api/index.ts';
 import {
   ChannelError,
   type Dispatcher,
@@ -11,8 +11,8 @@ import {
   reportTaker,
   type StatusReport,
   statusEvent,
-} from '../../src/broker/index.ts';
-import { addDeployableReconcilers, type Deployable, type DeployableOptions } from '../../src/reconcile/index.ts';
+} from '../../../src/broker/index.ts';
+import { addDeployableReconcilers, type Deployable, type DeployableOptions } from '../../../src/reconcile/index.ts';
 import {
   type Client,
   type Condition,
@@ -21,8 +21,8 @@ import {
   type Logger,
   Manager,
   silentLogger,
-} from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
+} from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 
 /** A machine that does much else at the same time. */
 export const patient = { within: 180_000, every: 50 };

@@ -1,7 +1,7 @@
 /** Relationships on a real API server: bind, rotate, unbind; and that one team never gets the credentials of another. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Client, Condition, KubernetesObject, UnknownObject } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
+import type { Client, Condition, KubernetesObject, UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import {
   coreSecrets,
   create,
@@ -13,7 +13,7 @@ import {
   resourceOf,
   whenCondition,
   writeStatus,
-} from './support.ts';
+} from './setup.ts';
 
 export function bindingTests(running: () => RunningPlatform): void {
   describe('relationships', () => {

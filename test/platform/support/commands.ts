@@ -1,11 +1,11 @@
 /** `kidp graph` and `kidp cost` of a cluster. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { declareCost } from '../../src/cli/cost/command.ts';
-import { declareGraph } from '../../src/cli/graph/command.ts';
-import type { OwnedObject } from '../../src/reconcile/index.ts';
-import type { Client } from '../../src/runtime/index.ts';
-import { runCommand } from '../support/check-command.ts';
-import { create, createTeam, type RunningPlatform, resourceOf, whenCondition } from './support.ts';
+import { declareCost } from '../../../src/cli/cost/command.ts';
+import { declareGraph } from '../../../src/cli/graph/command.ts';
+import type { OwnedObject } from '../../../src/reconcile/index.ts';
+import type { Client } from '../../../src/runtime/index.ts';
+import { runCommand } from '../../support/check-command.ts';
+import { create, createTeam, type RunningPlatform, resourceOf, whenCondition } from './setup.ts';
 
 export function commandTests(running: () => RunningPlatform): void {
   describe('commands', () => {

@@ -1,7 +1,7 @@
 /** A control plane of one's own with the reconcilers of the platform in it: they act on every Team there is. */
 import { join } from 'node:path';
-import { kindNamed, type Team } from '../../src/api/index.ts';
-import { addPlatformReconcilers, type PlatformReconcilers } from '../../src/reconcile/index.ts';
+import { kindNamed, type Team } from '../../../src/api/index.ts';
+import { addPlatformReconcilers, type PlatformReconcilers } from '../../../src/reconcile/index.ts';
 import {
   ApiError,
   type Client,
@@ -12,12 +12,12 @@ import {
   Manager,
   type Resource,
   type UnknownObject,
-} from '../../src/runtime/index.ts';
-import { events } from '../../src/runtime/internal.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
-import { type Platform, platformNamespace, startPlatform } from '../admission/support/platform.ts';
+} from '../../../src/runtime/index.ts';
+import { events } from '../../../src/runtime/internal.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
+import { type Platform, platformNamespace, startPlatform } from '../../admission/support/platform.ts';
 
-export const manifests = join(import.meta.dirname, '..', '..', 'manifests');
+export const manifests = join(import.meta.dirname, '..', '..', '..', 'manifests');
 export const patient = { within: 180_000, every: 100 };
 export const apiVersion = 'platform.company.com/v1' as const;
 

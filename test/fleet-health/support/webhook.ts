@@ -1,7 +1,7 @@
 /** An HTTPS webhook with configurable behaviour: late, denying, with another certificate, or silent. */
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { issueAuthority, issueLeaf, type KeyPair } from '../../src/runtime/internal.ts';
+import { issueAuthority, issueLeaf, type KeyPair } from '../../../src/runtime/internal.ts';
 
 const hour = 3_600_000;
 

@@ -6,7 +6,7 @@ import {
   crdFor,
   type Environment,
   operatorInstallation,
-} from '../../src/api/index.ts';
+} from '../../../src/api/index.ts';
 import {
   type ClusterAccess,
   type FleetOptions,
@@ -18,8 +18,8 @@ import {
   type SealingKeys,
   sealedSecret,
   sealKubeconfig,
-} from '../../src/fleet/index.ts';
-import { addClusterReconciler, type ClusterReconcilerOptions } from '../../src/reconcile/index.ts';
+} from '../../../src/fleet/index.ts';
+import { addClusterReconciler, type ClusterReconcilerOptions } from '../../../src/reconcile/index.ts';
 import {
   type Client,
   type Condition,
@@ -30,10 +30,10 @@ import {
   loadKubeconfig,
   Manager,
   type Resource,
-} from '../../src/runtime/index.ts';
-import { coreSecrets, type LogFields } from '../../src/runtime/internal.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
-import { type ControlPlane, startControlPlane } from '../support/cluster.ts';
+} from '../../../src/runtime/index.ts';
+import { coreSecrets, type LogFields } from '../../../src/runtime/internal.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
+import { type ControlPlane, startControlPlane } from '../../support/cluster.ts';
 
 export const systemNamespace = 'kidp-system';
 export const patient = { within: 180_000, every: 100 };

@@ -1,9 +1,9 @@
 /** Brokers, targets, Applications and costs on a real API server, as brokers report and other reconcilers write. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { HeartbeatEvent, UsageEvent, VerifiedBroker } from '../../src/broker/index.ts';
-import type { OwnedObject } from '../../src/reconcile/index.ts';
-import type { Client, KubernetesObject, UnknownObject } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
+import type { HeartbeatEvent, UsageEvent, VerifiedBroker } from '../../../src/broker/index.ts';
+import type { OwnedObject } from '../../../src/reconcile/index.ts';
+import type { Client, KubernetesObject, UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 import {
   create,
   createTeam,
@@ -14,7 +14,7 @@ import {
   resourceOf,
   whenCondition,
   writeStatus,
-} from './support.ts';
+} from './setup.ts';
 
 export function brokerTests(running: () => RunningPlatform): void {
   describe('brokers, targets, Applications and costs', () => {

@@ -1,6 +1,6 @@
 /** The shared cluster as rollouts see one, and the real Helm. */
-import type { Operator } from '../../src/api/index.ts';
-import { ensureAssets } from '../../src/controlplane/index.ts';
+import type { Operator } from '../../../src/api/index.ts';
+import { ensureAssets } from '../../../src/controlplane/index.ts';
 import {
   type ApplyOptions,
   type Charts,
@@ -13,7 +13,7 @@ import {
   type Snapshot,
   type SnapshotStore,
   type Switcher,
-} from '../../src/fleet/index.ts';
+} from '../../../src/fleet/index.ts';
 import {
   type Client,
   connect,
@@ -21,9 +21,14 @@ import {
   loadKubeconfig,
   type Resource,
   type UnknownObject,
-} from '../../src/runtime/index.ts';
-import { sharedCluster } from '../support/cluster.ts';
-import { type ChartRepository, type OperatorChart, operatorFrom, serveRepository } from '../support/operator-charts.ts';
+} from '../../../src/runtime/index.ts';
+import { sharedCluster } from '../../support/cluster.ts';
+import {
+  type ChartRepository,
+  type OperatorChart,
+  operatorFrom,
+  serveRepository,
+} from '../../support/operator-charts.ts';
 
 export const resources = {
   deployments: { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true },

@@ -1,9 +1,9 @@
 /** Teams on a real API server: what they get, that it is kept so, and what their people may do. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { kinds, OWNED_RESOURCES_FINALIZER, TEAM_LABEL, type Team, team } from '../../src/api/index.ts';
-import { type Client, isNotFound, type Resource, type UnknownObject } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
-import { configMaps, namespaces } from '../admission/support/platform.ts';
+import { kinds, OWNED_RESOURCES_FINALIZER, TEAM_LABEL, type Team, team } from '../../../src/api/index.ts';
+import { type Client, isNotFound, type Resource, type UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
+import { configMaps, namespaces } from '../../admission/support/platform.ts';
 import {
   apiVersion,
   coreSecrets,
@@ -19,7 +19,7 @@ import {
   roleBindings,
   roles,
   whenCondition,
-} from './support.ts';
+} from './setup.ts';
 
 export function teamTests(running: () => RunningPlatform): void {
   describe('Teams', () => {

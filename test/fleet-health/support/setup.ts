@@ -1,8 +1,8 @@
 /** An operator of the test's own, as a chart would render it: a Deployment, a definition and a webhook. */
-import type { Operator } from '../../src/api/index.ts';
-import type { ClusterConnection, HealthTarget, Snapshot } from '../../src/fleet/index.ts';
-import type { Client, KubernetesObject, Resource, UnknownObject } from '../../src/runtime/index.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
+import type { Operator } from '../../../src/api/index.ts';
+import type { ClusterConnection, HealthTarget, Snapshot } from '../../../src/fleet/index.ts';
+import type { Client, KubernetesObject, Resource, UnknownObject } from '../../../src/runtime/index.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
 
 export const patient = { within: 180_000, every: 200 };
 

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type Cluster, cluster as clusterKind } from '../../src/api/index.ts';
-import { declareClusters } from '../../src/cli/clusters/command.ts';
-import { keysFromFile, type SecretObject } from '../../src/fleet/index.ts';
-import { connect, isForbidden, isNotFound, loadKubeconfig } from '../../src/runtime/index.ts';
-import { coreSecrets } from '../../src/runtime/internal.ts';
-import { eventually } from '../../src/runtime/testing/index.ts';
-import { sharedCluster } from '../support/cluster.ts';
-import { type Management, patient, says, systemNamespace, whenCluster } from './support.ts';
+import { type Cluster, cluster as clusterKind } from '../../../src/api/index.ts';
+import { declareClusters } from '../../../src/cli/clusters/command.ts';
+import { keysFromFile, type SecretObject } from '../../../src/fleet/index.ts';
+import { connect, isForbidden, isNotFound, loadKubeconfig } from '../../../src/runtime/index.ts';
+import { coreSecrets } from '../../../src/runtime/internal.ts';
+import { eventually } from '../../../src/runtime/testing/index.ts';
+import { sharedCluster } from '../../support/cluster.ts';
+import { type Management, patient, says, systemNamespace, whenCluster } from './setup.ts';
 
 export function commandTests(of: () => { readonly management: Management }): void {
   const directory = mkdtempSync(join(tmpdir(), 'kidp-clusters-test-'));
@@ -207,7 +207,7 @@ export function commandTests(of: () => { readonly management: Management }): voi
 
     test('an administrator of the platform adds one, who may read no Secret', async () => {
       const { plane, client } = of().management;
-      const rights = join(import.meta.dirname, '..', '..', 'manifests', 'rbac');
+      const rights = join(import.meta.dirname, '..', '..', '..', 'manifests', 'rbac');
       const applied = await sharedCluster().kubectl(['apply', '-k', rights], { kubeconfig: plane.kubeconfig });
       expect(applied).toMatchObject({ code: 0 });
       const ann = await plane.kubeconfigFor({ name: 'ann', groups: ['kidp:admin'] });

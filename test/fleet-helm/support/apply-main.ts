@@ -1,6 +1,6 @@
 /** Applies one snapshot in a process of its own, so that a test can kill it. */
-import { openInstaller, openSnapshotStore } from '../../src/fleet/index.ts';
-import { connect, loadKubeconfig } from '../../src/runtime/index.ts';
+import { openInstaller, openSnapshotStore } from '../../../src/fleet/index.ts';
+import { connect, loadKubeconfig } from '../../../src/runtime/index.ts';
 
 const [kubeconfig = '', program = '', systemNamespace = '', name = '', attempt = ''] = process.argv.slice(2);
 const client = connect(loadKubeconfig({ file: kubeconfig }));
