@@ -74,7 +74,7 @@ describe('a crash between two steps: asked for again, it goes on from there', ()
     const name = uniqueName('killed');
     const nodeSelector = { [name]: 'here' };
     const snapshot = await plane.snapshot({ name, version: '1.0.0', nodeSelector, hook: true }, name);
-    const main = join(import.meta.dirname, 'apply-main.ts');
+    const main = join(import.meta.dirname, 'support', 'apply-main.ts');
     const words = [sharedCluster().kubeconfig, plane.program, plane.systemNamespace, snapshot.name, 'a-1'];
     const installer = startTestProcess('the installer', process.execPath, [main, ...words]);
     // The hook waits for a node that is not there.
