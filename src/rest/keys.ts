@@ -30,7 +30,7 @@ export function tokenKeys(from: TokenKeys, { clock, log }: { clock: Clock; log: 
     try {
       known = { find: createLocalJWKSet(await keySet(from)), at };
     } catch (error) {
-      log.warn('the keys of tokens cannot be had', { from: shown(from), error });
+      log.warn('failed to fetch the token verification keys', { from: shown(from), error });
     }
   }
   /** One at a time, however many wait for it. */
