@@ -1,4 +1,4 @@
-/** What is wrong with a policy in one sentence: the place once, with line and column, then what is wrong there. */
+/** Writes a policy issue as one sentence: the position with line and column, then the problem. */
 import type { PolicyIssue } from './model.ts';
 
 /** `spec.rules[0].expression, line 1, column 5: undefined field 'replcas', did you mean 'replicas'?`. */
@@ -8,7 +8,7 @@ export function issueText({ path, line, column, message }: PolicyIssue): string 
   return place === '' ? words : `${place}: ${words}`;
 }
 
-/** Messages begin with their place, in whichever way who found it writes places. */
+/** Removes the position from the start of a message, in any of its notations. */
 function withoutPlace(message: string, path: string): string {
   const rest = message.startsWith(path) ? message.slice(path.length).replace(/^(?::\d+:\d+)?: /, '') : message;
   return rest.replace(/^ERROR: <input>:\d+:\d+: /, '');

@@ -1,4 +1,7 @@
-/** What of a Policy other systems have too: its expressions in full words. The rest is noted as lost. */
+/**
+ * Carries over the parts of a Policy that other systems have too, with shorthand names written out. The rest is noted
+ * as lost.
+ */
 import type { CompiledPolicy } from '../engine/compile.ts';
 import type { Unit } from '../engine/unit.ts';
 import type { Action, PolicyModel, RuleModel } from '../model.ts';

@@ -1,7 +1,7 @@
 /** Expressions as text: what they read, and the same with other names. */
 import { type Expr, environment, parse, reads } from '../../cel/index.ts';
 
-/** What our policies have for short and others have not. */
+/** The shorthand names of a Policy, which other systems do not have. */
 const SHORTHANDS: ReadonlySet<string> = new Set(['spec', 'metadata', 'status', 'apiVersion', 'kind']);
 
 /** The expression with `spec` written `object.spec`, and so on. One that cannot be parsed is left as it is. */

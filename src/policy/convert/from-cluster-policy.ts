@@ -51,7 +51,7 @@ function policyOf(rule: Json, context: Context): Json {
   const types = [...new Set(matched.flatMap((block) => resourceTypesOf(block, context)))];
   const action = textIn(validate.failureAction) ?? textIn(spec.validationFailureAction) ?? 'Audit';
   const operations = [...new Set(matched.flatMap((block) => operationsOf(block)))];
-  // One block says no more than its kinds and operations in most policies; then no expression is needed.
+  // Most policies have one block with kinds and operations only, which needs no expression.
   const simple = matched.every((block) =>
     Object.keys(block).every((each) => each === 'kinds' || each === 'operations'),
   );

@@ -25,7 +25,7 @@ const CONTROLLERS: Readonly<Record<string, string>> = {
   jobs: 'Job',
   cronjobs: 'CronJob',
 };
-/** What these policies have beyond those of Kubernetes. */
+/** Fields of Kyverno policies that Kubernetes policies do not have. */
 const BEYOND = ['evaluation', 'webhookConfiguration', 'images', 'attestors', 'targetMatchConstraints'] as const;
 
 export const isKyverno = (object: Json): boolean =>

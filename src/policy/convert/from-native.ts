@@ -12,7 +12,7 @@ import { all, any, isNamespaced, NAME, not, oneOf, operationsAre, typeIs } from 
 interface FromNativeOptions {
   readonly kinds: Kinds;
   readonly notes: SourceNotes;
-  /** Of the Policy; the native one's own where it has a single binding. */
+  /** The name of the Policy; the name of the native policy if it has one binding. */
   readonly name: string;
   readonly description?: string | undefined;
   /** The workload controllers that the source also covers; none by default, as in Kubernetes. */
@@ -110,7 +110,7 @@ function isPlain(type: TypeMatch, operations: readonly string[], kinds: Kinds): 
   return scopeHolds && operations.every((each) => type.operations?.includes(each as never) ?? true);
 }
 
-/** As our selector writes it. `*` leaves out what happens every second, unless it is named. */
+/** Writes a type as in a Policy selector. `*` excludes Events, Leases and access reviews unless they are named. */
 function resourceTypesOf(type: TypeMatch, kinds: Kinds, notes: SourceNotes): readonly string[] {
   const { group, version, resource = '*', subresource } = type;
   const written = (name: string, of: string, kind: string): string =>

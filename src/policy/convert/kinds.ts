@@ -12,7 +12,7 @@ interface KnownKind {
   readonly namespaced: boolean;
 }
 
-/** What Kubernetes and the platform have, and what CRDs among the input define. */
+/** The kinds of Kubernetes, of the platform, and of CRDs in the input. */
 export class Kinds {
   readonly #kinds: readonly KnownKind[];
 

@@ -1,4 +1,4 @@
-/** What our selector and exclusions have fields for, and native policies only expressions. */
+/** Converts selector and exclusion fields that native policies can only express as match conditions. */
 import type { MatchModel, PolicyModel } from '../model.ts';
 import type { Json } from '../request.ts';
 import type { Kinds } from './kinds.ts';

@@ -1,4 +1,4 @@
-/** What a conversion could not carry over, said field by field. */
+/** Notes on the fields that a conversion could not carry over. */
 import type { Json } from '../request.ts';
 
 export interface ConversionNote {
@@ -14,7 +14,7 @@ export interface ConversionNote {
 export class Notes {
   readonly all: ConversionNote[] = [];
 
-  /** Notes about one object. */
+  /** `of` returns the notes of one object. */
   of(object: Json): SourceNotes {
     return new SourceNotes(this.all, sourceOf(object));
   }
@@ -29,7 +29,7 @@ export class SourceNotes {
     this.source = source;
   }
 
-  /** Something of the source is lost. */
+  /** `lost` notes a field that is lost in the conversion. */
   lost(path: string, message: string): void {
     this.#all.push({ severity: 'warning', source: this.source, path, message });
   }
@@ -44,7 +44,7 @@ function sourceOf(object: Json): string {
   return `${String(object.kind)}/${typeof metadata?.name === 'string' ? metadata.name : ''}`;
 }
 
-/** The objects of a list field, whatever stands there. */
+/** `objectsIn` returns the objects of a list field of any shape. */
 export function objectsIn(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
@@ -64,7 +64,7 @@ export function textIn(value: unknown): string | undefined {
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Without the fields that are undefined, empty lists or empty objects: they would only be noise in a manifest. */
+/** `compact` removes undefined fields, empty lists and empty objects from a manifest. */
 export function compact<T extends Json>(object: T): T {
   return Object.fromEntries(
     Object.entries(object).filter(([, value]) => {

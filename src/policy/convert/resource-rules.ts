@@ -8,7 +8,7 @@ import { any, typeIs } from './predicates.ts';
 interface ResourceRules {
   readonly included: readonly Json[];
   readonly excluded: readonly Json[];
-  /** Where a rule cannot say it all. */
+  /** The conditions that a resource rule cannot express. */
   readonly conditions: readonly Json[];
 }
 
@@ -62,7 +62,7 @@ const isPattern = (text: string): boolean => text !== '*' && text.includes('*');
 const withSubresource = ({ resource, subresource }: Resource): string =>
   subresource === undefined ? resource : `${resource}/${subresource}`;
 
-/** What `*` does not mean in our policies. Access reviews are not asked of native policies anyway. */
+/** The types that `*` of a Policy excludes. Native policies never see access reviews anyway. */
 function noise(operations: readonly Operation[]): readonly Json[] {
   const rule = (apiGroups: readonly string[], resources: readonly string[]): Json => ({
     apiGroups,

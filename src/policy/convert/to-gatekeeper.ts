@@ -110,7 +110,7 @@ function constraintMatch(match: MatchModel, { notes, platformNamespace }: ToNati
 const isSimple = (patterns: readonly string[] | undefined): boolean =>
   patterns?.every((each) => /^\*?[^*?]*\*?$/.test(each)) === true;
 
-/** What the match of a Constraint cannot say, as expressions. */
+/** Writes the selector fields that the match of a Constraint cannot express as expressions. */
 function narrowingConditions(model: PolicyModel, options: ToNativeOptions): readonly Json[] {
   const { namespaces: _namespaces, names: _names, ...others } = model.match;
   const { namespaces, names, operations = ['CREATE', 'UPDATE'] } = model.match;

@@ -38,7 +38,7 @@ export function nativeFromPolicy(policy: CompiledPolicy, options: ToNativeOption
       }),
     );
   }
-  // What is deleted cannot be changed, and Kubernetes does not let a policy say so.
+  // Kubernetes rejects mutations for DELETE.
   const operations = model.match.operations?.filter((operation) => operation !== 'DELETE');
   if (carried.mutations.length > 0 && operations?.length !== 0) {
     const mutated = { ...model, match: { ...model.match, ...(operations === undefined ? {} : { operations }) } };

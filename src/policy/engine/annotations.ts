@@ -6,7 +6,7 @@ import type { Outcome } from './outcome.ts';
 import { errorText } from './results.ts';
 import type { Scope } from './scope.ts';
 
-/** As in Kubernetes. What must not be shown does not go into a log either. */
+/** Evaluates the audit annotations of a rule, as in Kubernetes. Sensitive values are not written to the audit log. */
 const MAX_LENGTH = 10 * 1024;
 
 /** Answers with what failed. */

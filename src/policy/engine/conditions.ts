@@ -11,7 +11,7 @@ import type { Unit } from './unit.ts';
 
 interface ConditionsAnswer {
   readonly answer: boolean | 'error' | Missing;
-  /** What failed. */
+  /** The error. */
   readonly message: string;
   readonly name: string;
 }

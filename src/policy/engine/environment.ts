@@ -82,7 +82,7 @@ const { STRING, BOOL, INT, TIMESTAMP, DYN } = types;
 const texts = types.list(STRING);
 const labels = types.map(STRING, STRING);
 
-/** As the API server declares them: what is not here does not compile there either. */
+/** The object types that the API server declares. */
 const OBJECT_TYPES: ReadonlyMap<string, ObjectType> = new Map(
   [
     plain('kubernetes.GroupVersionKind', { group: STRING, version: STRING, kind: STRING }),

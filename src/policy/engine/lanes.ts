@@ -55,14 +55,14 @@ function both(left: MatchAnswer, right: MatchAnswer): MatchAnswer {
 
 /** The groups of one type and operation that see the object in one way. */
 export class Lane {
-  /** Where the template of a controller is; undefined: the old object sent. */
+  /** The path of the Pod template of a workload controller; undefined for the object as it was sent. */
   readonly path: string | undefined;
   readonly #always: MatchGroup[] = [];
   readonly #byLabel = new Map<string, MatchGroup[]>();
   readonly #byNamespace = new Map<string, MatchGroup[]>();
   readonly #byName = new Map<string, MatchGroup[]>();
   readonly #byPattern: { readonly group: MatchGroup; readonly fits: Glob }[] = [];
-  /** Those of `#byPattern` that fit a namespace: there are few namespaces and many requests. */
+  /** A cache of the entries of `#byPattern` by namespace: there are few namespaces and many requests. */
   readonly #fitting = new Map<string, readonly MatchGroup[]>();
 
   constructor(path: string | undefined) {

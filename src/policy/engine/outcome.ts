@@ -1,4 +1,4 @@
-/** What a decision gathers on its way: results, in the order of the policies. */
+/** Collects the results of a decision, in the order of the policies. */
 import type { AuthorizationAttributes } from '../../cel/index.ts';
 import type { PolicyDecision, RuleResult } from '../decision.ts';
 import type { CompiledPolicy } from './compile.ts';
@@ -7,7 +7,7 @@ import type { Tally } from './tally.ts';
 
 interface Placed {
   readonly position: number;
-  /** Of the rule in its policy: shared expressions are judged out of order. */
+  /** The index of the rule in its policy, because shared expressions are evaluated out of order. */
   readonly rule: number;
   readonly result: RuleResult;
 }

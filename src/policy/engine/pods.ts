@@ -7,7 +7,7 @@
 import type { PodControllersModel, TypeMatch } from '../model.ts';
 import type { Json } from '../request.ts';
 
-/** Where the six kinds of Kubernetes have their template. */
+/** The template paths of the six workload controllers of Kubernetes. */
 const TEMPLATES: Readonly<Record<string, { readonly group: string; readonly path: string }>> = {
   Deployment: { group: 'apps', path: 'spec.template' },
   StatefulSet: { group: 'apps', path: 'spec.template' },
@@ -47,7 +47,7 @@ export function podOf(object: Json | null, path: string): Json | null {
   };
 }
 
-/** Where a field of the Pod is in the controller. */
+/** `fieldInController` translates a field of the Pod to its path in the workload controller. */
 export function fieldInController(field: string, path: string): string {
   if (/^(metadata\.(name|namespace))?$/.test(field)) return field;
   return field.startsWith('[') ? `${path}${field}` : `${path}.${field}`;

@@ -30,7 +30,7 @@ export function isNoWorse(
     const counts = outermostLoops(inspector, unit.compiled.ast);
     return inspector.inspection.exhausted ? undefined : counts;
   });
-  // What cannot be counted may have got worse.
+  // An update whose violations cannot be counted might make the object worse.
   if (earlier === undefined || now === undefined) return false;
   return now.every((count, index) => count <= (earlier[index] ?? 0));
 }
@@ -46,7 +46,7 @@ function wasJudged({ model, conditions }: CompiledPolicy, before: Scope): boolea
   return conditions.every(({ unit }) => unit.parts.includes('oldObject') || before.compute(unit).result === true);
 }
 
-/** How many elements each outermost `all` fails for, in the order of the source. */
+/** Counts the failing elements of each outermost `all`, in source order. */
 function outermostLoops(inspector: Inspector, node: Expr): readonly number[] {
   if (node.kind === 'comprehension') {
     const loop = loopOf(inspector, node, NO_LOCALS, MAX_COUNTED);

@@ -1,4 +1,4 @@
-/** The words of a result: what a rule that did not hold, failed or could not be asked says to the user. */
+/** Builds results of rules that are violated, failed or could not be evaluated. */
 import { CelError, type Result, show } from '../../cel/index.ts';
 import type { ResultKind, RuleResult } from '../decision.ts';
 import type { Missing } from '../match/match.ts';
@@ -25,7 +25,7 @@ export function makeResult(policy: CompiledPolicy, rule: CompiledRule, parts: Re
   };
 }
 
-/** What is done about a rule now: until its date it only audits. */
+/** The actions of a rule now; until `enforceAfter` it only audits. */
 function actionsOf({ model }: CompiledRule, now: number): readonly Action[] {
   return model.enforceAfter !== undefined && now < model.enforceAfter ? ['Audit'] : model.actions;
 }
@@ -67,7 +67,7 @@ export function notEvaluated(policy: CompiledPolicy, rule: CompiledRule, scope: 
   return makeResult(policy, rule, { result: 'skip', message: skipped, skipped });
 }
 
-/** What went wrong in an expression, with its place. */
+/** `errorText` describes the error of an expression. */
 export function errorText(rule: { readonly text: string }, result: Result): string {
   const expression = shorten(rule.text);
   if (result instanceof CelError) return `expression '${expression}' resulted in error: ${result.message}`;

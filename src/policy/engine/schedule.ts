@@ -1,8 +1,8 @@
-/** What changes by time alone: exceptions run out, and rules that only audited come into force. */
+/** Changes that happen over time: exceptions expire, and rules with `enforceAfter` become enforced. */
 import type { CompiledPolicy } from './compile.ts';
 import type { PolicySet } from './set.ts';
 
-/** Differs once one of them has. */
+/** `scheduleStateAt` returns a value that differs after each such change. */
 export function scheduleStateAt(set: PolicySet, policy: CompiledPolicy, now: number): string {
   return transitionsOf(set, policy)
     .filter((each) => each <= now)
@@ -10,7 +10,7 @@ export function scheduleStateAt(set: PolicySet, policy: CompiledPolicy, now: num
     .join();
 }
 
-/** When the next of them does; undefined where none is to come. */
+/** `nextTransition` returns the time of the next change, or undefined. */
 export function nextTransition(set: PolicySet, policies: readonly CompiledPolicy[], now: number): number | undefined {
   const coming = policies.flatMap((policy) => transitionsOf(set, policy)).filter((each) => each > now);
   return coming.length === 0 ? undefined : Math.min(...coming);

@@ -8,14 +8,14 @@ import { type Expr, format, walk } from '../../cel/index.ts';
 import { type Unit, unitFor } from './unit.ts';
 
 export interface SplitRule {
-  /** What a term must be for the rest not to matter: false for `&&`. */
+  /** The value of a term that decides the result: false for `&&`. */
   readonly decisive: boolean;
   readonly terms: readonly Unit[];
 }
 
 interface Term {
   readonly text: string;
-  /** Whether it is worth keeping: a look at a field is cheaper than to ask whether somebody had it already. */
+  /** Whether caching pays off: reading a field is cheaper than a cache lookup. */
   readonly costly: boolean;
 }
 
@@ -24,9 +24,10 @@ interface Chain {
   readonly terms: readonly Term[];
 }
 
+/** A cache by unit. */
 const CHAINS = new WeakMap<Unit, { readonly chain: Chain | undefined }>();
 
-/** Looks now for what `sharedTerms` would have to look for first. */
+/** `prepareTerms` computes ahead of time what `sharedTerms` needs. */
 export function prepareTerms(unit: Unit): void {
   chainOf(unit);
 }
@@ -58,7 +59,7 @@ function isCostly(term: Expr): boolean {
   return found;
 }
 
-/** For each of the units that has a costly term in common with another, how to ask it. They read no variables. */
+/** `sharedTerms` splits each unit that has a costly term in common with another. The units read no variables. */
 export function sharedTerms(units: Iterable<Unit>): ReadonlyMap<Unit, SplitRule> {
   const all = [...units];
   const counts = new Map<string, number>();
@@ -78,7 +79,7 @@ export function sharedTerms(units: Iterable<Unit>): ReadonlyMap<Unit, SplitRule>
   return found;
 }
 
-/** The shared terms one by one, and what stands between them together. */
+/** Returns each shared term alone, and the terms between them combined. */
 function runsOf({ symbol, terms }: Chain, isShared: (term: Term) => boolean): readonly string[] {
   const runs: string[] = [];
   let open: string[] = [];

@@ -1,4 +1,4 @@
-/** How the policies of a set see a request: as it was sent, and as the Pod that a controller's template describes. */
+/** The views of a request: as it was sent, and as the Pod of a workload controller's template. */
 import { CompiledMatch } from '../match/match.ts';
 import { Subject } from '../match/subject.ts';
 import { matchesType } from '../match/types.ts';
@@ -13,7 +13,7 @@ import type { PolicySet } from './set.ts';
 export interface View {
   readonly lane: Lane;
   readonly scope: Scope;
-  /** The request as it was sent; the same scope where that is what is seen. */
+  /** The scope of the request as it was sent. */
   readonly original: Scope;
 }
 
@@ -37,14 +37,14 @@ export function viewsOf(
     }
     const pod = podOf(object, lane.path);
     const oldPod = podOf(oldObject, lane.path);
-    // A controller without a template makes no Pods.
+    // A workload controller without a template creates no Pods.
     if (pod === null && oldPod === null) continue;
     views.push({ lane, scope: new Scope(subject.withObjects(pod, oldPod), evaluation), original });
   }
   return views;
 }
 
-/** How one policy sees a request, whether it matches or not: for an explanation. */
+/** `viewOf` returns the view of one policy, whether it matches or not, for an explanation. */
 export function viewOf(
   set: PolicySet,
   policy: CompiledPolicy,

@@ -13,8 +13,8 @@ const POD_CONTROLLER_KINDS: readonly string[] = [
 ];
 
 /**
- * Unless the policy says otherwise, one that is about Pods and nothing else holds for all six: its expressions can only
- * have been written for a Pod. One that also names other types was written with those in mind, and holds for
+ * Unless the policy says otherwise, one that selects Pods only covers all six workload controllers: its expressions can
+ * only have been written for a Pod. One that also names other types was written with those in mind, and holds for
  * controllers only if it says so.
  */
 export function readPodControllers(

@@ -106,10 +106,10 @@ const TAKEN = new Set(
   ),
 );
 
-/** Nothing is created or updated there, whatever verb a client uses. */
+/** Subresources that support CONNECT only. */
 const CONNECTED = /^core\/[^/]+\/(Pod|Service|Node)\/(exec|attach|portforward|proxy)$/;
 
-/** What a schema cannot say: names that hide others, names that are there twice, kinds that nobody has. */
+/** Checks that a schema cannot express: reserved names, duplicate names and unknown kinds. */
 function* selfContradictions(spec: Written<Spec>, policy: string): Iterable<PolicyIssue> {
   for (const [index, { name }] of (spec.context ?? []).entries()) {
     if (!TAKEN.has(name)) continue;

@@ -13,12 +13,12 @@ export function readResourceType(text: string): TypeMatch {
     version,
     kind,
     ...(subresource.length > 0 ? { subresource: subresource.join('/') } : {}),
-    // Who names a group in full means that group; who writes `*` does not mean what happens every second.
+    // An explicit group matches everything in it; `*` excludes Events, Leases and access reviews.
     ...(kind === '*' && (group === 'core' || group.includes('*')) ? { sparing: true } : {}),
   };
 }
 
-/** As it would be written. */
+/** `resourceTypeText` writes a type as in a selector. */
 export function resourceTypeText({ group, version, kind, resource, subresource }: TypeMatch): string {
   const type = `${group === '' ? 'core' : group}/${version}/${kind ?? resource ?? '*'}`;
   return subresource === undefined ? type : `${type}/${subresource}`;

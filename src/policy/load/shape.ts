@@ -125,7 +125,7 @@ function identity(schema: OpenApiSchema, element: unknown): string | undefined {
   return (schema['x-kubernetes-list-map-keys'] ?? []).map((key) => `${key} ${String(element[key])}`).join(', ');
 }
 
-/** Of our own schemas: there are a few. */
+/** A cache of compiled patterns; our schemas have few. */
 const PATTERNS = new Map<string, RegExp>();
 
 function patternOf(text: string): RegExp {

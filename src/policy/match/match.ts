@@ -76,7 +76,7 @@ function* testsOf(model: MatchModel, purpose: Purpose): Iterable<readonly [strin
       ({ object, oldObject, labels, oldLabels }) => {
         const after = object === null ? undefined : selects(objectSelector, labels);
         const before = oldObject === null || oldLabels === undefined ? undefined : selects(objectSelector, oldLabels);
-        // Nobody escapes by a label that this very change puts on, or takes off.
+        // A request must not avoid a policy by adding or removing a label itself.
         if (purpose === 'exclude') return (after ?? before) === true && (before ?? after) === true;
         return after === true || before === true;
       },
@@ -88,7 +88,7 @@ function* testsOf(model: MatchModel, purpose: Purpose): Iterable<readonly [strin
     yield [
       'namespaceSelector',
       (subject) => {
-        // What has no namespace is never exempt by the labels of one, neither way; a Namespace has its own.
+        // A cluster-scoped object is never excluded by namespace labels; a Namespace uses its own labels.
         if (subject.namespace === '' && !subject.isNamespace) return purpose === 'select';
         const namespace = subject.isNamespace ? subject.ownNamespaceObject : subject.namespaceObject;
         if (namespace === undefined)
@@ -135,7 +135,7 @@ function withoutOperation(operations: readonly Operation[], purpose: Purpose): M
   return stored === 0 && purpose === 'exclude' ? false : NEEDS_OPERATION;
 }
 
-/** Who asks: each list that is given must have them, as all other fields. */
+/** Matches the user: each list that is set must contain the user, like all other fields. */
 function whoTest(model: MatchModel): Test | undefined {
   const { users, groups, serviceAccounts } = model;
   if (users === undefined && groups === undefined && serviceAccounts === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What a match looks at: one request, with what hangs on it looked up when it is first asked for. */
+/** The subject of a match: one request, with related objects looked up on first use. */
 import { pluralOf } from '../native/plural.ts';
 import type { AdmissionRequest, Json, Operation, RequestPart } from '../request.ts';
 import type { World } from '../world.ts';
@@ -21,7 +21,7 @@ export class Subject {
   readonly name: string;
   /** Empty for what has none; a Namespace counts as its own, as for Kubernetes' selectors. */
   readonly namespace: string;
-  /** As the expressions see them: the Pod that a controller's template describes, or what was sent. */
+  /** The objects that expressions see: the Pod of a workload controller's template, or the objects of the request. */
   readonly object: Json | null;
   readonly oldObject: Json | null;
   readonly unknown: readonly RequestPart[];
@@ -67,7 +67,7 @@ export class Subject {
     return new Subject(this.request, this.world, object, oldObject, this.platformNamespace);
   }
 
-  /** As if the Pod of a template had been sent itself. */
+  /** `withObjects` returns the subject as if these objects had been sent. */
   asPod(): Subject {
     const kind = { group: '', version: 'v1', kind: 'Pod' };
     const request = { ...this.request, kind, resource: { group: '', version: 'v1', resource: 'pods' } };
@@ -91,7 +91,7 @@ export class Subject {
     return this.#namespaceObject;
   }
 
-  /** Of a Namespace, itself: as it will be, as the cache has it, or as it goes. */
+  /** The Namespace object of the request; for a Namespace, itself: new, cached or deleted. */
   get ownNamespaceObject(): Json | null {
     return this.namespaceObject ?? this.object ?? this.oldObject;
   }

@@ -1,7 +1,7 @@
 /** The patch that turns one document into another, and touches nothing but what differs. */
 import { isJsonObject, type JsonObject, sameJson, writeJson } from './json.ts';
 
-/** What a patch of ours is made of: it never tests, moves or copies. */
+/** An operation of a generated patch, which never tests, moves or copies. */
 export type JsonPatchOperation =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string };
@@ -39,7 +39,7 @@ function compareObjects(before: JsonObject, after: JsonObject, path: string, ope
   }
 }
 
-/** What both ends share stays; between them as few elements as possible are added, removed or changed. */
+/** Keeps common elements at both ends; between them it adds, removes or changes as few elements as possible. */
 function compareLists(
   before: readonly unknown[],
   after: readonly unknown[],

@@ -4,7 +4,7 @@
  */
 import { isJsonObject, type JsonObject, sameJson, withField, withoutField } from './json.ts';
 
-/** As an expression may have made it: `op` is any text. */
+/** A patch operation from an expression; `op` can be any string. */
 export interface PatchStep {
   readonly op: string;
   readonly path: string;
@@ -118,7 +118,7 @@ function valueAt(document: unknown, op: string, path: string | undefined): unkno
   for (const [depth, key] of keys.entries()) {
     if (!isJsonObject(value) && !Array.isArray(value)) throw missing(op, path);
     const holder = value;
-    // What the last key names may be absent: each operation says what that means.
+    // The last key may be absent; each operation handles that itself.
     value = depth < keys.length - 1 ? childOf(holder, key) : reported(op, path, () => entryOf(holder, key));
   }
   return value;

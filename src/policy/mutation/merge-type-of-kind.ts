@@ -9,11 +9,12 @@ import type { World } from '../world.ts';
 import { isJsonObject } from './json.ts';
 import { DEDUCED, kubernetesMergeType, type MergeType, mergeTypeOf } from './merge-type.ts';
 
-/** Where nobody knows the kind, its objects merge and its lists are replaced. */
+/** The merge type of an unknown kind: objects merge and lists are replaced. */
 export function mergeTypeFor(kind: GroupVersionKind, world: World): MergeType {
   return kubernetesMergeType(kind) ?? definedType(kind, world) ?? platformType(kind) ?? DEDUCED;
 }
 
+// Caches by schema and by kind.
 const CUSTOM = new WeakMap<Schema, MergeType>();
 
 /** From the schema of a custom resource, where the world has it, or its CRD. */

@@ -32,10 +32,10 @@ export interface ListType {
 }
 
 const SCALAR: MergeType = { kind: 'scalar' };
-/** Of a type that nobody knows: objects merge, lists are replaced. */
+/** The merge type of an unknown type: objects merge, lists are replaced. */
 export const DEDUCED: MergeType = { kind: 'deduced' };
 
-/** How a kind of Kubernetes itself merges; undefined for any other kind. */
+/** Returns the merge type of a Kubernetes kind, or undefined for any other kind. */
 export function kubernetesMergeType({ group, version, kind }: GroupVersionKind): MergeType | undefined {
   const name = table().kinds.get(`${group}/${version}/${kind}`);
   return name === undefined ? undefined : typeNamed(name);
@@ -88,6 +88,7 @@ interface Table {
   readonly lines: ReadonlyMap<string, string>;
 }
 
+// Caches of a constant table.
 let read: Table | undefined;
 const made = new Map<string, MergeType>();
 

@@ -10,7 +10,7 @@ type Merged = { readonly object: JsonObject; readonly error?: undefined } | { re
 
 /** The object after the merge; it itself where nothing changes. */
 export function mergeConfiguration(object: JsonObject, configuration: JsonObject, type: MergeType): Merged {
-  // Whatever the author says, it stays the same type of object.
+  // A mutation cannot change the type of an object.
   const partial = { ...configuration, apiVersion: object.apiVersion, kind: object.kind };
   const invalid = problems(partial, type, '');
   if (invalid.length > 0) {
@@ -25,7 +25,7 @@ export function mergeConfiguration(object: JsonObject, configuration: JsonObject
   return { object: merge(object, partial, type) as JsonObject };
 }
 
-/** Where the partial object does not fit the type. */
+/** Lists the fields of the partial object that do not fit the type. */
 function problems(value: unknown, type: MergeType, path: string): readonly string[] {
   if (value === null) return [];
   const at = path === '' ? '.' : path;
@@ -66,7 +66,10 @@ function keyProblems(list: readonly unknown[], type: ListType, path: string): re
   });
 }
 
-/** What may only be replaced whole. Inside maps of anything the server does not look, so neither does this. */
+/**
+ * Lists the atomic fields, which can only be replaced as a whole. Like the server, it does not check inside untyped
+ * maps.
+ */
 function atomics(value: unknown, type: MergeType, path: string): readonly string[] {
   if (type.kind === 'struct' && isJsonObject(value)) {
     const inside = Object.entries(value).flatMap(([name, each]) => {

@@ -1,4 +1,4 @@
-/** What mutations make in CEL, as JSON. */
+/** Converts the CEL results of mutations to JSON. */
 import { CelMap, Double, type JsonMap, mapEntries, StructValue, typeOf, Uint, type Value } from '../../cel/index.ts';
 import { misnamedObjects } from '../../cel/internal.ts';
 import { type JsonObject, setField } from './json.ts';
@@ -7,7 +7,7 @@ import type { PatchStep } from './json-patch.ts';
 /** A value that can be none is an error, as text. */
 type Converted<T> = { readonly value: T; readonly error?: undefined } | { readonly error: string };
 
-/** What `Object{…}` stands for. */
+/** `configurationOf` converts an `Object{…}` to JSON. */
 export function configurationOf(value: Value): Converted<JsonObject> {
   if (!(value instanceof StructValue) || value.typeName !== 'Object') {
     return { error: `an ApplyConfiguration must be an Object{…}, got ${typeOf(value).name}` };
@@ -17,7 +17,7 @@ export function configurationOf(value: Value): Converted<JsonObject> {
   return attempt(() => jsonOf(value) as JsonObject);
 }
 
-/** What a list of `JSONPatch{…}` stands for. */
+/** `operationsOf` converts a list of `JSONPatch{…}` to operations. */
 export function operationsOf(value: Value): Converted<readonly PatchStep[]> {
   if (!Array.isArray(value)) {
     return { error: `a JSONPatch must be a list of JSONPatch{…}, got ${typeOf(value).name}` };

@@ -32,7 +32,7 @@ export class Fields {
     return this.wrong(name, 'must be a string');
   }
 
-  /** Text that must be there. */
+  /** `words` returns a required string. */
   words(name: string): string {
     if (!this.has(name)) this.wrong(name, 'is required');
     return this.text(name) ?? '';
@@ -103,7 +103,7 @@ export class Fields {
     return undefined;
   }
 
-  /** What is null or left out is not there. */
+  /** A null field counts as absent. */
   #value(name: string): unknown {
     return Object.hasOwn(this.#object, name) ? (this.#object[name] ?? undefined) : undefined;
   }

@@ -41,7 +41,7 @@ export function readMatch(fields: Fields | undefined, operations: readonly Opera
   };
 }
 
-/** One rule names lists; each combination is a type of its own. */
+/** A rule contains lists; each combination is a separate type. */
 function readRule(rule: Fields, equivalent: boolean, allowed: readonly Operation[]): readonly TypeMatch[] {
   const asked = rule.texts('operations');
   const unknown = asked.filter((each) => each !== '*' && !OPERATIONS.includes(each as Operation));

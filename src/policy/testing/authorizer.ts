@@ -1,4 +1,4 @@
-/** What `authorizer` answers in a test: what the test says is allowed, and nothing else. */
+/** The authorizer of a test: it allows only what the test declares. */
 import type { AuthorizationAnswer, AuthorizationAttributes } from '../../cel/index.ts';
 
 /** An answer, and the questions it is for: what is left out may be anything. */

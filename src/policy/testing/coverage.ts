@@ -14,7 +14,7 @@ export interface Uncovered {
   readonly line: number;
   readonly column: number;
   readonly text: string;
-  /** What it never was. */
+  /** The outcome that no test has seen. */
   readonly never: Need;
 }
 
@@ -24,7 +24,7 @@ export interface Coverage {
   readonly missing: readonly Uncovered[];
 }
 
-/** Of one expression. */
+/** Measures the coverage of one expression. */
 export class ExpressionCoverage {
   readonly path: string;
   readonly #points = new Map<number, { readonly node: Expr; readonly needs: readonly Need[] }>();
@@ -132,7 +132,7 @@ function visit(node: Expr, decides: boolean, found: Expr[]): void {
         return;
     }
   }
-  // What reads nothing is the same in every test.
+  // A sub-expression that reads nothing has the same value in every test.
   if (decides && !isAccumulator(node) && readsAnything(node)) found.push(node);
   for (const child of children(node)) visit(child, false, found);
 }
@@ -141,7 +141,7 @@ const isAccumulator = (node: Expr): boolean => node.kind === 'identifier' && nod
 
 const readsAnything = (node: Expr): boolean => node.kind !== 'literal' && (hasLocal(node) || reads(node).length > 0);
 
-/** What a loop reads is its own affair: its parts are looked at one by one. */
+/** The parts of a loop are counted separately. */
 function hasLocal(node: Expr): boolean {
   return node.kind === 'identifier' || (node.kind !== 'comprehension' && children(node).some(hasLocal));
 }

@@ -5,7 +5,7 @@ import type { AdmissionRequest, Json, Operation, UserInfo } from '../request.ts'
 import type { ObjectQuery, World } from '../world.ts';
 import { type AuthorizerAnswer, answering } from './authorizer.ts';
 
-/** As `spec.tests[]` of a Policy has it. */
+/** An entry of `spec.tests` of a Policy. */
 export interface PolicyTest {
   readonly name: string;
   readonly object?: Json;

@@ -27,7 +27,7 @@ function constructed(name: string, node: SchemaTypes['root']): ObjectType {
     field: (field) => {
       const of = node.field(field);
       if (of === undefined) return open ? types.DYN : undefined;
-      // What is inside is checked where it is constructed; how it is put together is up to the author.
+      // Nested objects are checked where they are constructed.
       return SIMPLE.has(of.schema.type ?? '') ? of.type : types.DYN;
     },
     fieldNames: () => Object.keys(node.schema.properties ?? {}),

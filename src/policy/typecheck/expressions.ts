@@ -10,11 +10,11 @@ export interface CheckedExpression {
   readonly source: Source;
   readonly ast: Expr;
   readonly wanted: Wanted;
-  /** What later expressions read it as. */
+  /** The variable name under which later expressions read it. */
   readonly variable?: string;
 }
 
-/** What does not parse is left out: compiling the policy says so. */
+/** Expressions that do not parse are omitted; compiling the policy reports them. */
 export function expressionsOf(model: PolicyModel): readonly CheckedExpression[] {
   const found: CheckedExpression[] = [];
   const add = (each: ExpressionModel | undefined, wanted: Wanted, variable?: string): void => {

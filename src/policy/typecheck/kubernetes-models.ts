@@ -13,7 +13,7 @@ export const modelReference = (model: string): Schema => {
   return known;
 };
 
-/** What a reference made by `modelReference` names; undefined for any other reference. */
+/** Resolves a reference of `modelReference`; undefined for any other reference. */
 export function kubernetesModel(reference: string): Schema | undefined {
   if (!reference.startsWith(PREFIX)) return undefined;
   const model = reference.slice(PREFIX.length);
@@ -25,6 +25,7 @@ export function kubernetesModel(reference: string): Schema | undefined {
   return schema;
 }
 
+// Caches of constant schemas.
 const REFERENCES = new Map<string, Schema>();
 const MODELS = new Map<string, Schema>();
 

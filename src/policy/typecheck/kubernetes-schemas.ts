@@ -31,14 +31,14 @@ const KINDS: Readonly<Record<string, string>> = {
   'storage.k8s.io/v1': 'CSIStorageCapacity | CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass',
 };
 
-/** Where the library could not call the model by version and kind alone. */
+/** Models whose names in the library differ from version and kind. */
 const MODELS: Readonly<Record<string, string>> = {
   'v1/Event': 'CoreV1Event',
   'events.k8s.io/v1/Event': 'EventsV1Event',
   'resource.k8s.io/v1/ResourceClaim': 'ResourceV1ResourceClaim',
 };
 
-/** What subresources take that is no object of the kind itself, by `kind/subresource`. */
+/** The models of subresources that differ from the kind itself, by `kind/subresource`. */
 const SUBRESOURCES: Readonly<Record<string, string>> = {
   scale: 'V1Scale',
   'v1/Pod/binding': 'V1Binding',
@@ -49,6 +49,7 @@ const SUBRESOURCES: Readonly<Record<string, string>> = {
 /** Subresources whose objects are of the kind itself. */
 const SAME_KIND: ReadonlySet<string> = new Set(['status', 'ephemeralcontainers', 'resize', 'finalize', 'approval']);
 
+/** A cache of a constant. */
 let known: SchemaSource | undefined;
 
 export function kubernetesSchemas(): SchemaSource {

@@ -14,16 +14,16 @@ export interface SchemaKind extends GroupVersionKind {
 
 export interface SchemaSource {
   kinds(): readonly SchemaKind[];
-  /** The same object each time, as long as it is the same schema: what is made of it is remembered by it. */
+  /** `schema` returns the same object for the same schema, because derived values are cached by it. */
   schema(kind: GroupVersionKind): Schema | undefined;
-  /** Finds what a `$ref` of these schemas names. */
+  /** `resolve` resolves a `$ref` of these schemas. */
   resolve?(reference: string): Schema | undefined;
 }
 
 export const kindKey = ({ group, version, kind }: GroupVersionKind): string =>
   `${group === '' ? '' : `${group}/`}${version}/${kind}`;
 
-/** One source of several; where two know a kind, the earlier one is asked. */
+/** `combineSchemas` combines sources; the first one that knows a kind is used. */
 export function combineSchemas(...sources: readonly SchemaSource[]): SchemaSource {
   let known: readonly SchemaKind[] | undefined;
   return {
@@ -51,7 +51,7 @@ function firstOf<T, R>(all: readonly T[], ask: (each: T) => R | undefined): R | 
   return undefined;
 }
 
-/** The served versions of CustomResourceDefinitions. What is no definition is left out. */
+/** `crdSchemas` returns the served versions of CustomResourceDefinitions; other objects are ignored. */
 export function crdSchemas(definitions: readonly Json[]): SchemaSource {
   return fixedSchemas(definitions.flatMap(versionsOf));
 }
@@ -71,6 +71,7 @@ export function platformSchemas(): SchemaSource {
   return platform;
 }
 
+/** A cache of a constant. */
 let platform: SchemaSource | undefined;
 
 type KindWithSchema = SchemaKind & { readonly schema: Schema };
@@ -101,7 +102,7 @@ function versionsOf(definition: Json): readonly KindWithSchema[] {
 
 const ANYTHING: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-/** A definition leaves metadata to Kubernetes, and policies see all of it. */
+/** Adds the metadata schema of Kubernetes, which a CRD does not contain. */
 function withMetadata(schema: Schema): Schema {
   const known = WITH_METADATA.get(schema);
   if (known !== undefined) return known;

@@ -247,7 +247,7 @@ function expensive({ source }: CheckedExpression, checked: Checked, object: Sche
 
 const TOO_EXPENSIVE = 'too_large';
 
-/** What became of one expression on all the types. */
+/** The outcome of one expression on all types. */
 class Outcome {
   readonly #byIssue = new Map<string, { issue: Issue; on: string[] }>();
   readonly #failing = new Set<string>();

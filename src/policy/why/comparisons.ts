@@ -5,7 +5,7 @@ import type { Inspector, Locals } from './inspector.ts';
 import type { Reason } from './reason.ts';
 
 interface Relation {
-  /** What should be, and what should be where it is negated. */
+  /** The expectation, and the expectation if the comparison is negated. */
   readonly wanted: string;
   readonly unwanted: string;
   /** The relation with its sides exchanged. */
@@ -102,7 +102,7 @@ const WRAPPERS = new Set([
   'dyn',
 ]);
 
-/** What it should be: a constant as it is written, anything else with its value. */
+/** Writes the expected value: a constant as it is, anything else with its value. */
 function standardText(inspector: Inspector, node: Expr, locals: Locals): string {
   const bare = unwrap(node);
   const { name, shown, place } = describe(inspector, bare, locals);

@@ -9,12 +9,12 @@ const MAX_VALUE = 80;
 const MAX_NAME = 100;
 
 export interface Described {
-  /** Where it stands in the object, or the expression itself. */
+  /** Its path in the object, or the expression itself. */
   readonly name: string;
   readonly place: Place | undefined;
   /** Undefined where it cannot be had. */
   readonly value: Result | undefined;
-  /** As it may be shown. */
+  /** The value as text, redacted if it is sensitive. */
   readonly shown: string;
 }
 

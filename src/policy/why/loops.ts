@@ -8,7 +8,7 @@ export interface Loop {
   readonly macro: 'all' | 'exists' | 'exists_one';
   readonly range: Expr;
   readonly predicate: Expr;
-  /** Each turn, with the variables as they were. */
+  /** The iterations with their variables. */
   readonly turns: readonly Locals[];
   /** Whether these are all turns that there are. */
   readonly whole: boolean;
@@ -90,7 +90,7 @@ type Places = (index: number) => Place | undefined;
 
 const NOWHERE: Places = () => undefined;
 
-/** Where the elements of a list stand, through `+`, `filter`, `map`, `?:`, optionals and variables. */
+/** Finds the paths of list elements through `+`, `filter`, `map`, `?:`, optionals and variables. */
 function elementPlaces(inspector: Inspector, range: Expr, locals: Locals, length: number): Places {
   const place = inspector.place(range, locals);
   if (place !== undefined) return (index) => below(place, index);

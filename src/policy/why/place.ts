@@ -1,4 +1,4 @@
-/** Where a value came from: a variable and the way into it, with the indices and keys that were really taken. */
+/** The origin of a value: a variable and a path with the actual indices and keys. */
 import { fieldInController } from '../engine/pods.ts';
 
 export interface Place {

@@ -18,7 +18,7 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const OF_SECRETS: readonly Steps[] = [['data'], ['stringData'], ['metadata', 'annotations', LAST_APPLIED]];
 const OF_PLATFORM_SECRETS: readonly Steps[] = [...OF_SECRETS, ['spec', 'keys']];
 
-/** What a variable of a loop stands for. */
+/** The origin of a loop variable. */
 export type Origin = { readonly root: string; readonly steps: Steps } | 'hidden' | 'open';
 
 export class Sensitive {
@@ -60,7 +60,7 @@ export class Sensitive {
     return answer;
   }
 
-  /** Where a loop over `range` gets its elements from. */
+  /** `originOf` returns the origin of the elements of `range`. */
   originOf(range: Expr, unit: Unit, locals: ReadonlyMap<string, Origin>): Origin {
     const found = reads(range).find(({ node }) => node === range);
     if (found === undefined) return this.hides(range, unit, locals) ? 'hidden' : 'open';

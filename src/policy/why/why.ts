@@ -114,7 +114,7 @@ const isLogic = (node: Expr): boolean =>
 
 function becauseOfTerms(inspector: Inspector, node: Call, locals: Locals, wanted: boolean): Reason {
   const terms = termsOf(node, node.function);
-  // One term decides an `&&` that is false and an `||` that is true; else every term had its part.
+  // One term decides a false `&&` and a true `||`; otherwise every term contributed.
   const one = (node.function === '_&&_') === wanted;
   const deciding = terms.filter((each) => inspector.value(each, locals) === !wanted);
   if (one) {
@@ -163,7 +163,7 @@ function becauseOfLoop(inspector: Inspector, loop: Loop, locals: Locals, wanted:
     const text = `${atLeast}${fitting} of ${of.name} match ${cut(inspector.text(predicate), 100)}, want ${wanted ? '' : 'not '}exactly one`;
     return { text, place: of.place };
   }
-  // One element decides an `all` that is false and an `exists` that is true.
+  // One element decides a false `all` and a true `exists`.
   if ((macro === 'all') === wanted) {
     const deciding = turns.filter((turn) => (inspector.value(predicate, turn) === true) !== wanted);
     const [first] = deciding;
@@ -189,7 +189,7 @@ function plainReason(inspector: Inspector, node: Expr, locals: Locals, wanted: b
   return { text: `${found.name} is ${!wanted}${where}`, place: inputs.find(({ place }) => place !== undefined)?.place };
 }
 
-/** What a call is made of, as far as it is read from data. */
+/** The operands of a call that are read from data. */
 function inputsOf(node: Expr): readonly Expr[] {
   if (node.kind !== 'call') return [];
   const parts = node.target === undefined ? node.args : [node.target, ...node.args];
