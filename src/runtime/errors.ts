@@ -9,7 +9,7 @@ export interface StatusDetails {
   retryAfterSeconds?: number;
 }
 
-/** The API server answered, and the answer is a refusal. `reason` is the metav1.Status reason (`NotFound`, `Conflict` …). */
+/** The API server answered with an error. `reason` is the metav1.Status reason (`NotFound`, `Conflict` …). */
 export class ApiError extends Error {
   readonly code: string;
   readonly status: number;
@@ -62,7 +62,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** What the user gave (a kubeconfig, a flag, a file) cannot be used. */
+/** Input of the user (a kubeconfig, a flag, a file) is unusable. */
 export class ConfigError extends Error {
   readonly code: string;
   readonly hint: string;
@@ -75,10 +75,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** A write was not made because the right to write has ended: leadership was lost or given up. Nothing was sent that counts. */
+/** A write was not made because this process lost or gave up leadership. The server has not applied it. */
 export class FenceError extends Error {
   readonly code = 'fence/lost';
-  readonly hint = 'Another replica leads or will; this process is to exit and start anew';
+  readonly hint = 'Another replica is or becomes the leader; exit and restart this process';
 
   constructor(why: string) {
     super(why);
@@ -91,7 +91,7 @@ export const isConflict = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.status === 409 && error.reason === 'Conflict';
 export const isAlreadyExists = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.status === 409 && error.reason === 'AlreadyExists';
-/** The resourceVersion asked for is no longer in the server's history: list anew. */
+/** The requested resourceVersion is no longer in the server's history: list again. */
 export const isGone = (error: unknown): error is ApiError =>
   error instanceof ApiError && (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone');
 export const isForbidden = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 403;

@@ -109,7 +109,7 @@ test('replicas judge, report and take over from one another', async () => {
   do expect(await refusal()).toContain('policy marked');
   while (!leader.hasEnded());
   expect(await leader.ended).toBe(0);
-  await other.until('acquired the lease');
+  await other.until('lease acquired');
   await client.create(policy.resource, policyObject('second', forThoseWhoMayCreate));
   await untilReady('second', 1, processes);
   expect(await refusal()).toContain('policy second');
@@ -120,7 +120,7 @@ test('replicas judge, report and take over from one another', async () => {
   other.kill('SIGKILL');
   await other.ended;
   await processes.eventually(async () => (await refusal()).includes('policy second'), patient);
-  await third.until('acquired the lease');
+  await third.until('lease acquired');
   expect(await refusal()).toContain('policy second');
 
   // The last one ends, and the configurations stay: a cluster is not open because nobody answers.
@@ -158,7 +158,7 @@ test('with keys for clusters it rolls out, and serves the REST API with the righ
     ...['--rest-port', '0', '--rest-jwks', join(folder, 'jwks.json'), '--rest-group', 'ops=kidp:admin'],
   ];
   const run = serve(flags, processes);
-  await run.until('acquired the lease');
+  await run.until('lease acquired');
   const { restPort } = run
     .lines()
     .map((line) => JSON.parse(line))
@@ -222,13 +222,13 @@ test('the rights that every replica needs are enough where it may read nothing e
   const words = ['--kubeconfig', kubeconfig, '--port', String(port), '--url', `https://127.0.0.1:${port}`];
   const processes = new ProcessGroup();
   const run = serve([...words, '--drain-seconds', '0'], processes);
-  await run.until('acquired the lease');
+  await run.until('lease acquired');
   await processes.eventually(async () => (await refusal()).includes('policy marked'), patient);
 
   // Who has lost the Lease does not lead again: it ends, so that it is started anew.
   await kubectl('delete', 'lease', 'kidp', '-n', 'kidp-system');
   expect(await run.ended).toBe(1);
-  expect(run.says('lost the lease')).toBe(true);
+  expect(run.says('lease lost')).toBe(true);
   expect(run.says('stopped')).toBe(true);
 });
 
@@ -339,7 +339,7 @@ function serve(words: readonly string[], processes = new ProcessGroup()) {
     hasEnded: () => started.hasExited,
     lines,
     errors: () => errors,
-    leads: () => says('acquired the lease'),
+    leads: () => says('lease acquired'),
     kill: (signal: NodeJS.Signals) => void started.kill(signal),
     until: (message: string) =>
       eventuallyFrom(started, () => says(message), { ...patient, waitedFor: `the log message "${message}"` }),

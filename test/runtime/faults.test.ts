@@ -5,16 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../src/controlplane/index.ts';
-import {
-  ApiError,
-  type Client,
-  type ClusterConfig,
-  connect,
-  isTooManyRequests,
-  type KubernetesObject,
-  loadKubeconfig,
-  type Resource,
-} from '../../src/runtime/index.ts';
+import { ApiError, type Client, type ClusterConfig, connect, isTooManyRequests, type KubernetesObject, loadKubeconfig, type Resource } from '../../src/runtime/index.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { churn, configMaps, createNamespace, type Follower, follow, persistently } from './support/churn.ts';
 import { startHttpProxy, startTcpProxy } from './support/fault-proxy.ts';
@@ -100,7 +91,7 @@ describe('a reflector', () => {
     expect(follower.relists, 'the history was still there, so no list was needed').toBe(0);
   });
 
-  it('lists anew, and tells what vanished, when the history was compacted while it was away', async () => {
+  it('lists again, and reports what vanished, when the history was compacted while it was away', async () => {
     await write('before');
     const proxy = cleanLater(await startTcpProxy(() => controlPlane.url));
     const follower = await followSynced(cleanLater(connect(proxy.config(config))));
@@ -118,7 +109,7 @@ describe('a reflector', () => {
     await follower.agree(direct);
     expect(follower.relists).toBeGreaterThan(0);
     expect([...follower.replica().keys()]).toEqual(['newcomer']);
-    expect(follower.told.at(-1)?.type).toBe('deleted');
+    expect(follower.reported.at(-1)?.type).toBe('deleted');
   });
 
   it('goes on after etcd stood still', async () => {
@@ -166,7 +157,7 @@ describe('a reflector', () => {
     await until(() => follower.reflector.status.state === 'failing');
     expect(follower.reflector.status).toMatchObject({ error: { failure: 'certificate-untrusted' } });
     await writeFile(file, controlPlane.authority);
-    // `direct` has its authority from the kubeconfig, which was written anew: it reads that again too.
+    // `direct` has its authority from the kubeconfig, which was rewritten: it reads that again too.
     await write('after');
     await follower.agree(direct);
   });
@@ -218,7 +209,7 @@ describe('a reflector', () => {
     expect(proxy.connections).toBeGreaterThan(30);
   });
 
-  it('says that it may not list, goes on trying, and heals once it may', async () => {
+  it('reports that it must not list, retries, and recovers once it may', async () => {
     const restricted = cleanLater(
       connect(loadKubeconfig({ file: await controlPlane.kubeconfigFor({ name: 'reader' }) })),
     );

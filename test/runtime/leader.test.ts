@@ -1,18 +1,6 @@
 /** Leader election and its fence, on the real API server and with real processes. The long run is `npm run soak -- leader`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type Client,
-  connect,
-  type Fence,
-  FenceError,
-  fenced,
-  isAlreadyExists,
-  isNotFound,
-  type KubernetesObject,
-  keyOf,
-  LeaderElection,
-  loadKubeconfig,
-} from '../../src/runtime/index.ts';
+import { type Client, connect, type Fence, FenceError, fenced, isAlreadyExists, isNotFound, type KubernetesObject, keyOf, LeaderElection, loadKubeconfig } from '../../src/runtime/index.ts';
 import { type Lease, leases } from '../../src/runtime/internal.ts';
 import { eventually } from '../../src/runtime/testing/index.ts';
 import { run } from '../soak/leader.ts';
@@ -255,7 +243,7 @@ describe('leader election', () => {
       kubeconfig: cluster.kubeconfig,
       log: (line) => lines.push(line),
       // Other tests run beside this one and starve it of a core for seconds. The soak, which runs alone, holds it to the promise, and
-      // writes as fast as it can: here that would starve the others, and leaders would lose their Leases by themselves.
+      // writes as fast as it can: here that would starve the others, and leaders would lose their Leases anyway.
       slackMilliseconds: 60_000,
       pauseMilliseconds: 25,
     });

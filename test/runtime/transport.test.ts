@@ -4,21 +4,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { issueAuthority, issueLeaf } from '../../src/runtime/certificates/issue.ts';
-import {
-  ApiError,
-  type Client,
-  type ClusterConfig,
-  ConnectionError,
-  connect,
-  fenced,
-  isAlreadyExists,
-  isConflict,
-  isForbidden,
-  isNotFound,
-  type KubernetesObject,
-  loadKubeconfig,
-  type Resource,
-} from '../../src/runtime/index.ts';
+import { ApiError, type Client, type ClusterConfig, ConnectionError, connect, fenced, isAlreadyExists, isConflict, isForbidden, isNotFound, type KubernetesObject, loadKubeconfig, type Resource } from '../../src/runtime/index.ts';
 import { sharedCluster } from '../support/cluster.ts';
 import { type ConfigMap, configMaps } from './support/churn.ts';
 
@@ -241,17 +227,17 @@ describe('verbs', () => {
       extra: { scopes: ['a'] },
     });
     await expect(other.list(configMaps, { namespace })).rejects.toSatisfy(isForbidden);
-    // Who lacks a right is told which one to ask for.
+    // The error names the missing right.
     await expect(other.list(configMaps, { namespace })).rejects.toThrow(
-      `cannot list resource "configmaps" in API group "" in the namespace "${namespace}": ask an administrator for that right, "kubectl auth can-i list configmaps -n ${namespace}" tells when you have it`,
+      `cannot list resource "configmaps" in API group "" in the namespace "${namespace}": ask an administrator for that right, "kubectl auth can-i list configmaps -n ${namespace}" shows when you have it`,
     );
     await expect(other.get(roles, { namespace, name: 'a' })).rejects.toThrow(
-      `"kubectl auth can-i get roles.rbac.authorization.k8s.io -n ${namespace}" tells`,
+      `"kubectl auth can-i get roles.rbac.authorization.k8s.io -n ${namespace}" shows`,
     );
     const nothing = { type: 'merge', body: {} } as const;
     const status = { subresource: 'status' };
     await expect(other.patch(deployments, { namespace, name: 'a' }, nothing, status)).rejects.toThrow(
-      `"kubectl auth can-i patch deployments.apps --subresource=status -n ${namespace}" tells`,
+      `"kubectl auth can-i patch deployments.apps --subresource=status -n ${namespace}" shows`,
     );
   });
 
@@ -321,7 +307,7 @@ describe('refusals', () => {
     expect((error as ApiError).message).toContain('create roles.rbac.authorization.k8s.io');
   });
 
-  it('a missing namespace is a mistake that is told before anything is sent', async () => {
+  it('a missing namespace is a mistake that is reported before anything is sent', async () => {
     await expect(client.get(configMaps, { name: 'a' })).rejects.toThrow(TypeError);
   });
 
@@ -444,7 +430,7 @@ describe('no answer', () => {
     await other.close();
   });
 
-  it('a caller who gives up, before and during, is told so', async () => {
+  it('a caller who gives up, before and during, gets an error', async () => {
     await expect(client.list(configMaps, { signal: AbortSignal.abort() })).rejects.toMatchObject({
       failure: 'aborted',
     });

@@ -81,7 +81,7 @@ describe('one replica', () => {
     expect(issuerOf(authority)).not.toBe(first);
   });
 
-  it('goes on serving while the store is away, and catches up when it is back', async () => {
+  it('goes on serving while the store is away, and catches up when it returns', async () => {
     const clock = new FakeClock();
     const store = memoryStore();
     let away = false;
@@ -96,7 +96,7 @@ describe('one replica', () => {
     expect(authority.current()).not.toBe(before);
   });
 
-  it('waits for a store that is away when it starts, and ends when it is told to', async () => {
+  it('waits for a store that is away when it starts, and ends on request', async () => {
     const clock = new FakeClock();
     const store = { ...memoryStore(), readMaterial: () => Promise.reject(new Error('connection refused')) };
     const stopping = new AbortController();
@@ -150,7 +150,7 @@ describe('one replica', () => {
 });
 
 describe('what happens to the store', () => {
-  it('is mended from what is served when somebody deletes it, and nothing turns', async () => {
+  it('is repaired from the served certificates when it is deleted, and nothing is rotated', async () => {
     const clock = new FakeClock();
     const store = memoryStore();
     const lost = { material: false };
@@ -227,7 +227,7 @@ describe('what happens to the store', () => {
     const garbled = { ...stored.value, leaf: { ...stored.value.leaf, key: key.replace('MIG', 'XXX') } };
     await store.writeMaterial(garbled, stored.version);
     await clock.advance(70 * minute);
-    expect(lines.some((line) => line.includes('cannot be used'))).toBe(true);
+    expect(lines.some((line) => line.includes('stored certificates are unusable'))).toBe(true);
     expect(lines.filter((line) => line.includes('PRIVATE KEY') || line.includes(key.slice(60, 100)))).toEqual([]);
   });
 });
@@ -304,7 +304,7 @@ describe('certificates in a directory', () => {
     { reason: 'something else', text: '[1, 2]' },
     { reason: 'without a certificate in it', text: '{"tls.crt": "x", "tls.key": "y", "ca.crt": "z"}' },
   ];
-  it.each(broken)('are made anew where a file is $reason', async ({ text }) => {
+  it.each(broken)('are re-created if a file is $reason', async ({ text }) => {
     const directory = await mkdtemp(join(tmpdir(), 'kidp-certificates-'));
     try {
       await writeFile(join(directory, 'serving.json'), text);

@@ -34,19 +34,31 @@ export interface AuthorityOptions extends CertificateLives {
 }
 
 export interface Authority extends CertificateSource {
-  /** Looks at the store now instead of at the next turn. Resolves when it has; rejects where the store is away. */
+  /** Reads the store now instead of at the next interval. Rejects if the store is unavailable. */
   sync(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Resolves when there is a certificate to serve; until then it goes on trying. Rejects only when the signal ends it. */
+/**
+ * `startAuthority` issues and rotates a serving certificate. It resolves when there is a certificate to serve, retries until then, and
+ * rejects only if the signal is aborted.
+ *
+ * @example
+ * import { memoryStore, serveHttps, startAuthority } from 'kidp/runtime';
+ *
+ * const certificates = await startAuthority({ store: memoryStore(), identity: 'example', names: ['localhost'] });
+ * const server = await serveHttps({ certificates, answer: (_request, response) => response.end('hello') });
+ * console.log(server.url);
+ * await server.stop();
+ * await certificates.stop();
+ */
 export async function startAuthority(options: AuthorityOptions): Promise<Authority> {
   const replica = new Replica(options);
   await replica.start();
   return replica;
 }
 
-/** A pass that writes is followed by another; more than this in a row is somebody fighting us, and waits for the next turn. */
+/** A pass that writes is followed by another. More than this in a row means a conflicting writer, and waits for the next interval. */
 const passesInARow = 12;
 const firstRetryMilliseconds = 250;
 const longestRetryMilliseconds = 30_000;
@@ -130,7 +142,7 @@ class Replica implements Authority {
         await sleep(this.#clock, this.#untilNextTurn(), signal);
       } catch (error) {
         // What is served stays served: the store being away is no reason to stop.
-        this.#log.warn('certificates cannot be kept up to date, will try again', { error, retryMilliseconds: retry });
+        this.#log.warn('certificate update failed; retrying', { error, retryMilliseconds: retry });
         await sleep(this.#clock, retry * (0.5 + Math.random() / 2), signal);
         retry = Math.min(retry * 2, longestRetryMilliseconds);
       }
@@ -162,7 +174,7 @@ class Replica implements Authority {
     const others = material === undefined || hasRetired(material) ? await this.#otherReplicas() : [];
     const repaired = this.#repaired(material, others);
     if (repaired !== undefined) {
-      this.#log.info('bringing back to the store what is served', { generation: repaired.generation });
+      this.#log.info('restoring the served certificates to the store', { generation: repaired.generation });
       await store.writeMaterial(repaired, stored.version);
       return 'again';
     }
@@ -178,7 +190,7 @@ class Replica implements Authority {
     const { store, identity } = this.#options;
     const { living, vanished } = this.#replicas.observe(await store.readReports());
     for (const gone of vanished.filter((each) => each !== identity)) {
-      this.#log.info('a replica has vanished and is no longer waited for', { replica: gone });
+      this.#log.info('replica is gone; no longer waiting for it', { replica: gone });
       await store.removeReport(gone);
     }
     return living.filter((report) => report.identity !== identity).map(({ serves }) => serves);
@@ -203,7 +215,7 @@ class Replica implements Authority {
       this.#trust.published(bundle, publish === undefined ? { before: bundle, held: bundle } : await publish(bundle));
     } catch (error) {
       this.#trust.unknown();
-      this.#log.warn('the bundle cannot be published, no certificate will turn until it is', { error });
+      this.#log.warn('publishing the CA bundle failed; rotation is paused', { error });
     }
   }
 
@@ -282,7 +294,7 @@ class Replica implements Authority {
 
   #noteProblem(problem: string | undefined): void {
     if (problem !== undefined && problem !== this.#problem) {
-      this.#log.warn('stored certificates cannot be used and will be replaced', { problem });
+      this.#log.warn('stored certificates are unusable; replacing them', { problem });
     }
     this.#problem = problem;
   }

@@ -23,6 +23,6 @@ export interface CertificateSource {
   current(): KeyPair;
   /** What clients need to verify `current`. */
   bundle(): Bundle;
-  /** Called at once when the leaf or the bundle changes, before anybody is told that it has. Returns what ends it. */
+  /** Called when the leaf or the bundle changes, before the change is reported. Returns the function that unsubscribes. */
   subscribe(listener: () => void): () => void;
 }

@@ -20,7 +20,7 @@ interface ClusterStoreOptions {
   namespace: string;
   /** Of the Secret with the serving certificate. */
   name: string;
-  /** What kubectl and others show as the life of a replica's Lease; whether one lives is told by its beat. */
+  /** The duration that kubectl shows for a replica's Lease. Whether a replica is alive is decided by its heartbeat. */
   leaseDurationSeconds?: number;
   clock?: Clock;
 }
@@ -122,7 +122,7 @@ function reportOf(lease: Lease): ReplicaReport {
   };
 }
 
-/** An identity may hold what a name may not (`pod_1.abc`), or be too long; the digest keeps two of them apart. */
+/** An identity can hold characters that a name cannot (`pod_1.abc`), or be too long; the digest keeps two of them apart. */
 function leaseNameOf(name: string, identity: string): string {
   const readable = identity
     .toLowerCase()

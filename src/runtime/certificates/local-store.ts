@@ -78,7 +78,7 @@ function documentStore(documents: Documents): CertificateStore {
 
 const versionOf = (fields: Fields): string => createHash('sha256').update(JSON.stringify(fields)).digest('hex');
 
-/** A file that does not parse is a document without fields: its problem is told where the fields are missed. */
+/** A file that does not parse is a document without fields; the missing fields are reported by the caller. */
 function parseFields(text: string): Fields {
   try {
     const parsed: unknown = JSON.parse(text);

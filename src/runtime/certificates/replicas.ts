@@ -1,5 +1,5 @@
 /**
- * Which replicas live. Told by whether their beat moves, on this replica's own clock: clocks of two machines are never compared
+ * Which replicas are alive: those whose heartbeat changes, by this replica's own clock; clocks of two machines are never compared
  * (as in Kubernetes' leader election).
  */
 import type { Clock } from '../clock.ts';

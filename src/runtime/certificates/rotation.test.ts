@@ -47,7 +47,7 @@ const rows: Row[] = [
     replicas: [undefined, 'one'],
     expected: { kind: 'wait' },
   },
-  { reason: 'all is well', material: healthy, expected: { kind: 'wait' } },
+  { reason: 'everything is valid', material: healthy, expected: { kind: 'wait' } },
   {
     reason: 'the leaf is at two thirds of its life',
     material: { ...healthy, leaf: leaf(3 * day) },
@@ -96,7 +96,7 @@ const rows: Row[] = [
     expected: { kind: 'announce' },
   },
   {
-    reason: 'the next authority is announced, but consumers may not trust it yet',
+    reason: 'the next authority is announced, but consumers might not trust it yet',
     material: { ...healthy, bundle: [old, authority('two')], next: 'two' },
     keys: ['one', 'two'],
     expected: { kind: 'wait' },

@@ -9,7 +9,7 @@
  */
 import type { KeyPair } from './issue.ts';
 
-/** What part an authority of the bundle plays is told by fingerprint; one that is neither signing nor next is retired. */
+/** Fingerprints name the role of each authority in the bundle; one that is neither signing nor next is retired. */
 export interface Material {
   /** Of the bundle: grows whenever that changes. A consumer that holds a later bundle refuses an earlier one by it. */
   readonly generation: number;
@@ -52,6 +52,6 @@ export interface CertificateStore {
   /** Says what this replica serves, and that it is alive. */
   report(identity: string, serves: string | undefined): Promise<void>;
   readReports(): Promise<readonly ReplicaReport[]>;
-  /** Takes back what a replica has reported: it serves no more. */
+  /** Deletes the report of a replica that no longer serves. */
   removeReport(identity: string): Promise<void>;
 }

@@ -40,12 +40,12 @@ describe('trust in an authority', () => {
       before: { pem: one, generation: 3 },
     },
     {
-      reason: 'others have taken it out and put it back meanwhile: only the number tells',
+      reason: 'others have taken it out and put it back meanwhile: only the number differs',
       before: { ...both, generation: 4 },
     },
     { reason: 'somebody has damaged the bundle under the same number', before: { ...both, pem: one } },
   ];
-  it.each(betweenTimes)('begins anew where $reason', ({ before }) => {
+  it.each(betweenTimes)('starts over if $reason', ({ before }) => {
     const time = clock();
     const trust = new Trust(1000, time);
     trust.published(both, { before: old, held: both });

@@ -21,9 +21,9 @@ export class Trust {
     return this.#outpacedBy;
   }
 
-  /** Told by what they hold, not by its number: a store that was lost and restored may give a number twice. */
+  /** Compared by content, not by generation: a store that was lost and restored can repeat a generation. */
   published(ours: Bundle, { before, held }: Publication): void {
-    // Somebody else has published since we last looked, and perhaps more than once: what is there now may have been away.
+    // Another replica has published since, perhaps more than once: an authority in the bundle now may have been absent in between.
     if (!isSame(before, this.#held)) this.#since.clear();
     this.#held = held;
     this.#known = true;

@@ -1,13 +1,13 @@
-/** The same client, with the options of each request worked out anew: how a fence or a signal is put on all that someone does. */
+/** A client that derives the options of each request from rules: it puts a fence or a signal on every request. */
 import type { Client, RequestOptions } from './client.ts';
 
 interface OptionRules {
-  /** Called for each request right before it is made; what it throws, the request rejects with. */
+  /** Called right before each request; if it throws, the request rejects with that error. */
   read?: <O extends RequestOptions>(options: O | undefined) => O | undefined;
   write?: <O extends RequestOptions>(options: O | undefined) => O | undefined;
 }
 
-/** Without what is optional in a `Client`: that is for reflectors, which have the client itself. */
+/** `boundClient` leaves out the optional methods of a `Client`: only reflectors need them, and they use the client itself. */
 export function boundClient(client: Client, rules: OptionRules): Client {
   const read = rules.read ?? ((options) => options);
   const write = rules.write ?? ((options) => options);
@@ -22,12 +22,12 @@ export function boundClient(client: Client, rules: OptionRules): Client {
     delete: async (resource, key, options) => client.delete(resource, key, write(options)),
     request: async (request) => client.request((request.method === 'GET' ? read(request) : write(request)) ?? request),
     impersonate: (identity) => boundClient(client.impersonate(identity), rules),
-    // The connections are whose client it is.
+    // The connections belong to the original client.
     close: async () => {},
   };
 }
 
-/** Everything that is asked through it ends with the signal. */
+/** `clientUntil` returns a client whose requests end with the signal. */
 export function clientUntil(client: Client, signal: AbortSignal): Client {
   const withSignal = <O extends RequestOptions>(options: O | undefined): O => ({
     ...(options as O),

@@ -1,6 +1,6 @@
 /**
- * What the rest of the house may ask of an API server. `transport` implements it over HTTP; everything above (reflector,
- * controller, lease, events, certificates) takes a `Client`, so that a fault can be put between the two.
+ * `Client` is every request that this project makes of an API server. `transport` implements it over HTTP; everything above
+ * (reflector, controller, lease, events, certificates) takes a `Client`, so that tests can inject faults.
  */
 import type { KubernetesObject, ObjectKey, ObjectList, Resource, UnknownObject } from '../objects/object.ts';
 
@@ -8,7 +8,7 @@ export interface RequestOptions {
   signal?: AbortSignal;
   /** Give up after this long; the default is the client's (30 s). */
   timeoutMilliseconds?: number;
-  /** A write that may only happen while we lead (see leader/fence.ts); reads ignore it. */
+  /** Allows a write only while this process is the leader (see leader/fence.ts); reads ignore it. */
   fence?: Fence;
 }
 
@@ -19,7 +19,7 @@ export interface RequestOptions {
  * the fence still stands, the body.
  */
 export interface Fence {
-  /** How long writes are still allowed; zero or less: no longer. Looks at the clock each time. */
+  /** The time for which writes are still allowed, read from the clock at each call; zero or less if they are not. */
   remainingMilliseconds(): number;
   /** Aborted when the right is lost. */
   readonly signal: AbortSignal;
@@ -40,7 +40,7 @@ export interface ListOptions extends RequestOptions {
 }
 
 export interface ListEachOptions extends ListOptions {
-  /** Do not even parse metadata.managedFields: they are undefined. */
+  /** Skips metadata.managedFields while parsing; they are undefined. */
   omitManagedFields?: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface WriteOptions extends RequestOptions {
   fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
   dryRun?: boolean;
   /**
-   * Told when it goes out: it has a connection by then, and from then on it is the server that is waited for. Again where it is sent anew.
+   * Called when the request is sent on a connection: from then on the server is waited for. Called again for each retry.
    */
   onSent?: () => void;
 }
@@ -83,9 +83,9 @@ export interface WatchOptions extends RequestOptions {
   fieldSelector?: string;
   resourceVersion?: string;
   allowWatchBookmarks?: boolean;
-  /** Begin with all there is, as ADDED events, and a bookmark at their end. */
+  /** Starts with all existing objects as ADDED events, followed by a bookmark. */
   sendInitialEvents?: boolean;
-  /** Asks the server to end the watch after about this long. `timeoutMilliseconds` is only until it has begun. */
+  /** Asks the server to end the watch after about this long. `timeoutMilliseconds` covers only the time until it has started. */
   timeoutSeconds?: number;
   /** Called once the server has begun the watch, before any event. */
   onOpen?: () => void;
@@ -110,7 +110,7 @@ export interface RawRequest extends RequestOptions {
   query?: Readonly<Record<string, string | undefined>>;
   body?: unknown;
   contentType?: string;
-  /** A larger answer is not taken in: a `ConnectionError` that is `too-large`. The default is the client's. */
+  /** A larger answer is rejected with a `ConnectionError` of failure `too-large`. Default: the limit of the client. */
   maximumResponseBytes?: number;
 }
 
@@ -122,7 +122,7 @@ export interface RawResponse {
   text: string;
 }
 
-/** Every method rejects with an `ApiError` for an answer of the server and with a `ConnectionError` where there was none. */
+/** A client of an API server. Every method rejects with an `ApiError` if the server answers with an error, and with a `ConnectionError` if there is no answer. */
 export interface Client {
   get<T extends KubernetesObject = UnknownObject>(
     resource: Resource,
@@ -132,15 +132,15 @@ export interface Client {
   /** One page. */
   list<T extends KubernetesObject = UnknownObject>(resource: Resource, options?: ListOptions): Promise<ObjectList<T>>;
   /**
-   * One page, its objects given out one by one while it still comes in; the list that is returned has none. Where it
-   * rejects, some objects may have been given out. Without it, `list` does.
+   * Lists one page and passes its objects to `each` one by one while the page is received; the returned list has none. If it
+   * rejects, `each` may have been called for some objects. Optional: callers fall back to `list`.
    */
   listEach?<T extends KubernetesObject = UnknownObject>(
     resource: Resource,
     options: ListEachOptions,
     each: (object: T) => void,
   ): Promise<ObjectList<T>>;
-  /** Ends when the server ends the stream; rejects where it breaks. An ERROR event is yielded, not thrown. */
+  /** Ends when the server ends the stream and rejects if the stream breaks. An ERROR event is yielded, not thrown. */
   watch<T extends KubernetesObject = UnknownObject>(
     resource: Resource,
     options?: WatchOptions,
@@ -155,11 +155,11 @@ export interface Client {
   ): Promise<T>;
   /** Server-side apply. */
   apply<T extends KubernetesObject>(resource: Resource, object: T, options: ApplyOptions): Promise<T>;
-  /** Resolves once the server has taken the deletion (finalizers may keep the object). */
+  /** Resolves once the server has accepted the deletion (finalizers may keep the object). */
   delete(resource: Resource, key: ObjectKey, options?: DeleteOptions): Promise<void>;
-  /** Any status is an answer: nothing is thrown for a 4xx or 5xx. */
+  /** Resolves for every HTTP status: it does not throw for 4xx or 5xx. */
   request(request: RawRequest): Promise<RawResponse>;
-  /** The same connections, as another user. */
+  /** Returns a client that uses the same connections as another user. */
   impersonate(identity: Impersonation): Client;
   /** Closes idle connections and ends watches. */
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** All objects of a resource that are there now, without holding them: given out one by one, page by page. */
+/** `eachObject` lists all objects of a resource page by page and passes them on one by one, without keeping them. */
 
 import type { Resource, UnknownObject } from '../objects/object.ts';
 import type { Client, ListEachOptions } from './client.ts';
@@ -15,8 +15,8 @@ interface EachObjectOptions extends Omit<ListEachOptions, 'continue' | 'limit'> 
 }
 
 /**
- * Rejects with what `isGone` knows where the snapshot that the pages are cut from was compacted away meanwhile: then some objects
- * have been given out, and the rest has to be asked for anew.
+ * `eachObject` calls `each` for every object of a resource. It rejects with an error that `isGone` recognizes if the snapshot behind
+ * the pages was compacted meanwhile: then `each` was called for some objects, and the list has to be repeated.
  */
 export async function eachObject(
   client: Client,

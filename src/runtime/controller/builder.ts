@@ -1,8 +1,4 @@
-/**
- * Puts a controller together and gives it to a manager:
- *
- *     controllerManagedBy(manager, 'mirror').for(sources).owns(copies).complete(async ({ namespace, name }, { read, client }) => …)
- */
+/** Builds a controller and adds it to a manager. */
 import { ConfigError } from '../errors.ts';
 import type { Manager } from '../manager/manager.ts';
 import type { KubernetesObject, Resource } from '../objects/object.ts';
@@ -14,11 +10,27 @@ import type { Predicate } from './predicates.ts';
 import type { Reconcile } from './reconcile.ts';
 
 interface SourceOptions<T extends KubernetesObject> extends Selection {
-  /** All must hold for a change to count. */
+  /** A change is ignored unless every predicate holds. */
   predicates?: readonly Predicate<T>[];
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
 }
 
+/**
+ * `controllerManagedBy` starts building a controller; `complete` adds it to the manager.
+ *
+ * @example
+ * import { connect, controllerManagedBy, loadKubeconfig, Manager, stopSignal } from 'kidp/runtime';
+ *
+ * const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+ * const manager = new Manager({ client: connect(loadKubeconfig()) });
+ * controllerManagedBy(manager, 'example')
+ *   .for(configMaps, { namespace: 'default' })
+ *   .complete(async (request, { read }) => {
+ *     const object = await read.get(configMaps, request);
+ *     console.log(request.name, object === undefined ? 'is deleted' : 'exists');
+ *   });
+ * await manager.start(stopSignal());
+ */
 export function controllerManagedBy(manager: Manager, name: string): ControllerBuilder {
   return new ControllerBuilder(manager, name);
 }
@@ -36,13 +48,13 @@ export class ControllerBuilder {
     this.#name = name;
   }
 
-  /** The resource it reconciles: a change of an object is a request for its key. */
+  /** Sets the reconciled resource: a change of an object requests a reconcile of its key. */
   for<T extends KubernetesObject>(resource: Resource, options: SourceOptions<T> = {}): this {
     this.#primary = resource;
     return this.watches<T>(resource, toItself, options);
   }
 
-  /** A resource it makes objects of: a change of one is a request for the object that controls it. */
+  /** Watches a resource that the controller creates: a change of an object requests a reconcile of its controlling owner. */
   owns<T extends KubernetesObject>(resource: Resource, options: SourceOptions<T> = {}): this {
     this.#owned.push([resource, options as unknown as SourceOptions<KubernetesObject>]);
     return this;

@@ -91,7 +91,7 @@ export class Caches {
     await Promise.all([...this.#entries.values()].map(({ reflector }) => reflector?.stop()));
   }
 
-  /** Tells of what is there and of what changes; returns what ends it. */
+  /** Calls the handlers for existing objects and for every change; returns the function that ends it. */
   subscribe<T extends KubernetesObject>(
     resource: Resource,
     selection: Selection,
@@ -132,7 +132,7 @@ export class Caches {
       message:
         others.length === 0
           ? `Nothing watches ${id}`
-          : `Nothing watches all of ${id}, only ${others.join(' and ')}: what is not there may exist all the same`,
+          : `Nothing watches all of ${id}, only ${others.join(' and ')}: an object missing from the cache may still exist`,
       hint:
         `Watch ${id} from a controller or ask for it with manager.caches.request, read with { live: true }, ` +
         'or name the selection to read from',
@@ -149,9 +149,9 @@ export class Caches {
       clock: this.#clock,
       stripManagedFields: true,
       observer: {
-        failed: (error, during) => log.warn('a cache met an error and goes on', { error, during }),
-        relisted: (cause) => log.info('a cache lists everything anew', { cause }),
-        listed: ({ objects, milliseconds }) => log.debug('a cache has listed', { objects, milliseconds }),
+        failed: (error, during) => log.warn('cache watch failed; retrying', { error, during }),
+        relisted: (cause) => log.info('cache relisting', { cause }),
+        listed: ({ objects, milliseconds }) => log.debug('cache listed', { objects, milliseconds }),
       },
     });
     entry.reflector.start();

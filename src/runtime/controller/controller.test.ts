@@ -64,25 +64,25 @@ async function started(reconcile: Reconcile, options: ControllerOptions = {}, so
 
 describe('a controller', () => {
   const rows: { reason: string; fails: unknown; again: number; line: string }[] = [
-    { reason: 'an error', fails: new Error('x'), again: 5, line: 'a reconcile failed, it comes again' },
-    { reason: 'what is no error', fails: 'x', again: 5, line: 'a reconcile failed, it comes again' },
+    { reason: 'an error', fails: new Error('x'), again: 5, line: 'reconcile failed; requeued' },
+    { reason: 'what is no error', fails: 'x', again: 5, line: 'reconcile failed; requeued' },
     {
       reason: 'a server that asks to wait',
       fails: new ApiError({ doing: '', status: 429, reason: 'TooManyRequests', message: '', retryAfterSeconds: 7 }),
       again: 7000,
-      line: 'a reconcile failed, it comes again',
+      line: 'reconcile failed; requeued',
     },
     {
       reason: 'a conflict',
       fails: new ApiError({ doing: '', status: 409, reason: 'Conflict', message: '' }),
       again: 5,
-      line: 'a reconcile worked on an old state, it comes again',
+      line: 'reconcile conflict; requeued',
     },
     {
       reason: 'a fence that may stand again with the next renewal',
       fails: new FenceError('gone'),
       again: 5,
-      line: 'a reconcile was cut off, this process may not write now',
+      line: 'reconcile aborted; this process lost the right to write',
     },
   ];
   for (const { reason, fails, again, line } of rows) {
@@ -111,7 +111,7 @@ describe('a controller', () => {
     controller.enqueue({ name: 'a' });
     await clock.advance(100);
     expect(calls).toBeLessThan(6);
-    expect(log.lines).toContain('a reconcile failed, it comes again');
+    expect(log.lines).toContain('reconcile failed; requeued');
   });
 
   it('asks both the old and the new owner where an update moves an object, each once', async () => {
@@ -148,7 +148,7 @@ describe('a controller', () => {
     handlers.deleted?.(widget('good'));
     await settle();
     expect(calls).toBeGreaterThan(0);
-    expect(log.lines).toContain('a predicate or mapper threw, the change was not looked at');
+    expect(log.lines).toContain('predicate or mapper failed; change ignored');
   });
 
   it('stops without a reconcile that does not end, after the drain', async () => {
@@ -170,7 +170,7 @@ describe('a controller', () => {
     expect(signals[0]?.aborted).toBe(true);
     await clock.advance(1_000);
     await ended;
-    expect(log.lines).toEqual(['a reconcile was cut off, the controller stops', 'reconciled']);
+    expect(log.lines).toEqual(['reconcile aborted; the controller is stopping', 'reconciled']);
   });
 
   it('does not drain where leadership is lost', async () => {

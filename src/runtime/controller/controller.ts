@@ -95,7 +95,7 @@ export class Controller {
       }),
     );
     const stopped = aborted(signal);
-    // Before that, what is there would look absent to a reconcile.
+    // Before that, existing objects would look absent to a reconcile.
     await Promise.race([
       Promise.all(sources.map((source) => caches.syncedOf(source.resource, source.selection))),
       stopped,
@@ -118,7 +118,7 @@ export class Controller {
       for (const key of keys) this.#queue.add(key);
     } catch (error) {
       const { kind, metadata } = change.object;
-      log.error('a predicate or mapper threw, the change was not looked at', { error, kind, name: metadata.name });
+      log.error('predicate or mapper failed; change ignored', { error, kind, name: metadata.name });
     }
   }
 
@@ -184,25 +184,25 @@ export class Controller {
     if (error instanceof FenceError) {
       // The renewal that is under way may still succeed; where it does not, the queue is shut down and forgets this.
       this.#queue.addRateLimited(key);
-      log.info('a reconcile was cut off, this process may not write now');
+      log.info('reconcile aborted; this process lost the right to write');
       return 'fenced';
     }
     if (this.#stopping) {
-      log.info('a reconcile was cut off, the controller stops', { error });
+      log.info('reconcile aborted; the controller is stopping', { error });
       return 'error';
     }
     if (error instanceof TerminalError) {
       this.#queue.forget(key);
-      log.error('a reconcile failed for good, it waits for a change', { error });
+      log.error('reconcile failed; not retried until the object changes', { error });
       return 'terminal_error';
     }
     const askedToWait = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
     this.#queue.addRateLimited(key, askedToWait);
     if (isConflict(error)) {
-      log.debug('a reconcile worked on an old state, it comes again', { error });
+      log.debug('reconcile conflict; requeued', { error });
       return 'conflict';
     }
-    log.error('a reconcile failed, it comes again', { error, failures: this.#queue.failures(key) });
+    log.error('reconcile failed; requeued', { error, failures: this.#queue.failures(key) });
     return error instanceof ReconcileTimeoutError ? 'timeout' : 'error';
   }
 
@@ -210,13 +210,13 @@ export class Controller {
     const { clock, log, options } = this.#parts;
     this.#stopping = true;
     const drained = this.#queue.shutdown();
-    // Who leads no more has nothing to finish.
+    // A process that is no longer the leader has nothing to finish.
     const patience = reason instanceof FenceError ? 0 : (options.drainMilliseconds ?? 10_000);
     if (await endsWithin(drained, patience, clock)) return;
     const stopping = reason instanceof Error ? reason : new Error('the controller stops');
     for (const abort of this.#running.values()) abort.abort(stopping);
     if (await endsWithin(drained, unwindMilliseconds, clock)) return;
-    log.warn('stopped without waiting any longer for reconciles', { keys: [...this.#running.keys()] });
+    log.warn('stopped without waiting for running reconciles', { keys: [...this.#running.keys()] });
   }
 }
 

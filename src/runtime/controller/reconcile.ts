@@ -1,35 +1,35 @@
-/** What a reconciler is given and what it gives back. */
+/** The input and output of a reconciler. */
 import type { Client } from '../client/client.ts';
 import type { ObjectKey } from '../objects/object.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Reader } from './reader.ts';
 
-/** Only a name: a reconciler is level-triggered and reads the world anew, whatever it was that changed. */
+/** A request carries only a name: a reconciler is level-triggered and reads the current state, whatever has changed. */
 export type Request = ObjectKey;
 
-/** Nothing: done until something changes. Otherwise: come again after so long, even if nothing does. */
+/** Undefined: done until something changes. Otherwise the key is requeued after this time. */
 export type Result = undefined | { readonly requeueAfterMilliseconds: number };
 
 export interface ReconcileContext {
-  /** The API server. Ends with `signal`, and where the controller leads, its writes are fenced. */
+  /** A client whose requests end with `signal`. In a leader, its writes are fenced. */
   readonly client: Client;
-  /** The cache, which may be a moment behind, and the API server where asked for. */
+  /** Reads from the cache, which may be slightly stale, or on request from the API server. */
   readonly read: Reader;
   readonly log: Logger;
-  /** Aborted when the time is up, the controller has to stop, or leadership is lost. */
+  /** Aborted on timeout, when the controller stops, or when leadership is lost. */
   readonly signal: AbortSignal;
-  /** How often this key has failed in a row. */
+  /** The number of consecutive failures of this key. */
   readonly failures: number;
 }
 
 /**
- * Brings the world closer to what the object says. Never called for one key twice at a time. What it throws is logged and tried
- * again with backoff; a `TerminalError` is not tried again until something changes.
+ * A `Reconcile` function moves the actual state towards the desired state of an object. It never runs twice at a time for one key. An
+ * error is logged and the key is requeued with backoff; after a `TerminalError` it is not retried until something changes.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: most reconcilers are async functions that return nothing
 export type Reconcile = (request: Request, context: ReconcileContext) => Promise<Result | void>;
 
-/** No use trying again: the object itself has to change. */
+/** An error that a retry cannot fix: the object itself has to change. */
 export class TerminalError extends Error {
   readonly code = 'reconcile/terminal';
 

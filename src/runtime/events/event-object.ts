@@ -12,7 +12,7 @@ export const events: Resource = {
 };
 
 export interface EventInput {
-  /** What it is about. */
+  /** The object that the event describes. */
   regarding: KubernetesObject;
   /** What else has to do with it. */
   related?: KubernetesObject;

@@ -61,7 +61,7 @@ describe('event recorder', () => {
     expect(to.calls).toHaveLength(3);
   });
 
-  it('begins anew after six quiet minutes', async () => {
+  it('starts over after six quiet minutes', async () => {
     const to = sink();
     const { clock, recorder } = await started(to);
     recorder.record(input('a'));

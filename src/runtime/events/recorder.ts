@@ -45,6 +45,22 @@ const seriesEndsAfter = 6 * 60_000;
 const mostTries = 12;
 const flushMilliseconds = 3_000;
 
+/**
+ * An `EventRecorder` writes Events, deduplicated and bounded in rate. It is a `Runnable`: add it to a `Manager`.
+ *
+ * @example
+ * import { connect, EventRecorder, loadKubeconfig, Manager, stopSignal } from 'kidp/runtime';
+ *
+ * const nodes = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false };
+ * const client = connect(loadKubeconfig());
+ * const recorder = new EventRecorder({ client, reportingController: 'example.com/checker' });
+ * const [node] = (await client.list(nodes)).items;
+ * if (node !== undefined)
+ *   recorder.record({ regarding: node, type: 'Normal', reason: 'Checked', action: 'Check', note: 'The node was checked' });
+ * const manager = new Manager({ client });
+ * manager.add(recorder);
+ * await manager.start(stopSignal());
+ */
 export class EventRecorder {
   readonly name = 'event recorder';
   readonly leaderOnly = false;
@@ -217,6 +233,6 @@ export class EventRecorder {
   #drop(why: string, fields: Readonly<Record<string, unknown>> = {}): void {
     this.#dropped += 1;
     this.#onOutcome('dropped');
-    this.#log.debug('an event was dropped', { why, ...fields });
+    this.#log.debug('event dropped', { why, ...fields });
   }
 }

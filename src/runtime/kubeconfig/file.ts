@@ -78,7 +78,7 @@ function parseFile(file: string): Fields {
     throw new ConfigError({
       code: 'empty',
       message: `The kubeconfig ${file} is empty`,
-      hint: 'Write it anew, or name another with --kubeconfig',
+      hint: 'Re-create it, or name another with --kubeconfig',
     });
   }
   if (!isFields(value)) throw notAKubeconfig(file, 'it is not a map');

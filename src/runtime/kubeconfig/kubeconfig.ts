@@ -52,7 +52,15 @@ export interface KubeconfigOptions {
 
 const serviceAccountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** Finds the cluster. Throws a `ConfigError` that says in one sentence what is wrong and what to do. */
+/**
+ * `loadKubeconfig` finds the cluster: the given file, then `KUBECONFIG`, the service account of the Pod, and `~/.kube/config`. It throws
+ * a `ConfigError` that says what is wrong and what to do.
+ *
+ * @example
+ * import { loadKubeconfig } from 'kidp/runtime';
+ *
+ * console.log(loadKubeconfig({ context: 'staging' }).server);
+ */
 export function loadKubeconfig(options: KubeconfigOptions = {}): ClusterConfig {
   const environment = options.environment ?? process.env;
   const directory = options.serviceAccountDirectory ?? serviceAccountDirectory;

@@ -298,7 +298,7 @@ describe('leader election', () => {
     expect(b.leading).toBe(true);
   });
 
-  it('does not begin the terms anew where the lease it has seen is deleted', async () => {
+  it('does not restart the terms if the lease it has seen is deleted', async () => {
     const store = new LeaseStore();
     const clock = new FakeClock();
     const silent = new FakeClock();
@@ -321,7 +321,7 @@ describe('leader election', () => {
     expect(c.term).toBe(9);
   });
 
-  it('gives up acquiring when told to', async () => {
+  it('gives up acquiring on request', async () => {
     const store = new LeaseStore();
     const clock = new FakeClock();
     await contend(candidate(store, 'a', clock), clock);

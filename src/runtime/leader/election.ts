@@ -1,6 +1,6 @@
 /**
- * Leader election on a Lease. One object stands for one candidacy: `acquire` waits for the lease, `signal` is aborted when it
- * is lost, `release` gives it up. A candidacy that has ended does not begin again: the process exits and another one starts.
+ * Leader election on a Lease. One object is one candidacy: `acquire` waits for the lease, `signal` is aborted when it is lost,
+ * `release` gives it up. A candidacy that has ended does not start again: the process exits and another one starts.
  *
  * Safe under clock skew: no time written by another machine is compared with ours. A candidate takes over once it has seen
  * the same record for a whole lease duration on its own monotonic clock; a leader stops `renewDeadline` after it *sent* its
@@ -18,18 +18,18 @@ import { type Lease, type LeaseSpec, leases } from './lease.ts';
 
 export interface ElectionOptions {
   /**
-   * Not the one that the leader works with, but another one with connections of its own (`connect` once more): behind a leader's
-   * own writes, which a slow server holds up, the renewals would wait for a connection until the lease is lost.
+   * A client with connections of its own (call `connect` once more). Over the connections of the leader, renewals would wait behind
+   * its writes to a slow server until the lease is lost.
    */
   client: Client;
   lease: Required<ObjectKey>;
-  /** Must be another one each time a process starts; the default is. */
+  /** Must be unique for each start of a process. Default: a unique one. */
   identity?: string;
-  /** How long a candidate leaves a record alone that does not change. Whole seconds. */
+  /** The time after which a candidate takes over a record that does not change. Whole seconds. */
   leaseDurationMilliseconds?: number;
-  /** How long a leader acts on its last renewal. */
+  /** The time for which a leader acts on its last renewal. */
   renewDeadlineMilliseconds?: number;
-  /** How often the leader renews and a candidate looks. */
+  /** The interval at which the leader renews and a candidate checks. */
   retryPeriodMilliseconds?: number;
   clock?: Clock;
   log?: Logger;
@@ -39,13 +39,27 @@ export interface ElectionOptions {
 
 interface Observation {
   readonly record: string;
-  /** On the monotonic clock: when the record was first seen as it is. */
+  /** When the record was first seen unchanged, on the monotonic clock. */
   readonly since: number;
   readonly validMilliseconds: number;
 }
 
 type Renewal = 'renewed' | 'failed' | 'taken' | 'deleted';
 
+/**
+ * A `LeaderElection` is one candidacy for a Lease. Most programs let a `Manager` run it.
+ *
+ * @example
+ * import { connect, fenced, LeaderElection, loadKubeconfig, stopSignal } from 'kidp/runtime';
+ *
+ * const config = loadKubeconfig();
+ * const election = new LeaderElection({ client: connect(config), lease: { namespace: 'default', name: 'example' } });
+ * if (await election.acquire(stopSignal())) {
+ *   const client = fenced(connect(config), election); // Its writes end with the Lease.
+ *   console.log('leading, term', election.term, client);
+ *   await election.release();
+ * }
+ */
 export class LeaderElection implements Fence {
   readonly identity: string;
   readonly lease: Required<ObjectKey>;
@@ -91,7 +105,7 @@ export class LeaderElection implements Fence {
   }
 
   /**
-   * How often the lease has changed hands: greater for each leader than for all before it, so others can tell them apart. That
+   * The number of times the lease has changed hands: it increases with each leader, so that others can distinguish them. That
    * holds for as long as the Lease is not deleted; after that only for a leader that had seen it, and one that had not begins at 0.
    */
   get term(): number {
@@ -112,10 +126,10 @@ export class LeaderElection implements Fence {
         wait = await this.#tryToAcquire(signal);
       } catch (error) {
         wait = this.#jitteredRetry();
-        if (!signal.aborted) this.#log.warn('could not read or write the lease, trying again', { error });
+        if (!signal.aborted) this.#log.warn('reading or writing the lease failed; retrying', { error });
       }
       if (this.leading) {
-        this.#log.info('acquired the lease', { term: this.term });
+        this.#log.info('lease acquired', { term: this.term });
         this.#renewing = this.#keepRenewing();
         return true;
       }
@@ -143,9 +157,9 @@ export class LeaderElection implements Fence {
         { ...current, spec: this.#spec({ acquireTime, leaseTransitions, holderIdentity: undefined }) },
         { timeoutMilliseconds: this.#deadline },
       );
-      this.#log.info('released the lease');
+      this.#log.info('lease released');
     } catch (error) {
-      this.#log.warn('could not release the lease, it runs out by itself', { error });
+      this.#log.warn('releasing the lease failed; it will expire', { error });
     }
   }
 
@@ -240,7 +254,7 @@ export class LeaderElection implements Fence {
   }
 
   #couldNotRenew(error: unknown): Renewal {
-    if (!this.signal.aborted) this.#log.warn('could not renew the lease, trying again', { error });
+    if (!this.signal.aborted) this.#log.warn('renewing the lease failed; retrying', { error });
     return 'failed';
   }
 
@@ -280,7 +294,7 @@ export class LeaderElection implements Fence {
 
   #lose(why: string): void {
     if (this.signal.aborted) return;
-    this.#log.error('lost the lease', { why, term: this.term });
+    this.#log.error('lease lost', { why, term: this.term });
     this.#end(new FenceError(`the lease ${this.lease.namespace}/${this.lease.name} was lost: ${why}`));
   }
 

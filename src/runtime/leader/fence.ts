@@ -12,7 +12,7 @@
  *     are late in the same way;
  *  3. when the fence falls, writes that are under way are aborted.
  *
- * What is not covered: an etcd that stood still with the write in its queue, which orders it by itself when it goes on; a
+ * Not covered: an etcd that stalled with the write in its queue, and orders it when it resumes; a
  * virtual machine that is paused with both its clocks (they go on as if no time had passed); an
  * aggregated API server that does not honour `timeout`; effects outside the API server, whose callers ask
  * `remainingMilliseconds` themselves and pass `term` along. Against these, write with a resourceVersion or a uid: then at

@@ -1,7 +1,7 @@
 /**
- * Runs what a process consists of, in order: the caches, and without waiting for them what runs on every replica; once they are
- * filled, leadership, where it is asked for; then what only the leader does. Stops in reverse. One that fails, or leadership
- * that is lost, stops it all.
+ * Runs the parts of a process in order: first the caches and the runnables of every replica; once the caches are synced, leader
+ * election, if configured; then the runnables of the leader. It stops them in reverse order. A runnable that fails or a lost lease
+ * stops everything.
  *
  * It installs no signal handlers: `start` takes an AbortSignal (`stopSignal` makes one of SIGINT and SIGTERM, at the edge).
  */
@@ -17,7 +17,7 @@ import { type RuntimeMetrics, runtimeMetrics } from '../telemetry/metrics.ts';
 
 export interface Runnable {
   readonly name: string;
-  /** Only while this process leads; otherwise always. */
+  /** Whether it runs only while this process is the leader. */
   readonly leaderOnly: boolean;
   /** Runs until the signal is aborted, and resolves once it has stopped. */
   start(signal: AbortSignal): Promise<void>;
@@ -25,12 +25,12 @@ export interface Runnable {
 
 export interface ManagerOptions {
   client: Client;
-  /** Without it, every replica acts. Its client is another one, which who made it closes once the manager has stopped. */
+  /** Without it, every replica acts. It needs a client of its own, which the caller closes after the manager has stopped. */
   leaderElection?: Omit<ElectionOptions, 'clock' | 'log'>;
   log?: Logger;
   registry?: Registry;
   clock?: Clock;
-  /** How long everything together may take to stop. */
+  /** The time limit for stopping everything. */
   stopMilliseconds?: number;
 }
 
@@ -46,9 +46,28 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
+/**
+ * A `Manager` starts, supervises and stops the controllers and other runnables of a process.
+ *
+ * @example
+ * import { connect, loadKubeconfig, Manager, stopSignal } from 'kidp/runtime';
+ *
+ * const config = loadKubeconfig();
+ * const manager = new Manager({
+ *   client: connect(config),
+ *   // Another client: renewals must not wait behind the writes of the leader.
+ *   leaderElection: { client: connect(config), lease: { namespace: 'default', name: 'example' } },
+ * });
+ * manager.add({
+ *   name: 'hello',
+ *   leaderOnly: true,
+ *   start: (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+ * });
+ * await manager.start(stopSignal());
+ */
 export class Manager {
   readonly client: Client;
-  /** For what only the leader does: its writes are refused once leadership is lost. */
+  /** The client for the leader: its writes are rejected once leadership is lost. */
   readonly leaderClient: Client;
   readonly caches: Caches;
   readonly clock: Clock;
@@ -93,7 +112,7 @@ export class Manager {
     this.metrics?.leading(`${election.lease.namespace}/${election.lease.name}`, () => election.leading);
   }
 
-  /** Before or after `start`; what is added later starts as soon as its turn has come. */
+  /** Adds a runnable, before or after `start`. One that is added later starts at once if its kind runs already. */
   add(runnable: Runnable): void {
     this.#runnables.push(runnable);
     if (runnable.leaderOnly ? this.#startedLeaderOnly : this.#startedAlways) this.#run(runnable);
@@ -103,12 +122,12 @@ export class Manager {
     this.#checks.set(name, check);
   }
 
-  /** For a liveness probe: the checks that were added. */
+  /** Runs the added checks, for a liveness probe. */
   health(): Promise<HealthReport> {
     return report([...this.#checks]);
   }
 
-  /** For a readiness probe: those, and that the caches are filled and get through. */
+  /** For a readiness probe: those, and that caches synced and get through. */
   readiness(): Promise<HealthReport> {
     return report([...this.#checks, ['caches', () => this.#checkCaches()]]);
   }
@@ -128,7 +147,7 @@ export class Manager {
       await Promise.race([running, this.#failed.promise]);
     } catch (error) {
       failure = error;
-      this.log.error('stopping', { error });
+      this.log.error('manager failed; stopping', { error });
     }
     // A candidacy that is under way must not succeed behind our back.
     stop();
@@ -143,7 +162,7 @@ export class Manager {
     for (const runnable of this.#runnables) if (!runnable.leaderOnly) this.#run(runnable);
     if (!(await before(signal, this.caches.synced()))) return;
     this.#synced = true;
-    this.log.info('the caches are filled');
+    this.log.info('caches synced');
     if (this.election !== undefined) {
       if (!(await this.election.acquire(signal)) || signal.aborted) return;
       const { signal: lost } = this.election;
@@ -159,11 +178,11 @@ export class Manager {
     const { name, leaderOnly } = runnable;
     const { signal } = leaderOnly ? this.#leading : this.#always;
     const ended = (async () => runnable.start(signal))().catch((error: unknown) => {
-      this.log.error('a part failed', { part: name, error });
+      this.log.error('runnable failed', { runnable: name, error });
       this.#failed.reject(error);
     });
     (leaderOnly ? this.#runningLeading : this.#runningAlways).push({ name, ended });
-    this.log.info('started', { part: name });
+    this.log.info('runnable started', { runnable: name });
   }
 
   async #stop(failure: unknown): Promise<void> {
@@ -185,7 +204,8 @@ export class Manager {
     const inTime = new AbortController();
     await Promise.race([all, sleep(this.clock, deadline - this.clock.monotonic(), inTime.signal)]);
     inTime.abort();
-    if (open.size > 0) this.log.error('did not stop in time', { parts: [...open].map(({ name }) => name) });
+    if (open.size > 0)
+      this.log.error('runnables did not stop in time', { runnables: [...open].map(({ name }) => name) });
   }
 
   #checkCaches(): void {

@@ -34,7 +34,7 @@ describe('giveMemoryBack', () => {
     { reason: 'idle for a while', work: [100, 100], compacted: 1 },
     { reason: 'idle only just now', work: [100], compacted: 0 },
     { reason: 'busy', work: [5000, 5000, 5000, 5000], compacted: 0 },
-    { reason: 'work in between begins the wait anew', work: [100, 900, 100], compacted: 0 },
+    { reason: 'work in between restarts the wait', work: [100, 900, 100], compacted: 0 },
     { reason: 'once, while nothing grows', work: [100, 100, 100, 100, 100], compacted: 1 },
   ];
   it.each(rows)('$reason: $compacted times', async ({ work, compacted }) => {
@@ -54,7 +54,7 @@ describe('giveMemoryBack', () => {
     expect(state.compacted).toBe(2);
   });
 
-  it('stops where it is told to', async () => {
+  it('stops on request', async () => {
     const { state, pass, end } = stage();
     end();
     for (const work of [100, 100, 100]) await pass(work);

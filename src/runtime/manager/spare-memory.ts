@@ -1,6 +1,6 @@
 /**
  * Gives memory back to the system while there is nothing to do. After a burst V8 keeps pages that are mostly empty: to free them it would have to
- * move together what lives on them, which stops the process for some tenths of a second, and which it does by itself only where memory is short.
+ * move together what lives on them, which stops the process for some tenths of a second, and which V8 does on its own only if memory is short.
  * So it is asked to, but only a process that has been idle for a while, and only where there is something to gain.
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
@@ -53,7 +53,7 @@ export function giveMemoryBack(options: SpareMemoryOptions = {}): () => void {
     idle.compact();
     smallest = idle.heapBytes();
     const milliseconds = Math.round(clock.monotonic() - began);
-    log.debug('memory was given back', { heapBytes, heapBytesAfter: smallest, milliseconds });
+    log.debug('memory returned to the system', { heapBytes, heapBytesAfter: smallest, milliseconds });
     // What it took is not taken for work.
     cpu = idle.cpuMilliseconds();
     at = clock.monotonic();

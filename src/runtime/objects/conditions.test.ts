@@ -75,7 +75,7 @@ describe('setCondition', () => {
 describe('mergeConditions', () => {
   const other: Condition = { ...ready, type: 'Synced' };
 
-  it('keeps the order of what is there, puts the new at the end and leaves the others', () => {
+  it('keeps the order of the current ones, puts the new at the end and leaves the others', () => {
     const outcome = mergeConditions(
       [other, ready],
       [

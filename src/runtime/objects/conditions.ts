@@ -1,12 +1,12 @@
 /**
- * Conditions of a status, as values: what is there and what is wanted go in, what should be there and whether that is
- * different come out. A transition time moves only when the status does, and setting what is there already is no change,
- * so a caller that writes only on `changed` never flaps.
+ * Conditions of a status as values: functions take the current and the desired conditions, and return the merged ones and whether
+ * they differ. A transition time moves only when the status does, and setting an equal condition is no change, so a caller that
+ * writes only on `changed` never flaps.
  */
 import type { Client } from '../client/client.ts';
 import { apiVersionOf, type Condition, type KubernetesObject, type ObjectMeta, type Resource } from './object.ts';
 
-/** What a caller knows of a condition; the transition time is worked out. */
+/** A condition without its transition time, which is computed. */
 export interface DesiredCondition {
   type: string;
   status: Condition['status'];
@@ -17,7 +17,7 @@ export interface DesiredCondition {
 
 interface ConditionsChange {
   readonly conditions: Condition[];
-  /** Whether anything differs from what was there: if not, there is nothing to write. */
+  /** Whether anything differs from the current conditions: if not, there is nothing to write. */
   readonly changed: boolean;
 }
 
@@ -33,7 +33,16 @@ export function hasStatus(
   return getCondition(conditions, type)?.status === status;
 }
 
-/** Sets each of the desired, in place where the type is there, at the end where it is new; leaves all others as they are. */
+/**
+ * `mergeConditions` sets each desired condition: in place if its type exists, at the end if it is new. Others stay as they are.
+ *
+ * @example
+ * import { mergeConditions } from 'kidp/runtime';
+ *
+ * const ready = { type: 'Ready', status: 'True' as const, reason: 'Deployed', observedGeneration: 2 };
+ * const { conditions, changed } = mergeConditions([], [ready]);
+ * console.log(changed, conditions[0]?.lastTransitionTime);
+ */
 export function mergeConditions(
   current: readonly Condition[] | undefined,
   desired: readonly DesiredCondition[],
@@ -73,7 +82,7 @@ export interface SummaryOptions {
   of: readonly string[];
   /** Those of them that are bad when True (`Stalled`, `Degraded`). One that is missing is fine. */
   badWhenTrue?: readonly string[];
-  /** The reason where all is well. */
+  /** The reason if every condition is good. */
   reason?: string;
   observedGeneration?: number;
 }
@@ -99,7 +108,7 @@ export function summarize(conditions: readonly Condition[] | undefined, options:
 }
 
 interface ApplyConditionsOptions {
-  /** Of the conditions this caller speaks for; those of other managers stay. */
+  /** The field manager that owns the desired conditions; those of other managers stay. */
   fieldManager: string;
   now?: Date;
   signal?: AbortSignal;

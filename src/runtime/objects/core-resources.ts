@@ -1,4 +1,4 @@
-/** The kinds of Kubernetes itself that several rooms read and write, named once. */
+/** The built-in resources that several modules read and write, defined once. */
 import type { Resource } from './object.ts';
 
 export const coreSecrets: Resource = {

@@ -1,7 +1,7 @@
 /**
- * Finalizers: ours goes on before there is anything to clean up, and comes off only once cleaning up has succeeded. Every
- * write names the resourceVersion it was decided on: where someone else was faster the server answers 409, the error goes
- * up, and the controller comes again. Finalizers of others are never touched.
+ * Finalizers: ours is added before there is anything to clean up, and removed only once the cleanup has succeeded. Every write names
+ * the resourceVersion it was decided on: if another writer was faster the server answers 409, the error is rethrown, and the
+ * controller requeues. Finalizers of others are never touched.
  */
 import type { Client, RequestOptions } from '../client/client.ts';
 import { isNotFound } from '../errors.ts';
@@ -11,7 +11,7 @@ export function hasFinalizer(object: KubernetesObject, finalizer: string): boole
   return object.metadata.finalizers?.includes(finalizer) ?? false;
 }
 
-/** Returns the object as it is then. An object that is being deleted takes no new finalizer: it comes back as it was. */
+/** Returns the updated object. An object that is being deleted accepts no new finalizer and is returned unchanged. */
 export async function addFinalizer<T extends KubernetesObject>(
   client: Client,
   resource: Resource,
@@ -23,7 +23,7 @@ export async function addFinalizer<T extends KubernetesObject>(
   return patchFinalizers(client, resource, object, [...(object.metadata.finalizers ?? []), finalizer], options);
 }
 
-/** Resolves also where the object is gone already. */
+/** Resolves also if the object is gone already. */
 export async function removeFinalizer<T extends KubernetesObject>(
   client: Client,
   resource: Resource,
@@ -40,19 +40,29 @@ export async function removeFinalizer<T extends KubernetesObject>(
   }
 }
 
-/** What a cleanup says where it did not fail: nothing is left, or look again later. */
+/** The result of a cleanup that did not fail: undefined if nothing is left, or when to check again. */
 export type Cleanup = undefined | { requeueAfterMilliseconds: number };
 
 type Finalization =
-  /** Not being deleted, or our finalizer is not on it: nothing was done. */
+  /** The object is not being deleted or lacks our finalizer: nothing was done. */
   | { readonly state: 'untouched' }
-  /** Cleanup is under way: the finalizer stays. */
+  /** The cleanup is in progress: the finalizer stays. */
   | { readonly state: 'pending'; readonly requeueAfterMilliseconds: number }
   | { readonly state: 'finalized' };
 
 /**
- * Cleans up an object that is being deleted, then takes our finalizer off. Where the cleanup throws, the finalizer stays
- * and the error goes up. The cleanup may run more than once for one object, so it must not mind.
+ * `finalize` cleans up an object that is being deleted and then removes our finalizer. If the cleanup throws, the finalizer stays and
+ * the error is rethrown. The cleanup can run more than once for one object, so it must be idempotent.
+ *
+ * @example
+ * import { addFinalizer, connect, finalize, loadKubeconfig } from 'kidp/runtime';
+ *
+ * const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+ * const client = connect(loadKubeconfig());
+ * const object = await client.get(configMaps, { namespace: 'default', name: 'example' });
+ * const cleanUp = async () => console.log('removing what belongs to', object.metadata.name);
+ * if (object.metadata.deletionTimestamp === undefined) await addFinalizer(client, configMaps, object, 'example.com/cleanup');
+ * else await finalize(client, configMaps, object, 'example.com/cleanup', cleanUp);
  */
 export async function finalize<T extends KubernetesObject>(
   client: Client,
@@ -78,7 +88,7 @@ function patchFinalizers<T extends KubernetesObject>(
   options: RequestOptions,
 ): Promise<T> {
   const { resourceVersion, uid } = object.metadata;
-  // A merge patch with a resourceVersion is refused with 409 Conflict where it is stale; a JSON patch's failed test is a 422.
+  // A merge patch with a resourceVersion is rejected with 409 Conflict if it is stale; a JSON patch's failed test is a 422.
   const body = { metadata: { finalizers, resourceVersion, uid } };
   return client.patch<T>(resource, keyOf(object), { type: 'merge', body }, options);
 }

@@ -1,7 +1,7 @@
-/** Owner references: who made an object, so that the garbage collector and `owns` can follow it. */
+/** Owner references, which the garbage collector and `owns` follow. */
 import type { KubernetesObject, OwnerReference } from './object.ts';
 
-/** The reference to put on what the owner's controller makes. A namespaced owner owns only within its namespace. */
+/** `controllerReference` is the reference for objects that the owner's controller creates. A namespaced owner owns only within its namespace. */
 export function controllerReference(owner: KubernetesObject): OwnerReference {
   return {
     apiVersion: owner.apiVersion,

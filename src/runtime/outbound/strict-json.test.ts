@@ -32,7 +32,7 @@ describe('what is taken', () => {
     { text: '[{"a":1},{"a":2}]', reason: 'the same name in neighbours' },
     { text: '{"a":"b","b":"a"}', reason: 'a value like a name' },
     { text: '{"a":["x","x"],"b":["x"]}', reason: 'the same text twice in a list' },
-    { text: '{"constructor":"x","prototype":1}', reason: 'words that are harmless by themselves' },
+    { text: '{"constructor":"x","prototype":1}', reason: 'words that are harmless on their own' },
     { text: '{"":1," ":2}', reason: 'strange names' },
     { text: deep(DEEPEST), reason: 'just not too deep' },
     { text: ' \n\t[ ] ', reason: 'blanks' },

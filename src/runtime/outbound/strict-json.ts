@@ -51,7 +51,7 @@ function ambiguityIn(text: string): string | undefined {
           name = JSON.parse(text.slice(at, end + 1)) as string;
           const level = levels.at(-1);
           if (level?.names?.has(name) === true) return `the field ${quoted(name)} is there twice`;
-          if (reachesForPrototype(name, level?.within)) return `a field may not be called ${quoted(name)} here`;
+          if (reachesForPrototype(name, level?.within)) return `a field must not be called ${quoted(name)} here`;
           level?.names?.add(name);
         }
         at = end;
@@ -114,7 +114,7 @@ function problemAt(value: unknown, depth: number, within: string | undefined): s
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return 'it holds an object that is not plain';
   for (const [name, field] of Object.entries(value)) {
-    if (reachesForPrototype(name, within)) return `a field may not be called ${quoted(name)} here`;
+    if (reachesForPrototype(name, within)) return `a field must not be called ${quoted(name)} here`;
     // A field that is undefined is not written: it is as good as absent.
     const problem = field === undefined ? undefined : problemAt(field, depth + 1, name);
     if (problem !== undefined) return problem;

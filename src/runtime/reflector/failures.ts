@@ -1,4 +1,4 @@
-/** What goes wrong with a watch, told apart by what helps. */
+/** The failures of a watch, classified by what helps against them. */
 import { ApiError, ConnectionError, type StatusDetails } from '../errors.ts';
 
 export function endedAtOnce(plural: string): ConnectionError {

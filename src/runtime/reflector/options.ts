@@ -1,4 +1,4 @@
-/** What a reflector is asked for, and what it tells. */
+/** The options of a reflector, and the calls it makes. */
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
 import type { KubernetesObject, Resource } from '../objects/object.ts';
@@ -30,7 +30,7 @@ export interface ReflectorObserver {
   /** A watch begins from this version. */
   watched?(resourceVersion: string): void;
   event?(type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'): void;
-  /** The history we hold on to is gone: all is listed anew. */
+  /** The watched history is gone: all objects are listed again. */
   relisted?(cause: Error): void;
   /** Something went wrong; for a list or watch, it is tried again. */
   failed?(error: Error, during: 'list' | 'watch' | 'handler' | 'transform' | 'index'): void;

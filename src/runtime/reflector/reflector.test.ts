@@ -59,7 +59,7 @@ afterEach(async () => {
 });
 
 function reflect(client: Client, options: Partial<ReflectorOptions<KubernetesObject>> = {}) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const failures: string[] = [];
   const relists: Error[] = [];
   const reflector = new Reflector<KubernetesObject>({
@@ -68,10 +68,10 @@ function reflect(client: Client, options: Partial<ReflectorOptions<KubernetesObj
     backoff: { baseMilliseconds: 1, maximumMilliseconds: 5 },
     handlers: {
       added: ({ metadata }, initial) =>
-        void told.push(`+${metadata.name}@${metadata.resourceVersion}${initial ? '!' : ''}`),
+        void reported.push(`+${metadata.name}@${metadata.resourceVersion}${initial ? '!' : ''}`),
       updated: ({ metadata }, old) =>
-        void told.push(`~${metadata.name}@${old.metadata.resourceVersion}>${metadata.resourceVersion}`),
-      deleted: ({ metadata }) => void told.push(`-${metadata.name}`),
+        void reported.push(`~${metadata.name}@${old.metadata.resourceVersion}>${metadata.resourceVersion}`),
+      deleted: ({ metadata }) => void reported.push(`-${metadata.name}`),
     },
     observer: {
       failed: (error, during) => void failures.push(`${during}: ${error.message}`),
@@ -81,7 +81,7 @@ function reflect(client: Client, options: Partial<ReflectorOptions<KubernetesObj
   });
   running.push(reflector);
   reflector.start();
-  return { reflector, told, failures, relists };
+  return { reflector, reported, failures, relists };
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -103,21 +103,21 @@ describe('listing', () => {
       [page(9, [thing('a', 1)], 'p2'), page(9, [thing('b', 2)], 'p3'), page(9, [thing('c', 3)])],
       [],
     );
-    const { reflector, told } = reflect(client, { pageSize: 1 });
+    const { reflector, reported } = reflect(client, { pageSize: 1 });
     await reflector.synced();
     await until(() => calls.watches.length === 1);
-    expect(told).toEqual(['+a@1!', '+b@2!', '+c@3!']);
+    expect(reported).toEqual(['+a@1!', '+b@2!', '+c@3!']);
     expect(calls.lists.map((options) => options.continue)).toEqual([undefined, 'p2', 'p3']);
     expect(calls.watches[0]).toMatchObject({ resourceVersion: '9', allowWatchBookmarks: true });
   });
 
   it('takes the whole list where the pages ran out of history', async () => {
     const { client, calls } = script([page(9, [thing('a', 1)], 'p2'), gone(), page(12, [thing('b', 10)])], []);
-    const { reflector, told, relists } = reflect(client, { pageSize: 1 });
+    const { reflector, reported, relists } = reflect(client, { pageSize: 1 });
     await reflector.synced();
     expect(calls.lists[2]).not.toHaveProperty('limit');
     expect(relists).toHaveLength(1);
-    expect(told).toContain('+b@10!');
+    expect(reported).toContain('+b@10!');
     expect(reflector.store.list().map(({ metadata }) => metadata.name)).toContain('b');
   });
 
@@ -134,7 +134,7 @@ describe('listing', () => {
 });
 
 describe('relisting', () => {
-  it('tells what vanished, what changed and what is new, and nothing of what stayed', async () => {
+  it('reports what vanished, what changed and what is new, and nothing of what stayed', async () => {
     const { client, calls } = script(
       [
         page(5, [thing('stays', 1), thing('changes', 2), thing('vanishes', 3), thing('reborn', 4, 'old')]),
@@ -142,9 +142,9 @@ describe('relisting', () => {
       ],
       [[bookmark(6), gone()]],
     );
-    const { told, relists } = reflect(client);
+    const { reported, relists } = reflect(client);
     await until(() => calls.watches.length === 2);
-    expect(told.slice(4)).toEqual(['~changes@2>12', '+comes@13', '-reborn', '+reborn@14', '-vanishes']);
+    expect(reported.slice(4)).toEqual(['~changes@2>12', '+comes@13', '-reborn', '+reborn@14', '-vanishes']);
     expect(relists).toHaveLength(1);
     expect(calls.watches[1]?.resourceVersion).toBe('20');
   });
@@ -191,11 +191,11 @@ describe('watching', () => {
       [page(5, [])],
       [[added(thing('a', 7)), reset], [bookmark(11), reset], [bookmark(12)]],
     );
-    const { told } = reflect(client);
+    const { reported } = reflect(client);
     await until(() => calls.watches.length === 4);
     expect(calls.watches.map(({ resourceVersion }) => resourceVersion)).toEqual(['5', '7', '11', '12']);
     expect(calls.lists).toHaveLength(1);
-    expect(told).toEqual(['+a@7']);
+    expect(reported).toEqual(['+a@7']);
   });
 
   it('understands events that do not fit: a known ADDED, an unknown MODIFIED, an unknown DELETED', async () => {
@@ -212,9 +212,9 @@ describe('watching', () => {
         ],
       ],
     );
-    const { told } = reflect(client);
-    await until(() => told.length === 4);
-    expect(told).toEqual(['+a@1!', '~a@1>6', '+b@7', '-a']);
+    const { reported } = reflect(client);
+    await until(() => reported.length === 4);
+    expect(reported).toEqual(['+a@1!', '~a@1>6', '+b@7', '-a']);
   });
 
   it('takes a silent watch for dead', async () => {
@@ -269,7 +269,7 @@ describe('handlers', () => {
     expect(failures).toEqual(['handler: mine', 'handler: mine']);
   });
 
-  it('that come late are told what is there, and those that leave nothing more', async () => {
+  it('that are added late get existing objects, and removed ones nothing more', async () => {
     const { client } = script([page(5, [thing('a', 1)])], [['hang']]);
     const { reflector } = reflect(client);
     await reflector.synced();
@@ -283,10 +283,10 @@ describe('handlers', () => {
 
   it('are not called any more once it is stopped', async () => {
     const { client } = script([page(5, [thing('a', 1)])], []);
-    const { reflector, told } = reflect(client);
+    const { reflector, reported } = reflect(client);
     const stopping = reflector.stop();
     await stopping;
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await expect(reflector.synced()).rejects.toThrow(/stopped/);
   });
 });
@@ -295,11 +295,11 @@ describe('objects', () => {
   it('lose managedFields on request only, and go through transform', async () => {
     for (const stripManagedFields of [true, false]) {
       const { client } = script([page(5, [thing('a', 1)])], [[added(thing('b', 6)), 'hang']]);
-      const { reflector, told } = reflect(client, {
+      const { reflector, reported } = reflect(client, {
         stripManagedFields,
         transform: (object) => ({ ...object, extra: true }),
       });
-      await until(() => told.length === 2);
+      await until(() => reported.length === 2);
       for (const object of reflector.store) {
         expect(object.metadata.managedFields === undefined).toBe(stripManagedFields);
         expect(object).toHaveProperty('extra', true);

@@ -18,11 +18,24 @@ import { type ReadonlyStore, Store } from './store.ts';
 
 const firstPageSize = 10_000;
 const laterPageSize = 500;
-/** A watch that ends sooner, without an event, did not work. */
+/** A watch that ends sooner without an event counts as failed. */
 const shortestWatchMilliseconds = 1_000;
-/** So many errors inside the server on watches from the same list, and what it has of that history is not trusted any more. */
+/** After this many server errors on watches from one list, the history of the server is no longer trusted and all is listed again. */
 const faultsBeforeRelist = 3;
 
+/**
+ * A `Reflector` keeps a copy of the objects of a resource: it lists them once and then watches, through every failure of the server.
+ *
+ * @example
+ * import { connect, loadKubeconfig, Reflector } from 'kidp/runtime';
+ *
+ * const pods = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
+ * const reflector = new Reflector({ client: connect(loadKubeconfig()), resource: pods, namespace: 'default' });
+ * reflector.start();
+ * await reflector.synced();
+ * for (const pod of reflector.store.list()) console.log(pod.metadata.name);
+ * await reflector.stop();
+ */
 export class Reflector<T extends KubernetesObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #clock: Clock;
@@ -39,7 +52,7 @@ export class Reflector<T extends KubernetesObject> {
   /** Failures since a watch last worked. */
   #attempts = 0;
   #serverFaults = 0;
-  /** When a broken watch was last picked up without a wait. */
+  /** When a broken watch was last resumed without a wait. */
   #pickedUp = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReflectorOptions<T>) {
@@ -85,7 +98,7 @@ export class Reflector<T extends KubernetesObject> {
     this.#setStatus({ state: 'stopped' });
   }
 
-  /** Tells also these handlers, of what is there at once (as `added`) and of what happens from now on. Returns what ends it. */
+  /** Calls these handlers too: at once for existing objects (as `added`), then for every change. Returns the function that ends it. */
   subscribe(handlers: ReflectorHandlers<T>): () => void {
     for (const object of this.#store.list()) this.#call(() => handlers.added?.(object, true));
     this.#subscribers.add(handlers);

@@ -1,4 +1,4 @@
-/** An app of fastify from its first hook to its last answer: the same for every server of the house. */
+/** A fastify app from its first hook to its last answer, the same for every server of this project. */
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyServerOptions } from 'fastify';
 import type { Logger } from '../telemetry/logger.ts';
@@ -13,12 +13,12 @@ import {
 import { Problem } from './problem.ts';
 
 interface AppOptions {
-  /** For messages: `the status API`. */
+  /** The name of the server in messages, for example `the status API`. */
   readonly what: string;
   readonly tls: ServingCertificate | undefined;
   readonly limits: Partial<ListenerLimits> | undefined;
   readonly mostBytes: number;
-  /** Of anything that was thrown; undefined where it is a bug of ours. */
+  /** Maps a thrown error to a problem; undefined for a bug of ours. */
   readonly problemOf: (error: unknown) => Problem | undefined;
   readonly log: Logger;
 }
@@ -32,9 +32,9 @@ type MakeApp = (options: FastifyServerOptions) => FastifyInstance;
 export interface MadeApp {
   readonly app: FastifyInstance;
   readonly listener: Listener;
-  /** Whether it is about to end. */
+  /** Whether the server is shutting down. */
   isDraining(): boolean;
-  /** From now on every answer closes its connection. */
+  /** Makes every further answer close its connection. */
   drain(): void;
 }
 
@@ -124,8 +124,8 @@ const methods = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 function answerProblems(app: FastifyInstance, { problemOf, log, what }: AppOptions): void {
   app.setErrorHandler((error, _request, reply) => {
     const problem = problemOf(error);
-    if (problem === undefined) log.error(`a request to ${what} could not be answered`, { error });
-    return sendProblem(reply, problem ?? new Problem(500, 'internal', 'the log of the platform says why'));
+    if (problem === undefined) log.error('request failed', { server: what, error });
+    return sendProblem(reply, problem ?? new Problem(500, 'internal', 'internal error; see the log of the platform'));
   });
   app.setNotFoundHandler((request, reply) => {
     const [path = ''] = request.url.split('?', 1);

@@ -9,7 +9,7 @@ import { type ServeOptions, type Serving, serveHttps } from './https.ts';
 
 const validity = { now: Date.now(), validMilliseconds: 3_600_000, backdateMilliseconds: 60_000 };
 
-/** Certificates that turn when told. */
+/** Certificates that turn when reported. */
 class Turning implements CertificateSource {
   readonly #listeners = new Set<() => void>();
   #authority = issueAuthority(validity);

@@ -1,6 +1,6 @@
 /**
- * An HTTPS server whose certificate turns while it runs: a new leaf is for new connections, those that are open go on.
- * HTTP/1.1 only: that is what an API server speaks to webhooks behind Services.
+ * An HTTPS server whose certificate is replaced while it runs: new connections get the new leaf, open ones continue. It speaks
+ * HTTP/1.1 only, as API servers do to webhooks behind Services (docs/decisions/0010-webhooks-speak-http-1.md).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -14,12 +14,12 @@ import { type AnswerPost, answerPosts, type Posts } from './posts.ts';
 export interface ServeOptions {
   certificates: CertificateSource;
   answer: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Asked first about what an API server sends, in the one form that it has. */
+  /** Called first, for requests in the one form that API servers send. */
   answerPost?: AnswerPost;
   host?: string;
-  /** 0 or nothing: any free port. */
+  /** Default or 0: any free port. */
   port?: number;
-  /** Several processes on one port, each taking its share of the connections. */
+  /** Lets several processes listen on one port; each gets a share of the connections. */
   reusePort?: boolean;
 }
 
@@ -27,18 +27,19 @@ export interface Serving {
   readonly url: string;
   readonly port: number;
   /**
-   * Finishes what is in flight. For `drainMilliseconds` every answer closes its connection, so that clients move away, and new
-   * connections are still taken, unless another process on the same port takes them (`reusePort`): then the port is left at once,
-   * while few are on their way to it. After `limitMilliseconds` more whoever is left is cut off.
+   * Finishes the requests in flight. For `drainMilliseconds` every answer closes its connection, so that clients reconnect elsewhere;
+   * new connections are still accepted, unless another process listens on the same port (`reusePort`): then this one stops listening
+   * at once. After another `limitMilliseconds` the remaining connections are closed.
    */
   stop(options?: { drainMilliseconds?: number; limitMilliseconds?: number }): Promise<void>;
-  /** From the first word of `stop` on. */
+  /** True from the call of `stop` on. */
   readonly draining: boolean;
 }
 
 /** Longer than the 90 s after which an API server's transport drops an idle connection: whoever closes first never cuts off a request. */
 const keepAliveMilliseconds = 120_000;
 
+/** `serveHttps` serves HTTPS with the current certificate of a source, and switches to each new one for new connections. */
 export async function serveHttps(options: ServeOptions): Promise<Serving> {
   const { certificates, answer, host = '127.0.0.1', port = 0, reusePort = false } = options;
   let draining = false;

@@ -1,4 +1,4 @@
-/** Structured logging: a constant message, and what varies as keys and values. */
+/** Structured logging: a constant message, and everything that varies as fields. */
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -7,7 +7,7 @@ export interface Logger {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** The same log, with these fields on every line. */
+  /** Returns a logger with these fields on every line. */
   with(fields: LogFields): Logger;
 }
 

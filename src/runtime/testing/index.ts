@@ -1,4 +1,9 @@
-/** For tests of what stands on the runtime: time that moves when told, waiting for what comes about, one reconcile by hand. */
+/**
+ * Helpers for tests of programs on the runtime (`kidp/runtime/testing`): a clock under control of the test, waiting for a condition,
+ * and a single reconcile.
+ *
+ * In: a reconciler, a check, a time. Out: its result. It must not know any test framework.
+ */
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../clock.ts';
 import { liveReader } from '../controller/reader.ts';
@@ -11,7 +16,16 @@ interface FakeTimer {
   readonly callback: () => void;
 }
 
-/** Time that stands still until `advance`. Both clocks move together; `stepWallClock` sets the wall clock alone. */
+/**
+ * A `FakeClock` stands still until `advance`. Both clocks move together; `stepWallClock` moves the wall clock alone.
+ *
+ * @example
+ * import { FakeClock } from 'kidp/runtime/testing';
+ *
+ * const clock = new FakeClock();
+ * clock.schedule(1_000, () => console.log('one second later'));
+ * await clock.advance(1_000);
+ */
 export class FakeClock implements Clock {
   #monotonic = 0;
   #wall: number;
@@ -39,12 +53,12 @@ export class FakeClock implements Clock {
     };
   }
 
-  /** How many timers are set. */
+  /** The number of timers that are set. */
   get pending(): number {
     return this.#timers.length;
   }
 
-  /** Moves time on, fires what falls due in order, and lets promises settle after each. */
+  /** Moves time forward, fires due timers in order, and lets promises settle after each. */
   async advance(milliseconds: number): Promise<void> {
     const end = this.#monotonic + milliseconds;
     await settle();
@@ -57,7 +71,7 @@ export class FakeClock implements Clock {
     this.#moveTo(end);
   }
 
-  /** Time passes, and nothing fires: what a process sees that was stopped and goes on. Then `advance(0)` fires what is late. */
+  /** Lets time pass without firing timers, like a process that was stopped and resumes. `advance(0)` then fires the late ones. */
   jump(milliseconds: number): void {
     this.#moveTo(this.#monotonic + milliseconds);
   }
@@ -78,21 +92,21 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything that is ready to run, run. */
+/** `settle` lets every pending callback and promise run. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 export interface EventuallyOptions {
-  /** Milliseconds; after that the last failure is thrown. */
+  /** The limit in milliseconds, after which the last failure is thrown. */
   within?: number;
-  /** Milliseconds from one look to the next. The longer it takes the rarer they are, down to a fourth: what waits must not be busy. */
+  /** Milliseconds between checks. They grow up to four times as long while it waits, to save CPU. */
   every?: number;
 }
 
 const slowest = 1_000;
 
-/** Calls the check until it neither throws nor returns false, and returns what it returned. */
+/** `eventually` calls the check until it neither throws nor returns false, and returns its result. */
 export async function eventually<T>(
   check: () => T | false | Promise<T | false>,
   { within = 120_000, every = 50 }: EventuallyOptions = {},
@@ -114,7 +128,7 @@ export async function eventually<T>(
   }
 }
 
-/** One reconcile as a controller would call it, but reading live, so that it sees what the test has just written. */
+/** `reconcileOnce` calls a reconciler like a controller does, but with live reads, so that it sees what the test has just written. */
 export async function reconcileOnce(
   reconcile: Reconcile,
   request: Request,

@@ -1,6 +1,6 @@
 /**
- * Sends what was recorded to whoever collects it, over HTTP, batch by batch. The platform never waits for it: the queue has an end, what does
- * not fit or cannot be delivered is dropped and counted.
+ * Exports spans and metrics to a collector over HTTP, batch by batch. The platform never waits for it: the queue is bounded, and what
+ * does not fit or cannot be delivered is dropped and counted.
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
@@ -25,13 +25,13 @@ interface SenderOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly outcomes: ExportOutcomes;
-  /** Whom to trust at the collector, in PEM form. */
+  /** The PEM certificates that the collector is verified with. */
   readonly certificateAuthority?: string | undefined;
-  /** How long to wait before the first try again. */
+  /** The wait before the first retry. */
   readonly retryMilliseconds?: number | undefined;
 }
 
-/** Tries of one batch; the specification names these answers as worth another. */
+/** The attempts per batch. The specification declares these statuses retryable. */
 const mostTries = 5;
 const temporary = new Set([429, 502, 503, 504]);
 const longestWaitMilliseconds = 30_000;
@@ -39,7 +39,7 @@ const longestWaitMilliseconds = 30_000;
 export class OtlpSender {
   readonly #options: SenderOptions;
   readonly #agent: Agent;
-  /** Once it is told to stop, nothing is waited for. */
+  /** Aborted on stop: from then on there are no waits between retries. */
   readonly #stopping = new AbortController();
   #deadline: AbortSignal | undefined;
   #complained = false;
@@ -50,7 +50,7 @@ export class OtlpSender {
     this.#agent = new Agent({ connections: 1, ...(ca === undefined ? {} : { connect: { ca } }) });
   }
 
-  /** Whether it was taken. */
+  /** Resolves to whether the collector accepted it. */
   async send(signal: Signal, to: Destination, body: unknown, items: number): Promise<boolean> {
     const { outcomes, clock, retryMilliseconds = 1_000 } = this.#options;
     const text = JSON.stringify(body);
@@ -73,7 +73,7 @@ export class OtlpSender {
     return false;
   }
 
-  /** From now on each batch is tried once, and all of them together for so long. */
+  /** From now on each batch is tried once, and all of them together for at most this long. */
   hurry(milliseconds: number): void {
     this.#deadline = AbortSignal.timeout(milliseconds);
     this.#stopping.abort();
@@ -108,13 +108,13 @@ export class OtlpSender {
     }
   }
 
-  /** Once until it works again: a collector that is away for a day is no reason for a day of the same line. */
+  /** Logs once until an export succeeds again, so that a collector that is down for a day does not fill the log. */
   #complain(signal: Signal, { url }: Destination, { status, failure }: { status: number; failure?: string }): void {
     if (this.#complained) return;
     this.#complained = true;
     const { origin, pathname } = new URL(url);
     const why = status === 0 ? failure : `HTTP ${status}`;
-    this.#options.log.warn('telemetry was not taken', { signal, collector: origin + pathname, why });
+    this.#options.log.warn('telemetry export rejected', { signal, collector: origin + pathname, why });
   }
 }
 

@@ -42,7 +42,7 @@ const units: readonly (readonly [suffix: string, unit: string])[] = [
   ['_bytes', 'By'],
 ];
 
-/** Without the prefix that tells ours from others in Prometheus, with dots, and with the unit in its own place. */
+/** Drops the `kidp_` prefix of Prometheus, uses dots, and moves the unit to its own field. */
 export function dottedName(name: string): { readonly name: string; readonly unit: string } {
   const plain = name.replace(/^kidp_/, '');
   const [suffix = '', unit = '1'] = units.find(([each]) => plain.endsWith(each)) ?? [];
@@ -92,7 +92,7 @@ function labelsOf(labels: Sample['labels']) {
   return attributesOf(Object.fromEntries(known.map(([key, value]) => [key, String(value)])));
 }
 
-/** Prometheus adds buckets up, each to all below it; OTLP counts each by itself, with what is larger than all at the end. */
+/** Buckets are cumulative in Prometheus; OTLP counts each separately, with an overflow bucket at the end. */
 function histogramPoints(name: string, values: readonly Sample[], times: Times) {
   const series = new Map<
     string,

@@ -1,11 +1,11 @@
-/** A tracer that hands on each span that has ended. */
+/** `recordingTracer` passes each ended span to a callback. */
 import type { Clock } from '../clock.ts';
 import { withTraceparent } from './context.ts';
 import type { EndedSpan } from './otlp-spans.ts';
 import { childTraceparent, formatTraceparent, parseTraceparent } from './traceparent.ts';
 import type { PastSpan, SpanAttributes, SpanOptions, Tracer } from './tracer.ts';
 
-/** A span says no more than this; what comes after is left out. */
+/** The limit of events per span; later ones are left out. */
 const mostEvents = 128;
 
 export function recordingTracer(clock: Clock, ended: (span: EndedSpan) => void): Tracer {
@@ -13,7 +13,7 @@ export function recordingTracer(clock: Clock, ended: (span: EndedSpan) => void):
     async span(name, options: SpanOptions, run) {
       const parent = parseTraceparent(options.parent);
       const own = parseTraceparent(childTraceparent(options.parent));
-      // Whoever began the trace does not want it recorded; it is passed on all the same.
+      // The start of the trace decided not to sample it; the context is still passed on.
       if (own === undefined || !own.sampled) return run({ traceparent: options.parent ?? '', set() {}, event() {} });
       const traceparent = formatTraceparent(own);
       const start = clock.now();
@@ -72,7 +72,7 @@ export function recordingTracer(clock: Clock, ended: (span: EndedSpan) => void):
   };
 }
 
-/** Errors of ours have a code, and nothing secret in what they say; of others only the kind is told. */
+/** Our errors have a code and no secrets in their message; of other errors only the name is recorded. */
 function failureOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it failed';
   const { code } = error as Error & { code?: unknown };

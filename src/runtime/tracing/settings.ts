@@ -1,21 +1,21 @@
-/** Where telemetry goes: from the environment variables of the OpenTelemetry specification, and flags over them. */
+/** The export settings: environment variables of the OpenTelemetry specification, overridden by flags. */
 import { ConfigError } from '../errors.ts';
 import type { Destination } from './exporter.ts';
 import type { SpanAttributes } from './tracer.ts';
 
 export interface TelemetrySettings {
-  /** Undefined: it is not sent. */
+  /** Undefined if traces are not exported. */
   readonly traces: Destination | undefined;
   readonly metrics: Destination | undefined;
   readonly metricsIntervalMilliseconds: number;
-  /** A file. */
+  /** A PEM file. */
   readonly certificateAuthority: string | undefined;
   readonly attributes: SpanAttributes;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Undefined where nothing is to be sent. `endpoint` goes over OTEL_EXPORTER_OTLP_ENDPOINT. */
+/** `telemetrySettings` is undefined if nothing is to be exported. `endpoint` takes precedence over OTEL_EXPORTER_OTLP_ENDPOINT. */
 export function telemetrySettings(variables: Variables, endpoint?: string): TelemetrySettings | undefined {
   const of = (name: string): string | undefined => (variables[name] === '' ? undefined : variables[name]);
   if (of('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return undefined;

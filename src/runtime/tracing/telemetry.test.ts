@@ -76,7 +76,7 @@ describe('spans', () => {
       parentSpanId: deploy.spanId,
       status: { code: 2, message: 'helm/timeout: Helm took too long' },
     });
-    // Of what is not ours only the kind is told.
+    // Of what is not ours only the kind is reported.
     expect(apply.status).toEqual({ code: 2, message: 'Error' });
     expect(deploy).toMatchObject({ name: 'operator.deploy', status: {}, links: [{ traceId: 'a'.repeat(32) }] });
     expect(deploy).not.toHaveProperty('parentSpanId');
@@ -94,7 +94,7 @@ describe('spans', () => {
     ]);
   });
 
-  test('one that outlives the process is told at its end, and what belonged to it is below it', async () => {
+  test('one that outlives the process is reported at its end, and what belonged to it is below it', async () => {
     const { url, requests, problems } = await collector();
     const { tracer, flush } = telemetry(url);
     const traceparent = tracer.begin?.() ?? '';
@@ -133,7 +133,7 @@ describe('spans', () => {
     expect(apart.parentSpanId, 'of another trace').toBeUndefined();
   });
 
-  test('a trace that nobody wants recorded is passed on and not told', async () => {
+  test('a trace that nobody wants recorded is passed on and not reported', async () => {
     const { url, requests } = await collector();
     const { tracer, flush } = telemetry(url);
     const parent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`;
@@ -142,7 +142,7 @@ describe('spans', () => {
     expect(spansIn(requests)).toEqual([]);
   });
 
-  test('go out by themselves, in batches', async () => {
+  test('are exported automatically, in batches', async () => {
     const { url, requests } = await collector();
     const { tracer } = telemetry(url, { batchSize: 2 });
     for (let index = 0; index < 5; index += 1) await tracer.span('x', {}, async () => {});
@@ -278,7 +278,7 @@ describe('where it goes', () => {
       urls: ['https://b/x', undefined],
     },
     {
-      reason: 'the flag goes over the variable',
+      reason: 'the flag takes precedence over the variable',
       variables: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a' },
       flag: 'http://c',
       urls: ['http://c/v1/traces', 'http://c/v1/metrics'],

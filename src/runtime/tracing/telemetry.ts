@@ -1,4 +1,4 @@
-/** Telemetry of one process: a tracer to work with, spans in batches and metrics from time to time, and all of it sent before it ends. */
+/** Telemetry of one process: a tracer, spans exported in batches, metrics exported periodically, and a final export on shutdown. */
 import { Counter, type Registry } from 'prom-client';
 import { type Clock, sleep, systemClock } from '../clock.ts';
 import { type Logger, silentLogger } from '../telemetry/logger.ts';
@@ -13,29 +13,43 @@ export { type TelemetrySettings, telemetrySettings } from './settings.ts';
 
 export interface TelemetryOptions {
   readonly settings: TelemetrySettings;
-  /** What is sent of it, and where it is counted what was sent and dropped. */
+  /** The registry whose metrics are exported, and which counts exported and dropped items. */
   readonly registry: Registry;
   readonly clock?: Clock;
   readonly log?: Logger;
-  /** Spans that wait, at most. */
+  /** The limit of queued spans. */
   readonly queueLimit?: number;
   readonly batchSize?: number;
-  /** How long a span waits for others. */
+  /** The time a span waits for others to fill a batch. */
   readonly batchMilliseconds?: number;
   readonly retryMilliseconds?: number;
 }
 
 export interface Telemetry {
   readonly tracer: Tracer;
-  /** Sends what is there, now. */
+  /** Exports everything recorded so far. */
   flush(): Promise<void>;
-  /** Sends what is there, for as long as one try takes, and no more after that. */
+  /** Exports everything recorded so far, with one attempt, and stops. */
   stop(): Promise<void>;
 }
 
-/** What is sent at the end may take this long, all of it. */
+/** The time limit of the final export. */
 const patienceMilliseconds = 5_000;
 
+/**
+ * `startTelemetry` exports spans and metrics over OTLP until it is stopped.
+ *
+ * @example
+ * import { startTelemetry, telemetrySettings } from 'kidp/runtime';
+ * import { Registry } from 'prom-client';
+ *
+ * const settings = telemetrySettings(process.env, 'http://localhost:4318');
+ * if (settings !== undefined) {
+ *   const telemetry = startTelemetry({ settings, registry: new Registry() });
+ *   await telemetry.tracer.span('work', {}, async () => console.log('working'));
+ *   await telemetry.stop();
+ * }
+ */
 export function startTelemetry(options: TelemetryOptions): Telemetry {
   const { settings, registry, clock = systemClock, log = silentLogger } = options;
   const { queueLimit = 4_096, batchSize = 512, batchMilliseconds = 2_000 } = options;
@@ -96,7 +110,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
       if (!stopping.signal.aborted) await sendSpans();
     }
   };
-  /** Until then, until a batch is full, or until it is told to stop. */
+  /** Resolves after the given time, when a batch is full, or on stop. */
   const pause = (milliseconds: number): Promise<void> => {
     const woken = new AbortController();
     wake = () => woken.abort();
@@ -108,7 +122,7 @@ export function startTelemetry(options: TelemetryOptions): Telemetry {
       if (!stopping.signal.aborted) await sendMetrics().catch((error: unknown) => complain('metrics', error));
     }
   };
-  const complain = (signal: Signal, error: unknown): void => log.warn('telemetry was not sent', { signal, error });
+  const complain = (signal: Signal, error: unknown): void => log.warn('telemetry export failed', { signal, error });
   const following = Promise.all([followSpans().catch((error: unknown) => complain('traces', error)), followMetrics()]);
 
   const flush = async (): Promise<void> => {
@@ -133,13 +147,13 @@ function outcomesIn(registry: Registry): ExportOutcomes {
   const registers = [registry];
   const sent = new Counter({
     name: 'kidp_telemetry_sent_total',
-    help: 'Spans and metrics that a collector has taken',
+    help: 'Spans and metrics accepted by the collector',
     labelNames: ['signal'],
     registers,
   });
   const dropped = new Counter({
     name: 'kidp_telemetry_dropped_total',
-    help: 'Spans and metrics that no collector got, by why',
+    help: 'Spans and metrics dropped before they reached a collector, by reason',
     labelNames: ['signal', 'reason'],
     registers,
   });

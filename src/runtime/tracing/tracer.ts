@@ -1,4 +1,4 @@
-/** What is told of work under way, as spans of OpenTelemetry: those who work know only this. */
+/** The tracing interface: code that is traced knows only this. */
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
@@ -17,7 +17,7 @@ export interface SpanOptions {
   readonly links?: readonly string[];
 }
 
-/** A span that has ended, told at once. Times are milliseconds since 1970. */
+/** A span that has ended, recorded in one call. Times are milliseconds since 1970. */
 export interface PastSpan {
   /** What `begin` has given. */
   readonly traceparent: string;
@@ -35,7 +35,7 @@ export interface Tracer {
   span<T>(name: string, options: SpanOptions, run: (span: Span) => Promise<T>): Promise<T>;
   /**
    * A span that may outlive this process, in the trace of `parent` or in one that it begins: what belongs to it names this as its parent,
-   * and whoever is there at the end tells the span with `past`. Empty where nothing is traced. Left out by those who have no such work.
+   * and the process that ends it records it with `past`. Empty if nothing is traced. Optional for tracers without such spans.
    */
   begin?(parent?: string): string;
   past?(name: string, span: PastSpan): void;

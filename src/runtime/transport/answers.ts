@@ -62,7 +62,7 @@ function lackOfRights(status: number, message: string): string | undefined {
     ...(subresource === undefined ? [] : [` --subresource=${subresource}`]),
     ...(namespace === undefined ? [] : [` -n ${namespace}`]),
   ].join('');
-  return `ask an administrator for that right, "kubectl auth can-i ${verb} ${kind}${flags}" tells when you have it`;
+  return `ask an administrator for that right, "kubectl auth can-i ${verb} ${kind}${flags}" shows when you have it`;
 }
 
 /** Seconds, or an HTTP date. */

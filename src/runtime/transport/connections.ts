@@ -29,7 +29,7 @@ export interface Pools {
 export interface Connections {
   /** The pools for the credentials as they are now. Rejects with a `ConfigError` where those cannot be had. */
   use(): Pools | Promise<Pools>;
-  /** Reads the credentials anew after `refused` were. False: they are the same, a second try would fail too. */
+  /** Reads the credentials again after the server rejected `refused`. False if they are unchanged: a retry would fail too. */
   renew(refused: Credentials): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export function openConnections(
   options: { connections: number; recheckMilliseconds: number; budgets?: Budgets | undefined },
 ): Connections {
   const source = readCredentials(config, options.recheckMilliseconds);
-  // Pools whose certificates were replaced: what they carry ends by itself, nothing new goes in.
+  // Pools whose certificates were replaced: requests in flight finish, and new ones use other pools.
   const retired = new Set<Dispatcher | HoldingDispatcher>();
   let pools: Pools | undefined;
 

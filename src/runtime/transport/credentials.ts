@@ -12,7 +12,7 @@ export interface Credentials {
   readonly authorization: string | undefined;
   /** Undefined for plain http. */
   readonly secureContext: SecureContext | undefined;
-  /** Tells apart two TLS identities: where it changes, connections are made anew. */
+  /** Identifies the TLS identity: when it changes, connections are opened again. */
   readonly tlsIdentity: string;
   /** The client certificate in PEM, to say when it expired. */
   readonly clientCertificate: string | undefined;
@@ -22,7 +22,7 @@ interface CredentialSource {
   /** The credentials as they are now; looks at the files at most once per `recheckMilliseconds`. */
   current(): Credentials | Promise<Credentials>;
   /**
-   * Reads everything anew because these were refused. Says whether there are others now: also where another request, refused at the
+   * Reads everything again because these were rejected. Returns whether there are others now: also where another request, refused at the
    * same time, has brought them.
    */
   renew(refused: Credentials): Promise<boolean>;

@@ -16,7 +16,7 @@ export interface Exchange {
   readonly maximumResponseBytes: number;
   /** Takes the body of a 200 as it comes, unpacked, in place of the answer. What it throws ends the exchange. */
   readonly sink?: ((chunk: Buffer) => void) | undefined;
-  /** Told when it goes out on a connection. */
+  /** Called when the request is sent on a connection. */
   readonly onSent?: (() => void) | undefined;
 }
 

@@ -52,7 +52,7 @@ export function fencedExchange(
       signal?.addEventListener('abort', onAbort);
     }
 
-    /** Only when there is a connection: what is left of the right after waiting for one is what the server is told. */
+    /** Computed once there is a connection: the server gets the time that remains after waiting for one. */
     const begin = (): string => {
       const remaining = fence.remainingMilliseconds();
       begun = performance.now();

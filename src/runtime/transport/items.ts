@@ -70,7 +70,7 @@ export class ItemSplitter<T> {
   /** Bytes before this are done with. */
   #kept = 0;
   #depth = 0;
-  #inString = false;
+  #withinString = false;
   #inItems = false;
   #inMetadata = false;
   /** Where the last string at a depth that matters began and ended. */
@@ -123,16 +123,16 @@ export class ItemSplitter<T> {
     const end = this.#end;
     let position = this.#position;
     let depth = this.#depth;
-    let inString = this.#inString;
+    let withinString = this.#withinString;
     while (position < end) {
-      if (inString) {
+      if (withinString) {
         for (let byte = buffer[position] as number; byte !== quote; byte = buffer[position] as number) {
           // May step past the end, over what a backslash at the end of this chunk escapes in the next.
           position += byte === backslash ? 2 : 1;
           if (position >= end) break;
         }
         if (position >= end) break;
-        inString = false;
+        withinString = false;
         position += 1;
         if (depth <= insideMetadata) this.#stringEnd = position;
         continue;
@@ -140,7 +140,7 @@ export class ItemSplitter<T> {
       const byte = buffer[position] as number;
       position += 1;
       if (byte === quote) {
-        inString = true;
+        withinString = true;
         if (depth <= insideMetadata) this.#stringStart = position - 1;
       } else if (byte === openBrace) {
         depth += 1;
@@ -169,7 +169,7 @@ export class ItemSplitter<T> {
     }
     this.#position = position;
     this.#depth = depth;
-    this.#inString = inString;
+    this.#withinString = withinString;
   }
 
   #leaveItems(position: number): void {

@@ -32,34 +32,34 @@ for (const [reason, options] of [
     { budgets: { short: new ConnectionBudget(1), watch: new ConnectionBudget(1) } },
   ],
 ] as const) {
-  test(`a write that waits is told of when it goes out, where ${reason}`, async () => {
+  test(`a queued write is reported when it is sent: ${reason}`, async () => {
     const client = clientWith(options);
     open.length = 0;
-    const told: string[] = [];
-    const first = client.create(things, thing, { onSent: () => told.push('first') });
-    const second = client.create(things, thing, { onSent: () => told.push('second') });
+    const reported: string[] = [];
+    const first = client.create(things, thing, { onSent: () => reported.push('first') });
+    const second = client.create(things, thing, { onSent: () => reported.push('second') });
     await eventually(() => open.length === 1);
-    expect(told).toEqual(['first']);
+    expect(reported).toEqual(['first']);
     answer(0);
     await first;
     await eventually(() => open.length === 2);
-    expect(told).toEqual(['first', 'second']);
+    expect(reported).toEqual(['first', 'second']);
     answer(1);
     await second;
     await client.close();
   });
 }
 
-test('a write that finds no server is never told of', async () => {
+test('a write that finds no server is never reported', async () => {
   const client = connect({ server: 'http://127.0.0.1:1', source: 'a test' });
-  let told = 0;
+  let reported = 0;
   await expect(
     client.create(things, thing, {
       onSent: () => {
-        told += 1;
+        reported += 1;
       },
     }),
   ).rejects.toMatchObject({ failure: 'refused' });
-  expect(told).toBe(0);
+  expect(reported).toBe(0);
   await client.close();
 });

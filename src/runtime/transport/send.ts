@@ -1,6 +1,6 @@
 /**
  * Brings one request to the server and an answer back, and tries again where that is safe and can help:
- * - credentials refused (401) or the server's certificate not trusted: read them anew, once, if they have changed;
+ * - credentials refused (401) or the server's certificate not trusted: read them again, once, and retry if they have changed;
  * - no connection in time, or one that was lost before a byte of an answer: once for what may be done twice, or was never sent;
  * - put off by the server (429, 503 with Retry-After): as long as it asks, within the deadline.
  */
@@ -33,7 +33,7 @@ export interface Call {
   readonly body?: string | Uint8Array;
   /** Doing it twice does what doing it once does. */
   readonly idempotent: boolean;
-  /** Being put off may be the answer to it (an eviction that a disruption budget forbids for now): it is told, and not sent again. */
+  /** Whether 429 can be the answer (an eviction that a disruption budget forbids for now): it is returned, not retried. */
   readonly question?: boolean;
   readonly signal: AbortSignal | undefined;
   readonly timeoutMilliseconds: number | undefined;
@@ -179,8 +179,8 @@ function unauthorized(call: Call, answer: Answer, config: ClusterConfig, { crede
 
 /** How long the server asks us to wait before the same request, in milliseconds; undefined where it must not be repeated. */
 function waitFor(call: Call, answer: { status: number; headers: HeaderValues }): number | undefined {
-  // Both come before anything was done, so any verb may go again. The API server says 503 with Retry-After also while it is well:
-  // to who comes in the moment in which the storage of a changed definition is replaced.
+  // Both come before anything was done, so any verb may go again. The API server also answers 503 with Retry-After while it is healthy:
+  // to requests that arrive while the storage of a changed definition is replaced.
   if (call.question === true || (answer.status !== 429 && answer.status !== 503)) return undefined;
   const seconds = retryAfterSeconds(answer.headers);
   // Spread by up to a fifth, or all that were put off together come back together.

@@ -20,7 +20,7 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-test('a request that is made within a span tells the API server of its trace, and no other does', async () => {
+test('a request that is made within a span sends its trace to the API server, and no other does', async () => {
   const [one, other] = [newTraceparent(), newTraceparent()];
   const ask = () => client.request({ method: 'GET', path: '/version' });
   await ask();

@@ -42,7 +42,7 @@ describe('unpacking a body as it comes', () => {
     });
   }
 
-  it('is told to wait where more comes than is unpacked', async () => {
+  it('pauses if more arrives than is unpacked', async () => {
     const large = Buffer.from(randomBytes(3_000_000).toString('hex'));
     expect((await run(gzipSync(large), 300_000)).equals(large)).toBe(true);
   });

@@ -7,7 +7,7 @@
 import { createGunzip, gunzipSync } from 'node:zlib';
 import type { HeaderValues } from './exchange.ts';
 
-/** How many packed bytes may wait before the socket is told to. */
+/** The number of packed bytes that may wait before the socket is paused. */
 const mostWaiting = 1024 * 1024;
 /** So many packed bytes are worth a hop to the thread and back; a list comes in four kilobytes a time. */
 const pieceBytes = 16 * 1024;

@@ -38,7 +38,7 @@ export interface BucketOptions {
   burst: number;
 }
 
-/** A token bucket that can be overdrawn: whoever takes a token that is not there yet is told how long until it is. */
+/** A token bucket that can be overdrawn: taking a token that is not available yet returns the time until it is. */
 export class TokenBucket {
   readonly #perMillisecond: number;
   readonly #burst: number;

@@ -1,7 +1,7 @@
 /**
- * A queue of keys for level-triggered work. A key is in it once however often it is added; one that is added while it is
- * being worked on is worked on once more afterwards, never by two at a time. Groups (a namespace, say) take turns, and
- * within a group it is first in, first out, so neither a hot key nor a hot group keeps the others waiting.
+ * A queue of keys for level-triggered work. A key is queued once however often it is added. A key that is added while a worker has
+ * it is handed out once more afterwards, never to two workers at a time. Groups (for example namespaces) take turns, and within a
+ * group the order is first in, first out, so neither a hot key nor a hot group starves the others.
  */
 
 import { type Clock, systemClock } from '../clock.ts';
@@ -12,23 +12,43 @@ export interface WorkqueueMetrics {
   depth(keys: number): void;
   added(): void;
   retried(): void;
-  /** From add to get. */
+  /** The time from `add` to `get`. */
   waited(seconds: number): void;
-  /** From get to done. */
+  /** The time from `get` to `done`. */
   worked(seconds: number): void;
 }
 
 export interface WorkqueueOptions {
   clock?: Clock;
-  /** Per key, for `addRateLimited`. */
+  /** The backoff of a key in `addRateLimited`. */
   backoff?: BackoffOptions;
-  /** Over all keys, for `addRateLimited`. */
+  /** The rate limit over all keys in `addRateLimited`. */
   bucket?: BucketOptions;
-  /** Which keys take turns with which; by default all are one group. */
+  /** The group of a key; groups take turns. Default: one group. */
   groupOf?: (key: string) => string;
   metrics?: WorkqueueMetrics;
 }
 
+/**
+ * A `Workqueue` hands out keys to workers, each key to one worker at a time.
+ *
+ * @example
+ * import { Workqueue } from 'kidp/runtime';
+ *
+ * const queue = new Workqueue();
+ * queue.add('default/web');
+ * for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+ *   try {
+ *     console.log('working on', key);
+ *     queue.forget(key);
+ *   } catch {
+ *     queue.addRateLimited(key);
+ *   } finally {
+ *     queue.done(key);
+ *   }
+ *   await queue.shutdown();
+ * }
+ */
 export class Workqueue {
   readonly #clock: Clock;
   readonly #backoff: KeyBackoff;
@@ -116,7 +136,7 @@ export class Workqueue {
 
   /**
    * Takes and hands out nothing more; resolves once all that was handed out is done. What was waiting is dropped: whoever
-   * starts next reads the world anew.
+   * starts next reads the current state.
    */
   shutdown(): Promise<void> {
     this.#stopped = true;

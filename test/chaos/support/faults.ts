@@ -140,9 +140,9 @@ async function startAgain(target: Hurtable, note: (line: string) => void): Promi
 function targetOf({ plane, kafka, replicas, clusterBroker, kafkaBroker }: Stage, victim: Victim): Hurtable {
   switch (victim) {
     case 'leader':
-      return lastToSay('acquired the lease', replicas);
+      return lastToSay('lease acquired', replicas);
     case 'standby': {
-      const leader = lastToSay('acquired the lease', replicas);
+      const leader = lastToSay('lease acquired', replicas);
       return replicas.find((each) => each !== leader) ?? leader;
     }
     case 'cluster-broker':

@@ -1,17 +1,9 @@
 /**
- * A writer that creates, changes and deletes objects, and a follower that knows only what a reflector tells it. Whatever
+ * A writer that creates, changes and deletes objects, and a follower that knows only what a reflector reports. Whatever
  * happened in between, at the end the two must agree with what the API server has.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type Client,
-  isAlreadyExists,
-  isNotFound,
-  type KubernetesObject,
-  Reflector,
-  type ReflectorOptions,
-  type Resource,
-} from '../../../src/runtime/index.ts';
+import { type Client, isAlreadyExists, isNotFound, type KubernetesObject, Reflector, type ReflectorOptions, type Resource } from '../../../src/runtime/index.ts';
 
 export interface ConfigMap extends KubernetesObject {
   data?: Record<string, string>;
@@ -74,25 +66,25 @@ export async function persistently<T>(act: () => Promise<T>): Promise<T> {
 
 export interface Follower {
   readonly reflector: Reflector<ConfigMap>;
-  /** Of every handler call, in order: what was told. */
-  readonly told: { type: 'added' | 'updated' | 'deleted'; name: string }[];
+  /** Of every handler call, in order: what was reported. */
+  readonly reported: { type: 'added' | 'updated' | 'deleted'; name: string }[];
   readonly relists: number;
   readonly errors: Error[];
-  /** What the handlers were told, put together: name → resourceVersion. */
+  /** What the handlers received, put together: name → resourceVersion. */
   replica(): Map<string, string>;
   /** Waits until handlers, store and server agree; throws with the difference where they do not. */
   agree(with_: Client): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A reflector whose handlers keep a copy from nothing but what they are told, and check the order of it. */
+/** A reflector whose handlers keep a copy from nothing but what they receive, and check the order of it. */
 export function follow(
   client: Client,
   namespace: string,
   options: Partial<ReflectorOptions<ConfigMap>> = {},
 ): Follower {
   const replica = new Map<string, ConfigMap>();
-  const told: Follower['told'] = [];
+  const reported: Follower['reported'] = [];
   const errors: Error[] = [];
   let relists = 0;
   const fail = (message: string): never => {
@@ -117,18 +109,18 @@ export function follow(
         const { name } = object.metadata;
         if (replica.has(name)) fail(`${name} was added twice`);
         replica.set(name, Object.freeze(object));
-        told.push({ type: 'added', name });
+        reported.push({ type: 'added', name });
       },
       updated(object, old) {
         const { name } = object.metadata;
         if (replica.get(name) !== old) fail(`${name} was updated from something it never was`);
         replica.set(name, Object.freeze(object));
-        told.push({ type: 'updated', name });
+        reported.push({ type: 'updated', name });
       },
       deleted(object) {
         const { name } = object.metadata;
         if (!replica.delete(name)) fail(`${name} was deleted and had never been added`);
-        told.push({ type: 'deleted', name });
+        reported.push({ type: 'deleted', name });
       },
     },
   });
@@ -138,7 +130,7 @@ export function follow(
   const asText = (map: Map<string, string>) => JSON.stringify([...map].sort());
   return {
     reflector,
-    told,
+    reported,
     errors,
     get relists() {
       return relists;

@@ -127,12 +127,12 @@ describe('reading answers', () => {
     }
   }
 
-  it('tells of 100 Continue and of no other head that comes before an answer', () => {
+  it('reports 100 Continue and of no other head that comes before an answer', () => {
     const answer = `${ok}Content-Length: 0\r\n\r\n`;
-    const told: number[] = [];
+    const reported: number[] = [];
     const bytes = `HTTP/1.1 103 Early Hints\r\n\r\n${answer}HTTP/1.1 100 Continue\r\n\r\n${answer}`;
-    expect(read(bytes, [7], 'PUT', (before) => told.push(before))).toHaveLength(2);
-    expect(told).toEqual([1]);
+    expect(read(bytes, [7], 'PUT', (before) => reported.push(before))).toHaveLength(2);
+    expect(reported).toEqual([1]);
   });
 
   it('refuses bytes that nobody asked for', () => {

@@ -9,7 +9,7 @@ export type Task =
   | { readonly held: false; readonly request: WireRequest; readonly handler: AnswerHandler }
   | { readonly held: true; readonly request: HeldRequest; readonly handler: HeldHandler };
 
-/** Begins to connect. What comes is put into `buffer` and told to `callback`, which pauses with false. */
+/** Begins to connect. Received bytes are put into `buffer` and passed to `callback`, which pauses by returning false. */
 export type OpenSocket = (options: {
   onread: { buffer: Buffer; callback: (bytes: number, buffer: Uint8Array) => boolean };
   session: Buffer | undefined;
@@ -92,7 +92,7 @@ export class Connection {
     this.destroy(hungUp());
   }
 
-  /** Whoever waits for an answer is told the reason. */
+  /** Requests that wait for an answer fail with the reason. */
   destroy(reason: Error): void {
     if (this.#gone) return;
     this.#gone = true;
@@ -180,7 +180,7 @@ export class Connection {
     const task = this.#task;
     if (task === undefined) return;
     this.#settle();
-    // Answered before all of it was sent: the server may not have read the rest.
+    // Answered before all of it was sent: the server has perhaps not read the rest.
     if (reusable && !this.#holds && this.#socket.writableLength === 0) this.#free = true;
     else this.end();
     task.handler.onResponseEnd();

@@ -13,7 +13,7 @@ export interface WireRequest {
 
 /** A request whose body is kept back until the server has asked for it. */
 export interface HeldRequest extends Omit<WireRequest, 'path' | 'body'> {
-  /** Asked when it has a connection and its head goes out. What it throws is told to `onResponseError`. */
+  /** Called when the head is sent on a connection. An error that it throws is passed to `onResponseError`. */
   readonly path: () => string;
   readonly body: Uint8Array;
 }
@@ -23,7 +23,7 @@ export interface Flow {
   readonly paused: boolean;
   pause(): void;
   resume(): void;
-  /** Nothing more is told of it but `onResponseError`. */
+  /** After it, only `onResponseError` is called. */
   abort(reason: Error): void;
 }
 

@@ -174,7 +174,7 @@ describe('a pool of connections', () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it('closes: what is under way ends by itself, nothing new is taken', async () => {
+  it('closes: requests in flight finish, new ones are rejected', async () => {
     const { pool } = await start((socket) => setImmediate(() => socket.write(answer('yes'))), { connections: 1 });
     const underWay = [ask(pool), ask(pool)];
     const closed = pool.close();
@@ -183,7 +183,7 @@ describe('a pool of connections', () => {
     await closed;
   });
 
-  it('is destroyed: all that waits is told, and no connection is left', async () => {
+  it('is destroyed: everything that waits fails, and no connection is left', async () => {
     const { pool, sockets } = await start(() => {}, { connections: 1 });
     const waiting = [ask(pool, { onStart: () => setImmediate(() => pool.destroy()) }), ask(pool)];
     for (const result of await Promise.allSettled(waiting)) {

@@ -2,7 +2,7 @@
  * Connections to one server that are used again and again, one request at a time on each.
  *
  * Our own, because a client of the API server needs little of HTTP, and a general one is dear where it hurts: undici's parser is
- * WebAssembly that every process compiles and optimises anew, in one that has just started, as a controller has when it lists, a
+ * WebAssembly that every process compiles and optimises again, in one that has just started, as a controller has when it lists, a
  * quarter of all the CPU that a list of 10,000 objects takes it.
  */
 import type { ConnectionBudget } from './budget.ts';
